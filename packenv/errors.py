@@ -1,0 +1,13 @@
+"""The one exception that tells a user what is wrong with their input, and where."""
+
+
+class InputError(ValueError):
+    """Bad input: a single line that names the file, row or option, and what is wrong with it."""
+
+
+def nearest(name: str, choices: list[str] | tuple[str, ...]) -> str:
+    """`; did you mean a, b?` for the choices that look like `name`, or the list of all of them."""
+    import difflib
+
+    close = difflib.get_close_matches(name, choices, n=3, cutoff=0.5)
+    return f"; did you mean {', '.join(close)}?" if close else f"; known: {', '.join(choices)}"

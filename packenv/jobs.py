@@ -1,0 +1,116 @@
+"""The Jobs table: everything random about a run ends here (DESIGN, decision 1).
+
+One row per task. The simulator draws nothing; it reads this table, whether it came from a trace, from a
+user's arrays, or from a random workload that makes it chunk by chunk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from packenv.errors import InputError
+from packenv.units import to_units
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Ragged(NamedTuple):
+    """A list of integers per row, flat: row i owns values[offsets[i]:offsets[i + 1]]."""
+
+    offsets: Ints  # (n + 1,)
+    values: Ints
+
+    @staticmethod
+    def of(lists: list[list[int]]) -> Ragged:
+        """From one Python list per row."""
+        lengths = [len(row) for row in lists]
+        flat = [value for row in lists for value in row]
+        return Ragged(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64), np.array(flat, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """A finite table of tasks in order of arrival; row numbers are the tasks' identities.
+
+    Raises InputError (naming the first bad row) unless arrivals are sorted and not negative, every demand is
+    >= 0 with one of them positive, service >= 1, and predecessors lie earlier in the table.
+    """
+
+    arrival: Ints  # (n,) slot in which the task arrives
+    demand: Ints  # (n, D) units of each resource (packenv.units.UNIT per unit of capacity)
+    service: Ints  # (n,) slots in service, >= 1
+    job: Ints | None = None  # (n,) job that the task belongs to, >= 0
+    value: Floats | None = None  # (n,) value (service level) of the task, finite
+    tenant: Ints | None = None  # (n,) who pays, >= 0
+    predecessors: Ragged | None = None  # rows that must complete first
+    home: Ragged | None = None  # servers that hold the task's data
+    remote_overhead: Ints | None = None  # (n,) extra slots when run away from home, >= 0
+    estimate: Floats | None = None  # (n,) slots that a scheduler may believe the service takes, > 0
+
+    @staticmethod
+    def of(arrival: ArrayLike, size: ArrayLike, service: ArrayLike, **columns: Any) -> Jobs:
+        """From sizes in units of capacity: `size` is (n,), or (n, D) for D resources."""
+        amount = np.asarray(size, dtype=np.float64)
+        amount = amount[:, None] if amount.ndim == 1 else amount
+        _require(np.isfinite(amount).all(axis=1), "demand is not a finite number")
+        _require((amount >= 0).all(axis=1), "demand is negative")
+        return Jobs(np.asarray(arrival, np.int64), to_units(amount), np.asarray(service, np.int64), **columns)
+
+    def __len__(self) -> int:
+        return len(self.arrival)
+
+    @property
+    def resources(self) -> int:
+        """D, the number of resources."""
+        return int(self.demand.shape[1])
+
+    def __post_init__(self) -> None:
+        n = len(self.arrival)
+        if self.demand.ndim != 2 or self.demand.shape[1] < 1:
+            raise InputError(f"demand must have shape (tasks, resources), not {self.demand.shape}")
+        for field in fields(self):
+            column = getattr(self, field.name)
+            if column is not None and _rows(column) != n:
+                raise InputError(f"column {field.name} has {_rows(column)} rows, arrival has {n}")
+        _require(self.arrival >= 0, "arrival is negative")
+        _require(np.diff(self.arrival, prepend=0) >= 0, "arrives before the row above it")
+        _require((self.demand >= 0).all(axis=1), "demand is negative")
+        _require((self.demand > 0).any(axis=1), "all demands are 0")
+        _require(self.service >= 1, "service is below 1 slot")
+        for name in ("job", "tenant", "remote_overhead"):
+            column = getattr(self, name)
+            if column is not None:
+                _require(column >= 0, f"{name} is negative")
+        if self.value is not None:
+            _require(np.isfinite(self.value), "value is not a finite number")
+        if self.estimate is not None:
+            _require(np.isfinite(self.estimate) & (self.estimate > 0), "estimate is not a positive number")
+        if self.predecessors is not None:
+            self._check_ragged(self.predecessors, "predecessor", np.arange(n))
+        if self.home is not None:
+            self._check_ragged(self.home, "home server", None)
+
+    def _check_ragged(self, ragged: Ragged, what: str, below: Ints | None) -> None:
+        counts = np.diff(ragged.offsets)
+        if ragged.offsets[0] != 0 or (counts < 0).any() or ragged.offsets[-1] != len(ragged.values):
+            raise InputError(f"{what} offsets do not describe {len(ragged.values)} values")
+        owner = np.repeat(np.arange(len(self)), counts)
+        bad = ragged.values < 0 if below is None else (ragged.values < 0) | (ragged.values >= below[owner])
+        if bad.any():
+            i = int(np.argmax(bad))
+            rule = "is negative" if below is None else "does not lie earlier in the table"
+            raise InputError(f"row {owner[i]}: {what} {ragged.values[i]} {rule}")
+
+
+def _rows(column: NDArray[Any] | Ragged) -> int:
+    return len(column.offsets) - 1 if isinstance(column, Ragged) else len(column)
+
+
+def _require(good: NDArray[np.bool_], problem: str) -> None:
+    if not good.all():
+        raise InputError(f"row {int(np.argmin(good))}: {problem}")
