@@ -1,0 +1,105 @@
+"""The simulator's compiled core, and all that a policy may ask of a cluster and do to it.
+
+A policy's `schedule(policy, cluster, state)` is called after the completions and arrivals of every slot in which
+something happened. Tasks are places in a pool, servers are indices; NONE (-1) stands for neither. Sizes and rooms
+are integer units (packenv.units). The same functions serve compiled policies and plain Python ones.
+"""
+
+from packenv.cluster.best_fit import best_server, best_task, fill
+from packenv.cluster.build import InService, Needs, build, grow
+from packenv.cluster.by_age import oldest_fitting
+from packenv.cluster.by_demand import first_of_group, group_count
+from packenv.cluster.by_type import head_of_line, jobs_of_type, queue_length
+from packenv.cluster.events import post, wake_at
+from packenv.cluster.reduced import heaviest, reduced_configuration, weight
+from packenv.cluster.servers import (
+    close,
+    first_server,
+    first_server_for,
+    fits,
+    freed_count,
+    freed_server,
+    is_closed,
+    jobs_in,
+    kind_of,
+    largest_room,
+    room_of,
+    server_count,
+    tightest_server,
+)
+from packenv.cluster.slots import place
+from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_INDEX, BY_ROOM, BY_SIZE, BY_TYPE, NONE, Cluster, at
+from packenv.cluster.waiting import (
+    demand_of,
+    eligible_since,
+    first_new,
+    largest_fitting,
+    largest_of_type_fitting,
+    largest_size,
+    largest_waiting,
+    next_in_queue,
+    now,
+    oldest,
+    row_of,
+    size_of,
+    smallest_size,
+    waiting,
+)
+
+__all__ = [
+    "BY_AGE",
+    "BY_DEMAND",
+    "BY_INDEX",
+    "BY_ROOM",
+    "BY_SIZE",
+    "BY_TYPE",
+    "NONE",
+    "Cluster",
+    "InService",
+    "Needs",
+    "at",
+    "best_server",
+    "best_task",
+    "build",
+    "close",
+    "demand_of",
+    "eligible_since",
+    "fill",
+    "first_new",
+    "first_of_group",
+    "first_server",
+    "first_server_for",
+    "fits",
+    "freed_count",
+    "freed_server",
+    "group_count",
+    "grow",
+    "head_of_line",
+    "heaviest",
+    "is_closed",
+    "jobs_in",
+    "jobs_of_type",
+    "kind_of",
+    "largest_fitting",
+    "largest_of_type_fitting",
+    "largest_room",
+    "largest_size",
+    "largest_waiting",
+    "next_in_queue",
+    "now",
+    "oldest",
+    "oldest_fitting",
+    "place",
+    "post",
+    "queue_length",
+    "reduced_configuration",
+    "room_of",
+    "row_of",
+    "server_count",
+    "size_of",
+    "smallest_size",
+    "tightest_server",
+    "wake_at",
+    "waiting",
+    "weight",
+]

@@ -6,16 +6,21 @@ compiled once. A table is a single chunk that is never refilled; all clusters of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.compile import compiled
+from packenv.errors import InputError
 from packenv.jobs import Jobs
-from packenv.workloads.sampling import NO_LAWS, Laws, fill_chunk, stream_type
+from packenv.workloads.encoding import Laws
+from packenv.workloads.sampling import NO_LAWS, begin, fill_chunk, stream_type
 
 CHUNK = 1024
+LARGEST_BATCH = 2**20  # rows: batches of many clusters get shorter chunks, but at least LEAST_CHUNK
+LEAST_CHUNK = 64
 
 
 class Source(NamedTuple):
@@ -36,6 +41,29 @@ def table_source(jobs: Jobs) -> Source:
     stream["ended"] = 1
     job = jobs.job if jobs.job is not None else np.zeros(0, np.int64)
     return Source(stream, jobs.arrival[None], jobs.demand[None], jobs.service[None], job[None], NO_LAWS)
+
+
+def random_source(laws: Laws, seeds: Sequence[int], rate: float, batches: bool, chunk: int | None = None) -> Source:
+    """A stream per seed, before its row 0: `rate` jobs per slot, of one task each unless they come in `batches`."""
+    clusters = len(seeds)
+    if clusters == 0:
+        raise InputError("a batch needs at least 1 seed")
+    rows = chunk if chunk is not None else max(LEAST_CHUNK, min(CHUNK, LARGEST_BATCH // clusters))
+    if rows < 1:
+        raise InputError(f"a chunk needs at least 1 row, not {rows}")
+    stream = np.zeros(clusters, stream_type)
+    for e, seed in enumerate(seeds):
+        if not 0 <= int(seed) < 2**63:
+            raise InputError(f"seed must be at least 0 and below 2^63, not {seed}")
+        begin(stream[e], int(seed), rate)
+    return Source(
+        stream,
+        arrival=np.zeros((clusters, rows), np.int64),
+        demand=np.zeros((clusters, rows, laws.vector.shape[1]), np.int64),
+        service=np.zeros((clusters, rows), np.int64),
+        job=np.zeros((clusters, rows if batches else 0), np.int64),
+        laws=laws,
+    )
 
 
 @compiled

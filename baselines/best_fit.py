@@ -1,0 +1,157 @@
+"""Best-fit scheduling: BF-J, BF-S and BF-J/S (Psychas & Ghaderi, arXiv 1901.05998, §IV; PAPERS §1.5).
+
+BF-J/S supports at least half of the maximum workload for geometric service and sizes bounded away from 0
+(Theorem 2). All three leave no waiting task that would fit anywhere.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from baselines.stalling import stall_half_empty
+from packenv.cluster import (
+    BY_AGE,
+    BY_DEMAND,
+    BY_INDEX,
+    BY_ROOM,
+    BY_SIZE,
+    NONE,
+    Cluster,
+    Needs,
+    best_server,
+    fill,
+    first_new,
+    first_server,
+    fits,
+    freed_count,
+    freed_server,
+    largest_room,
+    next_in_queue,
+    oldest,
+    oldest_fitting,
+    place,
+    server_count,
+    size_of,
+    smallest_size,
+    tightest_server,
+    waiting,
+)
+from packenv.compile import inlined, outlined
+from packenv.policy import Setting, schedules
+
+
+def _needs(setting: Setting, scalar: int, stall: bool) -> Needs:
+    """Orders for one resource; for several, groups of like tasks instead."""
+    vectors = setting.capacity.shape[1] > 1
+    orders = BY_DEMAND if vectors else scalar
+    return Needs(orders=orders | (BY_SIZE if stall else 0), vectors=vectors)
+
+
+class BestFit(NamedTuple):
+    """BF-J/S: fill the servers that had completions, then find servers for the new tasks that are left."""
+
+    stall: bool = False
+
+    name = "bf-js"
+
+    def needs(self, setting: Setting) -> Needs:
+        return _needs(setting, BY_SIZE | BY_ROOM, self.stall)
+
+    def initial_state(self, setting: Setting, seed: int) -> tuple[()]:
+        return ()
+
+
+@schedules(BestFit)
+def schedule_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> None:
+    for n in range(freed_count(cluster)):
+        fill(cluster, freed_server(cluster, n))
+    task = first_new(cluster)
+    while task != NONE:
+        following = next_in_queue(cluster, task)
+        server = best_server(cluster, task)
+        if server != NONE:
+            place(cluster, task, server)
+        task = following
+    if policy.stall:
+        stall_half_empty(cluster)
+
+
+class BestFitServers(NamedTuple):
+    """BF-S: every server in index order is filled with the largest task that fits, until none fits."""
+
+    stall: bool = False
+
+    name = "bf-s"
+
+    def needs(self, setting: Setting) -> Needs:
+        return _needs(setting, BY_SIZE | BY_INDEX, self.stall)
+
+    def initial_state(self, setting: Setting, seed: int) -> tuple[()]:
+        return ()
+
+
+@schedules(BestFitServers)
+def schedule_best_fit_servers(policy: BestFitServers, cluster: Cluster, state: tuple[()]) -> None:
+    server = next_server(cluster, 0)
+    while server != NONE:
+        fill(cluster, server)
+        server = next_server(cluster, server + 1)
+    if policy.stall:
+        stall_half_empty(cluster)
+
+
+@inlined
+def next_server(cluster: Cluster, start: int) -> int:
+    """The next server on which some waiting task fits; all others would be passed over."""
+    if waiting(cluster) == 0:
+        return NONE
+    if cluster.orders & BY_DEMAND:
+        return next_changed_server(cluster, start)
+    return first_server(cluster, smallest_size(cluster), start)
+
+
+@outlined
+def next_changed_server(cluster: Cluster, start: int) -> int:
+    """Several resources: nothing fitted anywhere at the end of the last slot, so something changed since where it does now."""
+    for server in range(start, server_count(cluster)):
+        if cluster.server[cluster.e, server].freed == cluster.head[cluster.e].now:
+            return server
+        task = first_new(cluster)
+        while task != NONE:
+            if fits(cluster, task, server):
+                return server
+            task = next_in_queue(cluster, task)
+    return NONE
+
+
+class BestFitJobs(NamedTuple):
+    """BF-J: every waiting task in queue order goes to the tightest server that has room for it."""
+
+    stall: bool = False
+
+    name = "bf-j"
+
+    def needs(self, setting: Setting) -> Needs:
+        return _needs(setting, BY_AGE | BY_ROOM, self.stall)
+
+    def initial_state(self, setting: Setting, seed: int) -> tuple[()]:
+        return ()
+
+
+@schedules(BestFitJobs)
+def schedule_best_fit_jobs(policy: BestFitJobs, cluster: Cluster, state: tuple[()]) -> None:
+    if cluster.orders & BY_DEMAND:
+        task = oldest(cluster) if freed_count(cluster) > 0 else first_new(cluster)  # older ones fitted nowhere before
+        while task != NONE:
+            following = next_in_queue(cluster, task)
+            server = best_server(cluster, task)
+            if server != NONE:
+                place(cluster, task, server)
+            task = following
+    else:
+        task = oldest_fitting(cluster, largest_room(cluster))
+        while task != NONE:
+            place(cluster, task, tightest_server(cluster, size_of(cluster, task)))
+            task = oldest_fitting(cluster, largest_room(cluster))
+    if policy.stall:
+        stall_half_empty(cluster)

@@ -1,0 +1,1 @@
+"""Figures of the papers, one file each: data in, a written file out."""

@@ -1,0 +1,93 @@
+"""Best fit, from the server's and from the task's side: rules that several policies share (PAPERS §1.5).
+
+One resource: the largest task that fits; the server with the least room. Several: the pair with the highest
+score Σ_r (d_r / C_r) · (occupied_r / C_r).
+"""
+
+from __future__ import annotations
+
+from packenv.cluster.by_demand import first_of_group, group_count
+from packenv.cluster.servers import fits, room_of, tightest_server
+from packenv.cluster.slots import place
+from packenv.cluster.state import BY_DEMAND, NONE, Cluster
+from packenv.cluster.waiting import largest_fitting, size_of
+from packenv.compile import inlined, offered, outlined
+
+
+@inlined
+def score(c: Cluster, i: int, server: int) -> float:
+    """Alignment of task i's demand with what is occupied on the server, in shares of the server's capacity."""
+    total = 0.0
+    for r in range(c.demand.shape[2]):
+        capacity = float(c.capacity[server, r])
+        if capacity > 0:
+            total += (c.demand[c.e, i, r] / capacity) * ((capacity - c.free[c.e, server, r]) / capacity)
+    return total
+
+
+@inlined
+def free_share(c: Cluster, server: int) -> float:
+    total = 0.0
+    for r in range(c.free.shape[2]):
+        if c.capacity[server, r] > 0:
+            total += c.free[c.e, server, r] / float(c.capacity[server, r])
+    return total
+
+
+@outlined
+def best_aligned_task(c: Cluster, server: int) -> int:
+    """Waiting task of the highest score that fits; ties: larger size, then earlier row. Needs BY_DEMAND."""
+    best, best_score = NONE, -1.0
+    for n in range(group_count(c)):
+        i = first_of_group(c, n)
+        if fits(c, i, server):
+            value = score(c, i, server)
+            if value > best_score or (value == best_score and precedes(c, i, best)):
+                best, best_score = i, value
+    return best
+
+
+@inlined
+def precedes(c: Cluster, i: int, other: int) -> bool:
+    a, b = c.task[c.e, i], c.task[c.e, other]
+    return a.size > b.size or (a.size == b.size and a.row < b.row)
+
+
+@outlined
+def best_aligned_server(c: Cluster, i: int) -> int:
+    """Open server of the highest score with room; ties: less left over all resources, then lower index."""
+    best, best_score = NONE, -1.0
+    for server in range(c.server.shape[1]):
+        if fits(c, i, server):
+            value = score(c, i, server)
+            if value > best_score or (value == best_score and free_share(c, server) < free_share(c, best)):
+                best, best_score = server, value
+    return best
+
+
+@offered
+def best_task(c: Cluster, server: int) -> int:
+    """What BF-S puts on this server next; NONE if nothing fits. Needs BY_SIZE, or BY_DEMAND for vectors."""
+    if c.orders & BY_DEMAND:
+        return best_aligned_task(c, server)
+    return largest_fitting(c, room_of(c, server))
+
+
+@offered
+def best_server(c: Cluster, i: int) -> int:
+    """Where BF-J puts this task; NONE if it fits nowhere. Needs BY_ROOM, or BY_DEMAND for vectors."""
+    if c.orders & BY_DEMAND:
+        return best_aligned_server(c, i)
+    return tightest_server(c, size_of(c, i))
+
+
+@offered
+def fill(c: Cluster, server: int) -> int:
+    """BF-S on one server until nothing fits; returns how many tasks started."""
+    started = 0
+    i = best_task(c, server)
+    while i != NONE:
+        place(c, i, server)
+        started += 1
+        i = best_task(c, server)
+    return started

@@ -1,0 +1,298 @@
+"""Making clusters: the arrays of a batch, and larger ones when the pool of tasks runs out."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.by_age import add_newest
+from packenv.cluster.by_demand import add_to_group
+from packenv.cluster.by_type import set_levels
+from packenv.cluster.events import LEVELS, schedule_event, take_place
+from packenv.cluster.measures import DELAY_BINS
+from packenv.cluster.servers import refresh, touch
+from packenv.cluster.slots import change_use, scalar_size
+from packenv.cluster.sorted_keys import copy_sorted_keys, sorted_keys
+from packenv.cluster.state import (
+    BY_AGE,
+    BY_DEMAND,
+    BY_INDEX,
+    BY_ROOM,
+    BY_SIZE,
+    BY_TYPE,
+    NEVER,
+    NONE,
+    TASK,
+    ByAge,
+    ByDemand,
+    ByType,
+    Cluster,
+    Measures,
+    Precedence,
+    group_type,
+    head_type,
+    link_type,
+    queue_type,
+    server_type,
+    task_type,
+)
+from packenv.compile import compiled
+from packenv.errors import InputError
+from packenv.jobs import Jobs
+from packenv.workloads.source import Source
+
+TRAJECTORY_BINS = 1024
+
+
+class Needs(NamedTuple):
+    """What a policy needs of a cluster: its orders, how it packs, and its types."""
+
+    orders: int = 0
+    vectors: bool = False  # packs all resources of a server rather than the scalar size
+    levels: int = 0  # J, 0 without virtual queues
+    most_levels: int = 0  # the largest J it may change to
+    least: NDArray[np.int64] | None = None  # (L,) every job takes at least this much of a server's room
+    room: NDArray[np.int64] | None = None  # (L,) scalar room of an empty server, if not its capacity
+    reserve: int = 0  # messages posted in one slot at most
+
+
+class InService(NamedTuple):
+    """A job that is in service when the run starts."""
+
+    demand: tuple[int, ...]  # units
+    server: int
+    remaining: int  # slots, >= 1: it leaves at the start of slot `remaining`
+
+
+def scalar_capacity(capacity: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(L,) capacity of each server in scalar size units: its scarcest resource, scaled as task sizes are."""
+    scale = capacity.max(axis=0)
+    most = int(scale.max())
+    wide = capacity[:, scale > 0].astype(object) * most // scale[scale > 0].astype(object)
+    return np.asarray(wide.min(axis=1), dtype=np.int64)
+
+
+def server_kinds(capacity: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Kinds of server by scalar capacity, in order of first appearance: (kind of each server, capacity of each kind)."""
+    values, first, inverse = np.unique(capacity, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return np.argsort(order)[inverse], values[order]
+
+
+def kind_levels(levels: int, capacity: NDArray[np.int64]) -> list[int]:
+    """J of each kind (PAPERS §1.5): a kind of 2^-i of the largest capacity has i levels fewer, 2 at the least."""
+    most = int(capacity.max())
+    return [max(2, levels - ((most // int(own)).bit_length() - 1)) for own in capacity]
+
+
+def build(
+    source: Source,
+    capacity: NDArray[np.int64],
+    needs: Needs,
+    *,
+    clusters: int = 1,
+    places: int = 1024,
+    jobs: Jobs | None = None,
+    initial: tuple[InService, ...] = (),
+    record_rows: int = 0,
+    waiting_limit: int = NEVER,
+    warmup: int = 0,
+    delays: bool = True,
+    bins: int = TRAJECTORY_BINS,
+) -> Cluster:
+    """A batch of empty clusters before slot 0, `capacity` (L, D) units, with room for `places` tasks each at first.
+
+    `jobs` is the table behind `source` if it has predecessors; `record_rows` rows get a place in the schedule.
+    """
+    servers, resources = capacity.shape
+    if source.demand.shape[2] != resources:
+        raise InputError(f"tasks have {source.demand.shape[2]} resources, servers have {resources}")
+    packed = resources if needs.vectors else 1
+    scalar = scalar_capacity(capacity)
+    kind, kind_capacity = server_kinds(scalar)
+    typed = needs.orders & BY_TYPE
+    types = 2 * max(needs.levels, needs.most_levels) if typed else 0
+
+    head = np.zeros(clusters, head_type)
+    for field in ("oldest", "newest", "first_new"):
+        head[field] = NONE
+    head["now"] = -1  # so that slot 0 is still to come
+    head["wake"] = head["arrivals_end"] = NEVER
+    head["waiting_limit"], head["warmup"], head["bin_slots"] = waiting_limit, warmup, 1
+    head["reserve"] = needs.reserve
+
+    server = np.zeros((clusters, servers), server_type)
+    server["capacity"] = server["room"] = scalar
+    server["kind"], server["freed"], server["indexed"] = kind, -1, NONE
+    if needs.least is not None:
+        server["least"] = needs.least
+    if needs.room is not None:
+        server["room"] = needs.room
+
+    leaves = 1 << max(servers - 1, 1).bit_length()
+    c = Cluster(
+        e=0,
+        s=0,
+        orders=needs.orders,
+        head=head,
+        server=server,
+        free=np.repeat(capacity[None], clusters, axis=0),
+        capacity=capacity,
+        scale=capacity.max(axis=0),
+        used=np.zeros((clusters, resources), np.int64),
+        rooms=sorted_keys(clusters, servers if needs.orders & BY_ROOM else 0),
+        tree=np.full((clusters, 2 * leaves if needs.orders & BY_INDEX else 0, packed), NONE, np.int64),
+        stale=np.zeros((clusters, servers), np.int32),
+        freed=np.zeros((clusters, servers), np.int32),
+        wheel=np.full((clusters, LEVELS * 64), NONE, np.int32),
+        wheel_bits=np.zeros((clusters, LEVELS), np.int64),
+        precedence=_precedence(jobs, clusters),
+        measures=Measures(
+            np.zeros((clusters, bins, 2)),
+            np.zeros((clusters, DELAY_BINS if delays else 0), np.int64),
+            np.zeros((clusters, resources)),
+            np.full((clusters, record_rows), NONE, np.int64),
+            np.full((clusters, record_rows), NONE, np.int32),
+        ),
+        source=source,
+        **_pool(clusters, 0, needs.orders, resources, len(kind_capacity), types, servers),
+    )
+    c = grow(c, places + len(initial) + needs.reserve)
+    for e in range(clusters):
+        row = c._replace(e=e)
+        if typed:
+            _divide(row, kind_capacity, np.array(kind_levels(needs.levels, kind_capacity)))
+        for n, job in enumerate(initial):
+            _start_initial(row, n, np.array(job.demand, np.int64), job.server, job.remaining, needs.room is not None)
+        _order_servers(row)
+    return c
+
+
+def grow(c: Cluster, places: int) -> Cluster:
+    """The same batch with room for `places` tasks in each cluster."""
+    old = c.task.shape[1]
+    clusters, resources = c.demand.shape[0], c.demand.shape[2]
+    shapes = c.types.bound.shape[1], c.types.in_service.shape[2], c.server.shape[1]
+    pool = _pool(clusters, places, c.orders, resources, *shapes)
+    pool["task"][:, :old], pool["demand"][:, :old], pool["due"][:, :old] = c.task, c.demand, c.due
+    new = c._replace(**pool)
+    copy_sorted_keys(c.sizes, new.sizes)
+    for field in ("bound", "levels", "queue", "in_service"):
+        getattr(new.types, field)[:] = getattr(c.types, field)
+    if c.orders & BY_TYPE:
+        new.types.link[:, :old] = c.types.link
+    new.task["next"][:, old:] = np.arange(old + 1, places + 1)  # the new places go in front of the free list
+    new.task["next"][:, places - 1] = c.head["free"] if old else NONE
+    c.head["free"] = old
+    c.head["unused"] += places - old
+    for e in range(clusters):
+        _reorder(new._replace(e=e))
+    return new
+
+
+def _pool(
+    clusters: int, places: int, orders: int, resources: int, kinds: int, types: int, servers: int
+) -> dict[str, Any]:
+    """The arrays whose size depends on the number of tasks in the system; orders that are not used stay empty."""
+    aged = places if orders & BY_AGE else 0
+    typed = places if orders & BY_TYPE else 0
+    grouped = places if orders & BY_DEMAND else 0
+    positions = 1 << max(2 * aged - 1, 0).bit_length()
+    task = np.zeros((clusters, places), task_type)
+    task["server"] = NONE
+    return {
+        "task": task,
+        "demand": np.zeros((clusters, places, resources), np.int64),
+        "due": np.zeros((clusters, places), np.int32),
+        "sizes": sorted_keys(clusters, places if orders & BY_SIZE else 0),
+        "ages": ByAge(
+            np.full((clusters, 2 * positions), NEVER, np.int64),
+            np.zeros((clusters, positions), np.int32),
+            np.zeros((clusters, aged), np.int32),
+            np.zeros(clusters, np.int64),
+        ),
+        "types": ByType(
+            np.zeros((clusters, kinds, types), np.int64),
+            np.zeros((clusters, kinds), np.int64),
+            _empty_queues((clusters, kinds, types)),
+            np.zeros((clusters, typed, kinds), link_type),
+            np.zeros((clusters, servers, types), np.int32),
+        ),
+        "groups": ByDemand(
+            np.zeros((clusters, grouped), group_type),
+            np.repeat(np.arange(grouped, dtype=np.int32)[None], clusters, axis=0),
+            np.zeros(clusters, np.int64),
+            np.full((clusters, 1 << max(grouped - 1, 0).bit_length()), NONE, np.int32),
+            np.zeros((clusters, grouped), np.int32),
+            np.zeros((clusters, grouped, 2), np.int32),
+        ),
+    }
+
+
+def _empty_queues(shape: tuple[int, ...]) -> NDArray[np.void]:
+    queues = np.zeros(shape, queue_type)
+    queues["head"] = queues["tail"] = NONE
+    return queues
+
+
+def _precedence(jobs: Jobs | None, clusters: int) -> Precedence:
+    """Successors of each row, from the table's predecessors."""
+    if jobs is None or jobs.predecessors is None or len(jobs.predecessors.values) == 0:
+        nothing = np.zeros(0, np.int64)
+        return Precedence(nothing, nothing, np.zeros((clusters, 0), np.int32), np.zeros((clusters, 0), np.int64))
+    counts = np.diff(jobs.predecessors.offsets)
+    row = np.repeat(np.arange(len(jobs)), counts)
+    order = np.argsort(jobs.predecessors.values, kind="stable")
+    starts = np.searchsorted(jobs.predecessors.values[order], np.arange(len(jobs) + 1))
+    return Precedence(
+        starts.astype(np.int64),
+        row[order],
+        np.repeat(counts[None].astype(np.int32), clusters, axis=0),
+        np.zeros((clusters, len(jobs)), np.int64),
+    )
+
+
+@compiled
+def _divide(c: Cluster, kind_capacity: NDArray[np.int64], levels: NDArray[np.int64]) -> None:
+    for kind in range(len(kind_capacity)):
+        set_levels(c, kind, kind_capacity[kind], levels[kind])
+
+
+@compiled
+def _order_servers(c: Cluster) -> None:
+    for server in range(c.server.shape[1]):
+        touch(c, server)
+    refresh(c)
+
+
+@compiled
+def _start_initial(c: Cluster, n: int, demand: NDArray[np.int64], server: int, remaining: int, slotted: bool) -> None:
+    """Put a job into service before slot 0, as row -1 - n; it holds its size, or a whole slot of a slotted server."""
+    i = take_place(c)
+    task = c.task[c.e, i]
+    task.kind, task.row, task.job, task.eligible = TASK, -1 - n, -1 - n, -1
+    task.server, task.slots = server, remaining
+    for r in range(len(demand)):
+        c.demand[c.e, i, r] = demand[r]
+    task.size = scalar_size(c, i)
+    record = c.server[c.e, server]
+    task.held = record.least if slotted else task.size
+    record.room -= task.held
+    record.jobs += 1
+    c.head[c.e].in_service += 1
+    change_use(c, i, server, 1)
+    schedule_event(c, i, remaining)
+
+
+@compiled
+def _reorder(c: Cluster) -> None:
+    """Put the waiting tasks into those orders that `grow` does not copy."""
+    i = c.head[c.e].oldest
+    while i != NONE:
+        if c.orders & BY_AGE:
+            add_newest(c, i)
+        if c.orders & BY_DEMAND:
+            add_to_group(c, i)
+        i = c.task[c.e, i].next

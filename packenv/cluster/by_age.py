@@ -1,0 +1,76 @@
+"""Waiting tasks by age with their sizes: the oldest task that fits, in O(log n).
+
+A tree of smallest sizes over positions in queue order. A task that starts leaves a gap; when the positions are
+used up they are numbered anew, which costs O(1) per task as long as half of them are free by then.
+"""
+
+from __future__ import annotations
+
+from packenv.cluster.state import NEVER, NONE, Cluster
+from packenv.compile import inlined, offered, outlined
+
+
+@inlined
+def set_leaf(c: Cluster, position: int, size: int) -> None:
+    least = c.ages.least
+    node = c.ages.task.shape[1] + position
+    least[c.e, node] = size
+    node >>= 1
+    while node >= 1:
+        smaller = min(least[c.e, 2 * node], least[c.e, 2 * node + 1])
+        if least[c.e, node] == smaller:
+            break
+        least[c.e, node] = smaller
+        node >>= 1
+
+
+@outlined
+def renumber(c: Cluster) -> None:
+    """Close the gaps."""
+    ages = c.ages
+    positions = ages.task.shape[1]
+    for node in range(2 * positions):
+        ages.least[c.e, node] = NEVER
+    n = 0
+    i = c.head[c.e].oldest
+    while i != NONE and c.task[c.e, i].next != NONE:  # all but the newest, which is being added
+        ages.task[c.e, n] = i
+        ages.position[c.e, i] = n
+        ages.least[c.e, positions + n] = c.task[c.e, i].size
+        n += 1
+        i = c.task[c.e, i].next
+    for node in range(positions - 1, 0, -1):
+        ages.least[c.e, node] = min(ages.least[c.e, 2 * node], ages.least[c.e, 2 * node + 1])
+    ages.end[c.e] = n
+
+
+@inlined
+def add_newest(c: Cluster, i: int) -> None:
+    """Add the task that was just put at the tail of the queue."""
+    if c.ages.end[c.e] == c.ages.task.shape[1]:
+        renumber(c)
+    position = c.ages.end[c.e]
+    c.ages.task[c.e, position] = i
+    c.ages.position[c.e, i] = position
+    c.ages.end[c.e] = position + 1
+    set_leaf(c, position, c.task[c.e, i].size)
+
+
+@inlined
+def remove_aged(c: Cluster, i: int) -> None:
+    set_leaf(c, c.ages.position[c.e, i], NEVER)
+
+
+@offered
+def oldest_fitting(c: Cluster, room: int) -> int:
+    """The first waiting task in queue order of size <= room; NONE if there is none. Needs BY_AGE."""
+    least = c.ages.least
+    if least[c.e, 1] > room:
+        return NONE
+    positions = c.ages.task.shape[1]
+    node = 1
+    while node < positions:
+        node *= 2
+        if least[c.e, node] > room:
+            node += 1
+    return c.ages.task[c.e, node - positions]

@@ -1,0 +1,112 @@
+"""Virtual queues (PAPERS §1.3): waiting tasks by type, one set for each kind of server.
+
+The types of a kind divide its own capacity by the universal partition I, with J levels:
+I_2m = (2/3 · 2^-m, 2^-m], I_2m+1 = (1/2 · 2^-m, 2/3 · 2^-m], and sizes up to 2^-J in the last.
+"""
+
+from __future__ import annotations
+
+from packenv.cluster.state import NONE, TASK, Cluster
+from packenv.compile import inlined, offered, outlined
+
+
+@inlined
+def type_of(c: Cluster, kind: int, size: int) -> int:
+    """Type of a size for this kind of server; NONE if it is above the kind's capacity."""
+    bound = c.types.bound
+    last = 2 * c.types.levels[c.e, kind] - 1
+    if size > bound[c.e, kind, last]:  # the last bound holds the capacity: the sizes below it are the last type's
+        return NONE
+    low, high = 0, last  # the first type whose bound lies below the size, or the last type
+    while low < high:
+        middle = (low + high) >> 1
+        if size > bound[c.e, kind, middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@outlined
+def set_levels(c: Cluster, kind: int, capacity: int, levels: int) -> None:
+    """Divide `capacity` into 2·levels types. Waiting tasks must be typed anew (`retype`)."""
+    for m in range(levels):
+        c.types.bound[c.e, kind, 2 * m] = 2 * capacity // (3 << m)
+        c.types.bound[c.e, kind, 2 * m + 1] = capacity // (2 << m)
+    c.types.bound[c.e, kind, 2 * levels - 1] = capacity
+    c.types.levels[c.e, kind] = levels
+
+
+@inlined
+def add_typed(c: Cluster, i: int) -> None:
+    """Put a task at the tail of its virtual queue of every kind of server."""
+    size = c.task[c.e, i].size
+    for kind in range(c.types.bound.shape[1]):
+        j = type_of(c, kind, size)
+        link = c.types.link[c.e, i, kind]
+        link.type = j
+        if j != NONE:
+            queue = c.types.queue[c.e, kind, j]
+            link.next = NONE
+            link.prev = queue.tail
+            if queue.tail == NONE:
+                queue.head = i
+            else:
+                c.types.link[c.e, queue.tail, kind].next = i
+            queue.tail = i
+            queue.count += 1
+            queue.size += size
+
+
+@inlined
+def remove_typed(c: Cluster, i: int) -> None:
+    for kind in range(c.types.bound.shape[1]):
+        link = c.types.link[c.e, i, kind]
+        if link.type != NONE:
+            queue = c.types.queue[c.e, kind, link.type]
+            if link.prev == NONE:
+                queue.head = link.next
+            else:
+                c.types.link[c.e, link.prev, kind].next = link.next
+            if link.next == NONE:
+                queue.tail = link.prev
+            else:
+                c.types.link[c.e, link.next, kind].prev = link.prev
+            queue.count -= 1
+            queue.size -= c.task[c.e, i].size
+
+
+@outlined
+def retype(c: Cluster) -> None:
+    """Sort all tasks, waiting and in service, into the types anew, in queue order."""
+    for kind in range(c.types.queue.shape[1]):
+        for j in range(c.types.queue.shape[2]):
+            queue = c.types.queue[c.e, kind, j]
+            queue.head, queue.tail, queue.count, queue.size = NONE, NONE, 0, 0
+    i = c.head[c.e].oldest
+    while i != NONE:
+        add_typed(c, i)
+        i = c.task[c.e, i].next
+    c.types.in_service[c.e, :, :] = 0
+    for i in range(c.task.shape[1]):
+        server = c.task[c.e, i].server
+        if server != NONE and c.task[c.e, i].kind == TASK:
+            c.types.in_service[c.e, server, type_of(c, c.server[c.e, server].kind, c.task[c.e, i].size)] += 1
+
+
+@offered
+def queue_length(c: Cluster, kind: int, j: int) -> int:
+    """Tasks waiting in virtual queue j of this kind of server. Needs BY_TYPE."""
+    return c.types.queue[c.e, kind, j].count
+
+
+@offered
+def head_of_line(c: Cluster, kind: int, j: int) -> int:
+    """First task of virtual queue j of this kind of server; NONE if empty. Needs BY_TYPE."""
+    return c.types.queue[c.e, kind, j].head
+
+
+@offered
+def jobs_of_type(c: Cluster, server: int, j: int) -> int:
+    """Jobs of type j (of the server's own kind) in service there. Needs BY_TYPE."""
+    return c.types.in_service[c.e, server, j]

@@ -1,0 +1,166 @@
+"""The one loop of all policies: next event, completions, arrivals, then the policy.
+
+`schedule`, `on_completion` and `on_message` are generic: which function they stand for is decided by the type of the
+policy's parameters when the loop is compiled, so nothing is looked up while it runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from numba.extending import overload
+
+from packenv.cluster.slots import PAUSED, READY, begin_slot
+from packenv.cluster.state import DONE, MESSAGE, NEVER, NONE, Cluster
+from packenv.compile import SOURCES, compiled, compiled_beside, inlined, outlined
+from packenv.errors import InputError
+from packenv.policy import hooks
+
+OVERFULL = 5
+
+
+def schedule(policy: Any, cluster: Cluster, state: Any) -> None:
+    """Place waiting tasks; see packenv.policy.schedules."""
+
+
+def on_completion(policy: Any, cluster: Cluster, state: Any, task: int) -> None:
+    """Hear of a completion; see packenv.policy.completes."""
+
+
+def on_message(policy: Any, cluster: Cluster, state: Any, code: int, payload: int) -> None:
+    """Hear a message that was posted; see packenv.policy.receives."""
+
+
+def listens(policy: Any) -> bool:
+    """Whether the policy hears of completions or messages."""
+    return False
+
+
+def _hook(event: str, policy: Any) -> Callable[..., Any] | None:
+    return hooks.get((event, getattr(policy, "instance_class", None)))  # type: ignore[arg-type]
+
+
+@overload(schedule, strict=False, jit_options={"forceinline": True})
+def _schedule(policy: Any, cluster: Any, state: Any) -> Callable[..., Any] | None:
+    return _hook("schedule", policy)
+
+
+@overload(on_completion, strict=False)
+def _on_completion(policy: Any, cluster: Any, state: Any, task: Any) -> Callable[..., Any]:
+    return _hook("on_completion", policy) or (lambda policy, cluster, state, task: None)
+
+
+@overload(on_message, strict=False)
+def _on_message(policy: Any, cluster: Any, state: Any, code: Any, payload: Any) -> Callable[..., Any]:
+    return _hook("on_message", policy) or (lambda policy, cluster, state, code, payload: None)
+
+
+@overload(listens, strict=False)
+def _listens(policy: Any) -> Callable[..., bool]:
+    if _hook("on_completion", policy) or _hook("on_message", policy):
+        return lambda policy: True
+    return lambda policy: False
+
+
+@compiled
+def in_order(c: Cluster) -> None:
+    """Put the slot's events in an order that does not depend on the wheel: completions by row, then messages as posted."""
+    for k in range(1, c.head[c.e].due):
+        i = c.due[c.e, k]
+        m = k
+        while m > 0 and rank(c, c.due[c.e, m - 1]) > rank(c, i):
+            c.due[c.e, m] = c.due[c.e, m - 1]
+            m -= 1
+        c.due[c.e, m] = i
+
+
+@inlined
+def rank(c: Cluster, i: int) -> int:
+    task = c.task[c.e, i]
+    return NEVER + task.eligible if task.kind == MESSAGE else task.row
+
+
+@inlined
+def deliver(policy: Any, c: Cluster, state: Any) -> None:
+    """Tell the policy of the slot's completions and messages."""
+    in_order(c)
+    for n in range(c.head[c.e].due):
+        task = c.task[c.e, c.due[c.e, n]]
+        if task.kind == DONE:
+            on_completion(policy, c, state, c.due[c.e, n])
+        elif task.kind == MESSAGE:
+            on_message(policy, c, state, task.job, task.row)
+
+
+@compiled
+def run(policy: Any, c: Cluster, state: Any, until: int, slots: int, checked: bool = False) -> int:
+    """Simulate up to slot `until`, or `slots` eventful slots, whichever is less; returns why it stopped.
+
+    `checked` makes sure in every slot that the policy left no server above its capacity.
+    """
+    for _ in range(slots):
+        reason = begin_slot(c, until)
+        if reason != READY:
+            return reason
+        if listens(policy):
+            deliver(policy, c, state)
+        schedule(policy, c, state)
+        if checked and overfull_server(c) != NONE:
+            return OVERFULL
+    return PAUSED
+
+
+@compiled
+def overfull_server(c: Cluster) -> int:
+    """The first server above its capacity in some resource; NONE if there is none."""
+    for server in range(c.free.shape[1]):
+        for r in range(c.free.shape[2]):
+            if c.free[c.e, server, r] < 0:
+                return server
+    return NONE
+
+
+@compiled
+def begin(c: Cluster, until: int) -> int:
+    """`begin_slot` for the loop in Python."""
+    return begin_slot(c, until)
+
+
+def run_in_python(policy: Any, c: Cluster, state: Any, until: int, slots: int) -> int:
+    """`run` for a policy in plain Python: `schedule(cluster, state)` and, if it has them, `on_completion` and `on_message`."""
+    hears = hasattr(policy, "on_completion") or hasattr(policy, "on_message")
+    for _ in range(slots):
+        reason = begin(c, until)
+        if reason != READY:
+            return int(reason)
+        if hears:
+            in_order(c)
+            for i in c.due[c.e, : c.head[c.e]["due"]]:
+                task = c.task[c.e, i]
+                if task["kind"] == DONE and hasattr(policy, "on_completion"):
+                    policy.on_completion(c, state, int(i))
+                elif task["kind"] == MESSAGE and hasattr(policy, "on_message"):
+                    policy.on_message(c, state, int(task["job"]), int(task["row"]))
+        policy.schedule(c, state)
+        if overfull_server(c) != NONE:
+            return OVERFULL
+    return PAUSED
+
+
+def runner_for(policy: Any) -> Callable[[Any, Cluster, Any, int, int], int]:
+    """The loop for this policy: compiled for parameters with a registered `schedule`, in Python otherwise.
+
+    A policy from outside our own packages is compiled by a loop of its own, whose machine code is kept under a hash
+    of the policy's source as well: the shared cache neither goes stale with it, nor needs it to be importable.
+    """
+    if ("schedule", type(policy)) not in hooks:
+        if not callable(getattr(policy, "schedule", None)):
+            raise InputError(f"policy {policy!r} has no schedule(cluster, state), and none is registered for its type")
+        return run_in_python
+    module = sys.modules[type(policy).__module__]
+    if module.__name__.partition(".")[0] in SOURCES:
+        return lambda policy, c, state, until, slots: int(run(policy, c, state, until, slots, False))
+    own_run = compiled_beside(run, module)
+    return lambda policy, c, state, until, slots: int(own_run(policy, c, state, until, slots, True))

@@ -1,0 +1,97 @@
+"""What a run adds up: integrals over slots, delays, and the trajectory, all in memory that does not grow.
+
+Between two events nothing changes, so the state after scheduling in slot `now` counts for all slots up to the
+next event (PAPERS §1.1, Measure).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.bits import leading_zeros
+from packenv.cluster.state import Cluster
+from packenv.compile import inlined, outlined
+
+EXACT_BITS = 11
+EXACT = 1 << EXACT_BITS  # delays below are counted exactly, those above to within 2^-10 of their value
+HALF = EXACT // 2
+DELAY_BINS = EXACT + HALF * 30  # up to 2^41 slots
+
+
+@inlined
+def delay_bin(delay: int) -> int:
+    """Histogram bin of a delay: as a floating-point number with EXACT_BITS significant bits."""
+    if delay < EXACT:
+        return delay
+    shift = 64 - EXACT_BITS - leading_zeros(delay)
+    return min(shift * HALF + (delay >> shift), DELAY_BINS - 1)
+
+
+def delay_values() -> NDArray[np.float64]:
+    """The delay in the middle of each bin, in slots; shape (DELAY_BINS,)."""
+    exact = np.arange(EXACT, dtype=np.float64)
+    shift = np.arange(1, 31)[:, None]
+    low = (np.arange(HALF, EXACT) << shift).astype(np.float64)
+    return np.concatenate([exact, (low + (2.0**shift - 1) / 2).ravel()])
+
+
+@inlined
+def record_start(c: Cluster, i: int) -> None:
+    """Count the delay of a task that starts now."""
+    head = c.head[c.e]
+    task = c.task[c.e, i]
+    head.started += 1
+    if task.eligible >= head.warmup:
+        delay = head.now - task.eligible
+        head.delay_sum += delay
+        head.delay_count += 1
+        head.delay_max = max(head.delay_max, delay)
+        if c.measures.delays.shape[1] > 0:
+            c.measures.delays[c.e, delay_bin(delay)] += 1
+    if task.row < c.measures.start.shape[1]:
+        c.measures.start[c.e, task.row] = head.now
+        c.measures.server[c.e, task.row] = task.server
+
+
+@inlined
+def elapse(c: Cluster, until: int) -> None:
+    """Let the state stand from slot `now` up to, not including, slot `until`."""
+    head = c.head[c.e]
+    start = max(head.now, head.warmup)
+    slots = until - start
+    if slots > 0:
+        head.measured += slots
+        head.queue_sum += head.waiting * slots
+        head.queue_max = max(head.queue_max, head.waiting)
+        head.size_sum += float(head.waiting_size) * slots
+        for r in range(c.used.shape[1]):
+            c.measures.used[c.e, r] += float(c.used[c.e, r]) * slots
+    add_to_bins(c, head.now, until)
+
+
+@inlined
+def add_to_bins(c: Cluster, start: int, until: int) -> None:
+    """The trajectory: sums over bins of equal width; when the bins are used up, pairs of them are merged."""
+    head = c.head[c.e]
+    bins = c.measures.bins.shape[1]
+    while until > bins * head.bin_slots:
+        merge_bins(c)
+    while start < until:
+        b = start // head.bin_slots
+        end = min(until, (b + 1) * head.bin_slots)
+        c.measures.bins[c.e, b, 0] += float(head.waiting) * (end - start)
+        c.measures.bins[c.e, b, 1] += float(head.waiting_size) * (end - start)
+        start = end
+
+
+@outlined
+def merge_bins(c: Cluster) -> None:
+    bins = c.measures.bins
+    for b in range(bins.shape[1] // 2):
+        for k in range(2):
+            bins[c.e, b, k] = bins[c.e, 2 * b, k] + bins[c.e, 2 * b + 1, k]
+    for b in range(bins.shape[1] // 2, bins.shape[1]):
+        for k in range(2):
+            bins[c.e, b, k] = 0.0
+    c.head[c.e].bin_slots *= 2

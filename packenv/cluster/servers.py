@@ -1,0 +1,195 @@
+"""The servers, by room and by index.
+
+`room` is what a policy may still put on a server: its capacity less what its jobs hold, in scalar sizes, or the
+free vector where the policy packs vectors. Orders are brought up to date only when somebody asks them: a server
+that changes five times in a slot moves once.
+"""
+
+from __future__ import annotations
+
+from packenv.cluster.sorted_keys import ceiling_item, insert, last_key, remove
+from packenv.cluster.state import BY_INDEX, BY_ROOM, NONE, Cluster
+from packenv.compile import inlined, offered
+
+INDEX_BITS = 32
+
+
+@inlined
+def touch(c: Cluster, server: int) -> None:
+    """Note that a server's room changed."""
+    if c.orders & (BY_ROOM | BY_INDEX) and c.server[c.e, server].stale == 0:
+        head = c.head[c.e]
+        c.server[c.e, server].stale = 1
+        c.stale[c.e, head.stale] = server
+        head.stale += 1
+
+
+@inlined
+def refresh(c: Cluster) -> None:
+    """Bring the orders of servers up to date."""
+    head = c.head[c.e]
+    for n in range(head.stale):
+        server = c.stale[c.e, n]
+        record = c.server[c.e, server]
+        record.stale = 0
+        if c.orders & BY_ROOM:
+            move_in_rooms(c, server)
+        if c.orders & BY_INDEX:
+            move_in_tree(c, server)
+    head.stale = 0
+
+
+@inlined
+def move_in_rooms(c: Cluster, server: int) -> None:
+    record = c.server[c.e, server]
+    room = NONE if record.closed else record.room
+    if room != record.indexed:
+        if record.indexed != NONE:
+            remove(c.rooms, c.e, (record.indexed << INDEX_BITS) | server)
+        if room != NONE:
+            insert(c.rooms, c.e, (room << INDEX_BITS) | server, server)
+        record.indexed = room
+
+
+@inlined
+def move_in_tree(c: Cluster, server: int) -> None:
+    tree = c.tree
+    node = tree.shape[1] // 2 + server
+    closed = c.server[c.e, server].closed
+    if tree.shape[2] == 1:
+        tree[c.e, node, 0] = NONE if closed else c.server[c.e, server].room
+    else:
+        for r in range(tree.shape[2]):
+            tree[c.e, node, r] = NONE if closed else c.free[c.e, server, r]
+    node >>= 1
+    changed = True
+    while node >= 1 and changed:
+        changed = False
+        for r in range(tree.shape[2]):
+            larger = max(tree[c.e, 2 * node, r], tree[c.e, 2 * node + 1, r])
+            changed |= tree[c.e, node, r] != larger
+            tree[c.e, node, r] = larger
+        node >>= 1
+
+
+@offered
+def room_of(c: Cluster, server: int) -> int:
+    """Room of a server in scalar units; NONE if it is closed."""
+    record = c.server[c.e, server]
+    return NONE if record.closed else record.room
+
+
+@offered
+def tightest_server(c: Cluster, size: int) -> int:
+    """The open server with the least room >= size, lower index first; NONE if there is none. Needs BY_ROOM."""
+    refresh(c)
+    return ceiling_item(c.rooms, c.e, size << INDEX_BITS)
+
+
+@offered
+def largest_room(c: Cluster) -> int:
+    """The largest room of any open server; NONE if all are closed. Needs BY_ROOM."""
+    refresh(c)
+    key = last_key(c.rooms, c.e)
+    return NONE if key == NONE else key >> INDEX_BITS
+
+
+@offered
+def first_server(c: Cluster, size: int, start: int) -> int:
+    """The first open server of index >= start with room for `size`; NONE if there is none. Needs BY_INDEX."""
+    refresh(c)
+    leaves = c.tree.shape[1] // 2
+    if start >= leaves:
+        return NONE
+    node = 1 if start == 0 else leaves + start
+    while True:
+        if c.tree[c.e, node, 0] >= size:
+            if node >= leaves:
+                return node - leaves
+            node *= 2
+        else:
+            node = after_subtree(node)
+            if node == 0:
+                return NONE
+
+
+@inlined
+def after_subtree(node: int) -> int:
+    """The node right of a subtree (climbing as far as needed), 0 at the end."""
+    while node & 1:
+        node >>= 1
+    return node + 1 if node else 0
+
+
+@offered
+def first_server_for(c: Cluster, i: int) -> int:
+    """The first open server with room for task i in every resource; NONE if there is none. Needs BY_INDEX."""
+    if c.tree.shape[2] == 1:
+        return first_server(c, max(c.task[c.e, i].size, 1), 0)
+    refresh(c)
+    leaves = c.tree.shape[1] // 2
+    node = 1
+    while node:
+        fits = True
+        for r in range(c.tree.shape[2]):
+            fits &= c.tree[c.e, node, r] >= c.demand[c.e, i, r]
+        if not fits:
+            node = after_subtree(node)
+        elif node >= leaves:
+            return node - leaves
+        else:
+            node *= 2
+    return NONE
+
+
+@offered
+def fits(c: Cluster, i: int, server: int) -> bool:
+    """Whether task i fits in an open server in every resource."""
+    if c.server[c.e, server].closed:
+        return False
+    for r in range(c.demand.shape[2]):
+        if c.demand[c.e, i, r] > c.free[c.e, server, r]:
+            return False
+    return True
+
+
+@offered
+def close(c: Cluster, server: int) -> None:
+    """Stall a server that has jobs: it takes nothing until it is empty."""
+    c.server[c.e, server].closed = 1
+    touch(c, server)
+
+
+@offered
+def is_closed(c: Cluster, server: int) -> bool:
+    return c.server[c.e, server].closed != 0
+
+
+@offered
+def server_count(c: Cluster) -> int:
+    """L."""
+    return c.server.shape[1]
+
+
+@offered
+def jobs_in(c: Cluster, server: int) -> int:
+    """Jobs in service on a server."""
+    return c.server[c.e, server].jobs
+
+
+@offered
+def kind_of(c: Cluster, server: int) -> int:
+    """Kind of a server: those of one scalar capacity, numbered by first appearance."""
+    return c.server[c.e, server].kind
+
+
+@offered
+def freed_count(c: Cluster) -> int:
+    """How many servers have a completion in this slot."""
+    return c.head[c.e].freed
+
+
+@offered
+def freed_server(c: Cluster, n: int) -> int:
+    """The n-th of them in index order."""
+    return c.freed[c.e, n]

@@ -1,0 +1,205 @@
+"""A slot, from its completions to the moment when the policy is asked, and the placing of a task.
+
+Order of events (PAPERS §1.1): completions, arrivals and newly eligible tasks in row order, scheduling, measure.
+"""
+
+from __future__ import annotations
+
+from packenv.cluster.by_type import type_of
+from packenv.cluster.events import clear_wake, collect_due, give_place_back, next_event, schedule_event, take_place
+from packenv.cluster.measures import elapse, record_start
+from packenv.cluster.servers import touch
+from packenv.cluster.sorting import sort
+from packenv.cluster.state import BY_TYPE, DONE, NEVER, NONE, TASK, Cluster
+from packenv.cluster.waiting import dequeue, enqueue
+from packenv.compile import inlined, offered, outlined
+from packenv.workloads.source import refill
+
+READY, FINISHED, GROW, LIMIT, PAUSED = 0, 1, 2, 3, 4
+
+
+@offered
+def place(c: Cluster, i: int, server: int, extra_slots: int = 0) -> None:
+    """Start waiting task i on a server now; it stays for its service time plus `extra_slots` (remote overhead).
+
+    The policy answers for the fit; the simulator does not check it again.
+    """
+    head = c.head[c.e]
+    task = c.task[c.e, i]
+    record = c.server[c.e, server]
+    dequeue(c, i)
+    task.server = server
+    task.held = max(task.size, record.least)
+    record.room -= task.held
+    record.jobs += 1
+    head.in_service += 1
+    change_use(c, i, server, 1)
+    task.slots += head.now + extra_slots
+    schedule_event(c, i, task.slots)
+    record_start(c, i)
+    touch(c, server)
+
+
+@inlined
+def change_use(c: Cluster, i: int, server: int, sign: int) -> None:
+    """Take (1) or give back (-1) task i's demand on a server, and count its type there."""
+    for r in range(c.demand.shape[2]):
+        amount = sign * c.demand[c.e, i, r]
+        c.free[c.e, server, r] -= amount
+        c.used[c.e, r] += amount
+    if c.orders & BY_TYPE:
+        j = type_of(c, c.server[c.e, server].kind, c.task[c.e, i].size)
+        c.types.in_service[c.e, server, j] += sign
+
+
+@inlined
+def complete(c: Cluster, i: int) -> None:
+    """Task i leaves its server. Its place stays readable until the next slot."""
+    head = c.head[c.e]
+    task = c.task[c.e, i]
+    server = task.server
+    record = c.server[c.e, server]
+    record.room += task.held
+    record.jobs -= 1
+    head.in_service -= 1
+    change_use(c, i, server, -1)
+    task.kind = DONE
+    if record.jobs == 0:
+        record.closed = 0
+    if record.freed != head.now:
+        record.freed = head.now
+        c.freed[c.e, head.freed] = server
+        head.freed += 1
+    touch(c, server)
+    if task.row >= 0:
+        head.completed += 1
+        if c.precedence.offsets.shape[0] > 1:
+            release_successors(c, task.row)
+
+
+@outlined
+def release_successors(c: Cluster, row: int) -> None:
+    """Count down the predecessors of those that wait for `row`."""
+    head = c.head[c.e]
+    precedence = c.precedence
+    for n in range(precedence.offsets[row], precedence.offsets[row + 1]):
+        successor = precedence.successor[n]
+        precedence.pending[c.e, successor] -= 1
+        if precedence.pending[c.e, successor] == 0 and successor < head.next_row:
+            precedence.released[c.e, head.released] = successor
+            head.released += 1
+            head.held_back -= 1
+
+
+@inlined
+def next_arrival(c: Cluster) -> int:
+    """Slot of the next row of the Jobs table, NEVER at its end."""
+    head = c.head[c.e]
+    stream = c.source.stream[c.s]
+    if head.next_row == stream.first_row + stream.filled:
+        if stream.ended:
+            return NEVER
+        refill(c.source, c.s)
+    slot = c.source.arrival[c.s, head.next_row - stream.first_row]
+    return slot if slot < head.arrivals_end else NEVER
+
+
+@inlined
+def admit(c: Cluster, row: int) -> None:
+    """Row `row` of the Jobs table becomes eligible and joins the queue."""
+    head = c.head[c.e]
+    k = row - c.source.stream[c.s].first_row
+    i = take_place(c)
+    task = c.task[c.e, i]
+    task.kind = TASK
+    task.row = row
+    task.eligible = head.now
+    task.slots = c.source.service[c.s, k]
+    task.server = NONE
+    task.job = c.source.job[c.s, k] if c.source.job.shape[1] > 0 else row
+    for r in range(c.demand.shape[2]):
+        c.demand[c.e, i, r] = c.source.demand[c.s, k, r]
+    task.size = scalar_size(c, i)
+    enqueue(c, i)
+
+
+@inlined
+def scalar_size(c: Cluster, i: int) -> int:
+    """The largest demand, each resource scaled to the largest server's (one resource: the demand itself)."""
+    if c.demand.shape[2] == 1:
+        return c.demand[c.e, i, 0]
+    most = 0
+    for r in range(c.scale.shape[0]):
+        most = max(most, c.scale[r])
+    size = 1
+    for r in range(c.demand.shape[2]):
+        demand, scale = c.demand[c.e, i, r], c.scale[r]
+        if demand > 0:
+            size = max(size, demand if scale == most else -(-demand * most // scale))
+    return size
+
+
+@outlined
+def arrivals(c: Cluster) -> int:
+    """Admit all that becomes eligible in slot `now`, in row order; stops (to be called again) where room is short."""
+    head = c.head[c.e]
+    while head.next_released < head.released or next_arrival(c) == head.now:
+        held_back = head.next_released < head.released
+        if head.unused <= head.reserve or (not held_back and 0 < c.measures.start.shape[1] <= head.next_row):
+            return GROW
+        if head.waiting >= head.waiting_limit:
+            return LIMIT
+        if held_back:  # these arrived earlier, so their rows come first
+            head.next_released += 1
+            admit(c, c.precedence.released[c.e, head.next_released - 1])
+        else:
+            row = head.next_row
+            head.next_row += 1
+            head.arrived += 1
+            if c.precedence.offsets.shape[0] > 1 and c.precedence.pending[c.e, row] > 0:
+                head.held_back += 1
+            else:
+                admit(c, row)
+    head.arriving = 0
+    return READY
+
+
+@inlined
+def begin_slot(c: Cluster, until: int) -> int:
+    """Go to the next slot before `until` in which something happens, up to its scheduling.
+
+    READY to schedule; FINISHED at `until` (or, if that is NEVER, when nothing is left to happen); GROW when the
+    pool must grow, LIMIT when too many wait: call again after that.
+    """
+    head = c.head[c.e]
+    if head.arriving == 0:
+        slot = next_event(c, min(next_arrival(c), min(head.wake, until)))
+        if slot >= until:
+            if until < NEVER:
+                elapse(c, until)
+                head.now = until
+            return FINISHED
+        elapse(c, slot)
+        for n in range(head.due):
+            give_place_back(c, c.due[c.e, n])
+        head.now = slot
+        head.arriving = 1
+        head.first_new = NONE
+        head.freed = head.released = head.next_released = 0
+        if head.wake == slot:
+            clear_wake(c)
+        completions(c)
+    return arrivals(c)
+
+
+@inlined
+def completions(c: Cluster) -> None:
+    """Everything that leaves in slot `now`."""
+    collect_due(c)
+    head = c.head[c.e]
+    for n in range(head.due):
+        i = c.due[c.e, n]
+        if c.task[c.e, i].kind == TASK:
+            complete(c, i)
+    sort(c.freed[c.e], head.freed)
+    sort(c.precedence.released[c.e], head.released)

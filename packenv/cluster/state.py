@@ -1,0 +1,200 @@
+"""The state of a batch of clusters: one plain value of NumPy arrays, first axis the cluster.
+
+Compiled functions take a `Cluster` c and work on row c.e of each array; `at(c, e)` is the same batch seen from
+another row, and costs nothing. All amounts are integer units (packenv.units), all times are slots.
+
+Shapes: E clusters, P tasks in the system (waiting or in service) that fit in the pool, L servers, D resources,
+K resources that the policy packs by (1: scalar size, D: vectors), G kinds of server, 2J types.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.sorted_keys import SortedKeys
+from packenv.compile import offered
+from packenv.workloads.source import Source
+
+NONE = -1
+
+# Orders in which waiting tasks (first four) and servers (last two) can be kept; a policy names those it uses.
+BY_SIZE = 1  # (size, row): largest that fits
+BY_AGE = 2  # (eligible, row) with sizes: oldest that fits
+BY_TYPE = 4  # virtual queues, each in queue order
+BY_DEMAND = 8  # groups of tasks with the same demand vector
+BY_ROOM = 16  # (room, index): tightest server
+BY_INDEX = 32  # index, with room: first server that fits
+
+TASK, MESSAGE, DONE = 0, 1, 2
+
+head_type = np.dtype(
+    [
+        ("now", "i8"),  # slot being scheduled, or scheduled last
+        ("next_row", "i8"),  # first row of the Jobs table that has not arrived
+        ("arrivals_end", "i8"),  # rows that arrive in this slot or later never do
+        ("wake", "i8"),  # slot for which the policy asked, NEVER if none
+        ("wheel", "i8"),  # slot up to which the event wheel has turned
+        ("arriving", "i8"),  # 1 while the arrivals of slot `now` are under way
+        ("free", "i8"),  # first unused place in the pool
+        ("unused", "i8"),  # how many there are
+        ("reserve", "i8"),  # how many arrivals must leave for the policy's messages
+        ("posted", "i8"),  # messages so far
+        ("waiting", "i8"),
+        ("waiting_limit", "i8"),
+        ("waiting_size", "i8"),
+        ("oldest", "i8"),  # head and tail of the queue
+        ("newest", "i8"),
+        ("first_new", "i8"),  # first waiting task that became eligible in slot `now`
+        ("due", "i8"),  # events in slot `now`
+        ("freed", "i8"),  # servers with a completion in slot `now`
+        ("stale", "i8"),  # servers whose place in the orders is out of date
+        ("released", "i8"),  # rows whose last predecessor completed in slot `now`,
+        ("next_released", "i8"),  # and how many of them have joined the queue
+        ("held_back", "i8"),  # rows that arrived and wait for predecessors
+        ("arrived", "i8"),
+        ("started", "i8"),
+        ("completed", "i8"),
+        ("in_service", "i8"),  # tasks, initial ones included
+        # measures, over slots from `warmup` on
+        ("warmup", "i8"),
+        ("measured", "i8"),  # slots measured so far
+        ("queue_sum", "i8"),
+        ("queue_max", "i8"),
+        ("size_sum", "f8"),
+        ("delay_sum", "i8"),
+        ("delay_count", "i8"),
+        ("delay_max", "i8"),
+        ("bin_slots", "i8"),  # width of a trajectory bin
+    ],
+    align=True,
+)
+
+task_type = np.dtype(
+    [
+        ("row", "i8"),  # row of the Jobs table; negative for a job that was in service at the start
+        ("eligible", "i8"),
+        ("size", "i8"),  # largest demand, normalised
+        ("held", "i8"),  # what it takes of its server's room
+        ("slots", "i8"),  # while waiting: service; in service: the slot in which it leaves
+        ("job", "i8"),
+        ("server", "i4"),  # NONE while waiting
+        ("next", "i4"),  # waiting: queue order; in service: same bucket of the event wheel; unused: free list
+        ("prev", "i4"),
+        ("kind", "i4"),  # TASK, MESSAGE, or DONE in the slot of its completion
+    ],
+    align=True,
+)
+
+server_type = np.dtype(
+    [
+        ("capacity", "i8"),  # scalar capacity
+        ("room", "i8"),  # what is left of it
+        ("indexed", "i8"),  # the room under which the orders know it
+        ("least", "i8"),  # every job takes at least this much room
+        ("freed", "i8"),  # slot of its last completion
+        ("jobs", "i4"),
+        ("kind", "i4"),
+        ("closed", "i4"),  # stalled: takes nothing until it is empty
+        ("stale", "i4"),
+    ],
+    align=True,
+)
+
+link_type = np.dtype([("next", "i4"), ("prev", "i4"), ("type", "i4")], align=True)
+queue_type = np.dtype([("head", "i4"), ("tail", "i4"), ("count", "i8"), ("size", "i8")], align=True)
+group_type = np.dtype([("head", "i4"), ("tail", "i4"), ("count", "i4"), ("chain", "i4"), ("place", "i4")], align=True)
+
+NEVER = 2**62
+
+
+class ByAge(NamedTuple):
+    """A tree of smallest sizes over the queue: positions 0 .. R - 1 in queue order, with gaps."""
+
+    least: NDArray[np.int64]  # (E, 2 R): node i covers nodes 2 i and 2 i + 1; leaf R + position
+    task: NDArray[np.int32]  # (E, R)
+    position: NDArray[np.int32]  # (E, P)
+    end: NDArray[np.int64]  # (E,) first position never used
+
+
+class ByType(NamedTuple):
+    """Virtual queues: one set for each kind of server, whose own capacity the types divide."""
+
+    bound: NDArray[np.int64]  # (E, G, 2 J): type j holds sizes above bound[j], up to bound[j - 1]
+    levels: NDArray[np.int64]  # (E, G) J of each kind
+    queue: NDArray[np.void]  # (E, G, 2 J) queue_type
+    link: NDArray[np.void]  # (E, P, G) link_type
+    in_service: NDArray[np.int32]  # (E, L, 2 J) jobs of each type (of its own kind) in each server
+
+
+class ByDemand(NamedTuple):
+    """Groups of waiting tasks with equal demand vectors, each in row order."""
+
+    group: NDArray[np.void]  # (E, P) group_type
+    active: NDArray[np.int32]  # (E, P) the groups that have tasks, in no order
+    count: NDArray[np.int64]  # (E,)
+    bucket: NDArray[np.int32]  # (E, H) hash table: first group of each chain
+    of: NDArray[np.int32]  # (E, P) group of a task
+    link: NDArray[np.int32]  # (E, P, 2) next and previous task of the group
+
+
+class Precedence(NamedTuple):
+    """Who waits for whom, for tables that have predecessors (else empty)."""
+
+    offsets: NDArray[np.int64]  # (n + 1,) successors of row i: successor[offsets[i] : offsets[i + 1]]
+    successor: NDArray[np.int64]
+    pending: NDArray[np.int32]  # (E, n) predecessors still to complete
+    released: NDArray[np.int64]  # (E, n) scratch
+
+
+class Measures(NamedTuple):
+    """What a run adds up beside the counters of the head."""
+
+    bins: NDArray[np.float64]  # (E, B, 2): queue and waiting size, added up over each bin of `bin_slots`
+    delays: NDArray[np.int64]  # (E, H) histogram (packenv.cluster.measures)
+    used: NDArray[np.float64]  # (E, D) unit-slots in service
+    start: NDArray[np.int64]  # (E, rows) slot in which each row started; (E, 0) unless wanted
+    server: NDArray[np.int32]  # (E, rows)
+
+
+class Cluster(NamedTuple):
+    """A batch of clusters, seen from row e."""
+
+    e: int
+    s: int  # row of `source`: e, or 0 where one table serves all
+    orders: int  # BY_… flags
+    head: NDArray[np.void]  # (E,) head_type
+    task: NDArray[np.void]  # (E, P) task_type
+    demand: NDArray[np.int64]  # (E, P, D); of a message: its payload
+    due: NDArray[np.int32]  # (E, P) scratch: events of slot `now`
+    sizes: SortedKeys  # waiting tasks by (size, earlier row last)
+    ages: ByAge
+    types: ByType
+    groups: ByDemand
+    server: NDArray[np.void]  # (E, L) server_type
+    free: NDArray[np.int64]  # (E, L, D)
+    capacity: NDArray[np.int64]  # (L, D)
+    scale: NDArray[np.int64]  # (D,) largest capacity of each resource
+    used: NDArray[np.int64]  # (E, D) in service now
+    rooms: SortedKeys  # servers by (room, index)
+    tree: NDArray[np.int64]  # (E, 2 M, K) largest room below each node; leaf M + index
+    stale: NDArray[np.int32]  # (E, L) scratch
+    freed: NDArray[np.int32]  # (E, L) servers with a completion in slot `now`
+    wheel: NDArray[np.int32]  # (E, LEVELS * 64) first event of each bucket
+    wheel_bits: NDArray[np.int64]  # (E, LEVELS) which buckets have events
+    precedence: Precedence
+    measures: Measures
+    source: Source
+
+
+@offered
+def at(c: Cluster, e: int) -> Cluster:
+    """The same batch, seen from row e."""
+    s = e if c.source.stream.shape[0] > 1 else 0
+    return Cluster(
+        e, s, c.orders, c.head, c.task, c.demand, c.due, c.sizes, c.ages, c.types, c.groups, c.server, c.free,
+        c.capacity, c.scale, c.used, c.rooms, c.tree, c.stale, c.freed, c.wheel, c.wheel_bits, c.precedence,
+        c.measures, c.source,
+    )  # fmt: skip

@@ -1,0 +1,166 @@
+"""The waiting tasks: in queue order always, and in the other orders that the policy named.
+
+Tasks are known by their place i in the pool; NONE (-1) where there is none.
+"""
+
+from __future__ import annotations
+
+from packenv.cluster.by_age import add_newest, remove_aged
+from packenv.cluster.by_demand import add_to_group, remove_from_group
+from packenv.cluster.by_type import add_typed, remove_typed
+from packenv.cluster.sorted_keys import first_key, floor_item, insert, last_key, remove
+from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_SIZE, BY_TYPE, NEVER, NONE, Cluster
+from packenv.compile import inlined, offered
+
+ROW_BITS = 32
+ROW_MASK = (1 << ROW_BITS) - 1
+
+
+@inlined
+def size_key(c: Cluster, i: int) -> int:
+    """Larger size later; of one size, earlier row later: the largest key is the one that best fit takes first."""
+    return (c.task[c.e, i].size << ROW_BITS) | (ROW_MASK - c.task[c.e, i].row)
+
+
+@inlined
+def enqueue(c: Cluster, i: int) -> None:
+    """Put task i at the tail of the queue, as one of this slot's new tasks."""
+    head = c.head[c.e]
+    c.task[c.e, i].next = NONE
+    c.task[c.e, i].prev = head.newest
+    if head.newest == NONE:
+        head.oldest = i
+    else:
+        c.task[c.e, head.newest].next = i
+    head.newest = i
+    if head.first_new == NONE:
+        head.first_new = i
+    head.waiting += 1
+    head.waiting_size += c.task[c.e, i].size
+    if c.orders & BY_SIZE:
+        insert(c.sizes, c.e, size_key(c, i), i)
+    if c.orders & BY_AGE:
+        add_newest(c, i)
+    if c.orders & BY_TYPE:
+        add_typed(c, i)
+    if c.orders & BY_DEMAND:
+        add_to_group(c, i)
+
+
+@inlined
+def dequeue(c: Cluster, i: int) -> None:
+    """Take task i out of the queue and all orders."""
+    head = c.head[c.e]
+    following, previous = c.task[c.e, i].next, c.task[c.e, i].prev
+    if previous == NONE:
+        head.oldest = following
+    else:
+        c.task[c.e, previous].next = following
+    if following == NONE:
+        head.newest = previous
+    else:
+        c.task[c.e, following].prev = previous
+    if head.first_new == i:
+        head.first_new = following
+    head.waiting -= 1
+    head.waiting_size -= c.task[c.e, i].size
+    if c.orders & BY_SIZE:
+        remove(c.sizes, c.e, size_key(c, i))
+    if c.orders & BY_AGE:
+        remove_aged(c, i)
+    if c.orders & BY_TYPE:
+        remove_typed(c, i)
+    if c.orders & BY_DEMAND:
+        remove_from_group(c, i)
+
+
+@offered
+def now(c: Cluster) -> int:
+    """The slot being scheduled."""
+    return c.head[c.e].now
+
+
+@offered
+def waiting(c: Cluster) -> int:
+    """How many tasks wait."""
+    return c.head[c.e].waiting
+
+
+@offered
+def oldest(c: Cluster) -> int:
+    """Head of line of the whole queue: earliest eligible slot, then row."""
+    return c.head[c.e].oldest
+
+
+@offered
+def next_in_queue(c: Cluster, i: int) -> int:
+    """The waiting task behind i. Ask before placing i."""
+    return c.task[c.e, i].next
+
+
+@offered
+def first_new(c: Cluster) -> int:
+    """First waiting task that became eligible in this slot; those behind it did too."""
+    return c.head[c.e].first_new
+
+
+@offered
+def size_of(c: Cluster, i: int) -> int:
+    """Scalar size in units: the largest demand, normalised by the largest server."""
+    return c.task[c.e, i].size
+
+
+@offered
+def largest_fitting(c: Cluster, room: int) -> int:
+    """The largest waiting task of size <= room, earlier row first. Needs BY_SIZE."""
+    return floor_item(c.sizes, c.e, (room << ROW_BITS) | ROW_MASK)
+
+
+@offered
+def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
+    """The largest waiting task of type j (of this kind of server) and of size <= room. Needs BY_SIZE, BY_TYPE."""
+    types = c.types
+    if types.queue[c.e, kind, j].count == 0:
+        return NONE
+    if j > 0:  # types are intervals of size: in size order a virtual queue is one range
+        room = min(room, types.bound[c.e, kind, j - 1])
+    i = largest_fitting(c, room)
+    if i == NONE or (j < 2 * types.levels[c.e, kind] - 1 and size_of(c, i) <= types.bound[c.e, kind, j]):
+        return NONE
+    return i
+
+
+@offered
+def smallest_size(c: Cluster) -> int:
+    """Size of the smallest waiting task; there must be one. Needs BY_SIZE."""
+    return first_key(c.sizes, c.e) >> ROW_BITS
+
+
+@offered
+def largest_size(c: Cluster) -> int:
+    """Size of the largest waiting task; there must be one. Needs BY_SIZE."""
+    return last_key(c.sizes, c.e) >> ROW_BITS
+
+
+@offered
+def largest_waiting(c: Cluster) -> int:
+    """The largest waiting task, earlier row first; NONE if nothing waits. Needs BY_SIZE."""
+    return floor_item(c.sizes, c.e, NEVER)
+
+
+@offered
+def demand_of(c: Cluster, i: int, resource: int) -> int:
+    """Units of a resource that task i takes."""
+    return c.demand[c.e, i, resource]
+
+
+@offered
+def row_of(c: Cluster, i: int) -> int:
+    """Row of the Jobs table."""
+    return c.task[c.e, i].row
+
+
+@offered
+def eligible_since(c: Cluster, i: int) -> int:
+    """Slot in which task i joined the queue."""
+    return c.task[c.e, i].eligible

@@ -1,0 +1,162 @@
+"""What every scheduler must offer, and how it is found by name.
+
+A compiled policy is a NamedTuple of its parameters, with an `initial_state`, and compiled functions registered
+for its type: `@schedules(MyPolicy)` and, where needed, `@completes(MyPolicy)` and `@receives(MyPolicy)`. One
+generic loop dispatches on the type of the parameters, so machine code is kept on disk. A policy in plain Python is
+any object with `schedule(cluster, state)`; it reads and acts through the same functions, called from Python.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_type_hints, runtime_checkable
+
+from packenv.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from packenv.cluster.build import Needs
+    from packenv.workloads.workload import Workload
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """A scheduler. Compiled ones are NamedTuples (their fields are the parameters) without a `schedule` method."""
+
+    def needs(self, setting: Setting) -> Needs:
+        """The orders of tasks and servers that `schedule` asks for, and how the policy sees sizes."""
+        ...
+
+    def initial_state(self, setting: Setting, seed: int) -> Any:
+        """Arrays that the policy keeps through a run (a NamedTuple of them, or an empty tuple)."""
+        ...
+
+
+class Setting(NamedTuple):
+    """What a policy is told before a run: the cluster, and what is known of the jobs."""
+
+    capacity: NDArray[np.int64]  # (L, D) units
+    workload: Workload
+    levels: int  # J by default (PAPERS §1.3), from the law or table of sizes
+    largest_size: int  # units of scalar size; sup of the law
+
+
+def registered() -> dict[str, str]:
+    """Names of all installed policies, each with where it is found."""
+    return {entry.name: entry.value for entry in sorted(entry_points(group="packenv.policies"))}
+
+
+def policy(text: str) -> Any:
+    """A policy from its name and parameters: `bf-js`, `vqs:J=5,stall`, `my_module:MyPolicy`, `my_module:MyPolicy:x=1`.
+
+    Raises InputError for an unknown name or parameter, with the nearest ones, or a value of the wrong type.
+    """
+    name, _, parameters = text.partition(":")
+    known = registered()
+    if name in known:
+        target = known[name]
+    else:
+        attribute, _, parameters = parameters.partition(":")
+        if not attribute or "=" in attribute:
+            raise InputError(f"unknown policy {name!r}{nearest(name, list(known))}")
+        target = f"{name}:{attribute}"
+    return _construct(_load(target, text), parameters, text)
+
+
+def _load(target: str, text: str) -> Any:
+    module, _, attribute = target.partition(":")
+    try:
+        loaded = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise InputError(f"policy {text!r}: no module named {error.name!r}") from None
+    if not hasattr(loaded, attribute):
+        raise InputError(f"policy {text!r}: module {module!r} has no {attribute!r}")
+    return getattr(loaded, attribute)
+
+
+def _construct(factory: Any, text: str, whole: str) -> Any:
+    """Call the policy's class with `key=value` parameters; a key alone means True."""
+    if not callable(factory):
+        if text:
+            raise InputError(f"policy {whole!r} takes no parameters")
+        return factory
+    accepted = list(inspect.signature(factory).parameters)
+    hints = get_type_hints(factory) if inspect.isclass(factory) else {}
+    values: dict[str, Any] = {}
+    for part in filter(None, text.split(",")):
+        key, _, value = part.partition("=")
+        if key not in accepted:
+            raise InputError(f"policy {whole!r}: unknown parameter {key!r}{nearest(key, accepted)}")
+        values[key] = _value(value or "true", hints.get(key, str), f"policy {whole!r}: {key}")
+    try:
+        return factory(**values)
+    except InputError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise InputError(f"policy {whole!r}: {error}") from None
+
+
+def _value(text: str, kind: Any, what: str) -> Any:
+    choices = {"true": True, "false": False}
+    try:
+        return choices[text.lower()] if kind is bool else kind(text)
+    except (KeyError, ValueError):
+        raise InputError(f"{what} must be {getattr(kind, '__name__', kind)}, not {text!r}") from None
+
+
+def name_of(policy: Any) -> str:
+    """The name under which results show a policy: `vqs:J=5`, with those parameters that are not the defaults."""
+    name = getattr(type(policy), "name", None) or getattr(policy, "name", None) or type(policy).__name__
+    defaults = getattr(policy, "_field_defaults", {})
+    changed = [(key, value) for key, value in getattr(policy, "_asdict", dict)().items() if defaults.get(key) != value]
+    shown = ",".join(key if value is True else f"{key}={value}" for key, value in changed)
+    return f"{name}:{shown}" if shown else str(name)
+
+
+def needs_of(policy: Any, setting: Setting) -> Needs:
+    """The policy's `needs`; where it has none, every order of tasks and servers except virtual queues."""
+    from packenv.cluster.build import Needs
+    from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_INDEX, BY_ROOM, BY_SIZE
+
+    if hasattr(policy, "needs"):
+        return policy.needs(setting)  # type: ignore[no-any-return]
+    vectors = setting.capacity.shape[1] > 1
+    return Needs(BY_SIZE | BY_AGE | BY_ROOM | BY_INDEX | (BY_DEMAND if vectors else 0), vectors=vectors)
+
+
+def initial_state_of(policy: Any, setting: Setting, seed: int) -> Any:
+    """The policy's `initial_state`; an empty tuple where it has none."""
+    return policy.initial_state(setting, seed) if hasattr(policy, "initial_state") else ()
+
+
+Hook = Callable[..., Any]
+hooks: dict[tuple[str, type], Hook] = {}
+"""Compiled functions of policies, by (event, type of the parameters)."""
+
+
+def schedules(policy_type: type) -> Callable[[Hook], Hook]:
+    """Register `schedule(policy, cluster, state)`: called in every slot in which something happened."""
+    return _register("schedule", policy_type)
+
+
+def completes(policy_type: type) -> Callable[[Hook], Hook]:
+    """Register `on_completion(policy, cluster, state, task)`: called for every completion of the slot, in row order."""
+    return _register("on_completion", policy_type)
+
+
+def receives(policy_type: type) -> Callable[[Hook], Hook]:
+    """Register `on_message(policy, cluster, state, code, payload)`: called for every message due in the slot."""
+    return _register("on_message", policy_type)
+
+
+def _register(event: str, policy_type: type) -> Callable[[Hook], Hook]:
+    def register(function: Hook) -> Hook:
+        hooks[event, policy_type] = function
+        return function
+
+    return register

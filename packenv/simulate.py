@@ -1,0 +1,238 @@
+"""`packenv.simulate`: one policy on one workload, and what came of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from packenv.cluster.build import InService, build, grow
+from packenv.cluster.loop import OVERFULL, overfull_server, runner_for
+from packenv.cluster.measures import delay_values
+from packenv.cluster.slots import FINISHED, GROW, LIMIT
+from packenv.cluster.state import NEVER, Cluster
+from packenv.errors import InputError
+from packenv.policy import Setting, initial_state_of, name_of, needs_of
+from packenv.policy import policy as policy_named
+from packenv.theory.stability import Verdict, judge_run
+from packenv.units import UNIT, to_units
+from packenv.workloads.workload import Workload
+
+SLICE = 100_000  # eventful slots between two looks at the clock and at Ctrl-C
+WAITING_LIMIT = 5_000_000
+
+
+class Schedule(NamedTuple):
+    """When and where each row of the Jobs table started; -1 where it never did."""
+
+    start: NDArray[np.int64]  # (rows,) slots
+    server: NDArray[np.int32]  # (rows,)
+
+
+class Trajectory(NamedTuple):
+    """Means over consecutive bins of `bin_slots` slots, from slot 0."""
+
+    bin_slots: int
+    queue: NDArray[np.float64]  # (bins,) waiting tasks
+    waiting_size: NDArray[np.float64]  # (bins,) Σ size of waiting tasks, in units of capacity
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run measured: counts over the whole run, means over its slots from `warmup` on.
+
+    Delays (slots) are of tasks that became eligible in the measured slots and started; None where there is none.
+    """
+
+    policy: str
+    workload: str
+    servers: int
+    seed: int
+    slots: int
+    warmup: int
+    arrived: int
+    started: int
+    completed: int
+    waiting: int
+    mean_queue: float
+    max_queue: int
+    mean_waiting_size: float  # units of capacity
+    mean_delay: float | None
+    delay_p50: float | None
+    delay_p95: float | None
+    delay_p99: float | None
+    utilisation: tuple[float, ...]  # (D,) share of the cluster's capacity in service
+    verdict: Verdict
+    stopped: str | None  # why the run ended early, if it did
+    seconds: float  # the loop only
+    tasks_per_second: float
+    trajectory: Trajectory
+    schedule: Schedule | None = None
+
+
+def setting_of(workload: Workload) -> Setting:
+    """What a policy is told of a workload before the run."""
+    return Setting(workload.servers.units, workload, workload.default_levels(), workload.largest_size())
+
+
+def simulate(
+    workload: Workload,
+    policy: Any,
+    slots: int | None = None,
+    seed: int = 0,
+    *,
+    drain: bool = False,
+    warmup: int | None = None,
+    initial: Sequence[tuple[ArrayLike, int, int]] = (),
+    schedule: bool = False,
+    waiting_limit: int = WAITING_LIMIT,
+    progress: Callable[[int], None] | None = None,
+) -> Result:
+    """Run `policy` (an object, or a name such as "vqs:J=5") on `workload` for `slots` slots.
+
+    Without `slots` a table of jobs runs through its last arrival; with `drain` no task arrives after that and the run
+    goes on until all work is done. `warmup` slots are not measured (default: 0 for tables, slots / 10 otherwise).
+    `initial`: jobs in service at the start, (size or demand vector, server, slots that remain). More than
+    `waiting_limit` waiting tasks end the run early. `progress` is called now and then with the slot reached.
+    Raises InputError for what cannot be run.
+    """
+    policy = policy_named(policy) if isinstance(policy, str) else policy
+    horizon = _horizon(workload, slots, drain)
+    table = workload.jobs
+    warmup = (0 if table is not None else horizon // 10) if warmup is None else warmup
+    if warmup < 0 or (warmup >= horizon and not drain):
+        raise InputError(f"warmup must lie between 0 and the number of slots, not {warmup}")
+    setting = setting_of(workload)
+    rows = 0 if not schedule else len(table) if table is not None else max(1024, int(workload.rate * horizon * 1.1))
+    cluster = build(
+        workload.source([seed]),
+        setting.capacity,
+        needs_of(policy, setting),
+        jobs=table,
+        initial=_initial(initial, setting.capacity),
+        record_rows=rows,
+        waiting_limit=waiting_limit,
+        warmup=warmup,
+    )
+    if drain and slots is not None:
+        cluster.head["arrivals_end"] = horizon
+    state = initial_state_of(policy, setting, seed)
+    run = runner_for(policy)
+    until = NEVER if drain else horizon
+
+    run(policy, cluster, state, until, 0)  # compiles, if need be
+    seconds, reason = 0.0, None
+    while reason not in (FINISHED, LIMIT):
+        began = time.perf_counter()
+        reason = run(policy, cluster, state, until, SLICE)
+        seconds += time.perf_counter() - began
+        if reason == GROW:
+            cluster = _grow(cluster)
+        elif reason == OVERFULL:
+            head = cluster.head[0]
+            raise InputError(f"policy {name_of(policy)} put server {overfull_server(cluster)} above its capacity in slot {head['now']}")
+        if progress is not None:
+            progress(int(cluster.head["now"][0]))
+    stopped = f"more than {waiting_limit} tasks waiting in slot {cluster.head['now'][0]}" if reason == LIMIT else None
+    return _result(cluster, policy, workload, seed, seconds, stopped, schedule)
+
+
+def _horizon(workload: Workload, slots: int | None, drain: bool) -> int:
+    if slots is None:
+        if workload.jobs is None:
+            raise InputError(f"workload {workload.name} has no last arrival: say how many slots to simulate")
+        return int(workload.jobs.arrival[-1]) + 1
+    if slots < 1:
+        raise InputError(f"slots must be at least 1, not {slots}")
+    return slots
+
+
+def _initial(initial: Sequence[tuple[ArrayLike, int, int]], capacity: NDArray[np.int64]) -> tuple[InService, ...]:
+    """Check the jobs in service at the start."""
+    left = capacity.copy()
+    jobs = []
+    for n, (size, server, remaining) in enumerate(initial):
+        demand = np.atleast_1d(to_units(size))
+        if not 0 <= server < len(capacity):
+            raise InputError(f"initial job {n}: there is no server {server}")
+        if demand.shape != (capacity.shape[1],) or demand.max() <= 0:
+            raise InputError(f"initial job {n}: needs {capacity.shape[1]} demands, at least one of them positive")
+        if remaining < 1:
+            raise InputError(f"initial job {n}: must remain at least 1 slot, not {remaining}")
+        left[server] -= demand
+        if (left[server] < 0).any():
+            raise InputError(f"initial job {n}: server {server} has no room for it")
+        jobs.append(InService(tuple(int(amount) for amount in demand), server, remaining))
+    return tuple(jobs)
+
+
+def _grow(cluster: Cluster) -> Cluster:
+    """Room for twice as many tasks in the system, or rows in the schedule: whichever was short."""
+    head, measures = cluster.head[0], cluster.measures
+    rows = measures.start.shape[1]
+    if 0 < rows <= head["next_row"]:
+        more = np.full((1, rows), -1)
+        longer = measures._replace(
+            start=np.concatenate([measures.start, more.astype(np.int64)], axis=1),
+            server=np.concatenate([measures.server, more.astype(np.int32)], axis=1),
+        )
+        return cluster._replace(measures=longer)
+    return grow(cluster, 2 * cluster.task.shape[1])
+
+
+def _result(
+    cluster: Cluster, policy: Any, workload: Workload, seed: int, seconds: float, stopped: str | None, scheduled: bool
+) -> Result:
+    head = cluster.head[0]
+    measured = max(int(head["measured"]), 1)
+    capacity = cluster.capacity.sum(axis=0).astype(np.float64)
+    used = cluster.measures.used[0] / measured
+    trajectory = _trajectory(cluster)
+    p50, p95, p99 = _delay_quantiles(cluster, (0.5, 0.95, 0.99))
+    rows = int(head["arrived"])
+    return Result(
+        policy=name_of(policy),
+        workload=workload.name,
+        servers=len(cluster.capacity),
+        seed=seed,
+        slots=int(head["now"]),
+        warmup=int(head["warmup"]),
+        arrived=rows,
+        started=int(head["started"]),
+        completed=int(head["completed"]),
+        waiting=int(head["waiting"] + head["held_back"]),
+        mean_queue=int(head["queue_sum"]) / measured,
+        max_queue=int(head["queue_max"]),
+        mean_waiting_size=float(head["size_sum"]) / measured / UNIT,
+        mean_delay=int(head["delay_sum"]) / int(head["delay_count"]) if head["delay_count"] else None,
+        delay_p50=p50,
+        delay_p95=p95,
+        delay_p99=p99,
+        utilisation=tuple(float(u) for u in np.divide(used, capacity, out=np.zeros_like(used), where=capacity > 0)),
+        verdict=judge_run(trajectory.waiting_size, trajectory.bin_slots),
+        stopped=stopped,
+        seconds=seconds,
+        tasks_per_second=int(head["started"]) / max(seconds, 1e-9),
+        trajectory=trajectory,
+        schedule=Schedule(cluster.measures.start[0, :rows], cluster.measures.server[0, :rows]) if scheduled else None,
+    )
+
+
+def _trajectory(cluster: Cluster) -> Trajectory:
+    """The whole bins of the run."""
+    width = int(cluster.head["bin_slots"][0])
+    whole = int(cluster.head["now"][0]) // width
+    bins = cluster.measures.bins[0, :whole] / width
+    return Trajectory(width, bins[:, 0].copy(), bins[:, 1] / UNIT)
+
+
+def _delay_quantiles(cluster: Cluster, shares: tuple[float, ...]) -> list[float | None]:
+    """The smallest delays that at least these shares of the tasks do not exceed."""
+    counts = np.cumsum(cluster.measures.delays[0])
+    if counts[-1] == 0:
+        return [None] * len(shares)
+    return [float(delay_values()[np.searchsorted(counts, np.ceil(share * counts[-1]))]) for share in shares]

@@ -1,0 +1,1 @@
+"""What is achievable, and whether a run was stable."""

@@ -1,0 +1,53 @@
+"""A first verdict on a run: stable, unstable, or undecided (DESIGN, decision 5).
+
+The mean queue of an unstable run says how long the run was, not how good the policy is, so a verdict stands beside
+every mean. It looks at the path of the waiting size, not at its level: an unstable queue drifts up and does not come
+back; a stable one keeps coming back near to empty, or shows no drift that stands out from its own fluctuations.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+STABLE, UNSTABLE, UNDECIDED = "stable", "unstable", "undecided"
+
+BATCHES = 20
+FEWEST_BINS = 5 * BATCHES
+NEAR_EMPTY = 1.0  # waiting size that counts as near-empty, in servers' worth of capacity
+
+
+class Verdict(NamedTuple):
+    """`drift`: growth of the waiting size per slot (units of capacity); `score`: how many standard errors that is."""
+
+    kind: str
+    drift: float
+    score: float
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+def judge_run(waiting_size: NDArray[np.float64], bin_slots: int) -> Verdict:
+    """Verdict on a path of the waiting size: (bins,) mean per bin of `bin_slots` slots, in units of capacity."""
+    path = waiting_size[len(waiting_size) // 10 :]  # let it fill up first
+    if len(path) < FEWEST_BINS:
+        return Verdict(UNDECIDED, 0.0, 0.0)
+    length = len(path) // BATCHES
+    means = path[len(path) - BATCHES * length :].reshape(BATCHES, length).mean(axis=1)
+    steps = np.diff(means)
+    drift = float(steps.mean())
+    error = float(steps.std(ddof=1)) / np.sqrt(len(steps))
+    score = drift / error if error > 0 else 0.0
+    quarters = np.array([part.min() for part in np.array_split(path, 4)])
+    if (quarters <= NEAR_EMPTY).all():
+        kind = STABLE
+    elif score > 3 and (np.diff(quarters) > 0).all():
+        kind = UNSTABLE
+    elif (quarters[2:] <= np.maximum(quarters[:2], NEAR_EMPTY)).any() and abs(score) < 1:
+        kind = STABLE
+    else:
+        kind = UNDECIDED
+    return Verdict(kind, drift / (length * bin_slots), score)

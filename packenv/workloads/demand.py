@@ -1,0 +1,96 @@
+"""What is known of a task's demand, whether it comes from one law, a law per resource, a joint law or a Jobs table.
+
+The scalar size of a task is the largest of demand / capacity, capacity that of the largest server in each resource
+(PAPERS §1.1), in units of the largest of them all: s such that every demand_r ≤ ⌊s·capacity_r / largest⌋ units.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.jobs import Jobs
+from packenv.units import UNIT, to_units
+from packenv.workloads.joint import Joint
+from packenv.workloads.law import Law
+from packenv.workloads.servers import Servers
+
+Sizes: TypeAlias = Law | tuple[Law, ...] | Joint
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SMALL_SHARE = 0.01
+MOST_LEVELS = 16
+
+
+def per_resource(sizes: Law | tuple[Law, ...]) -> tuple[Law, ...]:
+    """The independent laws of the resources' demands."""
+    return (sizes,) if isinstance(sizes, Law) else sizes
+
+
+def resources_of(sizes: Sizes | Jobs) -> int:
+    """D, the number of resources."""
+    if isinstance(sizes, Jobs):
+        return sizes.resources
+    return sizes.D if isinstance(sizes, Joint) else len(per_resource(sizes))
+
+
+def mean_demand(sizes: Sizes | Jobs) -> Floats:
+    """(D,) mean demand, in units of capacity."""
+    if isinstance(sizes, Jobs):
+        return np.asarray(sizes.demand.mean(axis=0) / UNIT)
+    return sizes.mean() if isinstance(sizes, Joint) else np.array([law.mean() for law in per_resource(sizes)])
+
+
+def largest_demands(sizes: Sizes | Jobs) -> Ints:
+    """(m, D) units: demand vectors such that the cluster can serve every task if each of them fits some server."""
+    if isinstance(sizes, Jobs):
+        return np.unique(sizes.demand, axis=0)
+    if isinstance(sizes, Joint):
+        vectors, weights = sizes.atoms()
+        return to_units(vectors[weights > 0])
+    ends = [law.support()[1] for law in per_resource(sizes)]
+    if not np.isfinite(ends).all():
+        raise InputError(f"sizes have no largest value: resource {ends.index(math.inf)} is unbounded")
+    return to_units(ends)[None]
+
+
+def check_fits(sizes: Sizes | Jobs, servers: Servers) -> None:
+    """InputError naming the first demand that fits in no server."""
+    kinds = servers.kinds
+    for demand in largest_demands(sizes):
+        if not (demand <= kinds).all(axis=1).any():
+            amounts = ", ".join(f"{amount / UNIT:g}" for amount in demand)
+            largest = ", ".join(f"{amount / UNIT:g}" for amount in servers.largest)
+            row = f"row {int(np.argmax((sizes.demand == demand).all(axis=1)))}: " if isinstance(sizes, Jobs) else ""
+            raise InputError(f"{row}a demand of {amounts} fits in no server; the largest has {largest}")
+
+
+def scalar_size(demand: Ints, servers: Servers) -> Ints:
+    """(n,) units: scalar sizes of demands (n, D) that fit the servers."""
+    scale = np.maximum(servers.largest, 1)
+    return np.asarray((-(-demand * scale.max() // scale)).max(axis=1))
+
+
+def scalar_cdf(sizes: Sizes | Jobs, servers: Servers, size: int) -> float:
+    """P(scalar size ≤ `size` units): exact for tables, joint laws and independent resources."""
+    if isinstance(sizes, Jobs):
+        return float(np.mean(scalar_size(sizes.demand, servers) <= size))
+    if isinstance(sizes, Joint):
+        vectors, weights = sizes.atoms()
+        return float(weights @ (scalar_size(to_units(vectors), servers) <= size))
+    allowed = size * servers.largest // servers.largest.max()
+    return math.prod(float(law.cdf_units(limit)) for law, limit in zip(per_resource(sizes), allowed, strict=True))
+
+
+def default_levels(sizes: Sizes | Jobs, servers: Servers) -> int:
+    """J of PAPERS §1.3: the smallest J ≥ 2 with F(2^−J) ≤ 0.01, F the law of scalar size / capacity; at most 16."""
+    capacity = int(servers.largest.max())
+    levels = 2
+    while levels < MOST_LEVELS and scalar_cdf(sizes, servers, capacity >> levels) > SMALL_SHARE:
+        levels += 1
+    return levels

@@ -1,0 +1,160 @@
+"""The cluster's servers: how much each has of each resource."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from packenv.errors import InputError
+from packenv.units import LARGEST_CAPACITY, to_units
+
+KIND = re.compile(r"(\d+)x([^x,]+)")
+
+
+@dataclass(frozen=True, eq=False)
+class Servers:
+    """Capacities (L, D) of L servers in D resources, in units of capacity; a list (L,) is one resource.
+
+    Each is finite, at least 0 and at most LARGEST_CAPACITY, and a server has some of at least one resource.
+    """
+
+    capacity: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        try:
+            capacity = np.array(self.capacity, np.float64)
+        except (TypeError, ValueError):
+            raise InputError("servers: capacities must be numbers, as many for each server") from None
+        capacity = capacity[:, None] if capacity.ndim == 1 else capacity
+        if capacity.ndim != 2 or 0 in capacity.shape:
+            raise InputError(f"servers: capacities must have shape (servers, resources), not {capacity.shape}")
+        _require(np.isfinite(capacity) & (capacity >= 0), capacity, "must be at least 0 and finite")
+        _require(capacity <= LARGEST_CAPACITY, capacity, f"must be at most {LARGEST_CAPACITY}")
+        if (empty := ~(capacity > 0).any(axis=1)).any():
+            raise InputError(f"server {int(np.argmax(empty))}: has no capacity at all")
+        capacity.flags.writeable = False
+        object.__setattr__(self, "capacity", capacity)
+
+    def __len__(self) -> int:
+        return len(self.capacity)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Servers) and np.array_equal(self.capacity, other.capacity)
+
+    def __hash__(self) -> int:
+        return hash((self.capacity.shape, self.capacity.tobytes()))
+
+    def __str__(self) -> str:
+        """As `parse_servers` reads it: "3x1:0.5,2x2:1"."""
+        runs = ((row, sum(1 for _ in run)) for row, run in groupby(self.capacity.tolist()))
+        return ",".join(f"{count}x{':'.join(str(amount).removesuffix('.0') for amount in row)}" for row, count in runs)
+
+    def __repr__(self) -> str:
+        return f"parse_servers({str(self)!r})"
+
+    @property
+    def D(self) -> int:
+        """Number of resources."""
+        return int(self.capacity.shape[1])
+
+    @cached_property
+    def units(self) -> NDArray[np.int64]:
+        """(L, D) capacities in integer units (packenv.units.UNIT)."""
+        return to_units(self.capacity)
+
+    @property
+    def largest(self) -> NDArray[np.int64]:
+        """(D,) units: the largest capacity of each resource, to which scalar sizes are relative."""
+        return np.asarray(self.units.max(axis=0))
+
+    @cached_property
+    def kinds(self) -> NDArray[np.int64]:
+        """(kinds, D) units: the distinct capacities, in increasing order."""
+        return np.asarray(np.unique(self.units, axis=0))
+
+
+def as_servers(servers: int | str | ArrayLike | Servers, resources: int = 1) -> Servers:
+    """Servers from a number of them (capacity 1 in each of `resources`), a text (`parse_servers`) or capacities."""
+    if isinstance(servers, Servers):
+        return servers
+    if isinstance(servers, str):
+        return parse_servers(servers, resources)
+    if servers is None or isinstance(servers, (bool, float)):
+        raise InputError(f"servers must be a number of servers, capacities or a text such as 3x1,2x0.5, not {servers!r}")
+    if isinstance(servers, (int, np.integer)):
+        if servers < 1:
+            raise InputError(f"servers: at least 1 is needed, not {servers}")
+        return Servers(np.ones((int(servers), resources)))
+    return Servers(servers)  # type: ignore[arg-type]
+
+
+def parse_servers(text: str, resources: int = 1) -> Servers:
+    """Servers from `5` (of capacity 1), `3x1,2x0.5`, `3x1:0.5` (3 of capacity 1 and 0.5 in two resources), or a file.
+
+    A file is JSON (a list with one number or one list per server) or CSV (one row per server, a header if it likes).
+    """
+    text = text.strip()
+    if text.isdigit():
+        return as_servers(int(text), resources)
+    kinds = [KIND.fullmatch(part.strip()) for part in text.split(",")]
+    try:
+        if all(kinds):
+            return Servers([row for kind in kinds if kind for row in _rows(kind)])  # type: ignore[arg-type]
+        if Path(text).is_file():
+            return Servers(_read(Path(text)))  # type: ignore[arg-type]
+    except InputError as problem:
+        raise InputError(f"servers {text!r}: {str(problem).removeprefix('servers: ')}") from None
+    raise InputError(f"servers {text!r}: neither a file nor of the form 5, 3x1,2x0.5 or 3x1:0.5")
+
+
+def _rows(kind: re.Match[str]) -> list[list[float]]:
+    count = int(kind[1])
+    if count < 1:
+        raise InputError(f"{kind[0]!r} has no server")
+    return [[_number(part) for part in kind[2].split(":")]] * count
+
+
+def _read(file: Path) -> list[Any]:
+    if file.suffix.lower() == ".json":
+        try:
+            rows = json.loads(file.read_text())
+        except ValueError as problem:
+            raise InputError(f"not JSON: {problem}") from None
+        rows = rows.get("capacity") if isinstance(rows, dict) else rows
+        if not isinstance(rows, list):
+            raise InputError("expected a list with one row per server")
+        return rows
+    with file.open(newline="") as lines:
+        table = [row for row in csv.reader(lines) if row]
+    if table and not _is_number(table[0][0]):
+        table = table[1:]
+    return [[_number(cell) for cell in row] for row in table]
+
+
+def _number(text: str) -> float:
+    if not _is_number(text):
+        raise InputError(f"{text!r} is not a number")
+    return float(text)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _require(good: NDArray[np.bool_], capacity: NDArray[np.float64], rule: str) -> None:
+    if not good.all():
+        server, resource = (int(i) for i in np.argwhere(~good)[0])
+        raise InputError(f"server {server}: capacity {capacity[server, resource]:g} {rule}")

@@ -1,0 +1,150 @@
+"""Statistics of tasks on a clock: what a trace and a simulated workload are compared by.
+
+Sums only: nothing here keeps or returns a row of the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
+WINDOWS = (1, 10, 60, 600)  # seconds
+FEWEST_WINDOWS = 5
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Tasks in order of submission."""
+
+    submit: Floats  # (n,) s
+    demand: Floats  # (n, D) in units of capacity, 0 where missing
+    duration: Floats  # (n,) s, NaN where unknown
+    job: Ints | None  # (n,) job of each task
+    resources: tuple[str, ...]  # D names
+
+    @property
+    def size(self) -> Floats:
+        """(n,) the largest demand of each task."""
+        return np.asarray(self.demand.max(axis=1, initial=0.0), np.float64)
+
+    @property
+    def span(self) -> float:
+        """Seconds from the first submission to the last."""
+        return float(self.submit[-1] - self.submit[0]) if len(self.submit) else 0.0
+
+    @property
+    def tasks_per_job(self) -> Ints:
+        """(jobs,) tasks of each job; a table without jobs has one task in each."""
+        if self.job is None:
+            return np.ones(len(self.submit), np.int64)
+        return np.asarray(np.unique(self.job, return_counts=True)[1], np.int64)
+
+
+def summary(sample: Sample) -> dict[str, Any]:
+    """All statistics of a sample, as plain numbers; times in seconds, loads in servers of capacity 1."""
+    if not len(sample.submit):
+        return {"tasks": 0}
+    known = ~np.isnan(sample.duration)
+    per_job = sample.tasks_per_job
+    gaps = np.diff(sample.submit)
+    span = sample.span
+    return {
+        "tasks": len(sample.submit),
+        "jobs": len(per_job),
+        "span_s": _round(span),
+        "tasks_per_s": _round(len(sample.submit) / span) if span else None,
+        "jobs_per_s": _round(len(per_job) / span) if span else None,
+        "distinct": distinct(sample.demand, sample.resources),
+        "size": spread(sample.size),
+        **{name: spread(sample.demand[:, r]) for r, name in enumerate(sample.resources)},
+        "duration_s": spread(sample.duration[known]),
+        "tasks_per_job": spread(per_job),
+        "interarrival_s": spread(gaps),
+        "interarrival_cv": _round(variation(gaps)),
+        "dispersion": {str(window): dispersion(sample.submit, window) for window in WINDOWS},
+        "correlation": correlations(sample),
+        "offered_load": offered_load(sample),
+    }
+
+
+def spread(values: ArrayLike) -> dict[str, float | None]:
+    """Mean, least, largest and the quantiles of LEVELS; of nothing, None."""
+    x = np.asarray(values, np.float64)
+    if not x.size:
+        return {"mean": None}
+    levels = {f"p{100 * level:g}": _round(value) for level, value in zip(LEVELS, np.quantile(x, LEVELS), strict=True)}
+    return {"mean": _round(x.mean()), "min": _round(x.min()), **levels, "max": _round(x.max())}
+
+
+def variation(values: ArrayLike) -> float:
+    """Standard deviation over mean; NaN of nothing or of zeros."""
+    x = np.asarray(values, np.float64)
+    return float(x.std() / x.mean()) if x.size and x.mean() > 0 else float("nan")
+
+
+def distinct(demand: Floats, resources: tuple[str, ...]) -> dict[str, int]:
+    """How many levels there are of each resource, of all together ("joint"), and of the size."""
+    each = {name: len(np.unique(demand[:, r])) for r, name in enumerate(resources)}
+    return {**each, "joint": len(np.unique(demand, axis=0)), "size": len(np.unique(demand.max(axis=1)))}
+
+
+def dispersion(submit: Floats, window: float) -> float | None:
+    """Index of dispersion: variance over mean of the submissions in whole windows of that many seconds, 1 if Poisson.
+
+    None if there are fewer than FEWEST_WINDOWS.
+    """
+    number = ((submit - submit[0]) // window).astype(np.int64)
+    whole = int((submit[-1] - submit[0]) // window)
+    if whole < FEWEST_WINDOWS:
+        return None
+    counts = np.bincount(number[number < whole], minlength=whole)
+    return _round(counts.var() / counts.mean()) if counts.any() else None
+
+
+def correlations(sample: Sample) -> dict[str, dict[str, float | None]]:
+    """Pearson's and Spearman's correlation of every two resources, and of size and duration."""
+    columns = {name: sample.demand[:, r] for r, name in enumerate(sample.resources)}
+    pairs = [(a, b) for i, a in enumerate(columns) for b in list(columns)[i + 1 :]]
+    found = {f"{a}, {b}": _correlation(columns[a], columns[b]) for a, b in pairs}
+    known = ~np.isnan(sample.duration)
+    return {**found, "size, duration": _correlation(sample.size[known], sample.duration[known])}
+
+
+def offered_load(sample: Sample) -> dict[str, float | None]:
+    """Servers of capacity 1 that the tasks of known duration keep busy, by size and each resource: Σ demand·duration / span."""
+    columns = {"size": sample.size, **{name: sample.demand[:, r] for r, name in enumerate(sample.resources)}}
+    busy = np.nan_to_num(sample.duration)
+    return {name: _round(float(amount @ busy) / sample.span) if sample.span else None for name, amount in columns.items()}
+
+
+def ks_distance(a: ArrayLike, b: ArrayLike) -> float:
+    """Kolmogorov and Smirnov's distance: the largest difference of two empirical distribution functions."""
+    x, y = np.sort(np.asarray(a, np.float64)), np.sort(np.asarray(b, np.float64))
+    at = np.concatenate([x, y])
+    below_x, below_y = (np.searchsorted(z, at, side="right") / len(z) for z in (x, y))
+    return float(np.abs(below_x - below_y).max())
+
+
+def _correlation(a: Floats, b: Floats) -> dict[str, float | None]:
+    if len(a) < 2 or a.min() == a.max() or b.min() == b.max():
+        return {"pearson": None, "spearman": None}
+    ranks = [_ranks(values) for values in (a, b)]
+    return {"pearson": _round(np.corrcoef(a, b)[0, 1]), "spearman": _round(np.corrcoef(ranks[0], ranks[1])[0, 1])}
+
+
+def _ranks(values: Floats) -> Floats:
+    """Mean ranks: equal values share the mean of their places."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(count) - (count - 1) / 2)[place], np.float64)
+
+
+def _round(x: float, digits: int = 6) -> float | None:
+    """Significant digits; None where there is no number."""
+    return float(f"{float(x):.{digits}g}") if np.isfinite(x) else None

@@ -1,0 +1,231 @@
+"""Columns of Parquet and CSV files as arrays; whatever is wrong is one line that names file, row and column.
+
+Row N is the N-th row of data in the file, from 1: a header and blank lines do not count.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pc_csv
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+CSV_ENDINGS = (".csv", ".csv.gz")
+WHOLE_BELOW = 2.0**53  # a float64 holds every whole number up to here
+
+
+class Columns:
+    """The rows of one file, column by column. Every reader of a value says where a bad one stands."""
+
+    def __init__(self, path: Path, table: pa.Table) -> None:
+        self.path = path
+        self.table = table
+
+    @staticmethod
+    def read(path: Path, names: Sequence[str] | None = None) -> Columns:
+        """All of a Parquet or CSV file with a header, or the columns named. Raises InputError."""
+        return Columns(path, _table(path, names))
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.table.column_names)
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.table.column_names
+
+    def error(self, row: int, column: str, problem: str) -> InputError:
+        """The error to raise for a value; `row` counts from 0 as arrays do."""
+        return InputError(f"{self.path}: row {row + 1}, column {column}: {problem}")
+
+    def require(self, good: Bools, column: str, problem: str) -> None:
+        """Raise InputError for the first row that is not good; "{}" in `problem` stands for its value."""
+        if not good.all():
+            row = int(np.argmin(good))
+            raise self.error(row, column, problem.format(self.table[column][row].as_py()) if "{}" in problem else problem)
+
+    def numbers(self, name: str, missing: float | None = None) -> Floats:
+        """A column as floats (n,), finite; empty cells are an error, or become `missing`."""
+        column = self._cast(name, pa.float64())
+        if column.null_count and missing is None:
+            self.require(np.asarray(pc.is_valid(column)), name, "is empty")
+        values = np.asarray(column.fill_null(np.nan if missing is None else missing).to_numpy(), np.float64)
+        self.require(np.isfinite(values) | np.asarray(pc.is_null(column)), name, "{} is not a finite number")
+        return values
+
+    def whole(self, name: str, missing: int | None = None) -> Ints:
+        """A column of whole numbers (n,) as integers, exact for 64-bit integer columns; "3.0" counts as 3."""
+        column = self._column(name)
+        try:
+            integers = column.cast(pa.int64())
+        except pa.ArrowException:
+            values = self.numbers(name, None if missing is None else float(missing))
+            self.require((values == np.floor(values)) & (np.abs(values) < WHOLE_BELOW), name, "{} is not a whole number")
+            return values.astype(np.int64)
+        if integers.null_count and missing is None:
+            self.require(np.asarray(pc.is_valid(integers)), name, "is empty")
+        return np.asarray(integers.fill_null(missing or 0).to_numpy(), np.int64)
+
+    def is_numeric(self, name: str) -> bool:
+        """Whether a column holds numbers: by its type or, where it is text, by its first value."""
+        column = self._column(name)
+        try:
+            (column.drop_null().slice(0, 1) if pa.types.is_string(column.type) else column.slice(0, 0)).cast(pa.float64())
+        except pa.ArrowException:
+            return False
+        return not (pa.types.is_boolean(column.type) or pa.types.is_temporal(column.type))
+
+    def _column(self, name: str) -> pa.ChunkedArray:
+        """The column, dictionaries decoded, text trimmed and empty cells null."""
+        column = self.table[name]
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_large_string(column.type) or pa.types.is_string(column.type):
+            text = pc.utf8_trim_whitespace(column.cast(pa.string()))
+            column = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+        return column
+
+    def _cast(self, name: str, type_: pa.DataType) -> pa.ChunkedArray:
+        column = self._column(name)
+        if pa.types.is_boolean(column.type) or pa.types.is_temporal(column.type):
+            raise InputError(f"{self.path}: column {name} holds {column.type}, not numbers")
+        try:
+            return column.cast(type_)
+        except pa.ArrowException:
+            if not pa.types.is_string(column.type):
+                raise InputError(f"{self.path}: column {name} holds {column.type}, not numbers") from None
+        row = _first_bad(column, type_)
+        raise self.error(row, name, f"{column[row].as_py()!r} is not a number")
+
+
+def decimals(columns: Columns, name: str) -> Floats:
+    """A column of amounts (n,), NaN where empty; single precision is read as the shortest decimal that it prints as.
+
+    So a trace's 0.07446 is the same number whether it was stored as text, in single or in double precision.
+    """
+    column = columns.table[name].combine_chunks()
+    if pa.types.is_float32(column.type):
+        levels = column.dictionary_encode()
+        exact = pc.cast(pc.cast(levels.dictionary, pa.string()), pa.float64()).take(levels.indices)
+        columns = Columns(columns.path, pa.table({name: exact}))
+    amount = columns.numbers(name, np.nan)
+    columns.require(~(amount < 0), name, "{} is negative")
+    return amount
+
+
+def is_csv(path: Path) -> bool:
+    return path.name.lower().endswith(CSV_ENDINGS)
+
+
+def is_parquet(path: Path) -> bool:
+    return path.name.lower().endswith(".parquet")
+
+
+def names_of(path: Path) -> list[str]:
+    """The names of a file's columns. Raises InputError if it cannot be read."""
+    if is_parquet(path):
+        try:
+            return list(pq.read_schema(path).names)
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable(path, error) from None
+    try:
+        with gzip.open(path, "rt", encoding="utf-8-sig") if path.suffix == ".gz" else path.open(encoding="utf-8-sig") as lines:
+            return [name.strip() for name in next(csv.reader(lines), [])]
+    except (OSError, EOFError, ValueError, csv.Error) as error:
+        raise unreadable(path, error) from None
+
+
+def headless(path: Path, types: dict[str, pa.DataType], skip: Sequence[str] = ()) -> Columns:
+    """A CSV file without a header, its columns in the order of `types`; `skip` are not read. Raises InputError."""
+    wanted = [name for name in types if name not in skip]
+    try:
+        return Columns(path, _read_csv(path, list(types), wanted, {name: types[name] for name in wanted}, header=False))
+    except pa.ArrowInvalid:
+        text = Columns(path, _csv_text(path, list(types), wanted, header=False))
+        for name in wanted:
+            text.whole(name, missing=0) if pa.types.is_integer(types[name]) else text.numbers(name, missing=0.0)
+        raise
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: Path, error: BaseException) -> InputError:
+    """The one line for a file that is damaged or of another format."""
+    if isinstance(error, FileNotFoundError):
+        return InputError(f"{path}: no such file")
+    text = str(error).strip().splitlines() or [type(error).__name__]
+    return InputError(f"{path}: cannot be read, it is damaged or of another format ({text[0].rstrip('.')})")
+
+
+def _table(path: Path, names: Sequence[str] | None) -> pa.Table:
+    found = names_of(path)
+    if not found:
+        raise InputError(f"{path}: the file is empty")
+    twice = [name for name in found if found.count(name) > 1]
+    if twice:
+        raise InputError(f"{path}: column {twice[0]} occurs more than once")
+    wanted = found if names is None else [name for name in found if name in names]
+    if is_parquet(path):
+        try:
+            return pq.read_table(path, columns=wanted, use_threads=False)
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable(path, error) from None
+    return _csv_text(path, found, wanted, header=True)
+
+
+def _csv_text(path: Path, names: list[str], wanted: list[str], header: bool) -> pa.Table:
+    """A CSV file with every cell as text, so that a bad one can be shown with its row. Raises InputError."""
+    try:
+        return _read_csv(path, names, wanted, dict.fromkeys(wanted, pa.string()), header)
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable(path, error) from None
+
+
+def _read_csv(path: Path, names: list[str], wanted: list[str], types: dict[str, pa.DataType], header: bool) -> pa.Table:
+    broken: list[pc_csv.InvalidRow] = []
+
+    def keep(row: pc_csv.InvalidRow) -> str:
+        broken.append(row)
+        return "skip"
+
+    table = pc_csv.read_csv(
+        path,
+        read_options=pc_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=int(header)),
+        parse_options=pc_csv.ParseOptions(invalid_row_handler=keep),
+        convert_options=pc_csv.ConvertOptions(
+            column_types=types, include_columns=wanted, null_values=[""], strings_can_be_null=False
+        ),
+    )
+    if broken:
+        first = broken[0]
+        row = first.number - int(header)
+        raise InputError(f"{path}: row {row}: {first.actual_columns} values for {first.expected_columns} columns")
+    return table
+
+
+def _first_bad(column: pa.ChunkedArray, type_: pa.DataType) -> int:
+    """The first row that does not convert, by bisection."""
+    low, high = 0, len(column)  # rows below `low` convert; one of low .. high - 1 does not
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            column.slice(low, middle - low).cast(type_)
+            low = middle
+        except pa.ArrowException:
+            high = middle
+    return low

@@ -1,0 +1,157 @@
+"""Google's cluster trace of 2011 (clusterdata-2011-2): the native folder of events, and a folded Parquet file.
+
+The folder holds `task_events/part-?????-of-?????.csv.gz`, an event per row: time in µs, what is missing, job, index of
+the task in it, machine, type of event, user, scheduling class, priority, requests of cpu, memory and disk (fractions of
+the largest machine), and whether tasks of the job must be on different machines. Events fold to one row per task:
+first submission, last start, last end, first known requests. Time 0 means before the trace, 2^63-1 after it.
+Source: Reiss, Wilkes and Hellerstein, "Google cluster-usage traces: format + schema", 2011.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.workloads.traces.columns import Columns, decimals, headless
+from packenv.workloads.traces.table import MISSING, SECOND, Trace
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Value = TypeVar("Value", np.int64, np.float64)
+
+RESOURCES = ("cpu", "memory", "disk")
+DEFAULT_RESOURCES = ("cpu", "memory")  # the papers' two
+AFTER_THE_TRACE = 2**63 - 1
+SUBMIT, SCHEDULE, EVICT, FAIL, FINISH, KILL, LOST = range(7)
+
+EVENT_COLUMNS = {
+    "time": pa.int64(),
+    "missing": pa.int64(),
+    "job": pa.int64(),
+    "task": pa.int64(),
+    "machine": pa.int64(),
+    "event": pa.int64(),
+    "user": pa.string(),
+    "sched_class": pa.int64(),
+    "priority": pa.int64(),
+    "cpu": pa.float64(),
+    "memory": pa.float64(),
+    "disk": pa.float64(),
+    "different_machines": pa.int64(),
+}
+UNUSED = ("missing", "machine", "user", "different_machines")
+FOLDED_COLUMNS = ("submit_time_s", "schedule_time_s", "end_time_s", "end_event", "in_snapshot", "job_id", "task_index")
+FOLDED_RESOURCES = {"cpu": "cpu", "memory": "mem", "disk": "disk"}
+
+
+def parts(folder: Path) -> list[Path]:
+    """The files of task events in a native folder, in order; none if it is not one."""
+    return sorted((folder / "task_events").glob("part-*-of-*.csv.gz"))
+
+
+def read_folder(folder: Path, resources: tuple[str, ...] = DEFAULT_RESOURCES) -> Trace:
+    """The native folder as a Trace: as many parts as it holds. Raises InputError for a damaged part."""
+    _known(resources, folder)
+    skip = (*UNUSED, *(name for name in RESOURCES if name not in resources))
+    files = [headless(part, EVENT_COLUMNS, skip) for part in parts(folder)]
+    for file in files:
+        for name in ("time", "job", "task", "event"):
+            file.require(file.whole(name, MISSING) >= 0, name, "a number from 0 on is needed, not {}")
+        for name in resources:
+            file.require(file.numbers(name, 0.0) >= 0, name, "{} is negative")
+    events = pa.concat_tables([file.table for file in files])
+    if not len(events):
+        raise InputError(f"{folder}: task_events is empty")
+    return fold(events, resources, str(folder))
+
+
+def fold(events: pa.Table, resources: tuple[str, ...], source: str) -> Trace:
+    """Events, as EVENT_COLUMNS, folded to one row per task, in order of (submission, job, task)."""
+    time, job, task, event = (events[name].to_numpy() for name in ("time", "job", "task", "event"))
+    order = np.lexsort((time, task, job))
+    order = order[time[order] != AFTER_THE_TRACE]
+    time, job, task, event = time[order], job[order], task[order], event[order]
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (job[1:] != job[:-1]) | (task[1:] != task[:-1])
+    owner = np.cumsum(new) - 1  # each event's task
+    n = int(new.sum())
+
+    submit = _first(time, event == SUBMIT, owner, n, MISSING)
+    ends = (event >= EVICT) & (event <= LOST)
+    demand = np.empty((n, len(resources)))
+    for r, name in enumerate(resources):
+        amount = events[name].fill_null(np.nan).to_numpy()[order]
+        demand[:, r] = _first(amount, ~np.isnan(amount), owner, n, np.nan)
+    rows = np.lexsort((task[new], job[new], submit))
+    never = int((submit == MISSING).sum())  # sorted first: their submission is not in the parts at hand
+    rows = rows[never:]
+    others = {name: events[name].fill_null(MISSING).to_numpy()[order][new][rows] for name in ("priority", "sched_class")}
+    return Trace(
+        submit=submit[rows],
+        schedule=_last(time, event == SCHEDULE, owner, n, MISSING)[rows],
+        end=_last(time, ends, owner, n, MISSING)[rows],
+        demand=demand[rows],
+        resources=resources,
+        finished=_last(event, ends, owner, n, MISSING)[rows] == FINISH,
+        in_snapshot=submit[rows] == 0,
+        job=job[new][rows],
+        others=others,
+        source=source,
+        dropped={"submission not in the files": never},
+    )
+
+
+def is_folded(names: list[str]) -> bool:
+    """Whether these are the columns of a folded file."""
+    return set(FOLDED_COLUMNS) <= set(names)
+
+
+def read_folded(path: Path, resources: tuple[str, ...] = DEFAULT_RESOURCES) -> Trace:
+    """A file with a row per task: times in seconds, requests as fractions, `end_event` 4 = finished. Raises InputError."""
+    _known(resources, path)
+    table = Columns.read(path, [*FOLDED_COLUMNS, *FOLDED_RESOURCES.values(), "priority", "sched_class"])
+    submit = _microseconds(table, "submit_time_s", None)
+    job, task = table.whole("job_id"), table.whole("task_index")
+    rows = np.lexsort((task, job, submit))
+    demand = [decimals(table, FOLDED_RESOURCES[name]) for name in resources]
+    return Trace(
+        submit=submit[rows],
+        schedule=_microseconds(table, "schedule_time_s", MISSING)[rows],
+        end=_microseconds(table, "end_time_s", MISSING)[rows],
+        demand=np.stack(demand, axis=1)[rows],
+        resources=resources,
+        finished=table.whole("end_event", MISSING)[rows] == FINISH,
+        in_snapshot=table.whole("in_snapshot")[rows] != 0,
+        job=job[rows],
+        others={name: table.whole(name, MISSING)[rows] for name in ("priority", "sched_class") if name in table},
+        source=str(path),
+    )
+
+
+def _known(resources: tuple[str, ...], source: Path) -> None:
+    for name in resources:
+        if name not in RESOURCES:
+            raise InputError(f"{source}: no resource {name}; known: {', '.join(RESOURCES)}")
+
+
+def _first(values: NDArray[Value], where: Bools, owner: Ints, n: int, otherwise: float) -> NDArray[Value]:
+    """For each of n tasks (n,), the first of its events' values where the mask holds."""
+    return _last(values[::-1], where[::-1], owner[::-1], n, otherwise)
+
+
+def _last(values: NDArray[Value], where: Bools, owner: Ints, n: int, otherwise: float) -> NDArray[Value]:
+    found = np.full(n, otherwise, values.dtype)
+    found[owner[where]] = values[where]  # of several events of a task, the last one written stays
+    return found
+
+
+def _microseconds(table: Columns, name: str, missing: int | None) -> Ints:
+    seconds = table.numbers(name, None if missing is None else np.nan)
+    table.require(~(seconds < 0), name, "{} is negative")
+    return np.where(np.isnan(seconds), MISSING, np.rint(np.nan_to_num(seconds) * SECOND)).astype(np.int64)

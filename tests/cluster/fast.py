@@ -1,0 +1,79 @@
+"""The fast simulator on the reference's instances."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import baselines
+from packenv.cluster import InService, build, grow
+from packenv.cluster.build import scalar_capacity
+from packenv.cluster.loop import runner_for
+from packenv.cluster.slots import FINISHED, GROW, PAUSED
+from packenv.cluster.state import NEVER
+from packenv.policy import Setting, initial_state_of, needs_of
+from packenv.workloads.source import table_source
+from tests.reference.instances import Instance, to_jobs
+from tests.reference.model import Scale
+
+POLICIES = {
+    "bf-j": baselines.BestFitJobs,
+    "bf-s": baselines.BestFitServers,
+    "bf-js": baselines.BestFit,
+    "vqs": baselines.VQS,
+    "vqs-bf": baselines.VQSBestFit,
+    "fifo-ff": baselines.FifoFirstFit,
+    "slot-fifo": baselines.SlotFifo,
+}
+
+
+class Outcome(NamedTuple):
+    """What the reference's outcome is compared with."""
+
+    start: dict[int, int]
+    server: dict[int, int]
+    queue_sum: int
+    max_queue: int
+    used: list[int]  # unit-slots per resource
+    waiting_size_sum: int
+    slots: int
+
+
+def make(name: str, **options: Any) -> Any:
+    """The fast policy for the reference's name and options."""
+    if "first_check" in options:
+        options["check"] = options.pop("first_check")
+    return POLICIES[name](**options)
+
+
+def run(instance: Instance, policy: Any, *, places: int = 2, steps: int = 7) -> Outcome:
+    """Small pools and short steps, so that growing and resuming are exercised too."""
+    jobs = to_jobs(instance)
+    capacity = np.array(instance.capacities, dtype=np.int64)
+    scale = Scale(tuple(int(c) for c in capacity.max(axis=0)))
+    largest = max(scale.size(task.demand) for task in instance.tasks)
+    setting = Setting(capacity, None, 4, largest)  # type: ignore[arg-type]
+    assert scalar_capacity(capacity).tolist() == [scale.capacity(c) for c in instance.capacities]
+    initial = tuple(InService(job.demand, job.server, job.remaining) for job in instance.initial)
+    needs = needs_of(policy, setting)
+    c = build(table_source(jobs), capacity, needs, places=places, jobs=jobs, initial=initial, record_rows=len(jobs))
+    state = initial_state_of(policy, setting, 0)
+    until = NEVER if instance.slots is None else instance.slots
+    step = runner_for(policy)
+    reason = PAUSED
+    while reason != FINISHED:
+        reason = step(policy, c, state, until, steps)
+        if reason == GROW:
+            c = grow(c, c.task.shape[1] + 3)
+    head, measures = c.head[0], c.measures
+    started = np.flatnonzero(measures.start[0] >= 0)
+    return Outcome(
+        {int(row): int(measures.start[0, row]) for row in started},
+        {int(row): int(measures.server[0, row]) for row in started},
+        int(head["queue_sum"]),
+        int(head["queue_max"]),
+        [int(used) for used in measures.used[0]],
+        int(head["size_sum"]),
+        int(head["now"]),
+    )

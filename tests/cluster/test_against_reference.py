@@ -1,0 +1,85 @@
+"""Fast = reference: start slot and server of every task, and all that is added up over the slots."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from tests.cluster import fast
+from tests.reference import model, policies
+from tests.reference.instances import SERVERS, SIZES, Instance, random_instance
+from tests.reference.worked_cases import CASES
+
+SEEDS = range(12)
+
+OPTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("bf-j", {}),
+    ("bf-s", {}),
+    ("bf-js", {}),
+    ("fifo-ff", {}),
+    ("bf-j", {"stall": True}),
+    ("bf-s", {"stall": True}),
+    ("bf-js", {"stall": True}),
+    ("fifo-ff", {"stall": True}),
+    ("slot-fifo", {}),
+    ("slot-fifo", {"slots": 3, "stall": True}),
+    ("vqs", {"J": 2}),
+    ("vqs", {"J": 4}),
+    ("vqs", {"J": 3, "stall": True}),
+    ("vqs", {"adaptive": True, "first_check": 4}),
+    ("vqs-bf", {"J": 2}),
+    ("vqs-bf", {"J": 5}),
+    ("vqs-bf", {"J": 3, "stall": True}),
+    ("vqs-bf", {"adaptive": True, "first_check": 4, "stall": True}),
+]
+
+
+def compare(instance: Instance, name: str, options: dict[str, Any]) -> None:
+    try:
+        expected = model.simulate(
+            instance.tasks, instance.capacities, policies.make(name, **options), instance.slots, instance.slots is None, instance.initial
+        )
+    except ValueError:  # a task larger than a slot of slot-fifo
+        pytest.skip("not an instance for this policy")
+    except model.NoProgress:
+        expected = None
+    outcome = fast.run(instance, fast.make(name, **options))
+    if expected is None:  # the reference gave up with tasks that can never start
+        assert len(outcome.start) < len(instance.tasks)
+        return
+    assert outcome.start == expected.start
+    assert outcome.server == expected.server
+    assert outcome.slots == len(expected.queue)
+    assert outcome.queue_sum == sum(expected.queue)
+    assert outcome.max_queue == max(expected.queue, default=0)
+    assert outcome.used == [sum(column) for column in zip(*expected.used, strict=True)]
+    assert outcome.waiting_size_sum == sum(expected.waiting_size)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_worked_case(case: Any) -> None:
+    options = dict(case.options)
+    outcome = fast.run(Instance(case.tasks, case.capacities, case.initial, case.slots), fast.make(case.policy, **options))
+    assert {row: (slot, outcome.server[row]) for row, slot in outcome.start.items()} == case.expected
+
+
+@pytest.mark.parametrize("name, options", OPTIONS, ids=str)
+@pytest.mark.parametrize("servers", SERVERS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_resource(name: str, options: dict[str, Any], servers: str, seed: int) -> None:
+    rng = random.Random(f"{name}{options}{servers}{seed}")
+    for kind in SIZES:
+        predecessors = False if "adaptive" in options else None
+        compare(random_instance(rng, servers=servers, kind=kind, predecessors=predecessors), name, options)
+
+
+@pytest.mark.parametrize("name, options", OPTIONS, ids=str)
+@pytest.mark.parametrize("resources", [2, 3])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_several_resources(name: str, options: dict[str, Any], resources: int, seed: int) -> None:
+    rng = random.Random(f"{name}{options}{resources}{seed}")
+    for servers in SERVERS:
+        predecessors = False if "adaptive" in options else None
+        compare(random_instance(rng, resources=resources, servers=servers, predecessors=predecessors), name, options)

@@ -1,0 +1,177 @@
+"""Small random instances that provoke what exact agreement depends on: ties, boundaries, tiny jobs, odd servers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from packenv.jobs import Jobs, Ragged
+from packenv.units import UNIT
+from tests.reference.model import Initial, Scale, Task, Vector
+
+SIZES = ("ties", "boundaries", "tiny", "mixed", "equal")
+SERVERS = ("one", "equal", "powers", "odd")
+
+
+@dataclass(frozen=True)
+class Instance:
+    tasks: list[Task]
+    capacities: list[Vector]
+    initial: list[Initial]
+    slots: int | None  # None: drain
+
+
+def to_jobs(instance: Instance) -> Jobs:
+    """The same table for the fast simulator."""
+    tasks = instance.tasks
+    has_predecessors = any(task.predecessors for task in tasks)
+    return Jobs(
+        arrival=np.array([task.arrival for task in tasks], dtype=np.int64),
+        demand=np.array([task.demand for task in tasks], dtype=np.int64).reshape(len(tasks), len(instance.capacities[0])),
+        service=np.array([task.service for task in tasks], dtype=np.int64),
+        predecessors=Ragged.of([list(task.predecessors) for task in tasks]) if has_predecessors else None,
+    )
+
+
+def random_instance(
+    rng: random.Random,
+    *,
+    resources: int = 1,
+    servers: str | Sequence[Vector] | None = None,
+    kind: str | None = None,
+    tasks: int | None = None,
+    predecessors: bool | None = None,
+    initial: bool | None = None,
+    drain: bool | None = None,
+) -> Instance:
+    """`kind` is one of SIZES, `servers` one of SERVERS or the capacities; whatever is None is drawn.
+
+    Every task fits some empty server, in every resource and by its scalar size.
+    """
+    kind = rng.choice(SIZES) if kind is None else kind
+    servers = rng.choice(SERVERS) if servers is None else servers
+    capacities = random_capacities(rng, servers, resources) if isinstance(servers, str) else list(servers)
+    demands = DemandLaw(rng, capacities, kind)
+    n = rng.choice([rng.randint(20, 60), rng.randint(20, 60), rng.randint(1, 12)]) if tasks is None else tasks
+    arrivals = random_arrivals(rng, n)
+    service = ServiceLaw(rng)
+    linked = rng.random() < 0.3 if predecessors is None else predecessors
+    table = []
+    for row in range(n):
+        before = tuple(sorted(rng.sample(range(row), k=min(row, rng.randint(1, 2))))) if linked and rng.random() < 0.4 else ()
+        table.append(Task(row, arrivals[row], demands.draw(), service.draw(), before))
+    loaded = rng.random() < 0.3 if initial is None else initial
+    in_service = random_initial(rng, capacities, demands) if loaded else []
+    drained = rng.random() < 0.7 if drain is None else drain
+    return Instance(table, capacities, in_service, None if drained else rng.randint(1, max(arrivals) + 10))
+
+
+def random_capacities(rng: random.Random, style: str, resources: int) -> list[Vector]:
+    """One server has the most of every resource, so that what fits a largest server fits one that exists."""
+    if style == "one":
+        return [(UNIT,) * resources]
+    if style == "equal":
+        whole = tuple(UNIT * rng.choice([1, 1, 2, 10]) for _ in range(resources))
+        return [whole] * rng.randint(2, 3)
+    if style == "powers":
+        ratios: list[tuple[int, int]] = [(1, 1), (1, 2), (1, 4), (1, 8)]
+        top = UNIT
+    else:
+        ratios = [(3, 4), (5, 7), (2, 3), (1, 3), (1, 1), (99, 100)]
+        top = rng.choice([UNIT, 2 * UNIT, 7 * UNIT // 3 + 1])
+    capacities = [(top,) * resources]
+    for _ in range(rng.randint(1, 3)):
+        ratio, same = rng.choice(ratios), rng.random() < 0.5  # sometimes the same ratio in all resources
+        picks = [ratio if same else rng.choice(ratios) for _ in range(resources)]
+        if resources > 1 and rng.random() < 0.2:
+            picks[rng.randrange(resources)] = (0, 1)  # a server without one of the resources
+        capacities.append(tuple(top * a // b for a, b in picks))
+    rng.shuffle(capacities)
+    return capacities
+
+
+class DemandLaw:
+    """Few distinct sizes, chosen to hurt."""
+
+    def __init__(self, rng: random.Random, capacities: Sequence[Vector], kind: str) -> None:
+        self.rng, self.capacities, self.kind = rng, capacities, kind
+        self.scale = Scale(tuple(max(c[r] for c in capacities) for r in range(len(capacities[0]))))
+        distinct = 1 if kind == "equal" else rng.choice([2, 3, 5, 12])
+        self.values = [self.fresh() for _ in range(distinct)]
+
+    def draw(self) -> Vector:
+        return self.fresh() if self.kind == "mixed" else self.rng.choice(self.values)
+
+    def fresh(self) -> Vector:
+        while True:
+            demand = tuple(self.amount(r) for r in range(len(self.scale.largest)))
+            if any(demand) and any(self.fits(demand, capacity) for capacity in self.capacities):
+                return demand
+
+    def fits(self, demand: Vector, capacity: Vector) -> bool:
+        inside = all(d <= c for d, c in zip(demand, capacity, strict=True))
+        return inside and self.scale.size(demand) <= self.scale.capacity(capacity)
+
+    def amount(self, resource: int) -> int:
+        rng, largest = self.rng, self.scale.largest[resource]
+        if len(self.scale.largest) > 1 and rng.random() < 0.25:
+            return 0
+        capacity = rng.choice([c[resource] for c in self.capacities]) or largest
+        kind = rng.choice(["ties", "boundaries", "tiny"]) if self.kind == "mixed" else self.kind
+        if kind == "boundaries":  # 2^-m and 2/3 2^-m of some server, and one unit to either side
+            m = rng.choice([0, 0, 0, 1, 1, 2, 3, 4])
+            boundary = (capacity >> m) if rng.random() < 0.5 else 2 * capacity // (3 << m)
+            return max(1, min(capacity, boundary + rng.choice([-1, 0, 0, 1])))
+        if kind == "tiny" and rng.random() < 0.6:
+            return max(1, (capacity >> rng.randint(2, 7)) - rng.choice([0, 0, 1, 1000]))
+        if rng.random() < 0.2:
+            return rng.randint(1, capacity)
+        return max(1, largest * rng.randint(1, 12) // 12)
+
+
+def random_arrivals(rng: random.Random, n: int) -> list[int]:
+    """A backlog at slot 0, bursts with long gaps, or a few per slot."""
+    style = rng.choice(["backlog", "bursts", "steady", "late"])
+    if style == "backlog":
+        return [0] * n
+    if style == "bursts":
+        bursts = sorted(rng.sample(range(40), k=rng.randint(1, 5)))
+        return sorted(rng.choice(bursts) for _ in range(n))
+    span = max(1, n * rng.choice([1, 2, 4]) // 4)
+    first = 300 if style == "late" and rng.random() < 0.2 else 0
+    return sorted(first + rng.randrange(span) for _ in range(n))
+
+
+@dataclass
+class ServiceLaw:
+    """Fixed or geometric."""
+
+    rng: random.Random
+
+    def __post_init__(self) -> None:
+        self.mean = self.rng.choice([1, 2, 5, 12, 30])
+        self.fixed = self.rng.random() < 0.5
+
+    def draw(self) -> int:
+        if self.fixed:
+            return self.mean
+        slots = 1
+        while self.rng.random() > 1 / self.mean:
+            slots += 1
+        return slots
+
+
+def random_initial(rng: random.Random, capacities: Sequence[Vector], demands: DemandLaw) -> list[Initial]:
+    """Jobs put at random where they fit, in every resource and by scalar size."""
+    scale, placed = demands.scale, list[Initial]()
+    for _ in range(rng.randint(1, 6)):
+        demand, server = demands.draw(), rng.randrange(len(capacities))
+        here = [job.demand for job in placed if job.server == server] + [demand]
+        together = tuple(sum(column) for column in zip(*here, strict=True))
+        real = all(d <= c for d, c in zip(together, capacities[server], strict=True))
+        if real and sum(scale.size(d) for d in here) <= scale.capacity(capacities[server]):
+            placed.append(Initial(demand, server, rng.randint(1, 15)))
+    return placed

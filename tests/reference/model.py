@@ -1,0 +1,224 @@
+"""The model of PAPERS §1.1, slot by slot, in plain Python: slow and obvious, so that it can be believed.
+
+Every slot is simulated and the policy is asked in every slot. Nothing here is shared with the fast simulator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Protocol
+
+Vector = tuple[int, ...]  # one integer per resource, in units
+
+
+class NoProgress(RuntimeError):
+    """A drained run that would never end."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One row of the table."""
+
+    row: int
+    arrival: int
+    demand: Vector
+    service: int
+    predecessors: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Initial:
+    """A job already in service at slot 0; it leaves at the start of slot `remaining` >= 1 and has no delay."""
+
+    demand: Vector
+    server: int
+    remaining: int
+
+
+@dataclass(frozen=True)
+class Running:
+    """A job in service."""
+
+    row: int | None  # None: it was there before slot 0
+    demand: Vector
+    leaves: int  # it is gone at the start of this slot
+    counted: int  # what a policy of scalar sizes counts for it; the real use is `demand`
+
+
+@dataclass(eq=False)
+class Server:
+    index: int
+    capacity: Vector
+    running: list[Running] = field(default_factory=list)
+
+    @property
+    def empty(self) -> bool:
+        return not self.running
+
+    @property
+    def occupied(self) -> Vector:
+        return tuple(sum(job.demand[r] for job in self.running) for r in range(len(self.capacity)))
+
+    @property
+    def residual(self) -> Vector:
+        return tuple(c - o for c, o in zip(self.capacity, self.occupied, strict=True))
+
+    def fits(self, demand: Vector) -> bool:
+        return all(d <= free for d, free in zip(demand, self.residual, strict=True))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One number for a vector: the largest demand relative to the largest server, rounded so that
+    jobs which fit by the number fit in every resource. One resource: the number is the demand itself."""
+
+    largest: Vector  # largest capacity of each resource over the servers
+
+    def size(self, demand: Vector) -> int:
+        assert all(d == 0 for d, c in zip(demand, self.largest, strict=True) if c == 0), "demand of a resource nobody has"
+        top = max(self.largest)
+        return max(-(-d * top // c) for d, c in zip(demand, self.largest, strict=True) if c > 0)
+
+    def capacity(self, capacity: Vector) -> int:
+        top = max(self.largest)
+        return min(c * top // m for c, m in zip(capacity, self.largest, strict=True) if m > 0)
+
+
+@dataclass
+class Outcome:
+    """What a run did. Lists have one entry per simulated slot, taken at Measure."""
+
+    start: dict[int, int] = field(default_factory=dict)  # row -> slot
+    server: dict[int, int] = field(default_factory=dict)  # row -> server
+    eligible: dict[int, int] = field(default_factory=dict)  # row -> slot
+    queue: list[int] = field(default_factory=list)  # Q(t)
+    used: list[Vector] = field(default_factory=list)  # real demand in service
+    waiting_size: list[int] = field(default_factory=list)  # sum of scalar sizes that wait
+
+    @property
+    def max_queue(self) -> int:
+        return max(self.queue, default=0)
+
+
+class World:
+    """What a policy sees and may do."""
+
+    def __init__(self, tasks: Sequence[Task], capacities: Sequence[Vector], initial: Sequence[Initial]) -> None:
+        assert [task.row for task in tasks] == list(range(len(tasks)))
+        assert all(a.arrival <= b.arrival for a, b in pairwise(tasks))
+        self.tasks = list(tasks)
+        self.resources = len(capacities[0])
+        self.scale = Scale(tuple(max(c[r] for c in capacities) for r in range(self.resources)))
+        self.servers = [Server(index, capacity) for index, capacity in enumerate(capacities)]
+        for job in initial:
+            assert job.remaining >= 1
+            running = Running(None, job.demand, job.remaining, self.scale.size(job.demand))
+            self.servers[job.server].running.append(running)
+        self.slot = 0
+        self.waiting: list[Task] = []  # in queue order: (eligible slot, row)
+        self.newcomers: list[Task] = []  # became eligible in this slot
+        self.vacated: list[Server] = []  # had a completion in this slot
+        self.completed: set[int] = set()
+        self.outcome = Outcome()
+
+    def size(self, task: Task) -> int:
+        return self.scale.size(task.demand)
+
+    def start(self, task: Task, server: Server, counted: int | None = None) -> None:
+        """Put a waiting task on a server now."""
+        assert task in self.waiting, f"row {task.row} does not wait"
+        assert task.row not in self.outcome.start, f"row {task.row} starts twice"
+        assert server.fits(task.demand), f"row {task.row} does not fit on server {server.index}"
+        self.waiting.remove(task)
+        counted = self.size(task) if counted is None else counted
+        server.running.append(Running(task.row, task.demand, self.slot + task.service, counted))
+        self.outcome.start[task.row] = self.slot
+        self.outcome.server[task.row] = server.index
+
+    # The events of a slot, in order.
+
+    def complete(self) -> None:
+        self.vacated = []
+        for server in self.servers:
+            leaving = [job for job in server.running if job.leaves == self.slot]
+            if leaving:
+                server.running = [job for job in server.running if job.leaves > self.slot]
+                self.completed |= {job.row for job in leaving if job.row is not None}
+                self.vacated.append(server)
+
+    def arrive(self) -> None:
+        arrived = [task for task in self.tasks if task.arrival <= self.slot and task.row not in self.outcome.eligible]
+        self.newcomers = [task for task in arrived if self.completed.issuperset(task.predecessors)]
+        self.outcome.eligible |= {task.row: self.slot for task in self.newcomers}
+        self.waiting += self.newcomers
+
+    def measure(self) -> None:
+        self.outcome.queue.append(len(self.waiting))
+        self.outcome.waiting_size.append(sum(self.size(task) for task in self.waiting))
+        self.outcome.used.append(tuple(sum(s.occupied[r] for s in self.servers) for r in range(self.resources)))
+
+    def check(self) -> None:
+        """No server above capacity; every row in exactly one place, and none in service before its time."""
+        for server in self.servers:
+            assert all(o <= c for o, c in zip(server.occupied, server.capacity, strict=True)), f"server {server.index} is over"
+            assert all(job.leaves > self.slot for job in server.running)
+        waiting = [task.row for task in self.waiting]
+        running = [job.row for server in self.servers for job in server.running if job.row is not None]
+        to_come = [task.row for task in self.tasks if task.row not in self.outcome.eligible]
+        assert sorted([*waiting, *running, *to_come, *self.completed]) == [task.row for task in self.tasks], "a row is lost"
+        keys = [(self.outcome.eligible[row], row) for row in waiting]
+        assert keys == sorted(keys), "out of queue order"
+        for row in running:
+            task, start = self.tasks[row], self.outcome.start[row]
+            assert task.arrival <= start <= self.slot
+            assert all(self.outcome.start[p] + self.tasks[p].service <= start for p in task.predecessors)
+
+    def all_done(self) -> bool:
+        """Is all work done at the start of this slot?"""
+        return len(self.outcome.start) == len(self.tasks) and all(
+            job.leaves <= self.slot for server in self.servers for job in server.running
+        )
+
+
+class SchedulingPolicy(Protocol):
+    def begin(self, world: World) -> None: ...
+
+    def schedule(self, world: World) -> None: ...
+
+
+def simulate(
+    tasks: Sequence[Task],
+    capacities: Sequence[Vector],
+    policy: SchedulingPolicy,
+    slots: int | None = None,
+    drain: bool = False,
+    initial: Sequence[Initial] = (),
+    watch: Callable[[World], None] | None = None,
+) -> Outcome:
+    """Run slots 0..slots-1; without `slots`, through the last arrival slot, or (`drain`) until all work is done.
+
+    `watch` sees the world after the scheduling of every slot.
+    """
+    world = World(tasks, capacities, initial)
+    policy.begin(world)
+    last_arrival = max((task.arrival for task in tasks), default=-1)
+    if slots is None and not drain:
+        slots = last_arrival + 1
+    while world.slot < slots if slots is not None else not world.all_done():
+        world.complete()
+        world.arrive()
+        started = len(world.outcome.start)
+        policy.schedule(world)
+        started = len(world.outcome.start) - started
+        world.check()
+        world.measure()
+        if watch is not None:
+            watch(world)
+        idle = all(server.empty for server in world.servers)
+        if slots is None and idle and world.waiting and world.slot >= last_arrival and started == 0:
+            rows = [task.row for task in world.waiting]
+            raise NoProgress(f"slot {world.slot}: rows {rows} wait, nothing is in service and nothing will arrive")
+        world.slot += 1
+    return world.outcome

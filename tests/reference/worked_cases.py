@@ -1,0 +1,7 @@
+"""All worked cases, for the reference and for the fast simulator alike."""
+
+from tests.reference import cases_fit, cases_servers, cases_stalling, cases_vqs
+from tests.reference.case import WorkedCase
+
+CASES: list[WorkedCase] = [*cases_fit.CASES, *cases_vqs.CASES, *cases_servers.CASES, *cases_stalling.CASES]
+BOUNDARIES = cases_vqs.BOUNDARIES

@@ -1,0 +1,106 @@
+"""Small hand-made traces in the formats of the real ones; no row of them is real."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+# time µs, missing, job, task, machine, event, user, class, priority, cpu, memory, disk, different machines
+EVENTS = [
+    "0,2,7,0,55,0,u,1,9,,,,",  # in the snapshot, its requests known only later
+    "0,2,7,0,55,1,u,1,9,,,,",
+    "0,,7,1,56,0,u,1,9,0.5,0.25,0.001,0",
+    "1000000,,8,1,,0,u,0,2,0.125,0.25,0.001,0",  # the first that is kept
+    "1000000,,8,0,,0,u,0,2,0.125,0.25,0.001,0",  # the same time, the lower index
+    "1250000,,8,0,55,1,u,0,2,0.125,0.25,0.001,0",
+    "1250000,,8,1,56,1,u,0,2,0.125,0.25,0.001,0",
+    "1349999,,7,0,55,7,u,1,9,0.375,0.5,0.001,0",
+    "1350000,,8,1,56,4,u,0,2,0.125,0.25,0.001,0",  # exactly 1 slot of 0.1 s
+    "1350001,,8,0,55,4,u,0,2,0.125,0.25,0.001,0",  # a microsecond more: 2 slots
+    "1400000,,9,0,,0,u,0,0,0.3,0.1,0.001,0",
+    "1450000,,9,0,55,1,u,0,0,0.3,0.1,0.001,0",
+]
+MORE_EVENTS = [
+    "1500000,,9,0,55,2,u,0,0,0.3,0.1,0.001,0",  # evicted, submitted and started again: the last start counts
+    "1500000,,9,0,,0,u,0,0,0.3,0.1,0.001,0",
+    "1600000,,9,0,56,1,u,0,0,0.7,0.1,0.001,0",  # and the first request
+    "1700000,,10,0,,0,u,0,0,0.2,0.1,0.001,0",  # never started
+    "1800000,,11,0,,0,u,0,0,0.2,0.1,0.001,0",
+    "1800000,,11,0,55,1,u,0,0,0.2,0.1,0.001,0",
+    "1800000,,11,0,55,4,u,0,0,0.2,0.1,0.001,0",  # no duration
+    "1900000,,12,0,,0,u,0,0,0,0,0.001,0",
+    "1900000,,12,0,55,1,u,0,0,0,0,0.001,0",
+    "1950000,,12,0,55,4,u,0,0,0,0,0.001,0",  # no demand
+    "2000000,,13,0,,0,u,0,0,0.2,0.1,0.001,0",
+    "2000000,,13,0,55,1,u,0,0,0.2,0.1,0.001,0",
+    "2500000,,13,0,55,5,u,0,0,0.2,0.1,0.001,0",  # killed
+    "2600000,,9,0,56,4,u,0,0,0.7,0.1,0.001,0",
+    "2700000,,14,0,55,1,u,0,0,0.2,0.1,0.001,0",  # its submission is not in the files
+    "9223372036854775807,,7,0,55,4,u,1,9,0.375,0.5,0.001,0",  # after the trace
+]
+
+MACHINES = [
+    "0,3,0,p,0.5,0.25",
+    "0,2,0,p,1,1",
+    "0,4,0,p,,",  # capacity not known
+    "5000000,5,0,p,0.5,0.5",  # added later
+    "6000000,3,1,p,0.5,0.25",  # removed later
+]
+
+FOLDED = {
+    # submit, schedule, end, end_event, in_snapshot, cpu, mem, job, task
+    "submit_time_s": [0.0, 0.0, 1.0, 1.0, 1.4, 1.7, 1.8, 1.9, 2.0],
+    "schedule_time_s": [0.0, None, 1.25, 1.25, 1.6, None, 1.8, 1.9, 2.0],
+    "end_time_s": [None, None, 1.350001, 1.35, 2.6, None, 1.8, 1.95, 2.5],
+    "end_event": [None, None, 4, 4, 4, None, 4, 4, 5],
+    "in_snapshot": [True, True] + [False] * 7,
+    "cpu": [0.375, 0.5, 0.125, 0.125, 0.3, 0.2, 0.2, 0.0, 0.2],
+    "mem": [0.5, 0.25, 0.25, 0.25, 0.1, 0.1, 0.1, 0.0, 0.1],
+    "disk": [0.001] * 9,
+    "job_id": [7, 7, 8, 8, 9, 10, 11, 12, 13],
+    "task_index": [0, 1, 0, 1, 0, 0, 0, 0, 0],
+}
+
+
+def native_folder(where: Path) -> Path:
+    """A folder in Google's native format, in two parts, with its machines."""
+    gz(where / "task_events" / "part-00000-of-00002.csv.gz", EVENTS)
+    gz(where / "task_events" / "part-00001-of-00002.csv.gz", MORE_EVENTS)
+    gz(where / "machine_events" / "part-00000-of-00001.csv.gz", MACHINES)
+    return where
+
+
+def folded_file(where: Path) -> Path:
+    """The same tasks as native_folder, folded; requests in single precision, as in the real file."""
+    table = pa.table(FOLDED)
+    for name in ("cpu", "mem", "disk"):
+        table = table.set_column(table.column_names.index(name), name, table[name].cast(pa.float32()))
+    pq.write_table(table, where)
+    return where
+
+
+def machines_file(where: Path) -> Path:
+    """The machines of native_folder in the Parquet form."""
+    columns = {
+        "time_s": [0.0, 0.0, 0.0, 5.0, 6.0],
+        "machine_id": [3, 2, 4, 5, 3],
+        "event": [0, 0, 0, 0, 1],
+        "cpu": pa.array([0.5, 1, None, 0.5, 0.5], pa.float32()),
+        "mem": pa.array([0.25, 1, None, 0.5, 0.25], pa.float32()),
+    }
+    pq.write_table(pa.table(columns), where)
+    return where
+
+
+def gz(path: Path, lines: list[str]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode()))
+    return path
+
+
+def text(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path

@@ -1,0 +1,81 @@
+"""Servers from numbers, texts, arrays and files."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from packenv.errors import InputError
+from packenv.units import LARGEST_CAPACITY, UNIT
+from packenv.workloads.servers import Servers, as_servers, parse_servers
+
+
+def test_forms():
+    assert as_servers(3).capacity.tolist() == [[1.0]] * 3
+    assert as_servers(np.int64(2), resources=2).capacity.tolist() == [[1.0, 1.0]] * 2
+    assert as_servers("5") == as_servers(5)
+    assert parse_servers("3x1,2x0.5") == as_servers([1, 1, 1, 0.5, 0.5])
+    assert parse_servers("3x1:0.5") == as_servers([[1, 0.5]] * 3)
+    assert parse_servers(" 1x2 , 1x1 ").units.tolist() == [[2 * UNIT], [UNIT]]
+    servers = Servers([[1, 0.5], [2, 0.25], [1, 0.5]])
+    assert len(servers) == 3 and servers.D == 2 and as_servers(servers) is servers
+    assert servers.largest.tolist() == [2 * UNIT, UNIT // 2] and len(servers.kinds) == 2
+    with pytest.raises(ValueError, match="read-only"):
+        servers.capacity[0, 0] = 3
+
+
+@given(st.lists(st.tuples(st.floats(0.001, 600), st.floats(0, 600)), min_size=1, max_size=6))
+def test_text_round_trip(rows):
+    servers = Servers(rows)
+    assert parse_servers(str(servers)) == servers and hash(parse_servers(str(servers))) == hash(servers)
+
+
+def test_files(tmp_path):
+    rows = [[1.0, 0.5], [0.25, 2.0]]
+    for name, text in [
+        ("a.json", json.dumps(rows)),
+        ("b.json", json.dumps({"capacity": rows})),
+        ("c.csv", "1,0.5\n0.25,2\n"),
+        ("d.csv", "cpu,memory\n1,0.5\n\n0.25,2\n"),
+    ]:
+        (tmp_path / name).write_text(text)
+        assert parse_servers(str(tmp_path / name)).capacity.tolist() == rows
+    (tmp_path / "e.json").write_text("[1, 2]")
+    assert parse_servers(str(tmp_path / "e.json")).capacity.tolist() == [[1.0], [2.0]]
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: as_servers(0), "at least 1"),
+        (lambda: as_servers(True), "number of servers"),
+        (lambda: as_servers(1.5), "number of servers"),
+        (lambda: as_servers(None), "number of servers"),
+        (lambda: as_servers([]), "shape"),
+        (lambda: as_servers([[1.0, 2.0], [1.0]]), "as many for each"),
+        (lambda: as_servers(["a"]), "numbers"),
+        (lambda: as_servers([1, -1]), "server 1: capacity -1 must be at least 0"),
+        (lambda: as_servers([1, np.inf]), "server 1: capacity inf must be at least 0 and finite"),
+        (lambda: as_servers([[1, 0], [0, 0]]), "server 1: has no capacity"),
+        (lambda: as_servers([LARGEST_CAPACITY + 1]), f"at most {LARGEST_CAPACITY}"),
+        (lambda: parse_servers("0"), "at least 1"),
+        (lambda: parse_servers("0x1"), "has no server"),
+        (lambda: parse_servers("3xa"), "'a' is not a number"),
+        (lambda: parse_servers("3x1,2x1:1"), "as many for each"),
+        (lambda: parse_servers("no/such/file.csv"), "neither a file nor"),
+        (lambda: parse_servers(""), "neither a file nor"),
+    ],
+)
+def test_bad_servers_get_one_line(make, says):
+    with pytest.raises(InputError) as caught:
+        make()
+    assert says in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.json", "{"), ("b.json", "3"), ("c.csv", "1\nx\n"), ("d.csv", "")])
+def test_bad_files_are_named(name, text, tmp_path):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=name):
+        parse_servers(str(tmp_path / name))

@@ -1,0 +1,247 @@
+"""The workload as a whole: what it knows, refuses, and keeps through a file."""
+
+import json
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from packenv.errors import InputError
+from packenv.jobs import Jobs
+from packenv.units import UNIT
+from packenv.workloads.arrivals import Batch, Bernoulli, Modulated, Periodic
+from packenv.workloads.files import load_workload
+from packenv.workloads.laws import (
+    Beta,
+    Conditional,
+    Constant,
+    Discrete,
+    Empirical,
+    Exponential,
+    Fixed,
+    Geometric,
+    Histogram,
+    HyperExponential,
+    Joint,
+    LogNormal,
+    Mixture,
+    Pareto,
+    Uniform,
+)
+from packenv.workloads.named import names, workload
+from packenv.workloads.workload import Workload
+
+
+def small(**changes):
+    return Workload(**{"sizes": Uniform(0.1, 0.9), "service": Geometric(100), "servers": 5, "rate": 0.05} | changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "levels", "rate", "intensity", "area_bound", "largest"),
+    [
+        ("paper/fig3a", 2, 0.014, 0.7, 2.0, 0.6),
+        ("paper/fig3b", 3, 0.0306, 0.918, 10 / 3, 5.0),
+        ("paper/fig4a", 7, 0.45, 0.9, 50.0, 0.19),
+        ("paper/fig4b", 4, 0.09, 0.9, 10.0, 0.9),
+    ],
+)
+def test_the_papers_workloads(name, levels, rate, intensity, area_bound, largest):
+    named = workload(name)
+    assert named.name == name and named.D == 1
+    assert named.default_levels() == levels
+    assert named.rate == pytest.approx(rate) and named.intensity == pytest.approx(intensity)
+    assert named.area_bound == pytest.approx(area_bound)
+    assert named.largest_size() == int(largest * UNIT + 1e-3)
+
+
+def test_what_is_offered():
+    one = small(intensity=0.9, rate=None)
+    assert one.rate == pytest.approx(0.09) and one.mean_service == 100 and one.mean_size == pytest.approx([0.5])
+    assert one.with_(rate=0.05).intensity == pytest.approx(0.5)
+    assert one.with_(servers=10).rate == pytest.approx(0.18)
+    assert one.with_(service=LogNormal(50, 1)).intensity == 0.9
+    assert one.with_(sizes=Uniform(0.1, 0.3), rate=0.2).given == ("rate", 0.2)
+    assert one.with_(load=0.5).load == 0.5 and one.load is None
+    with pytest.raises(InputError, match=r"load needs .* use intensity"):
+        _ = one.with_(load=0.5).rate
+    with pytest.raises(InputError, match="load needs"):
+        one.with_(load=0.5).source([0])
+    assert one.with_(load=0.5).with_(intensity=0.9) == one
+
+
+def test_area_bound_of_several_resources():
+    two = small(sizes=(Constant(0.5), Constant(0.1)), servers="3x1:0.5,1x1:0.25")
+    assert two.area_bound == pytest.approx(min(4 / 0.5, 1.75 / 0.1))
+    unused = small(sizes=Joint([[0.5, 0.0]]), servers=[[1.0, 0.0]])
+    assert unused.area_bound == 2 and unused.largest_size() == UNIT // 2 and unused.default_levels() == 2
+
+
+def test_long_services_of_large_tasks_count_in_the_area():
+    sizes = Joint([[0.2], [0.8]])
+    linked = small(sizes=sizes, service=Conditional([Fixed(10), Fixed(90)]), servers=1)
+    assert linked.mean_service == 50 and linked.mean_size == pytest.approx([0.5])
+    assert linked.mean_size_in_service == pytest.approx([0.1 * 0.2 + 0.9 * 0.8])
+    table = Workload(jobs=linked.jobs_table(0, 20_000), servers=1)
+    assert table.mean_size_in_service == pytest.approx(linked.mean_size_in_service, rel=0.02)
+    assert table.area_bound == pytest.approx(linked.area_bound, rel=0.02)
+
+
+def test_a_table_is_a_workload():
+    jobs = Jobs.of([0, 1, 9], [0.5, 0.25, 0.25], [4, 2, 3])
+    table = Workload(jobs=jobs, servers=2, name="three")
+    assert table.D == 1 and table.mean_service == 3 and table.mean_size == pytest.approx([1 / 3]) and table.rate == 0.3
+    assert table.largest_size() == UNIT // 2 and table.default_levels() == 3
+    assert table.with_(servers=3).jobs is jobs and table.with_(servers=3) != table and table.with_() == table
+    with pytest.raises(InputError, match=r"row 1: a demand of 0\.25 fits in no server"):
+        Workload(jobs=jobs, servers="1x0.2")
+    with pytest.raises(InputError, match="leaves no place for service, rate"):
+        Workload(jobs=jobs, servers=1, service=Fixed(1), rate=1)
+    with pytest.raises(InputError, match="table already"):
+        table.jobs_table(0, 5)
+    with pytest.raises(InputError, match="keep it as a trace"):
+        table.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "servers"),
+    [
+        (Uniform(0.002, 0.3), 1),
+        (Exponential(0.05), 3),
+        (Beta(2, 5, 0, 4), "2x4,1x1"),
+        ((Uniform(0, 0.5), Uniform(0, 0.2)), [[1.0, 0.25], [0.5, 2.0]]),
+        (Joint([[0.01, 0.2], [0.5, 0.01], [0.01, 0.01]], [0.5, 0.495, 0.005]), "2x1:3"),
+    ],
+)
+def test_default_levels_against_a_sample(sizes, servers):
+    setting = small(sizes=sizes, servers=servers)
+    demand = setting.jobs_table(0, 100_000).demand
+    share = (demand / setting.servers.units.max(axis=0)).max(axis=1)
+    levels = setting.default_levels()
+    assert np.mean(share <= 2.0**-levels) <= 0.0115
+    assert levels == 2 or np.mean(share <= 2.0 ** (1 - levels)) > 0.0085
+    assert Workload(jobs=setting.jobs_table(0, 100_000), servers=servers).default_levels() in (levels, levels + 1)
+    assert (demand / setting.servers.units.max(axis=0)).max() <= setting.largest_size() / setting.servers.units.max() + 1e-6
+
+
+def test_levels_stop_at_16():
+    assert small(sizes=Pareto(1, 1e-6, 1)).default_levels() == 16
+
+
+WORKLOADS = [
+    small(),
+    small(rate=None, load=0.7, arrivals=Bernoulli()),
+    small(sizes=(Beta(2, 5), Discrete([0.1, 0.2], [0.3, 0.7])), servers="2x1:0.5,1x0.30000000000000004:2.25"),
+    small(sizes=Joint([[0.1, 0.2], [0.5, 0.0]]), service=Conditional([Fixed(3), LogNormal(3, 1)])),
+    small(rate=None, intensity=0.9, arrivals=Periodic([1, 2], 100)),
+    small(sizes=Mixture([Constant(0.5), Exponential(0.1)], [0.4, 0.6]), service=Exponential(100, math.inf)),
+    small(sizes=Histogram([0, 0.1, 0.4], [0.2, 0.8]), service=HyperExponential([1, 10]), arrivals=Modulated([1, 5], [9, 3])),
+    small(sizes=Empirical([0.1, 0.1, 0.4]), service=Pareto(2, 1, 1000)),
+    small(arrivals=Batch(Geometric(3), Modulated([1, 2], [5, 6], "uniform"), alike=False)),
+    small(name="two", resources=("cpu",), slot_seconds=0.1),
+]
+
+
+@pytest.mark.parametrize("setting", WORKLOADS, ids=repr)
+def test_json_round_trip(setting, tmp_path):
+    assert Workload.from_dict(json.loads(json.dumps(setting.to_dict(), allow_nan=False))) == setting
+    setting.save(tmp_path / "a.json")
+    again = load_workload(tmp_path / "a.json")
+    assert again == setting and hash(again) == hash(setting) and workload(tmp_path / "a.json") == setting
+    assert [file.name for file in tmp_path.iterdir()] == ["a.json"]
+    assert again.with_(rate=0.01).jobs_table(3, 50).demand.tolist() == setting.with_(rate=0.01).jobs_table(3, 50).demand.tolist()
+
+
+def test_a_workload_may_lie_under_its_key(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps({"about": "…", "workload": small().to_dict()}))
+    assert load_workload(tmp_path / "a.json") == small()
+
+
+def test_a_failed_save_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.fdopen", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        small().save(tmp_path / "a.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda d: d.update(colour=1), "unknown key 'colour'"),
+        (lambda d: d.update(ratee=1), "did you mean rate"),
+        (lambda d: d["sizes"].update(lo=1), "sizes: unknown key 'lo'"),
+        (lambda d: d["sizes"].update(type="Unifrom"), "sizes: unknown type 'Unifrom'; did you mean Uniform"),
+        (lambda d: d["sizes"].pop("high"), "sizes: missing 1 required positional argument: 'high'"),
+        (lambda d: d["sizes"].update(high=0.05), "sizes: uniform: high 0.05 must be above low 0.1"),
+        (lambda d: d["sizes"].update(type=["Uniform"]), "sizes: unknown type \"['Uniform']\""),
+        (lambda d: d.pop("servers"), "missing key 'servers'"),
+        (lambda d: d.update(servers="5y1"), "servers '5y1'"),
+        (lambda d: d.update(service="geometric"), "service must be a law"),
+        (lambda d: d.update(intensity=0.9), "exactly one of load, intensity and rate, not intensity and rate"),
+        (lambda d: d.update(arrivals={"type": "Batch", "size": {"type": "Fixed"}}), "arrivals.size: missing"),
+    ],
+)
+def test_bad_files_name_file_and_key(change, says, tmp_path):
+    plain = small().to_dict()
+    change(plain)
+    file = tmp_path / "bad.json"
+    file.write_text(json.dumps(plain))
+    with pytest.raises(InputError) as caught:
+        load_workload(file)
+    assert str(caught.value).startswith(str(file)) and says in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "says"), [("{", "not JSON"), ("[]", "expected an object"), (None, "No such file")])
+def test_files_that_are_no_workload(text, says, tmp_path):
+    file = tmp_path / "bad.json"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(InputError, match=says):
+        load_workload(file)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: small(rate=None), "not none"),
+        (lambda: small(load=0.9), "not load and rate"),
+        (lambda: small(rate=0), "rate must be positive"),
+        (lambda: small(rate=math.inf), "rate must be positive and finite"),
+        (lambda: small(rate=None, intensity=math.nan), "intensity must be positive"),
+        (lambda: small(sizes=0.5), "sizes must be a law"),
+        (lambda: small(sizes=()), "sizes must be a law"),
+        (lambda: small(service=100), "service must be a law"),
+        (lambda: small(service=Exponential(100)), "high=inf"),
+        (lambda: small(service=Pareto(0.5, 1, math.inf)), "no finite mean"),
+        (lambda: small(service=Conditional([Fixed(1)])), "needs Joint sizes"),
+        (lambda: small(sizes=Joint([[1.0], [0.5]]), service=Conditional([Fixed(1)])), "one demand vector for each"),
+        (lambda: small(sizes=Uniform(0.5, 1.5)), "a demand of 1.5 fits in no server; the largest has 1"),
+        (lambda: small(sizes=(Constant(0.9), Constant(0.9)), servers="1x1:0.5,1x0.5:1"), "a demand of 0.9, 0.9 fits in no"),
+        (lambda: small(sizes=Joint([[0.1, 0.2], [0.6, 0.6]]), servers="1x1:0.5,1x0.5:1"), "a demand of 0.6, 0.6 fits"),
+        (lambda: small(sizes=Exponential(0.1, math.inf)), "unbounded"),
+        (lambda: small(sizes=Discrete([0, 0.5])), "0 in every resource"),
+        (lambda: small(servers="2x1:1"), "tasks have 1 resources, servers have 2"),
+        (lambda: small(resources=("cpu", "memory")), "2 names of resources for 1"),
+        (lambda: small(slot_seconds=0), "slot_seconds must be positive"),
+        (lambda: small().with_(intensty=0.9), "did you mean intensity"),
+        (lambda: small().jobs_table(0, 0), "at least 1 row"),
+        (lambda: workload("paper/fig4c"), "did you mean paper/fig4"),
+        (lambda: workload("paper/fig4b", rate=0.1, load=0.5), "not load and rate"),
+    ],
+)
+def test_bad_workloads_get_one_line(make, says):
+    with pytest.raises(InputError) as caught:
+        make()
+    assert says in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_names():
+    assert names()[:4] == ["paper/fig3a", "paper/fig3b", "paper/fig4a", "paper/fig4b"]
+    assert workload("paper/fig4b", intensity=0.95).rate == pytest.approx(0.095)
+
+
+def test_the_package_lends_its_names_without_loading_the_compiler():
+    script = "import sys, packenv.workloads as w; [getattr(w, name) for name in w.__all__]; print('numba' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
