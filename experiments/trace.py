@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from packenv.files import write_json
 
@@ -195,7 +195,7 @@ def print_match(name: str, match: dict[str, Any]) -> None:
 
 def _table(title: str, rows: Iterable[tuple[str, dict[str, Any]]]) -> Table:
     rows = list(rows)
-    table = Table("", *rows[0][1], title=title)
+    table = Table("", *(Column(name, overflow="fold") for name in rows[0][1]), title=title)
     for label, values in rows:
         table.add_row(label, *(value if isinstance(value, str) else _number(value) for value in values.values()))
     return table

@@ -1,0 +1,74 @@
+"""packenv: which job goes on which server, and when.
+
+An exact simulator of clusters that serve jobs with random resource needs, policies of the literature to compare
+(`baselines`), and workloads random and recorded. Names are loaded when first used: `import packenv` stays cheap.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from packenv.errors import InputError
+    from packenv.jobs import Jobs, Ragged
+    from packenv.policy import Setting, completes, policy, receives, registered, schedules
+    from packenv.simulate import Result, simulate
+    from packenv.units import UNIT, to_units
+    from packenv.workloads.named import names, workload
+    from packenv.workloads.servers import Servers
+    from packenv.workloads.workload import Workload
+
+__version__ = "0.1.0"
+
+HOME = {
+    "InputError": "packenv.errors",
+    "Jobs": "packenv.jobs",
+    "Ragged": "packenv.jobs",
+    "Result": "packenv.simulate",
+    "Servers": "packenv.workloads.servers",
+    "Setting": "packenv.policy",
+    "UNIT": "packenv.units",
+    "Workload": "packenv.workloads.workload",
+    "completes": "packenv.policy",
+    "names": "packenv.workloads.named",
+    "policy": "packenv.policy",
+    "receives": "packenv.policy",
+    "registered": "packenv.policy",
+    "schedules": "packenv.policy",
+    "simulate": "packenv.simulate",
+    "to_units": "packenv.units",
+    "workload": "packenv.workloads.named",
+}
+
+__all__ = [
+    "UNIT",
+    "InputError",
+    "Jobs",
+    "Ragged",
+    "Result",
+    "Servers",
+    "Setting",
+    "Workload",
+    "completes",
+    "names",
+    "policy",
+    "receives",
+    "registered",
+    "schedules",
+    "simulate",
+    "to_units",
+    "workload",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(HOME[name]), name)
+    globals()[name] = value  # over the submodule of the same name, which the import has just put here
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -141,7 +141,7 @@ def test_a_known_workload_is_found_again(known: Workload) -> None:
     for name, (here, _) in found["match"]["offered_load"].items():
         assert load[name] == pytest.approx(here, rel=0.01)
     assert max(found["match"]["ks"].values()) < 0.05
-    assert {len(law["edges"]) for law in found["workload"]["service"]["laws"]} == {16}
+    assert {len(law["edges"]) for law in found["workload"]["service"]["laws"]} <= {15, 16}  # two quantiles may coincide
 
 
 def test_goodness_sees_a_wrong_workload(known: Workload) -> None:

@@ -245,3 +245,9 @@ def test_the_package_lends_its_names_without_loading_the_compiler():
     script = "import sys, packenv.workloads as w; [getattr(w, name) for name in w.__all__]; print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_every_named_workload_makes_rows():
+    for name in names():
+        table = workload(name).jobs_table(0, 100)
+        assert len(table) == 100 and table.resources == workload(name).D

@@ -1,0 +1,62 @@
+"""The command `packenv`: its subcommands, loaded when they are called, and one line for whatever goes wrong."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from packenv.errors import InputError, nearest
+
+COMMANDS = {
+    "evaluate": ("experiments.evaluate", "Compare policies on a workload or a trace."),
+    "trace": ("experiments.trace", "Convert, describe and profile traces."),
+    "list": ("experiments.listing", "Show the policies and workloads that are known by name."),
+    "bench": ("experiments.bench", "Measure the speed of this installation."),
+}
+BAD_INPUT, INTERRUPTED = 2, 130
+
+
+class Commands(click.Group):
+    """Subcommands by name, imported only when needed: help stays fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            raise InputError(f"unknown command {cmd_name!r}{nearest(cmd_name, list(COMMANDS))}")
+        module, _ = COMMANDS[cmd_name]
+        attribute = "listing" if cmd_name == "list" else cmd_name
+        return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="packenv")
+def cli() -> None:
+    """Which job goes on which server, and when: simulate, compare and learn scheduling policies."""
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Run the command line; bad input is one line on standard error and exit status 2, Ctrl-C is 130."""
+    try:
+        return cli(arguments, prog_name="packenv", standalone_mode=False)
+    except click.exceptions.Exit as leave:
+        sys.exit(leave.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        print("packenv: interrupted", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    except (InputError, click.ClickException) as error:
+        message = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        print(f"packenv: {' '.join(message.split())}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+
+
+if __name__ == "__main__":
+    main()

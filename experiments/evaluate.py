@@ -1,0 +1,187 @@
+"""`packenv evaluate`: policies side by side on one workload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from experiments.runs import Plan, run_all
+from experiments.setting import Words, understand
+from experiments.summary import Record, record_of, summary_of
+from packenv.errors import InputError
+from packenv.files import atomic_path, write_json
+from packenv.policy import policy as policy_named
+from packenv.simulate import WAITING_LIMIT, Result, setting_of
+from packenv.workloads.demand import scalar_cdf
+from packenv.workloads.workload import Workload
+
+DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
+DEFAULT_SLOTS = 200_000
+
+
+@click.command()
+@click.argument("source", metavar="[WORKLOAD|TRACE]", required=False)
+@click.option("--policy", "-p", "policies", multiple=True, help="Policy to run, e.g. bf-js, vqs:J=4, my_module:MyPolicy; repeat for more.")
+@click.option("--servers", help="5, or 3x1,2x0.5, or 3x1:0.5 for several resources, or a file.")
+@click.option("--load", type=float, help="Arrivals as a share of the maximum supportable workload (not yet: use --intensity).")
+@click.option("--intensity", type=float, help="Arrivals as a share of the area bound (the papers' α).")
+@click.option("--rate", type=float, help="Tasks per slot.")
+@click.option("--sizes", help="uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …")
+@click.option("--service", help="geometric:100, fixed:100, lognormal:100:2, …")
+@click.option("--resources", default="max", show_default=True, help="Of tasks with several demands: `max`, the largest as the size; `all`, every one.")
+@click.option("--slot-seconds", default="0.1", show_default=True, help="Length of a slot, for traces in seconds.")
+@click.option("--speedup", default="1", show_default=True, help="β: arrivals of a trace come this many times as fast.")
+@click.option("--slots", type=int, help=f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS} otherwise].")
+@click.option("--drain", is_flag=True, help="Go on until all work is done.")
+@click.option("--warmup", type=int, help="Slots at the start that are not measured  [default: 0 for traces, a tenth otherwise].")
+@click.option("--seed", type=int, default=0, show_default=True, help="First seed.")
+@click.option("--seeds", type=click.IntRange(min=1), default=1, show_default=True, help="How many seeds, each the same jobs for every policy.")
+@click.option("--max-waiting", type=click.IntRange(min=1), default=WAITING_LIMIT, show_default=True, help="Stop a run when more tasks wait.")
+@click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
+@click.option("--schedule", type=click.Path(dir_okay=False), help="Write when and where each task started (Parquet).")
+@click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write all records as JSON.")
+@click.option("--plot", type=click.Path(dir_okay=False), help="Draw queues over time and delays (PNG, PDF, SVG).")
+def evaluate(
+    policies: tuple[str, ...],
+    slots: int | None,
+    drain: bool,
+    warmup: int | None,
+    seed: int,
+    seeds: int,
+    max_waiting: int,
+    processes: int | None,
+    schedule: str | None,
+    json_path: str | None,
+    plot: str | None,
+    **words: Any,
+) -> None:
+    """Compare policies on a workload (a name or a .json file) or a trace (Parquet, CSV, or a Google 2011 folder).
+
+    \b
+    packenv evaluate paper/fig4b --intensity 0.95 --seeds 8
+    packenv evaluate --sizes uniform:0.1:0.9 --servers 5 -p bf-js -p vqs:J=5
+    packenv evaluate trace.parquet --servers 160 --speedup 1.3 --plot queues.png
+    """
+    if seed < 0:
+        raise InputError(f"--seed must not be negative, not {seed}")
+    for path in (schedule, json_path, plot):
+        if path is not None and not Path(path).absolute().parent.is_dir():
+            raise InputError(f"{path}: its folder does not exist")
+    named = tuple(dict.fromkeys(policies or DEFAULT_POLICIES))
+    for name in named:
+        policy_named(name)  # before anything is read or run
+    workload, dropped = understand(Words(**words))
+    if workload.jobs is None and slots is None:
+        slots = DEFAULT_SLOTS
+    if workload.jobs is not None and seeds > 1:
+        raise InputError("a trace has no randomness of its own: --seeds goes with random workloads")
+    options = {"drain": drain, "warmup": warmup, "waiting_limit": max_waiting, "schedule": schedule is not None}
+    plan = Plan(workload, named, tuple(range(seed, seed + seeds)), slots, options)
+    console = Console()
+    print_workload(console, workload, dropped)
+    for notice in notices(workload, named):
+        console.print(notice, style="yellow")
+    results = run_all(plan, processes)
+    by_policy = [results[n : n + seeds] for n in range(0, len(results), seeds)]
+    summaries = [summary_of(group) for group in by_policy]
+    console.print(results_table(summaries))
+    for stopped in (f"{s['policy']}: stopped, {s['stopped']}" for s in summaries if s["stopped"]):
+        console.print(stopped, style="red")
+    if json_path is not None:
+        write_json(json_path, [*map(record_of, results), *summaries])
+    if schedule is not None:
+        write_schedule(schedule, results)
+    if plot is not None:
+        from experiments.plots.runs import draw_runs
+
+        draw_runs(by_policy, workload, plot)
+
+
+def print_workload(console: Console, workload: Workload, dropped: dict[str, int]) -> None:
+    """What is simulated, in a line or two."""
+    tasks = f"{len(workload.jobs)} tasks, " if workload.jobs is not None else ""
+    console.print(
+        f"[bold]{workload.name}[/bold]: {tasks}{len(workload.servers)} servers, {workload.rate:.4g} tasks per slot, "
+        f"intensity {workload.intensity:.3f} (area bound {workload.area_bound:.4g} tasks in service)",
+        highlight=False,
+    )
+    left_out = ", ".join(f"{count} {reason}" for reason, count in dropped.items() if count)
+    if left_out:
+        console.print(f"dropped rows: {left_out}", highlight=False)
+    if workload.intensity >= 1:
+        console.print("intensity is 1 or more: no policy is stable in the long run", style="yellow")
+
+
+def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
+    """What is left of the guarantee where J is set too low for the sizes (Corollary 1)."""
+    default = setting_of(workload).levels
+    found = []
+    for name in policies:
+        chosen = policy_named(name)
+        levels = getattr(chosen, "J", 0)
+        if 0 < levels < default:
+            largest = max(workload.servers.units.max(axis=0))
+            below = scalar_cdf(workload.jobs if workload.jobs is not None else workload.sizes, workload.servers, int(largest) >> levels)
+            found.append(f"{name}: {below:.1%} of the sizes lie below 2^-{levels}; the guarantee left is {(1 - below) * 2 / 3:.3f}")
+    return found
+
+
+def results_table(summaries: list[Record]) -> Table:
+    """Means over the seeds, ± the half-width of a 95 % interval."""
+    table = Table(title="delays in slots; ± 95 % over the seeds" if summaries[0]["seeds"] > 1 else "delays in slots", title_justify="left")
+    table.add_column("policy", no_wrap=True)
+    for name in ("mean queue", "max", "mean delay", "p50", "p95", "p99", "utilisation", "waiting", "verdict", "tasks/s"):
+        table.add_column(name, justify="left" if name == "verdict" else "right")
+    for record in summaries:
+        half = record["interval"]
+        table.add_row(
+            record["policy"],
+            _number(record["mean_queue"], half["mean_queue"]),
+            _number(record["max_queue"]),
+            _number(record["mean_delay"], half["mean_delay"]),
+            *(_number(record[key]) for key in ("delay_p50", "delay_p95", "delay_p99")),
+            " ".join(f"{share:.3f}" for share in record["utilisation"]),
+            _number(record["waiting"]),
+            f"[{_colour(record['verdict'])}]{record['verdict']}",
+            f"{record['tasks_per_second']:.2g}",
+        )
+    return table
+
+
+def _colour(verdict: str) -> str:
+    return {"stable": "green", "unstable": "red"}.get(verdict, "yellow")
+
+
+def _number(value: float | None, half: float | None = None) -> str:
+    if value is None:
+        return "–"
+    shown = f"{value:.0f}" if float(value).is_integer() or abs(value) >= 1000 else f"{value:.3g}"
+    return shown if half is None else f"{shown} ± {half:.2g}"
+
+
+def write_schedule(path: str, results: list[Result]) -> None:
+    """Columns job (row), start (slot), server, null where a task never started; policy and seed if there are several."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    tables = []
+    for result in results:
+        assert result.schedule is not None
+        start, server = result.schedule
+        never = start < 0
+        columns: dict[str, Any] = {
+            "job": np.arange(len(start)),
+            "start": pa.array(start, mask=never),
+            "server": pa.array(server, mask=never),
+        }
+        if len(results) > 1:
+            columns["policy"] = pa.array([result.policy] * len(start)).dictionary_encode()
+            columns["seed"] = np.full(len(start), result.seed)
+        tables.append(pa.table(columns))
+    with atomic_path(path) as temporary:
+        pyarrow.parquet.write_table(pa.concat_tables(tables), temporary)

@@ -1,0 +1,28 @@
+"""`packenv list`: what is known by name."""
+
+from __future__ import annotations
+
+import inspect
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from packenv.policy import policy, registered
+from packenv.workloads.named import names, workload
+
+
+@click.command()
+def listing() -> None:
+    """Show the policies and workloads that are known by name."""
+    policies = Table("policy", "parameters", "what it does", title="Policies (NAME or NAME:key=value,…)", title_justify="left")
+    for name in registered():
+        kind = type(policy(name))
+        defaults = getattr(kind, "_field_defaults", {})
+        about = (inspect.getdoc(kind) or "").split("\n")[0]
+        policies.add_row(name, ", ".join(f"{key}={value}" for key, value in defaults.items()), about)
+    workloads = Table("workload", "resources", "servers", "tasks per slot", "intensity", title="Workloads", title_justify="left")
+    for name in names():
+        known = workload(name)
+        workloads.add_row(name, str(known.D), str(len(known.servers)), f"{known.rate:.4g}", f"{known.intensity:.3f}")
+    Console().print(policies, workloads)

@@ -1,0 +1,89 @@
+"""From the command line's words to a Workload: a name, a file, a trace, or laws spelled out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from packenv.errors import InputError
+from packenv.workloads.laws import Joint, parse_law
+from packenv.workloads.named import workload
+from packenv.workloads.workload import Workload
+
+
+@dataclass(frozen=True)
+class Words:
+    """The options that say what the workload is; None where one was not given."""
+
+    source: str | None
+    servers: str | None = None
+    sizes: str | None = None
+    service: str | None = None
+    load: float | None = None
+    intensity: float | None = None
+    rate: float | None = None
+    resources: str = "max"
+    slot_seconds: str = "0.1"
+    speedup: str = "1"
+
+
+def understand(words: Words) -> tuple[Workload, dict[str, int]]:
+    """The workload, and how many rows of a trace were dropped for which reason. Raises InputError."""
+    if words.load is not None:
+        raise InputError("--load needs the maximum supportable workload, which this version cannot compute; use --intensity")
+    if words.source is not None and _is_file(words.source) and not words.source.endswith(".json"):
+        return _trace(words, words.source)
+    changes: dict[str, Any] = {key: getattr(words, key) for key in ("intensity", "rate") if getattr(words, key) is not None}
+    if words.servers is not None:
+        changes["servers"] = words.servers
+    if words.sizes is not None:
+        changes["sizes"] = parse_law(words.sizes, "--sizes")
+    if words.service is not None:
+        changes["service"] = parse_law(words.service, "--service")
+    if len({"intensity", "rate"} & set(changes)) > 1:
+        raise InputError("give one of --intensity and --rate, not both")
+    if words.source is not None:
+        made = workload(words.source, **changes)
+        return (_largest_only(made) if made.D > 1 and _choice(words.resources) == "max" else made), {}
+    if "sizes" not in changes:
+        raise InputError("name a workload or a trace, or give --sizes (see `packenv list`)")
+    custom = {"servers": 1, "service": parse_law("geometric:100", "--service"), "name": words.sizes} | changes
+    if not {"intensity", "rate"} & set(changes):
+        custom["intensity"] = 0.9
+    return Workload(**custom), {}
+
+
+def _is_file(source: str) -> bool:
+    """A path rather than a name: it exists, or looks like one."""
+    return Path(source).exists() or source.endswith((".csv", ".parquet", ".gz")) or source.startswith((".", "/"))
+
+
+def _trace(words: Words, source: str) -> tuple[Workload, dict[str, int]]:
+    from packenv.workloads.traces import read_trace
+
+    for option in ("sizes", "service", "intensity", "rate"):
+        if getattr(words, option) is not None:
+            raise InputError(f"--{option} does not go with a trace, which says it itself")
+    if words.servers is None:
+        raise InputError("a trace needs --servers, for example --servers 160")
+    converted = read_trace(source).jobs(slot_seconds=words.slot_seconds, speedup=words.speedup, sizes=_choice(words.resources))
+    made = Workload(
+        jobs=converted.jobs, servers=words.servers, name=Path(source).name, slot_seconds=float(words.slot_seconds)
+    )
+    return made, dict(converted.dropped)
+
+
+def _choice(resources: str) -> Literal["max", "all"]:
+    if resources not in ("max", "all"):
+        raise InputError(f"--resources is max or all, not {resources!r}")
+    return "max" if resources == "max" else "all"
+
+
+def _largest_only(made: Workload) -> Workload:
+    """The paper's preprocessing: one resource, each task's largest demand. Servers must be equal in all resources."""
+    capacity = made.servers.capacity
+    if not isinstance(made.sizes, Joint) or (capacity != capacity[:, :1]).any():
+        raise InputError(f"workload {made.name} has no single size: use --resources all")
+    vectors, weights = made.sizes.atoms()
+    return made.with_(sizes=Joint(vectors.max(axis=1, keepdims=True), weights), servers=capacity[:, 0], resources=None)

@@ -1,0 +1,67 @@
+"""From results to records: one per (policy, seed), and per policy one over the seeds with 95 % intervals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from packenv.simulate import Result
+
+AVERAGED = (
+    "mean_queue",
+    "max_queue",
+    "mean_waiting_size",
+    "mean_delay",
+    "delay_p50",
+    "delay_p95",
+    "delay_p99",
+    "tasks_per_second",
+)
+RECORDED = (
+    *("policy", "workload", "servers", "seed", "slots", "warmup", "arrived", "started", "completed", "waiting", "mean_queue"),
+    *("max_queue", "mean_waiting_size", "mean_delay", "delay_p50", "delay_p95", "delay_p99", "utilisation", "verdict"),
+    *("stopped", "seconds", "tasks_per_second"),
+)
+Record = dict[str, Any]
+
+
+def record_of(result: Result) -> Record:
+    """The JSON record of one run."""
+    record = {key: getattr(result, key) for key in RECORDED}
+    return record | {"utilisation": list(result.utilisation), "verdict": str(result.verdict)}
+
+
+def summary_of(results: list[Result]) -> Record:
+    """One policy over its seeds: means, and `interval` with the 95 % half-widths of Student's t over the seeds.
+
+    A half-width is None for a single seed. The verdict is that of all seeds, or the counts of each.
+    """
+    record: Record = {"policy": results[0].policy, "workload": results[0].workload, "servers": results[0].servers, "seed": None}
+    record["seeds"] = len(results)
+    interval: Record = {}
+    for key in AVERAGED:
+        record[key], interval[key] = _mean([getattr(result, key) for result in results])
+    shares = [_mean([result.utilisation[r] for result in results]) for r in range(len(results[0].utilisation))]
+    record["utilisation"] = [mean for mean, _ in shares]
+    interval["utilisation"] = [half for _, half in shares]
+    for key in ("slots", "arrived", "started", "completed", "waiting"):
+        record[key] = float(np.mean([getattr(result, key) for result in results]))
+    verdicts = Counter(str(result.verdict) for result in results)
+    record["verdict"] = next(iter(verdicts)) if len(verdicts) == 1 else ", ".join(f"{n} {kind}" for kind, n in verdicts.items())
+    record["stopped"] = next((result.stopped for result in results if result.stopped), None)
+    record["seconds"] = float(sum(result.seconds for result in results))
+    return record | {"interval": interval}
+
+
+def _mean(values: list[float | None]) -> tuple[float | None, float | None]:
+    """Mean and 95 % half-width over the seeds."""
+    known = np.array([value for value in values if value is not None], dtype=np.float64)
+    if len(known) == 0:
+        return None, None
+    if len(known) == 1:
+        return float(known[0]), None
+    half = stdtrit(len(known) - 1, 0.975) * known.std(ddof=1) / np.sqrt(len(known))
+    return float(known.mean()), float(half)
