@@ -15,8 +15,8 @@ from experiments.setting import Words, understand
 from experiments.summary import Record, record_of, summary_of
 from packenv.errors import InputError
 from packenv.files import atomic_path, write_json
-from packenv.policy import policy as policy_named
-from packenv.simulate import WAITING_LIMIT, Result, setting_of
+from packenv.policy import find_policy
+from packenv.simulation import WAITING_LIMIT, Result, setting_of
 from packenv.workloads.demand import scalar_cdf
 from packenv.workloads.workload import Workload
 
@@ -74,7 +74,7 @@ def evaluate(
             raise InputError(f"{path}: its folder does not exist")
     named = tuple(dict.fromkeys(policies or DEFAULT_POLICIES))
     for name in named:
-        policy_named(name)  # before anything is read or run
+        find_policy(name)  # before anything is read or run
     workload, dropped = understand(Words(**words))
     if workload.jobs is None and slots is None:
         slots = DEFAULT_SLOTS
@@ -122,7 +122,7 @@ def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
     default = setting_of(workload).levels
     found = []
     for name in policies:
-        chosen = policy_named(name)
+        chosen = find_policy(name)
         levels = getattr(chosen, "J", 0)
         if 0 < levels < default:
             largest = max(workload.servers.units.max(axis=0))

@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from packenv.policy import policy, registered
+from packenv.policy import find_policy, registered
 from packenv.workloads.named import names, workload
 
 
@@ -17,7 +17,7 @@ def listing() -> None:
     """Show the policies and workloads that are known by name."""
     policies = Table("policy", "parameters", "what it does", title="Policies (NAME or NAME:key=value,…)", title_justify="left")
     for name in registered():
-        kind = type(policy(name))
+        kind = type(find_policy(name))
         defaults = getattr(kind, "_field_defaults", {})
         about = (inspect.getdoc(kind) or "").split("\n")[0]
         policies.add_row(name, ", ".join(f"{key}={value}" for key, value in defaults.items()), about)

@@ -16,7 +16,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from packenv.simulate import Result, simulate
+from packenv.simulation import Result, simulate
 from packenv.workloads.workload import Workload
 
 PATIENCE = 1.5  # seconds of silence before a line that says what is going on

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from packenv.simulate import Result
+from packenv.simulation import Result
 
 AVERAGED = (
     "mean_queue",

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from packenv.errors import InputError
     from packenv.jobs import Jobs, Ragged
-    from packenv.policy import Setting, completes, policy, receives, registered, schedules
-    from packenv.simulate import Result, simulate
+    from packenv.policy import Setting, completes, find_policy, receives, registered, schedules
+    from packenv.simulation import Result, simulate
     from packenv.units import UNIT, to_units
     from packenv.workloads.named import names, workload
     from packenv.workloads.servers import Servers
@@ -25,18 +25,18 @@ HOME = {
     "InputError": "packenv.errors",
     "Jobs": "packenv.jobs",
     "Ragged": "packenv.jobs",
-    "Result": "packenv.simulate",
+    "Result": "packenv.simulation",
     "Servers": "packenv.workloads.servers",
     "Setting": "packenv.policy",
     "UNIT": "packenv.units",
     "Workload": "packenv.workloads.workload",
     "completes": "packenv.policy",
     "names": "packenv.workloads.named",
-    "policy": "packenv.policy",
+    "find_policy": "packenv.policy",
     "receives": "packenv.policy",
     "registered": "packenv.policy",
     "schedules": "packenv.policy",
-    "simulate": "packenv.simulate",
+    "simulate": "packenv.simulation",
     "to_units": "packenv.units",
     "workload": "packenv.workloads.named",
 }
@@ -51,8 +51,8 @@ __all__ = [
     "Setting",
     "Workload",
     "completes",
+    "find_policy",
     "names",
-    "policy",
     "receives",
     "registered",
     "schedules",
@@ -65,9 +65,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(HOME[name]), name)
-    globals()[name] = value  # over the submodule of the same name, which the import has just put here
-    return value
+    return getattr(import_module(HOME[name]), name)
 
 
 def __dir__() -> list[str]:

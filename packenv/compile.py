@@ -6,6 +6,7 @@ would go unseen. The folder is therefore keyed by a hash of all the sources that
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import tempfile
@@ -15,6 +16,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 import numba
+from numba.extending import typeof_impl
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ("packenv", "baselines", "agents")
@@ -30,19 +32,36 @@ def compiled(function: Function) -> Function:
     return numba.njit(cache=True, **LEAN)(function)  # type: ignore[no-any-return]
 
 
-def offered(function: Function) -> Function:
-    """A function that policies call, in machine code (always inlined) or from Python."""
-    return numba.njit(cache=True, forceinline=True, **LEAN)(function)  # type: ignore[no-any-return]
+class Inner:
+    """A function for compiled callers. Its face to Python, which takes longer to compile than most of these functions
+    themselves, is made when Python first calls it."""
+
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.inner = numba.njit(no_cpython_wrapper=True, **options, **LEAN)(function)
+        self.outer: Any = None
+
+    def __call__(self, *args: Any) -> Any:
+        if self.outer is None:
+            self.outer = compiled(self.function)
+        return self.outer(*args)
+
+
+@typeof_impl.register(Inner)
+def _type_of_inner(function: Inner, context: Any) -> Any:
+    """To compiled code, an Inner is the compiled function in it."""
+    return numba.types.Dispatcher(function.inner)
 
 
 def inlined(function: Function) -> Function:
     """An inner function, always inlined: passing a cluster's arrays costs more than most functions' work."""
-    return numba.njit(forceinline=True, no_cpython_wrapper=True, **LEAN)(function)  # type: ignore[no-any-return]
+    return Inner(function, forceinline=True)  # type: ignore[return-value]
 
 
 def outlined(function: Function) -> Function:
-    """An inner function that is called. Inner functions are for compiled code only: they have no face to Python."""
-    return numba.njit(no_cpython_wrapper=True, **LEAN)(function)  # type: ignore[no-any-return]
+    """An inner function that is called."""
+    return Inner(function)  # type: ignore[return-value]
 
 
 def compiled_beside(function: Any, module: ModuleType) -> Any:

@@ -51,7 +51,7 @@ def registered() -> dict[str, str]:
     return {entry.name: entry.value for entry in sorted(entry_points(group="packenv.policies"))}
 
 
-def policy(text: str) -> Any:
+def find_policy(text: str) -> Any:
     """A policy from its name and parameters: `bf-js`, `vqs:J=5,stall`, `my_module:MyPolicy`, `my_module:MyPolicy:x=1`.
 
     Raises InputError for an unknown name or parameter, with the nearest ones, or a value of the wrong type.

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from packenv.files import atomic_path
-from packenv.simulate import Result
+from packenv.simulation import Result
 from packenv.workloads.workload import Workload
 
 QUANTILES = ("delay_p50", "delay_p95", "delay_p99")

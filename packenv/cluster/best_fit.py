@@ -11,7 +11,7 @@ from packenv.cluster.servers import fits, room_of, tightest_server
 from packenv.cluster.slots import place
 from packenv.cluster.state import BY_DEMAND, NONE, Cluster
 from packenv.cluster.waiting import largest_fitting, size_of
-from packenv.compile import inlined, offered, outlined
+from packenv.compile import inlined, outlined
 
 
 @inlined
@@ -65,7 +65,7 @@ def best_aligned_server(c: Cluster, i: int) -> int:
     return best
 
 
-@offered
+@inlined
 def best_task(c: Cluster, server: int) -> int:
     """What BF-S puts on this server next; NONE if nothing fits. Needs BY_SIZE, or BY_DEMAND for vectors."""
     if c.orders & BY_DEMAND:
@@ -73,7 +73,7 @@ def best_task(c: Cluster, server: int) -> int:
     return largest_fitting(c, room_of(c, server))
 
 
-@offered
+@inlined
 def best_server(c: Cluster, i: int) -> int:
     """Where BF-J puts this task; NONE if it fits nowhere. Needs BY_ROOM, or BY_DEMAND for vectors."""
     if c.orders & BY_DEMAND:
@@ -81,7 +81,7 @@ def best_server(c: Cluster, i: int) -> int:
     return tightest_server(c, size_of(c, i))
 
 
-@offered
+@inlined
 def fill(c: Cluster, server: int) -> int:
     """BF-S on one server until nothing fits; returns how many tasks started."""
     started = 0

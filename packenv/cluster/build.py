@@ -84,7 +84,7 @@ def server_kinds(capacity: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArra
 def kind_levels(levels: int, capacity: NDArray[np.int64]) -> list[int]:
     """J of each kind (PAPERS §1.5): a kind of 2^-i of the largest capacity has i levels fewer, 2 at the least."""
     most = int(capacity.max())
-    return [max(2, levels - ((most // int(own)).bit_length() - 1)) for own in capacity]
+    return [max(2, levels - ((most // max(int(own), 1)).bit_length() - 1)) for own in capacity]
 
 
 def build(

@@ -7,7 +7,7 @@ used up they are numbered anew, which costs O(1) per task as long as half of the
 from __future__ import annotations
 
 from packenv.cluster.state import NEVER, NONE, Cluster
-from packenv.compile import inlined, offered, outlined
+from packenv.compile import inlined, outlined
 
 
 @inlined
@@ -61,7 +61,7 @@ def remove_aged(c: Cluster, i: int) -> None:
     set_leaf(c, c.ages.position[c.e, i], NEVER)
 
 
-@offered
+@inlined
 def oldest_fitting(c: Cluster, room: int) -> int:
     """The first waiting task in queue order of size <= room; NONE if there is none. Needs BY_AGE."""
     least = c.ages.least

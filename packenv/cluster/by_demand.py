@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from packenv.cluster.state import NONE, Cluster
-from packenv.compile import inlined, offered, outlined
+from packenv.compile import inlined, outlined
 
 
 @inlined
@@ -95,13 +95,13 @@ def forget_group(c: Cluster, g: int, bucket: int) -> None:
     groups.count[c.e] = n
 
 
-@offered
+@inlined
 def group_count(c: Cluster) -> int:
     """How many different demand vectors wait. Needs BY_DEMAND."""
     return c.groups.count[c.e]
 
 
-@offered
+@inlined
 def first_of_group(c: Cluster, n: int) -> int:
     """The earliest row's task of the n-th group, 0 <= n < group_count(c); the order of groups means nothing."""
     return c.groups.group[c.e, c.groups.active[c.e, n]].head

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from packenv.cluster.bits import leading_zeros, lowest_bit
 from packenv.cluster.state import MESSAGE, NEVER, NONE, Cluster
-from packenv.compile import inlined, offered, outlined
+from packenv.compile import inlined, outlined
 
 LEVELS = 11  # 64 ** 11 > 2 ** 63
 
@@ -94,7 +94,7 @@ def give_place_back(c: Cluster, i: int) -> None:
     head.unused += 1
 
 
-@offered
+@inlined
 def post(c: Cluster, slot: int, code: int, payload: int) -> None:
     """A message from the policy to itself, delivered to its `on_message` in a later slot, before it schedules.
 
@@ -116,7 +116,7 @@ def post(c: Cluster, slot: int, code: int, payload: int) -> None:
     schedule_event(c, i, slot)
 
 
-@offered
+@inlined
 def wake_at(c: Cluster, slot: int) -> None:
     """Ask to schedule in `slot` even if nothing arrives or completes; a bare timer, cheaper than a message."""
     head = c.head[c.e]

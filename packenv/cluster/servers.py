@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from packenv.cluster.sorted_keys import ceiling_item, insert, last_key, remove
 from packenv.cluster.state import BY_INDEX, BY_ROOM, NONE, Cluster
-from packenv.compile import inlined, offered
+from packenv.compile import inlined
 
 INDEX_BITS = 32
 
@@ -72,21 +72,21 @@ def move_in_tree(c: Cluster, server: int) -> None:
         node >>= 1
 
 
-@offered
+@inlined
 def room_of(c: Cluster, server: int) -> int:
     """Room of a server in scalar units; NONE if it is closed."""
     record = c.server[c.e, server]
     return NONE if record.closed else record.room
 
 
-@offered
+@inlined
 def tightest_server(c: Cluster, size: int) -> int:
     """The open server with the least room >= size, lower index first; NONE if there is none. Needs BY_ROOM."""
     refresh(c)
     return ceiling_item(c.rooms, c.e, size << INDEX_BITS)
 
 
-@offered
+@inlined
 def largest_room(c: Cluster) -> int:
     """The largest room of any open server; NONE if all are closed. Needs BY_ROOM."""
     refresh(c)
@@ -94,7 +94,7 @@ def largest_room(c: Cluster) -> int:
     return NONE if key == NONE else key >> INDEX_BITS
 
 
-@offered
+@inlined
 def first_server(c: Cluster, size: int, start: int) -> int:
     """The first open server of index >= start with room for `size`; NONE if there is none. Needs BY_INDEX."""
     refresh(c)
@@ -121,7 +121,7 @@ def after_subtree(node: int) -> int:
     return node + 1 if node else 0
 
 
-@offered
+@inlined
 def first_server_for(c: Cluster, i: int) -> int:
     """The first open server with room for task i in every resource; NONE if there is none. Needs BY_INDEX."""
     if c.tree.shape[2] == 1:
@@ -142,7 +142,7 @@ def first_server_for(c: Cluster, i: int) -> int:
     return NONE
 
 
-@offered
+@inlined
 def fits(c: Cluster, i: int, server: int) -> bool:
     """Whether task i fits in an open server in every resource."""
     if c.server[c.e, server].closed:
@@ -153,43 +153,43 @@ def fits(c: Cluster, i: int, server: int) -> bool:
     return True
 
 
-@offered
+@inlined
 def close(c: Cluster, server: int) -> None:
     """Stall a server that has jobs: it takes nothing until it is empty."""
     c.server[c.e, server].closed = 1
     touch(c, server)
 
 
-@offered
+@inlined
 def is_closed(c: Cluster, server: int) -> bool:
     return c.server[c.e, server].closed != 0
 
 
-@offered
+@inlined
 def server_count(c: Cluster) -> int:
     """L."""
     return c.server.shape[1]
 
 
-@offered
+@inlined
 def jobs_in(c: Cluster, server: int) -> int:
     """Jobs in service on a server."""
     return c.server[c.e, server].jobs
 
 
-@offered
+@inlined
 def kind_of(c: Cluster, server: int) -> int:
     """Kind of a server: those of one scalar capacity, numbered by first appearance."""
     return c.server[c.e, server].kind
 
 
-@offered
+@inlined
 def freed_count(c: Cluster) -> int:
     """How many servers have a completion in this slot."""
     return c.head[c.e].freed
 
 
-@offered
+@inlined
 def freed_server(c: Cluster, n: int) -> int:
     """The n-th of them in index order."""
     return c.freed[c.e, n]

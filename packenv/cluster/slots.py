@@ -12,13 +12,13 @@ from packenv.cluster.servers import touch
 from packenv.cluster.sorting import sort
 from packenv.cluster.state import BY_TYPE, DONE, NEVER, NONE, TASK, Cluster
 from packenv.cluster.waiting import dequeue, enqueue
-from packenv.compile import inlined, offered, outlined
+from packenv.compile import inlined, outlined
 from packenv.workloads.source import refill
 
 READY, FINISHED, GROW, LIMIT, PAUSED = 0, 1, 2, 3, 4
 
 
-@offered
+@inlined
 def place(c: Cluster, i: int, server: int, extra_slots: int = 0) -> None:
     """Start waiting task i on a server now; it stays for its service time plus `extra_slots` (remote overhead).
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.sorted_keys import SortedKeys
-from packenv.compile import offered
+from packenv.compile import inlined
 from packenv.workloads.source import Source
 
 NONE = -1
@@ -189,7 +189,7 @@ class Cluster(NamedTuple):
     source: Source
 
 
-@offered
+@inlined
 def at(c: Cluster, e: int) -> Cluster:
     """The same batch, seen from row e."""
     s = e if c.source.stream.shape[0] > 1 else 0

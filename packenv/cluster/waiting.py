@@ -10,7 +10,7 @@ from packenv.cluster.by_demand import add_to_group, remove_from_group
 from packenv.cluster.by_type import add_typed, remove_typed
 from packenv.cluster.sorted_keys import first_key, floor_item, insert, last_key, remove
 from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_SIZE, BY_TYPE, NEVER, NONE, Cluster
-from packenv.compile import inlined, offered
+from packenv.compile import inlined
 
 ROW_BITS = 32
 ROW_MASK = (1 << ROW_BITS) - 1
@@ -74,49 +74,49 @@ def dequeue(c: Cluster, i: int) -> None:
         remove_from_group(c, i)
 
 
-@offered
+@inlined
 def now(c: Cluster) -> int:
     """The slot being scheduled."""
     return c.head[c.e].now
 
 
-@offered
+@inlined
 def waiting(c: Cluster) -> int:
     """How many tasks wait."""
     return c.head[c.e].waiting
 
 
-@offered
+@inlined
 def oldest(c: Cluster) -> int:
     """Head of line of the whole queue: earliest eligible slot, then row."""
     return c.head[c.e].oldest
 
 
-@offered
+@inlined
 def next_in_queue(c: Cluster, i: int) -> int:
     """The waiting task behind i. Ask before placing i."""
     return c.task[c.e, i].next
 
 
-@offered
+@inlined
 def first_new(c: Cluster) -> int:
     """First waiting task that became eligible in this slot; those behind it did too."""
     return c.head[c.e].first_new
 
 
-@offered
+@inlined
 def size_of(c: Cluster, i: int) -> int:
     """Scalar size in units: the largest demand, normalised by the largest server."""
     return c.task[c.e, i].size
 
 
-@offered
+@inlined
 def largest_fitting(c: Cluster, room: int) -> int:
     """The largest waiting task of size <= room, earlier row first. Needs BY_SIZE."""
     return floor_item(c.sizes, c.e, (room << ROW_BITS) | ROW_MASK)
 
 
-@offered
+@inlined
 def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
     """The largest waiting task of type j (of this kind of server) and of size <= room. Needs BY_SIZE, BY_TYPE."""
     types = c.types
@@ -130,37 +130,37 @@ def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
     return i
 
 
-@offered
+@inlined
 def smallest_size(c: Cluster) -> int:
     """Size of the smallest waiting task; there must be one. Needs BY_SIZE."""
     return first_key(c.sizes, c.e) >> ROW_BITS
 
 
-@offered
+@inlined
 def largest_size(c: Cluster) -> int:
     """Size of the largest waiting task; there must be one. Needs BY_SIZE."""
     return last_key(c.sizes, c.e) >> ROW_BITS
 
 
-@offered
+@inlined
 def largest_waiting(c: Cluster) -> int:
     """The largest waiting task, earlier row first; NONE if nothing waits. Needs BY_SIZE."""
     return floor_item(c.sizes, c.e, NEVER)
 
 
-@offered
+@inlined
 def demand_of(c: Cluster, i: int, resource: int) -> int:
     """Units of a resource that task i takes."""
     return c.demand[c.e, i, resource]
 
 
-@offered
+@inlined
 def row_of(c: Cluster, i: int) -> int:
     """Row of the Jobs table."""
     return c.task[c.e, i].row
 
 
-@offered
+@inlined
 def eligible_since(c: Cluster, i: int) -> int:
     """Slot in which task i joined the queue."""
     return c.task[c.e, i].eligible

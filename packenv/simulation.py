@@ -17,7 +17,7 @@ from packenv.cluster.slots import FINISHED, GROW, LIMIT
 from packenv.cluster.state import NEVER, Cluster
 from packenv.errors import InputError
 from packenv.policy import Setting, initial_state_of, name_of, needs_of
-from packenv.policy import policy as policy_named
+from packenv.policy import find_policy
 from packenv.theory.stability import Verdict, judge_run
 from packenv.units import UNIT, to_units
 from packenv.workloads.workload import Workload
@@ -100,7 +100,7 @@ def simulate(
     `waiting_limit` waiting tasks end the run early. `progress` is called now and then with the slot reached.
     Raises InputError for what cannot be run.
     """
-    policy = policy_named(policy) if isinstance(policy, str) else policy
+    policy = find_policy(policy) if isinstance(policy, str) else policy
     horizon = _horizon(workload, slots, drain)
     table = workload.jobs
     warmup = (0 if table is not None else horizon // 10) if warmup is None else warmup
