@@ -176,11 +176,11 @@ def _grow(cluster: Cluster) -> Cluster:
     rows = measures.start.shape[1]
     if 0 < rows <= head["next_row"]:
         more = np.full((1, rows), -1)
-        longer = measures._replace(
+        longer = measures.replace(
             start=np.concatenate([measures.start, more.astype(np.int64)], axis=1),
             server=np.concatenate([measures.server, more.astype(np.int32)], axis=1),
         )
-        return cluster._replace(measures=longer)
+        return cluster.replace(measures=longer)
     return grow(cluster, 2 * cluster.task.shape[1])
 
 

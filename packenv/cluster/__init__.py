@@ -28,7 +28,7 @@ from packenv.cluster.servers import (
     tightest_server,
 )
 from packenv.cluster.slots import place
-from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_INDEX, BY_ROOM, BY_SIZE, BY_TYPE, NONE, Cluster, at
+from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_INDEX, BY_ROOM, BY_SIZE, BY_TYPE, NONE, Cluster, look_at
 from packenv.cluster.waiting import (
     demand_of,
     eligible_since,
@@ -57,7 +57,6 @@ __all__ = [
     "Cluster",
     "InService",
     "Needs",
-    "at",
     "best_server",
     "best_task",
     "build",
@@ -85,6 +84,7 @@ __all__ = [
     "largest_room",
     "largest_size",
     "largest_waiting",
+    "look_at",
     "next_in_queue",
     "now",
     "oldest",

@@ -150,18 +150,18 @@ def build(
         wheel_bits=np.zeros((clusters, LEVELS), np.int64),
         precedence=_precedence(jobs, clusters),
         measures=Measures(
-            np.zeros((clusters, bins, 2)),
-            np.zeros((clusters, DELAY_BINS if delays else 0), np.int64),
-            np.zeros((clusters, resources)),
-            np.full((clusters, record_rows), NONE, np.int64),
-            np.full((clusters, record_rows), NONE, np.int32),
+            bins=np.zeros((clusters, bins, 2)),
+            delays=np.zeros((clusters, DELAY_BINS if delays else 0), np.int64),
+            used=np.zeros((clusters, resources)),
+            start=np.full((clusters, record_rows), NONE, np.int64),
+            server=np.full((clusters, record_rows), NONE, np.int32),
         ),
         source=source,
         **_pool(clusters, 0, needs.orders, resources, len(kind_capacity), types, servers),
     )
     c = grow(c, places + len(initial) + needs.reserve)
     for e in range(clusters):
-        row = c._replace(e=e)
+        row = c.replace(e=e, s=e if source.stream.shape[0] > 1 else 0)
         if typed:
             _divide(row, kind_capacity, np.array(kind_levels(needs.levels, kind_capacity)))
         for n, job in enumerate(initial):
@@ -177,7 +177,7 @@ def grow(c: Cluster, places: int) -> Cluster:
     shapes = c.types.bound.shape[1], c.types.in_service.shape[2], c.server.shape[1]
     pool = _pool(clusters, places, c.orders, resources, *shapes)
     pool["task"][:, :old], pool["demand"][:, :old], pool["due"][:, :old] = c.task, c.demand, c.due
-    new = c._replace(**pool)
+    new = c.replace(**pool)
     copy_sorted_keys(c.sizes, new.sizes)
     for field in ("bound", "levels", "queue", "in_service"):
         getattr(new.types, field)[:] = getattr(c.types, field)
@@ -188,7 +188,7 @@ def grow(c: Cluster, places: int) -> Cluster:
     c.head["free"] = old
     c.head["unused"] += places - old
     for e in range(clusters):
-        _reorder(new._replace(e=e))
+        _reorder(new.replace(e=e))
     return new
 
 
@@ -208,25 +208,25 @@ def _pool(
         "due": np.zeros((clusters, places), np.int32),
         "sizes": sorted_keys(clusters, places if orders & BY_SIZE else 0),
         "ages": ByAge(
-            np.full((clusters, 2 * positions), NEVER, np.int64),
-            np.zeros((clusters, positions), np.int32),
-            np.zeros((clusters, aged), np.int32),
-            np.zeros(clusters, np.int64),
+            least=np.full((clusters, 2 * positions), NEVER, np.int64),
+            task=np.zeros((clusters, positions), np.int32),
+            position=np.zeros((clusters, aged), np.int32),
+            end=np.zeros(clusters, np.int64),
         ),
         "types": ByType(
-            np.zeros((clusters, kinds, types), np.int64),
-            np.zeros((clusters, kinds), np.int64),
-            _empty_queues((clusters, kinds, types)),
-            np.zeros((clusters, typed, kinds), link_type),
-            np.zeros((clusters, servers, types), np.int32),
+            bound=np.zeros((clusters, kinds, types), np.int64),
+            levels=np.zeros((clusters, kinds), np.int64),
+            queue=_empty_queues((clusters, kinds, types)),
+            link=np.zeros((clusters, typed, kinds), link_type),
+            in_service=np.zeros((clusters, servers, types), np.int32),
         ),
         "groups": ByDemand(
-            np.zeros((clusters, grouped), group_type),
-            np.repeat(np.arange(grouped, dtype=np.int32)[None], clusters, axis=0),
-            np.zeros(clusters, np.int64),
-            np.full((clusters, 1 << max(grouped - 1, 0).bit_length()), NONE, np.int32),
-            np.zeros((clusters, grouped), np.int32),
-            np.zeros((clusters, grouped, 2), np.int32),
+            group=np.zeros((clusters, grouped), group_type),
+            active=np.repeat(np.arange(grouped, dtype=np.int32)[None], clusters, axis=0),
+            count=np.zeros(clusters, np.int64),
+            bucket=np.full((clusters, 1 << max(grouped - 1, 0).bit_length()), NONE, np.int32),
+            of=np.zeros((clusters, grouped), np.int32),
+            link=np.zeros((clusters, grouped, 2), np.int32),
         ),
     }
 
@@ -241,16 +241,18 @@ def _precedence(jobs: Jobs | None, clusters: int) -> Precedence:
     """Successors of each row, from the table's predecessors."""
     if jobs is None or jobs.predecessors is None or len(jobs.predecessors.values) == 0:
         nothing = np.zeros(0, np.int64)
-        return Precedence(nothing, nothing, np.zeros((clusters, 0), np.int32), np.zeros((clusters, 0), np.int64))
+        return Precedence(
+            offsets=nothing, successor=nothing, pending=np.zeros((clusters, 0), np.int32), released=np.zeros((clusters, 0), np.int64)
+        )
     counts = np.diff(jobs.predecessors.offsets)
     row = np.repeat(np.arange(len(jobs)), counts)
     order = np.argsort(jobs.predecessors.values, kind="stable")
     starts = np.searchsorted(jobs.predecessors.values[order], np.arange(len(jobs) + 1))
     return Precedence(
-        starts.astype(np.int64),
-        row[order],
-        np.repeat(counts[None].astype(np.int32), clusters, axis=0),
-        np.zeros((clusters, len(jobs)), np.int64),
+        offsets=starts.astype(np.int64),
+        successor=row[order],
+        pending=np.repeat(counts[None].astype(np.int32), clusters, axis=0),
+        released=np.zeros((clusters, len(jobs)), np.int64),
     )
 
 

@@ -7,12 +7,11 @@ Neighbouring blocks hold WIDTH/2 keys together at the least, so n keys never nee
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.compile import inlined, outlined
+from packenv.frame import Frame
 
 WIDTH = 64
 NONE = -1
@@ -20,7 +19,7 @@ NONE = -1
 block_type = np.dtype([("low", "i8"), ("storage", "i4"), ("count", "i4")], align=True)
 
 
-class SortedKeys(NamedTuple):
+class SortedKeys(Frame):
     """First axis: cluster. Directory entries beyond `used` name the unused storage."""
 
     keys: NDArray[np.int64]  # (E, blocks, WIDTH)
@@ -35,10 +34,10 @@ def sorted_keys(clusters: int, capacity: int) -> SortedKeys:
     directory = np.zeros((clusters, blocks), block_type)
     directory["storage"] = np.arange(blocks)
     return SortedKeys(
-        np.zeros((clusters, blocks, WIDTH), np.int64),
-        np.zeros((clusters, blocks, WIDTH), np.int32),
-        directory,
-        np.ones(clusters, np.int64),
+        keys=np.zeros((clusters, blocks, WIDTH), np.int64),
+        items=np.zeros((clusters, blocks, WIDTH), np.int32),
+        directory=directory,
+        used=np.ones(clusters, np.int64),
     )
 
 

@@ -1,7 +1,7 @@
 """The state of a batch of clusters: one plain value of NumPy arrays, first axis the cluster.
 
-Compiled functions take a `Cluster` c and work on row c.e of each array; `at(c, e)` is the same batch seen from
-another row, and costs nothing. All amounts are integer units (packenv.units), all times are slots.
+Compiled functions take a `Cluster` c and work on row c.e of each array; `look_at(c, e)` turns to another row, and
+costs nothing. All amounts are integer units (packenv.units), all times are slots.
 
 Shapes: E clusters, P tasks in the system (waiting or in service) that fit in the pool, L servers, D resources,
 K resources that the policy packs by (1: scalar size, D: vectors), G kinds of server, 2J types.
@@ -9,13 +9,12 @@ K resources that the policy packs by (1: scalar size, D: vectors), G kinds of se
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.sorted_keys import SortedKeys
 from packenv.compile import inlined
+from packenv.frame import Frame
 from packenv.workloads.source import Source
 
 NONE = -1
@@ -110,7 +109,7 @@ group_type = np.dtype([("head", "i4"), ("tail", "i4"), ("count", "i4"), ("chain"
 NEVER = 2**62
 
 
-class ByAge(NamedTuple):
+class ByAge(Frame):
     """A tree of smallest sizes over the queue: positions 0 .. R - 1 in queue order, with gaps."""
 
     least: NDArray[np.int64]  # (E, 2 R): node i covers nodes 2 i and 2 i + 1; leaf R + position
@@ -119,7 +118,7 @@ class ByAge(NamedTuple):
     end: NDArray[np.int64]  # (E,) first position never used
 
 
-class ByType(NamedTuple):
+class ByType(Frame):
     """Virtual queues: one set for each kind of server, whose own capacity the types divide."""
 
     bound: NDArray[np.int64]  # (E, G, 2 J): type j holds sizes above bound[j], up to bound[j - 1]
@@ -129,7 +128,7 @@ class ByType(NamedTuple):
     in_service: NDArray[np.int32]  # (E, L, 2 J) jobs of each type (of its own kind) in each server
 
 
-class ByDemand(NamedTuple):
+class ByDemand(Frame):
     """Groups of waiting tasks with equal demand vectors, each in row order."""
 
     group: NDArray[np.void]  # (E, P) group_type
@@ -140,7 +139,7 @@ class ByDemand(NamedTuple):
     link: NDArray[np.int32]  # (E, P, 2) next and previous task of the group
 
 
-class Precedence(NamedTuple):
+class Precedence(Frame):
     """Who waits for whom, for tables that have predecessors (else empty)."""
 
     offsets: NDArray[np.int64]  # (n + 1,) successors of row i: successor[offsets[i] : offsets[i + 1]]
@@ -149,7 +148,7 @@ class Precedence(NamedTuple):
     released: NDArray[np.int64]  # (E, n) scratch
 
 
-class Measures(NamedTuple):
+class Measures(Frame):
     """What a run adds up beside the counters of the head."""
 
     bins: NDArray[np.float64]  # (E, B, 2): queue and waiting size, added up over each bin of `bin_slots`
@@ -159,7 +158,7 @@ class Measures(NamedTuple):
     server: NDArray[np.int32]  # (E, rows)
 
 
-class Cluster(NamedTuple):
+class Cluster(Frame):
     """A batch of clusters, seen from row e."""
 
     e: int
@@ -190,11 +189,7 @@ class Cluster(NamedTuple):
 
 
 @inlined
-def at(c: Cluster, e: int) -> Cluster:
-    """The same batch, seen from row e."""
-    s = e if c.source.stream.shape[0] > 1 else 0
-    return Cluster(
-        e, s, c.orders, c.head, c.task, c.demand, c.due, c.sizes, c.ages, c.types, c.groups, c.server, c.free,
-        c.capacity, c.scale, c.used, c.rooms, c.tree, c.stale, c.freed, c.wheel, c.wheel_bits, c.precedence,
-        c.measures, c.source,
-    )  # fmt: skip
+def look_at(c: Cluster, e: int) -> None:
+    """See the batch from row e."""
+    c.e = e
+    c.s = e if c.source.stream.shape[0] > 1 else 0

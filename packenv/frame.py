@@ -1,0 +1,153 @@
+"""Frames: many arrays passed to compiled code as one pointer.
+
+Numba passes a tuple of arrays field by field: for the sixty arrays of a cluster that is hundreds of arguments at every
+call, microseconds from Python, and most of the compile time. A Frame lists what an array is to compiled code (data,
+shape, strides: one 64-bit word each) in a buffer of its own, and compiled code gets the buffer's address. It reads a
+field when it uses it; the compiler may assume that arrays stay where they are. Plain integers can be assigned to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Self
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    lower_getattr_generic,
+    lower_setattr_generic,
+    models,
+    register_model,
+    typeof_impl,
+    unbox,
+)
+from numba.np.numpy_support import from_dtype
+
+WORD = 8  # bytes
+HEADER = 5  # words of an array before its shape and strides: owner, parent, items, item size, data
+
+
+class Frame:
+    """A value of named arrays, integers and other frames (or NamedTuples), made from its annotated fields in order."""
+
+    def __init__(self, **fields: Any) -> None:
+        names = [name for kind in reversed(type(self).__mro__) for name in vars(kind).get("__annotations__", {})]
+        if set(names) != set(fields):
+            raise TypeError(f"{type(self).__name__} has the fields {', '.join(names)}")
+        self._fields = tuple(names)
+        for name in names:
+            setattr(self, name, fields[name])
+        self._words = np.array(list(_words(self)), dtype=np.int64)
+        self._address = int(self._words.ctypes.data)
+        self._numba_type_ = _frame_type(self)  # where Numba looks first
+
+    def replace(self, **changes: Any) -> Self:
+        """The same value but for some fields."""
+        return type(self)(**{name: getattr(self, name) for name in self._fields} | changes)
+
+
+class FrameType(types.Type):
+    """The compiled type: the fields' types and where they lie, in words."""
+
+    def __init__(self, fields: tuple[tuple[str, types.Type, int], ...]) -> None:
+        self.fields = {name: (kind, offset) for name, kind, offset in fields}
+        super().__init__(name=f"Frame({hashlib.sha256(repr(fields).encode()).hexdigest()[:16]})")
+
+
+def _parts(value: Any) -> list[tuple[str, Any]] | None:
+    """The named fields of a frame or NamedTuple."""
+    names = getattr(value, "_fields", None)
+    return None if names is None else [(name, getattr(value, name)) for name in names]
+
+
+def _words(value: Any) -> list[int]:
+    """What compiled code finds in memory."""
+    parts = _parts(value)
+    if parts is not None:
+        return [word for _, part in parts for word in _words(part)]
+    if isinstance(value, np.ndarray):
+        return [0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides]
+    return [int(value)]
+
+
+def _frame_type(value: Any) -> types.Type:
+    parts = _parts(value)
+    if parts is not None:
+        fields, offset = [], 0
+        for name, part in parts:
+            fields.append((name, _frame_type(part), offset))
+            offset += len(_words(part))
+        return FrameType(tuple(fields))
+    if isinstance(value, np.ndarray):
+        if not value.flags.c_contiguous:
+            raise TypeError("arrays of a frame must be contiguous")
+        return types.Array(from_dtype(value.dtype), value.ndim, "C", aligned=True)
+    return types.int64
+
+
+@typeof_impl.register(Frame)
+def _type_of_frame(frame: Frame, context: Any) -> types.Type:
+    return frame._numba_type_
+
+
+register_model(FrameType)(models.OpaqueModel)
+
+
+@unbox(FrameType)
+def _unbox_frame(typ: Any, frame: Any, c: Any) -> NativeValue:
+    address = c.pyapi.object_getattr_string(frame, "_address")
+    word = c.pyapi.long_as_longlong(address)
+    c.pyapi.decref(address)
+    return NativeValue(c.builder.inttoptr(word, cgutils.voidptr_t))
+
+
+@infer_getattr
+class FrameAttributes(AttributeTemplate):
+    key = FrameType
+
+    def generic_resolve(self, frame: Any, name: str) -> types.Type | None:
+        return frame.fields[name][0] if name in frame.fields else None
+
+
+@lower_getattr_generic(FrameType)
+def _get_field(context: Any, builder: Any, typ: Any, frame: Any, name: str) -> Any:
+    kind, offset = typ.fields[name]
+    if isinstance(kind, FrameType):
+        return cgutils.pointer_add(builder, frame, offset * WORD, cgutils.voidptr_t)
+    if not isinstance(kind, types.Array):
+        return builder.load(_word_at(builder, frame, offset, ir.IntType(64)))
+    array = context.make_array(kind)(context, builder)
+    data = array.data.type
+    array.meminfo = cgutils.get_null_value(array.meminfo.type)
+    array.parent = cgutils.get_null_value(array.parent.type)
+    array.nitems = _constant_word(builder, frame, offset + 2)
+    array.itemsize = context.get_constant(types.intp, kind.dtype.bitwidth // 8 if hasattr(kind.dtype, "bitwidth") else kind.dtype.size)
+    array.data = builder.inttoptr(_constant_word(builder, frame, offset + 4), data)
+    extents = [_constant_word(builder, frame, offset + HEADER + k) for k in range(2 * kind.ndim)]
+    array.shape = cgutils.pack_array(builder, extents[: kind.ndim])
+    array.strides = cgutils.pack_array(builder, extents[kind.ndim :])
+    return array._getvalue()
+
+
+@lower_setattr_generic(FrameType)
+def _set_field(context: Any, builder: Any, signature: Any, args: Any, name: str) -> None:
+    typ, value_type = signature.args
+    kind, offset = typ.fields[name]
+    word = context.cast(builder, args[1], value_type, kind)
+    builder.store(word, _word_at(builder, args[0], offset, ir.IntType(64)))
+
+
+def _word_at(builder: Any, frame: Any, offset: int, kind: Any) -> Any:
+    return cgutils.pointer_add(builder, frame, offset * WORD, kind.as_pointer())
+
+
+def _constant_word(builder: Any, frame: Any, offset: int) -> Any:
+    """A word that never changes while compiled code runs, so that the compiler may keep it in a register."""
+    word = builder.load(_word_at(builder, frame, offset, ir.IntType(64)))
+    word.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return word
