@@ -7,7 +7,7 @@ the task pool, chained through `next`, so the wheel itself is a few hundred numb
 
 from __future__ import annotations
 
-from packenv.cluster.bits import leading_zeros, lowest_bit
+from packenv.cluster.machine import leading_zeros, lowest_bit
 from packenv.cluster.state import MESSAGE, NEVER, NONE, Cluster
 from packenv.compile import inlined, outlined
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.bits import leading_zeros
+from packenv.cluster.machine import leading_zeros
 from packenv.cluster.state import Cluster
 from packenv.compile import inlined, outlined
 

@@ -10,20 +10,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.cluster.machine import move
 from packenv.compile import inlined, outlined
 from packenv.frame import Frame
 
 WIDTH = 64
 NONE = -1
 
+entry_type = np.dtype([("key", "i8"), ("item", "i8")], align=True)
 block_type = np.dtype([("low", "i8"), ("storage", "i4"), ("count", "i4")], align=True)
 
 
 class SortedKeys(Frame):
     """First axis: cluster. Directory entries beyond `used` name the unused storage."""
 
-    keys: NDArray[np.int64]  # (E, blocks, WIDTH)
-    items: NDArray[np.int32]  # (E, blocks, WIDTH)
+    entries: NDArray[np.void]  # (E, blocks, WIDTH) entry_type
     directory: NDArray[np.void]  # (E, blocks) block_type, in key order
     used: NDArray[np.int64]  # (E,)
 
@@ -34,8 +35,7 @@ def sorted_keys(clusters: int, capacity: int) -> SortedKeys:
     directory = np.zeros((clusters, blocks), block_type)
     directory["storage"] = np.arange(blocks)
     return SortedKeys(
-        keys=np.zeros((clusters, blocks, WIDTH), np.int64),
-        items=np.zeros((clusters, blocks, WIDTH), np.int32),
+        entries=np.zeros((clusters, blocks, WIDTH), entry_type),
         directory=directory,
         used=np.ones(clusters, np.int64),
     )
@@ -44,7 +44,7 @@ def sorted_keys(clusters: int, capacity: int) -> SortedKeys:
 def copy_sorted_keys(old: SortedKeys, new: SortedKeys) -> None:
     """Fill a larger, empty list with the contents of a smaller one."""
     blocks = old.directory.shape[1]
-    new.keys[:, :blocks], new.items[:, :blocks] = old.keys, old.items
+    new.entries[:, :blocks] = old.entries
     new.directory[:, :blocks], new.used[:] = old.directory, old.used
 
 
@@ -55,8 +55,7 @@ def block_of(s: SortedKeys, e: int, key: int) -> int:
     n = s.used[e]
     while n > 1:
         half = n >> 1
-        if s.directory[e, base + half].low <= key:
-            base += half
+        base += half * (s.directory[e, base + half].low <= key)
         n -= half
     return base
 
@@ -66,14 +65,11 @@ def lower_bound(s: SortedKeys, e: int, storage: int, count: int, key: int) -> in
     """How many keys of a block are below `key`."""
     base = 0
     n = count
-    while n > 0:
+    while n > 1:
         half = n >> 1
-        if s.keys[e, storage, base + half] < key:
-            base += half + 1
-            n -= half + 1
-        else:
-            n = half
-    return base
+        base += half * (s.entries[e, storage, base + half - 1].key < key)  # without a branch to guess wrong
+        n -= half
+    return base + (n == 1 and s.entries[e, storage, base].key < key)
 
 
 @outlined
@@ -87,12 +83,9 @@ def insert(s: SortedKeys, e: int, key: int, item: int) -> None:
     block = s.directory[e, k]
     storage, count = block.storage, block.count
     p = lower_bound(s, e, storage, count, key)
-    for q in range(count, p, -1):
-        s.keys[e, storage, q] = s.keys[e, storage, q - 1]
-    for q in range(count, p, -1):
-        s.items[e, storage, q] = s.items[e, storage, q - 1]
-    s.keys[e, storage, p] = key
-    s.items[e, storage, p] = item
+    move(s.entries[e, storage], p + 1, p, count - p)
+    entry = s.entries[e, storage, p]
+    entry.key, entry.item = key, item
     block.count = count + 1
     if p == 0:
         block.low = key
@@ -105,13 +98,10 @@ def remove(s: SortedKeys, e: int, key: int) -> None:
     block = s.directory[e, k]
     storage, count = block.storage, block.count
     p = lower_bound(s, e, storage, count, key)
-    for q in range(p, count - 1):
-        s.keys[e, storage, q] = s.keys[e, storage, q + 1]
-    for q in range(p, count - 1):
-        s.items[e, storage, q] = s.items[e, storage, q + 1]
+    move(s.entries[e, storage], p, p + 1, count - 1 - p)
     block.count = count - 1
     if p == 0 and count > 1:
-        block.low = s.keys[e, storage, 0]
+        block.low = s.entries[e, storage, 0].key
     if count - 1 < WIDTH // 4:
         together = WIDTH // 2 if count > 1 else WIDTH  # an empty block always goes
         if k + 1 < s.used[e] and s.directory[e, k + 1].count + count - 1 <= together:
@@ -130,11 +120,10 @@ def split(s: SortedKeys, e: int, k: int) -> None:
     old = s.directory[e, k].storage
     half = WIDTH // 2
     for q in range(half):
-        s.keys[e, new, q] = s.keys[e, old, half + q]
-        s.items[e, new, q] = s.items[e, old, half + q]
+        s.entries[e, new, q] = s.entries[e, old, half + q]
     s.directory[e, k].count = half
     upper = s.directory[e, k + 1]
-    upper.storage, upper.count, upper.low = new, half, s.keys[e, new, 0]
+    upper.storage, upper.count, upper.low = new, half, s.entries[e, new, 0].key
     s.used[e] = used + 1
 
 
@@ -144,8 +133,7 @@ def merge(s: SortedKeys, e: int, k: int) -> None:
     left, right = s.directory[e, k], s.directory[e, k + 1]
     storage, freed, count = left.storage, right.storage, left.count
     for q in range(right.count):
-        s.keys[e, storage, count + q] = s.keys[e, freed, q]
-        s.items[e, storage, count + q] = s.items[e, freed, q]
+        s.entries[e, storage, count + q] = s.entries[e, freed, q]
     if count == 0:
         left.low = right.low
     left.count = count + right.count
@@ -164,7 +152,7 @@ def floor_item(s: SortedKeys, e: int, key: int) -> int:
     p = lower_bound(s, e, block.storage, block.count, key + 1)
     if p == 0:  # only in the first block: any other starts at or below `key`
         return NONE
-    return s.items[e, block.storage, p - 1]
+    return s.entries[e, block.storage, p - 1].item
 
 
 @inlined
@@ -174,9 +162,9 @@ def ceiling_item(s: SortedKeys, e: int, key: int) -> int:
     block = s.directory[e, k]
     p = lower_bound(s, e, block.storage, block.count, key)
     if p < block.count:
-        return s.items[e, block.storage, p]
+        return s.entries[e, block.storage, p].item
     if k + 1 < s.used[e]:
-        return s.items[e, s.directory[e, k + 1].storage, 0]
+        return s.entries[e, s.directory[e, k + 1].storage, 0].item
     return NONE
 
 
@@ -184,11 +172,11 @@ def ceiling_item(s: SortedKeys, e: int, key: int) -> int:
 def first_key(s: SortedKeys, e: int) -> int:
     """The smallest key; NONE if empty."""
     block = s.directory[e, 0]
-    return s.keys[e, block.storage, 0] if block.count > 0 else NONE
+    return s.entries[e, block.storage, 0].key if block.count > 0 else NONE
 
 
 @inlined
 def last_key(s: SortedKeys, e: int) -> int:
     """The largest key; NONE if empty."""
     block = s.directory[e, s.used[e] - 1]
-    return s.keys[e, block.storage, block.count - 1] if block.count > 0 else NONE
+    return s.entries[e, block.storage, block.count - 1].key if block.count > 0 else NONE

@@ -1,0 +1,45 @@
+"""Machine instructions that Python has no name for: positions of bits in a word, and moving a block of memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+
+def _counting(instruction: str) -> Any:
+    """A compiled function int64 -> int64 that counts zero bits at one end of a non-zero word."""
+
+    def count(typing_context: Any, word: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            zero_is_undefined = ir.Constant(ir.IntType(1), 1)
+            return getattr(builder, instruction)(args[0], zero_is_undefined)
+
+        return types.int64(types.int64), codegen
+
+    return intrinsic(count)
+
+
+lowest_bit = _counting("cttz")
+"""Index of the lowest set bit of a non-zero int64."""
+
+leading_zeros = _counting("ctlz")
+"""Zero bits above the highest set bit of a non-zero int64."""
+
+
+@intrinsic
+def move(typing_context: Any, row: Any, target: Any, start: Any, count: Any) -> Any:
+    """row[target : target + count] = row[start : start + count] of a 1-D array, also where the two overlap."""
+    signature = types.void(row, types.intp, types.intp, types.intp)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(row)(context, builder, args[0])
+        size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(row.dtype)))
+        to, source = (builder.bitcast(builder.gep(array.data, [args[n]]), cgutils.voidptr_t) for n in (1, 2))
+        cgutils.raw_memmove(builder, to, source, args[3], size)
+        return context.get_dummy_value()
+
+    return signature, codegen
