@@ -13,6 +13,7 @@ from packenv.cluster import (
     BY_AGE,
     BY_DEMAND,
     BY_INDEX,
+    BY_QUEUE,
     BY_ROOM,
     BY_SIZE,
     NONE,
@@ -20,12 +21,13 @@ from packenv.cluster import (
     Needs,
     best_server,
     fill,
-    first_new,
     first_server,
     fits,
     freed_count,
     freed_server,
     largest_room,
+    new_count,
+    new_task,
     next_in_queue,
     oldest,
     oldest_fitting,
@@ -43,7 +45,7 @@ from packenv.policy import Setting, schedules
 def _needs(setting: Setting, scalar: int, stall: bool) -> Needs:
     """Orders for one resource; for several, groups of like tasks instead."""
     vectors = setting.capacity.shape[1] > 1
-    orders = BY_DEMAND if vectors else scalar
+    orders = BY_DEMAND | BY_QUEUE if vectors else scalar
     return Needs(orders=orders | (BY_SIZE if stall else 0), vectors=vectors)
 
 
@@ -65,15 +67,20 @@ class BestFit(NamedTuple):
 def schedule_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> None:
     for n in range(freed_count(cluster)):
         fill(cluster, freed_server(cluster, n))
-    task = first_new(cluster)
-    while task != NONE:
-        following = next_in_queue(cluster, task)
-        server = best_server(cluster, task)
-        if server != NONE:
-            place(cluster, task, server)
-        task = following
+    place_new(cluster)
     if policy.stall:
         stall_half_empty(cluster)
+
+
+@inlined
+def place_new(cluster: Cluster) -> None:
+    """BF-J over the tasks that are new in this slot."""
+    for n in range(new_count(cluster)):
+        task = new_task(cluster, n)
+        if task != NONE:
+            server = best_server(cluster, task)
+            if server != NONE:
+                place(cluster, task, server)
 
 
 class BestFitServers(NamedTuple):
@@ -116,11 +123,10 @@ def next_changed_server(cluster: Cluster, start: int) -> int:
     for server in range(start, server_count(cluster)):
         if cluster.server[cluster.e, server].freed == cluster.head[cluster.e].now:
             return server
-        task = first_new(cluster)
-        while task != NONE:
-            if fits(cluster, task, server):
+        for n in range(new_count(cluster)):
+            task = new_task(cluster, n)
+            if task != NONE and fits(cluster, task, server):
                 return server
-            task = next_in_queue(cluster, task)
     return NONE
 
 
@@ -138,16 +144,25 @@ class BestFitJobs(NamedTuple):
         return ()
 
 
+@outlined
+def place_all(cluster: Cluster) -> None:
+    """BF-J over the whole queue."""
+    task = oldest(cluster)
+    while task != NONE:
+        following = next_in_queue(cluster, task)
+        server = best_server(cluster, task)
+        if server != NONE:
+            place(cluster, task, server)
+        task = following
+
+
 @schedules(BestFitJobs)
 def schedule_best_fit_jobs(policy: BestFitJobs, cluster: Cluster, state: tuple[()]) -> None:
     if cluster.orders & BY_DEMAND:
-        task = oldest(cluster) if freed_count(cluster) > 0 else first_new(cluster)  # older ones fitted nowhere before
-        while task != NONE:
-            following = next_in_queue(cluster, task)
-            server = best_server(cluster, task)
-            if server != NONE:
-                place(cluster, task, server)
-            task = following
+        if freed_count(cluster) > 0:
+            place_all(cluster)
+        else:  # older ones fitted nowhere before
+            place_new(cluster)
     else:
         task = oldest_fitting(cluster, largest_room(cluster))
         while task != NONE:

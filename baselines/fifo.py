@@ -10,6 +10,7 @@ from baselines.stalling import stall_half_empty
 from packenv.cluster import (
     BY_DEMAND,
     BY_INDEX,
+    BY_QUEUE,
     BY_SIZE,
     NONE,
     Cluster,
@@ -42,7 +43,7 @@ class FifoFirstFit(NamedTuple):
     def needs(self, setting: Setting) -> Needs:
         vectors = setting.capacity.shape[1] > 1
         groups = BY_DEMAND if vectors and self.stall else 0
-        return Needs(orders=BY_INDEX | (BY_SIZE if self.stall else 0) | groups, vectors=vectors)
+        return Needs(orders=BY_QUEUE | BY_INDEX | (BY_SIZE if self.stall else 0) | groups, vectors=vectors)
 
     def initial_state(self, setting: Setting, seed: int) -> tuple[()]:
         return ()
@@ -83,7 +84,7 @@ class SlotFifo(NamedTuple):
                 f"slot-fifo: a task of size {setting.largest_size / UNIT:g} is larger than a slot of {int(least.min()) / UNIT:g}"
                 f" ({slots} slots per server)"
             )
-        return Needs(orders=BY_INDEX | (BY_SIZE if self.stall else 0), least=least, room=least * np.int64(slots))
+        return Needs(orders=BY_QUEUE | BY_INDEX | (BY_SIZE if self.stall else 0), least=least, room=least * np.int64(slots))
 
     def initial_state(self, setting: Setting, seed: int) -> tuple[()]:
         return ()

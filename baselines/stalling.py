@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from packenv.cluster import (
     BY_DEMAND,
-    NONE,
     Cluster,
     close,
     fits,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster import (
     BY_INDEX,
+    BY_QUEUE,
     BY_SIZE,
     BY_TYPE,
     NONE,
@@ -63,10 +64,19 @@ def _levels(policy: VQS | VQSBestFit, setting: Setting) -> int:
     return policy.J or setting.levels
 
 
+def _queue(policy: VQS | VQSBestFit) -> int:
+    """Typing all tasks anew goes by queue order."""
+    return BY_QUEUE if policy.adaptive else 0
+
+
 def _initial_state(policy: VQS | VQSBestFit, setting: Setting) -> VirtualQueues:
     nothing = np.full(len(setting.capacity), NONE, np.int64)
     return VirtualQueues(
-        np.zeros_like(nothing), nothing, np.zeros_like(nothing), np.zeros_like(nothing), first_levels(_levels(policy, setting), policy.check)
+        np.zeros_like(nothing),
+        nothing,
+        np.zeros_like(nothing),
+        np.zeros_like(nothing),
+        first_levels(_levels(policy, setting), policy.check),
     )
 
 
@@ -110,7 +120,9 @@ class VQS(NamedTuple):
         scalar = scalar_capacity(setting.capacity)
         kind, capacity = server_kinds(scalar)
         least = capacity >> np.array(kind_levels(levels, capacity))
-        return Needs(orders=BY_TYPE, levels=levels, most_levels=MOST_LEVELS if self.adaptive else 0, least=least[kind])
+        return Needs(
+            orders=BY_TYPE | _queue(self), levels=levels, most_levels=MOST_LEVELS if self.adaptive else 0, least=least[kind]
+        )
 
     def initial_state(self, setting: Setting, seed: int) -> VirtualQueues:
         return _initial_state(self, setting)
@@ -184,7 +196,7 @@ class VQSBestFit(NamedTuple):
     name = "vqs-bf"
 
     def needs(self, setting: Setting) -> Needs:
-        orders = BY_TYPE | BY_SIZE | BY_INDEX
+        orders = BY_TYPE | BY_SIZE | BY_INDEX | _queue(self)
         return Needs(orders=orders, levels=_levels(self, setting), most_levels=MOST_LEVELS if self.adaptive else 0)
 
     def initial_state(self, setting: Setting, seed: int) -> VirtualQueues:

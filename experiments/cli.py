@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -45,6 +46,7 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; bad input is one line on standard error and exit status 2, Ctrl-C is 130."""
+    sys.path.append(str(Path.cwd()))  # policies in modules of the user's folder
     try:
         return cli(arguments, prog_name="packenv", standalone_mode=False)
     except click.exceptions.Exit as leave:

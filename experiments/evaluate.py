@@ -26,22 +26,37 @@ DEFAULT_SLOTS = 200_000
 
 @click.command()
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False)
-@click.option("--policy", "-p", "policies", multiple=True, help="Policy to run, e.g. bf-js, vqs:J=4, my_module:MyPolicy; repeat for more.")
+@click.option(
+    "--policy", "-p", "policies", multiple=True, help="Policy to run, e.g. bf-js, vqs:J=4, my_module:MyPolicy; repeat for more."
+)
 @click.option("--servers", help="5, or 3x1,2x0.5, or 3x1:0.5 for several resources, or a file.")
 @click.option("--load", type=float, help="Arrivals as a share of the maximum supportable workload (not yet: use --intensity).")
 @click.option("--intensity", type=float, help="Arrivals as a share of the area bound (the papers' α).")
 @click.option("--rate", type=float, help="Tasks per slot.")
 @click.option("--sizes", help="uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …")
 @click.option("--service", help="geometric:100, fixed:100, lognormal:100:2, …")
-@click.option("--resources", default="max", show_default=True, help="Of tasks with several demands: `max`, the largest as the size; `all`, every one.")
+@click.option(
+    "--resources",
+    default="max",
+    show_default=True,
+    help="Of tasks with several demands: `max`, the largest as the size; `all`, every one.",
+)
 @click.option("--slot-seconds", default="0.1", show_default=True, help="Length of a slot, for traces in seconds.")
 @click.option("--speedup", default="1", show_default=True, help="β: arrivals of a trace come this many times as fast.")
 @click.option("--slots", type=int, help=f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS} otherwise].")
 @click.option("--drain", is_flag=True, help="Go on until all work is done.")
 @click.option("--warmup", type=int, help="Slots at the start that are not measured  [default: 0 for traces, a tenth otherwise].")
 @click.option("--seed", type=int, default=0, show_default=True, help="First seed.")
-@click.option("--seeds", type=click.IntRange(min=1), default=1, show_default=True, help="How many seeds, each the same jobs for every policy.")
-@click.option("--max-waiting", type=click.IntRange(min=1), default=WAITING_LIMIT, show_default=True, help="Stop a run when more tasks wait.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How many seeds, each the same jobs for every policy.",
+)
+@click.option(
+    "--max-waiting", type=click.IntRange(min=1), default=WAITING_LIMIT, show_default=True, help="Stop a run when more tasks wait."
+)
 @click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
 @click.option("--schedule", type=click.Path(dir_okay=False), help="Write when and where each task started (Parquet).")
 @click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write all records as JSON.")
@@ -126,14 +141,20 @@ def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
         levels = getattr(chosen, "J", 0)
         if 0 < levels < default:
             largest = max(workload.servers.units.max(axis=0))
-            below = scalar_cdf(workload.jobs if workload.jobs is not None else workload.sizes, workload.servers, int(largest) >> levels)
-            found.append(f"{name}: {below:.1%} of the sizes lie below 2^-{levels}; the guarantee left is {(1 - below) * 2 / 3:.3f}")
+            below = scalar_cdf(
+                workload.jobs if workload.jobs is not None else workload.sizes, workload.servers, int(largest) >> levels
+            )
+            found.append(
+                f"{name}: {below:.1%} of the sizes lie below 2^-{levels}; the guarantee left is {(1 - below) * 2 / 3:.3f}"
+            )
     return found
 
 
 def results_table(summaries: list[Record]) -> Table:
     """Means over the seeds, ± the half-width of a 95 % interval."""
-    table = Table(title="delays in slots; ± 95 % over the seeds" if summaries[0]["seeds"] > 1 else "delays in slots", title_justify="left")
+    table = Table(
+        title="delays in slots; ± 95 % over the seeds" if summaries[0]["seeds"] > 1 else "delays in slots", title_justify="left"
+    )
     table.add_column("policy", no_wrap=True)
     for name in ("mean queue", "max", "mean delay", "p50", "p95", "p99", "utilisation", "waiting", "verdict", "tasks/s"):
         table.add_column(name, justify="left" if name == "verdict" else "right")

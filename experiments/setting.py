@@ -68,9 +68,7 @@ def _trace(words: Words, source: str) -> tuple[Workload, dict[str, int]]:
     if words.servers is None:
         raise InputError("a trace needs --servers, for example --servers 160")
     converted = read_trace(source).jobs(slot_seconds=words.slot_seconds, speedup=words.speedup, sizes=_choice(words.resources))
-    made = Workload(
-        jobs=converted.jobs, servers=words.servers, name=Path(source).name, slot_seconds=float(words.slot_seconds)
-    )
+    made = Workload(jobs=converted.jobs, servers=words.servers, name=Path(source).name, slot_seconds=float(words.slot_seconds))
     return made, dict(converted.dropped)
 
 

@@ -92,8 +92,9 @@ def sources() -> list[Path]:
 
 def cache_folder(key: str) -> Path:
     """Where machine code for sources with this fingerprint is kept: `PACKENV_CACHE`, or the user's cache."""
-    base = os.environ.get("PACKENV_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "packenv")
-    folder = Path(base).expanduser() / key
+    own = os.environ.get("PACKENV_CACHE")
+    base = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "packenv"
+    folder = base.expanduser() / key
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()

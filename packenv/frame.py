@@ -126,7 +126,9 @@ def _get_field(context: Any, builder: Any, typ: Any, frame: Any, name: str) -> A
     array.meminfo = cgutils.get_null_value(array.meminfo.type)
     array.parent = cgutils.get_null_value(array.parent.type)
     array.nitems = _constant_word(builder, frame, offset + 2)
-    array.itemsize = context.get_constant(types.intp, kind.dtype.bitwidth // 8 if hasattr(kind.dtype, "bitwidth") else kind.dtype.size)
+    array.itemsize = context.get_constant(
+        types.intp, kind.dtype.bitwidth // 8 if hasattr(kind.dtype, "bitwidth") else kind.dtype.size
+    )
     array.data = builder.inttoptr(_constant_word(builder, frame, offset + 4), data)
     extents = [_constant_word(builder, frame, offset + HEADER + k) for k in range(2 * kind.ndim)]
     array.shape = cgutils.pack_array(builder, extents[: kind.ndim])

@@ -121,12 +121,12 @@ def name_of(policy: Any) -> str:
 def needs_of(policy: Any, setting: Setting) -> Needs:
     """The policy's `needs`; where it has none, every order of tasks and servers except virtual queues."""
     from packenv.cluster.build import Needs
-    from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_INDEX, BY_ROOM, BY_SIZE
+    from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_INDEX, BY_QUEUE, BY_ROOM, BY_SIZE
 
     if hasattr(policy, "needs"):
         return policy.needs(setting)  # type: ignore[no-any-return]
     vectors = setting.capacity.shape[1] > 1
-    return Needs(BY_SIZE | BY_AGE | BY_ROOM | BY_INDEX | (BY_DEMAND if vectors else 0), vectors=vectors)
+    return Needs(BY_QUEUE | BY_SIZE | BY_AGE | BY_ROOM | BY_INDEX | (BY_DEMAND if vectors else 0), vectors=vectors)
 
 
 def initial_state_of(policy: Any, setting: Setting, seed: int) -> Any:

@@ -16,8 +16,7 @@ from packenv.cluster.measures import delay_values
 from packenv.cluster.slots import FINISHED, GROW, LIMIT
 from packenv.cluster.state import NEVER, Cluster
 from packenv.errors import InputError
-from packenv.policy import Setting, initial_state_of, name_of, needs_of
-from packenv.policy import find_policy
+from packenv.policy import Setting, find_policy, initial_state_of, name_of, needs_of
 from packenv.theory.stability import Verdict, judge_run
 from packenv.units import UNIT, to_units
 from packenv.workloads.workload import Workload
@@ -128,13 +127,16 @@ def simulate(
     seconds, reason = 0.0, None
     while reason not in (FINISHED, LIMIT):
         began = time.perf_counter()
-        reason = run(policy, cluster, state, until, SLICE)
+        try:
+            reason = run(policy, cluster, state, until, SLICE)
+        except (ValueError, RuntimeError) as error:  # a misuse that the core noticed
+            raise InputError(f"policy {name_of(policy)}: {error}") from error
         seconds += time.perf_counter() - began
         if reason == GROW:
             cluster = _grow(cluster)
         elif reason == OVERFULL:
-            head = cluster.head[0]
-            raise InputError(f"policy {name_of(policy)} put server {overfull_server(cluster)} above its capacity in slot {head['now']}")
+            where = f"server {overfull_server(cluster)} above its capacity in slot {cluster.head['now'][0]}"
+            raise InputError(f"policy {name_of(policy)} put {where}")
         if progress is not None:
             progress(int(cluster.head["now"][0]))
     stopped = f"more than {waiting_limit} tasks waiting in slot {cluster.head['now'][0]}" if reason == LIMIT else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import Any, NamedTuple
 
 import matplotlib
@@ -14,11 +15,11 @@ from matplotlib.ticker import FuncFormatter
 
 from packenv.files import atomic_path
 from packenv.simulation import Result
+from packenv.theory.stability import UNSTABLE
 from packenv.workloads.workload import Workload
 
 QUANTILES = (("delay_p50", "median", "|", 11), ("delay_p95", "95 %", "o", 6), ("delay_p99", "99 %", "D", 5))
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")  # told apart by the colour-blind too
-SETTLED = "stable"
 POINTS = 256
 
 
@@ -32,7 +33,7 @@ class Clock(NamedTuple):
 def draw_runs(by_policy: list[list[Result]], workload: Workload, path: str | os.PathLike[str]) -> None:
     """Left: waiting tasks over time, mean over the seeds (band: their range). Right: quantiles of the delay.
 
-    Policies without a verdict of stable from every seed are dashed, and hollow: their delays grow with the run.
+    A policy that is unstable with any seed is dashed and hollow: its delays say how long the run was.
     """
     height = max(4.2, 2.2 + 0.45 * len(by_policy))
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, height), width_ratios=(3, 2), layout="constrained")
@@ -48,10 +49,9 @@ def draw_runs(by_policy: list[list[Result]], workload: Workload, path: str | os.
         _draw_delays(right, runs, row, colour, delay_clock)
     _finish_delays(right, [runs[0].policy for runs in by_policy], delay_clock)
     seeds = len(by_policy[0])
-    span = clock_for(longest, workload.slot_seconds)
     figure.suptitle(
         f"{workload.name}: {len(workload.servers)} servers, intensity {workload.intensity:.2f}, "
-        f"{longest / span.slots:.4g} {span.unit}" + (f", {seeds} seeds" if seeds > 1 else "")
+        f"{longest / clock.slots:.4g} {clock.unit}" + (f", {seeds} seeds" if seeds > 1 else "")
     )
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=120)
@@ -69,9 +69,13 @@ def clock_for(slots: float, slot_seconds: float | None) -> Clock:
 
 
 def verdict_of(runs: list[Result]) -> str:
-    """The verdict of all seeds, or `mixed`."""
-    kinds = {str(run.verdict) for run in runs}
-    return kinds.pop() if len(kinds) == 1 else "mixed"
+    """The verdict of all seeds, or how many say what."""
+    kinds = Counter(str(run.verdict) for run in runs)
+    return next(iter(kinds)) if len(kinds) == 1 else ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+
+
+def _diverges(runs: list[Result]) -> bool:
+    return any(run.verdict.kind == UNSTABLE for run in runs)
 
 
 def _draw_queue(axes: Any, runs: list[Result], colour: str, clock: Clock) -> None:
@@ -83,9 +87,8 @@ def _draw_queue(axes: Any, runs: list[Result], colour: str, clock: Clock) -> Non
     whole = bins // group
     paths = np.array([run.trajectory.queue[: whole * group].reshape(whole, group).mean(axis=1) for run in runs])
     when = (np.arange(whole) + 0.5) * width * group / clock.slots
-    verdict = verdict_of(runs)
-    style = "-" if verdict == SETTLED else "--"
-    axes.plot(when, paths.mean(axis=0), style, color=colour, linewidth=1.6, label=f"{runs[0].policy}: {verdict}")
+    style = "--" if _diverges(runs) else "-"
+    axes.plot(when, paths.mean(axis=0), style, color=colour, linewidth=1.6, label=f"{runs[0].policy}: {verdict_of(runs)}")
     if len(runs) > 1:
         axes.fill_between(when, paths.min(axis=0), paths.max(axis=0), color=colour, alpha=0.15, linewidth=0)
 
@@ -110,21 +113,26 @@ def _draw_delays(axes: Any, runs: list[Result], row: int, colour: str, clock: Cl
         if not known:
             return
         means.append(float(np.mean(known)) / clock.slots)
-        face = colour if verdict_of(runs) == SETTLED or marker == "|" else "white"
+        face = "white" if _diverges(runs) else colour
         axes.plot(
             means[-1], row, marker, color=colour, markerfacecolor=face, markersize=size, markeredgewidth=1.8, zorder=3,
             label=label if row == 0 else None,
         )  # fmt: skip
-    style = "-" if verdict_of(runs) == SETTLED else "--"
+    style = "--" if _diverges(runs) else "-"
     axes.plot([means[0], means[-1]], [row, row], style, color=colour, linewidth=1.6, zorder=2)
 
 
 def _finish_delays(axes: Any, policies: list[str], clock: Clock) -> None:
     axes.set_yticks(range(len(policies)), policies)
     axes.set_ylim(len(policies) - 0.4, -0.6)
-    largest = axes.get_xlim()[1]
-    axes.set_xscale("symlog", linthresh=max(largest / 1000, 1e-9), linscale=0.3)
-    axes.set_xlim(left=0)
+    shown = np.concatenate([line.get_xdata() for line in axes.lines]) if axes.lines else np.zeros(1)
+    largest, least = max(float(shown.max()), 1e-9), float(shown.min())
+    if least > 0:
+        axes.set_xscale("log")
+        axes.set_xlim(least / 1.5, largest * 1.5)
+    else:
+        axes.set_xscale("symlog", linthresh=largest / 100, linscale=0.5)
+        axes.set_xlim(-largest / 500, largest * 1.5)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
     axes.set_xlabel(f"delay ({clock.unit})")
     axes.grid(axis="x", alpha=0.25)

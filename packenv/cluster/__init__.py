@@ -28,15 +28,16 @@ from packenv.cluster.servers import (
     tightest_server,
 )
 from packenv.cluster.slots import place
-from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_INDEX, BY_ROOM, BY_SIZE, BY_TYPE, NONE, Cluster, look_at
+from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_INDEX, BY_QUEUE, BY_ROOM, BY_SIZE, BY_TYPE, NONE, Cluster, look_at
 from packenv.cluster.waiting import (
     demand_of,
     eligible_since,
-    first_new,
     largest_fitting,
     largest_of_type_fitting,
     largest_size,
     largest_waiting,
+    new_count,
+    new_task,
     next_in_queue,
     now,
     oldest,
@@ -50,6 +51,7 @@ __all__ = [
     "BY_AGE",
     "BY_DEMAND",
     "BY_INDEX",
+    "BY_QUEUE",
     "BY_ROOM",
     "BY_SIZE",
     "BY_TYPE",
@@ -64,7 +66,6 @@ __all__ = [
     "demand_of",
     "eligible_since",
     "fill",
-    "first_new",
     "first_of_group",
     "first_server",
     "first_server_for",
@@ -85,6 +86,8 @@ __all__ = [
     "largest_size",
     "largest_waiting",
     "look_at",
+    "new_count",
+    "new_task",
     "next_in_queue",
     "now",
     "oldest",
@@ -99,7 +102,7 @@ __all__ = [
     "size_of",
     "smallest_size",
     "tightest_server",
-    "wake_at",
     "waiting",
+    "wake_at",
     "weight",
 ]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster.by_type import retype, set_levels
 from packenv.cluster.events import wake_at
-from packenv.cluster.state import NONE, Cluster
+from packenv.cluster.state import Cluster
 from packenv.compile import outlined
 
 MOST_LEVELS = 16
@@ -39,10 +39,8 @@ def adapt(c: Cluster, levels: Levels, occupy: bool) -> None:
     capacity = 0
     for server in range(c.server.shape[1]):
         capacity = max(capacity, c.server[c.e, server].capacity)
-    i = c.head[c.e].first_new
-    while i != NONE:
-        see(levels, capacity, c.task[c.e, i].size)
-        i = c.task[c.e, i].next
+    for n in range(c.head[c.e].fresh):
+        see(levels, capacity, c.task[c.e, c.fresh[c.e, n]].size)
     if levels.number[NEXT] > levels.number[NOW]:
         wake_at(c, c.head[c.e].now + 1)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.by_age import add_newest
+from packenv.cluster.by_age import build_tree
 from packenv.cluster.by_demand import add_to_group
 from packenv.cluster.by_type import set_levels
 from packenv.cluster.events import LEVELS, schedule_event, take_place
@@ -25,6 +25,7 @@ from packenv.cluster.state import (
     NEVER,
     NONE,
     TASK,
+    UNUSED,
     ByAge,
     ByDemand,
     ByType,
@@ -44,6 +45,7 @@ from packenv.jobs import Jobs
 from packenv.workloads.source import Source
 
 TRAJECTORY_BINS = 1024
+CACHE_LINE = 64  # bytes
 
 
 class Needs(NamedTuple):
@@ -116,14 +118,14 @@ def build(
     types = 2 * max(needs.levels, needs.most_levels) if typed else 0
 
     head = np.zeros(clusters, head_type)
-    for field in ("oldest", "newest", "first_new"):
+    for field in ("oldest", "newest"):
         head[field] = NONE
     head["now"] = -1  # so that slot 0 is still to come
     head["wake"] = head["arrivals_end"] = NEVER
     head["waiting_limit"], head["warmup"], head["bin_slots"] = waiting_limit, warmup, 1
     head["reserve"] = needs.reserve
 
-    server = np.zeros((clusters, servers), server_type)
+    server = aligned_zeros((clusters, servers), server_type)
     server["capacity"] = server["room"] = scalar
     server["kind"], server["freed"], server["indexed"] = kind, -1, NONE
     if needs.least is not None:
@@ -136,9 +138,10 @@ def build(
         e=0,
         s=0,
         orders=needs.orders,
+        vectors=int(packed > 1),
         head=head,
         server=server,
-        free=np.repeat(capacity[None], clusters, axis=0),
+        free=np.repeat(capacity[None, : servers if resources > 1 else 0], clusters, axis=0),
         capacity=capacity,
         scale=capacity.max(axis=0),
         used=np.zeros((clusters, resources), np.int64),
@@ -176,9 +179,12 @@ def grow(c: Cluster, places: int) -> Cluster:
     clusters, resources = c.demand.shape[0], c.demand.shape[2]
     shapes = c.types.bound.shape[1], c.types.in_service.shape[2], c.server.shape[1]
     pool = _pool(clusters, places, c.orders, resources, *shapes)
-    pool["task"][:, :old], pool["demand"][:, :old], pool["due"][:, :old] = c.task, c.demand, c.due
+    pool["task"][:, :old], pool["due"][:, :old], pool["fresh"][:, :old] = c.task, c.due, c.fresh
+    pool["demand"][:, : c.demand.shape[1]] = c.demand
     new = c.replace(**pool)
     copy_sorted_keys(c.sizes, new.sizes)
+    if c.orders & BY_AGE:
+        copy_ages(c.ages, new.ages)
     for field in ("bound", "levels", "queue", "in_service"):
         getattr(new.types, field)[:] = getattr(c.types, field)
     if c.orders & BY_TYPE:
@@ -188,24 +194,23 @@ def grow(c: Cluster, places: int) -> Cluster:
     c.head["free"] = old
     c.head["unused"] += places - old
     for e in range(clusters):
-        _reorder(new.replace(e=e))
+        _regroup(new.replace(e=e))
     return new
 
 
-def _pool(
-    clusters: int, places: int, orders: int, resources: int, kinds: int, types: int, servers: int
-) -> dict[str, Any]:
+def _pool(clusters: int, places: int, orders: int, resources: int, kinds: int, types: int, servers: int) -> dict[str, Any]:
     """The arrays whose size depends on the number of tasks in the system; orders that are not used stay empty."""
     aged = places if orders & BY_AGE else 0
     typed = places if orders & BY_TYPE else 0
     grouped = places if orders & BY_DEMAND else 0
     positions = 1 << max(2 * aged - 1, 0).bit_length()
-    task = np.zeros((clusters, places), task_type)
-    task["server"] = NONE
+    task = aligned_zeros((clusters, places), task_type)
+    task["server"], task["kind"] = NONE, UNUSED
     return {
         "task": task,
-        "demand": np.zeros((clusters, places, resources), np.int64),
+        "demand": np.zeros((clusters, places if resources > 1 else 0, resources), np.int64),
         "due": np.zeros((clusters, places), np.int32),
+        "fresh": np.zeros((clusters, places), np.int32),
         "sizes": sorted_keys(clusters, places if orders & BY_SIZE else 0),
         "ages": ByAge(
             least=np.full((clusters, 2 * positions), NEVER, np.int64),
@@ -242,7 +247,10 @@ def _precedence(jobs: Jobs | None, clusters: int) -> Precedence:
     if jobs is None or jobs.predecessors is None or len(jobs.predecessors.values) == 0:
         nothing = np.zeros(0, np.int64)
         return Precedence(
-            offsets=nothing, successor=nothing, pending=np.zeros((clusters, 0), np.int32), released=np.zeros((clusters, 0), np.int64)
+            offsets=nothing,
+            successor=nothing,
+            pending=np.zeros((clusters, 0), np.int32),
+            released=np.zeros((clusters, 0), np.int64),
         )
     counts = np.diff(jobs.predecessors.offsets)
     row = np.repeat(np.arange(len(jobs)), counts)
@@ -276,12 +284,16 @@ def _start_initial(c: Cluster, n: int, demand: NDArray[np.int64], server: int, r
     task = c.task[c.e, i]
     task.kind, task.row, task.job, task.eligible = TASK, -1 - n, -1 - n, -1
     task.server, task.slots = server, remaining
-    for r in range(len(demand)):
-        c.demand[c.e, i, r] = demand[r]
-    task.size = scalar_size(c, i)
+    if c.demand.shape[1] == 0:
+        task.size = demand[0]
+    else:
+        for r in range(len(demand)):
+            c.demand[c.e, i, r] = demand[r]
+        task.size = scalar_size(c, i)
     record = c.server[c.e, server]
     task.held = record.least if slotted else task.size
-    record.room -= task.held
+    if not c.vectors:
+        record.room -= task.held
     record.jobs += 1
     c.head[c.e].in_service += 1
     change_use(c, i, server, 1)
@@ -289,12 +301,26 @@ def _start_initial(c: Cluster, n: int, demand: NDArray[np.int64], server: int, r
 
 
 @compiled
-def _reorder(c: Cluster) -> None:
-    """Put the waiting tasks into those orders that `grow` does not copy."""
-    i = c.head[c.e].oldest
-    while i != NONE:
-        if c.orders & BY_AGE:
-            add_newest(c, i)
-        if c.orders & BY_DEMAND:
-            add_to_group(c, i)
-        i = c.task[c.e, i].next
+def _regroup(c: Cluster) -> None:
+    """Bring what `grow` does not copy into order: groups of like tasks, and the tree of ages over its leaves."""
+    if c.orders & BY_AGE:
+        build_tree(c)
+    if c.orders & BY_DEMAND:
+        for i in range(c.task.shape[1]):
+            if c.task[c.e, i].kind == TASK and c.task[c.e, i].server == NONE:
+                add_to_group(c, i)
+
+
+def copy_ages(old: ByAge, new: ByAge) -> None:
+    """The leaves of the smaller tree into the larger one."""
+    positions, more = old.task.shape[1], new.task.shape[1]
+    new.task[:, :positions], new.position[:, : old.position.shape[1]], new.end[:] = old.task, old.position, old.end
+    new.least[:, more : more + positions] = old.least[:, positions:]
+
+
+def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype[np.void]) -> NDArray[np.void]:
+    """Zeros that start at a cache line, so that a record of 64 bytes lies in one."""
+    size = int(np.prod(shape)) * dtype.itemsize
+    memory = np.zeros(size + CACHE_LINE, np.uint8)
+    start = -memory.ctypes.data % CACHE_LINE
+    return memory[start : start + size].view(dtype).reshape(shape)

@@ -6,7 +6,7 @@ used up they are numbered anew, which costs O(1) per task as long as half of the
 
 from __future__ import annotations
 
-from packenv.cluster.state import NEVER, NONE, Cluster
+from packenv.cluster.state import BY_AGE, NEVER, NONE, Cluster, require
 from packenv.compile import inlined, outlined
 
 
@@ -29,24 +29,31 @@ def renumber(c: Cluster) -> None:
     """Close the gaps."""
     ages = c.ages
     positions = ages.task.shape[1]
-    for node in range(2 * positions):
-        ages.least[c.e, node] = NEVER
     n = 0
-    i = c.head[c.e].oldest
-    while i != NONE and c.task[c.e, i].next != NONE:  # all but the newest, which is being added
-        ages.task[c.e, n] = i
-        ages.position[c.e, i] = n
-        ages.least[c.e, positions + n] = c.task[c.e, i].size
-        n += 1
-        i = c.task[c.e, i].next
-    for node in range(positions - 1, 0, -1):
-        ages.least[c.e, node] = min(ages.least[c.e, 2 * node], ages.least[c.e, 2 * node + 1])
+    for position in range(ages.end[c.e]):
+        size = ages.least[c.e, positions + position]
+        if size != NEVER:
+            i = ages.task[c.e, position]
+            ages.task[c.e, n] = i
+            ages.position[c.e, i] = n
+            ages.least[c.e, positions + n] = size
+            n += 1
+    for position in range(n, positions):
+        ages.least[c.e, positions + position] = NEVER
     ages.end[c.e] = n
+    build_tree(c)
+
+
+@outlined
+def build_tree(c: Cluster) -> None:
+    least = c.ages.least
+    for node in range(c.ages.task.shape[1] - 1, 0, -1):
+        least[c.e, node] = min(least[c.e, 2 * node], least[c.e, 2 * node + 1])
 
 
 @inlined
 def add_newest(c: Cluster, i: int) -> None:
-    """Add the task that was just put at the tail of the queue."""
+    """Add a task younger than all others."""
     if c.ages.end[c.e] == c.ages.task.shape[1]:
         renumber(c)
     position = c.ages.end[c.e]
@@ -64,6 +71,7 @@ def remove_aged(c: Cluster, i: int) -> None:
 @inlined
 def oldest_fitting(c: Cluster, room: int) -> int:
     """The first waiting task in queue order of size <= room; NONE if there is none. Needs BY_AGE."""
+    require(c, BY_AGE)
     least = c.ages.least
     if least[c.e, 1] > room:
         return NONE

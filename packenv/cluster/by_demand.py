@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from packenv.cluster.state import NONE, Cluster
+from packenv.cluster.state import BY_DEMAND, NONE, Cluster, require
 from packenv.compile import inlined, outlined
 
 
@@ -98,10 +98,12 @@ def forget_group(c: Cluster, g: int, bucket: int) -> None:
 @inlined
 def group_count(c: Cluster) -> int:
     """How many different demand vectors wait. Needs BY_DEMAND."""
+    require(c, BY_DEMAND)
     return c.groups.count[c.e]
 
 
 @inlined
 def first_of_group(c: Cluster, n: int) -> int:
     """The earliest row's task of the n-th group, 0 <= n < group_count(c); the order of groups means nothing."""
+    require(c, BY_DEMAND)
     return c.groups.group[c.e, c.groups.active[c.e, n]].head

@@ -6,7 +6,7 @@ I_2m = (2/3 · 2^-m, 2^-m], I_2m+1 = (1/2 · 2^-m, 2/3 · 2^-m], and sizes up to
 
 from __future__ import annotations
 
-from packenv.cluster.state import NONE, TASK, Cluster
+from packenv.cluster.state import BY_TYPE, NONE, TASK, Cluster, require
 from packenv.compile import inlined, outlined
 
 
@@ -97,16 +97,19 @@ def retype(c: Cluster) -> None:
 @inlined
 def queue_length(c: Cluster, kind: int, j: int) -> int:
     """Tasks waiting in virtual queue j of this kind of server. Needs BY_TYPE."""
+    require(c, BY_TYPE)
     return c.types.queue[c.e, kind, j].count
 
 
 @inlined
 def head_of_line(c: Cluster, kind: int, j: int) -> int:
     """First task of virtual queue j of this kind of server; NONE if empty. Needs BY_TYPE."""
+    require(c, BY_TYPE)
     return c.types.queue[c.e, kind, j].head
 
 
 @inlined
 def jobs_of_type(c: Cluster, server: int, j: int) -> int:
     """Jobs of type j (of the server's own kind) in service there. Needs BY_TYPE."""
+    require(c, BY_TYPE)
     return c.types.in_service[c.e, server, j]

@@ -8,7 +8,7 @@ the task pool, chained through `next`, so the wheel itself is a few hundred numb
 from __future__ import annotations
 
 from packenv.cluster.machine import leading_zeros, lowest_bit
-from packenv.cluster.state import MESSAGE, NEVER, NONE, Cluster
+from packenv.cluster.state import MESSAGE, NEVER, NONE, UNUSED, Cluster
 from packenv.compile import inlined, outlined
 
 LEVELS = 11  # 64 ** 11 > 2 ** 63
@@ -90,6 +90,7 @@ def give_place_back(c: Cluster, i: int) -> None:
     head = c.head[c.e]
     c.task[c.e, i].next = head.free
     c.task[c.e, i].server = NONE
+    c.task[c.e, i].kind = UNUSED
     head.free = i
     head.unused += 1
 

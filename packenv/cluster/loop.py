@@ -14,7 +14,7 @@ from numba.extending import overload
 
 from packenv.cluster.slots import PAUSED, READY, begin_slot
 from packenv.cluster.state import DONE, MESSAGE, NEVER, NONE, Cluster
-from packenv.compile import SOURCES, compiled, compiled_beside, inlined, outlined
+from packenv.compile import SOURCES, compiled, compiled_beside, inlined
 from packenv.errors import InputError
 from packenv.policy import hooks
 
@@ -115,6 +115,9 @@ def run(policy: Any, c: Cluster, state: Any, until: int, slots: int, checked: bo
 @compiled
 def overfull_server(c: Cluster) -> int:
     """The first server above its capacity in some resource; NONE if there is none."""
+    for server in range(c.server.shape[1]):
+        if c.server[c.e, server].room < 0:
+            return server
     for server in range(c.free.shape[1]):
         for r in range(c.free.shape[2]):
             if c.free[c.e, server, r] < 0:

@@ -8,7 +8,7 @@ that changes five times in a slot moves once.
 from __future__ import annotations
 
 from packenv.cluster.sorted_keys import ceiling_item, insert, last_key, remove
-from packenv.cluster.state import BY_INDEX, BY_ROOM, NONE, Cluster
+from packenv.cluster.state import BY_INDEX, BY_ROOM, NONE, Cluster, require
 from packenv.compile import inlined
 
 INDEX_BITS = 32
@@ -56,7 +56,7 @@ def move_in_tree(c: Cluster, server: int) -> None:
     tree = c.tree
     node = tree.shape[1] // 2 + server
     closed = c.server[c.e, server].closed
-    if tree.shape[2] == 1:
+    if not c.vectors:
         tree[c.e, node, 0] = NONE if closed else c.server[c.e, server].room
     else:
         for r in range(tree.shape[2]):
@@ -82,6 +82,7 @@ def room_of(c: Cluster, server: int) -> int:
 @inlined
 def tightest_server(c: Cluster, size: int) -> int:
     """The open server with the least room >= size, lower index first; NONE if there is none. Needs BY_ROOM."""
+    require(c, BY_ROOM)
     refresh(c)
     return ceiling_item(c.rooms, c.e, size << INDEX_BITS)
 
@@ -89,6 +90,7 @@ def tightest_server(c: Cluster, size: int) -> int:
 @inlined
 def largest_room(c: Cluster) -> int:
     """The largest room of any open server; NONE if all are closed. Needs BY_ROOM."""
+    require(c, BY_ROOM)
     refresh(c)
     key = last_key(c.rooms, c.e)
     return NONE if key == NONE else key >> INDEX_BITS
@@ -97,6 +99,7 @@ def largest_room(c: Cluster) -> int:
 @inlined
 def first_server(c: Cluster, size: int, start: int) -> int:
     """The first open server of index >= start with room for `size`; NONE if there is none. Needs BY_INDEX."""
+    require(c, BY_INDEX)
     refresh(c)
     leaves = c.tree.shape[1] // 2
     if start >= leaves:
@@ -124,8 +127,9 @@ def after_subtree(node: int) -> int:
 @inlined
 def first_server_for(c: Cluster, i: int) -> int:
     """The first open server with room for task i in every resource; NONE if there is none. Needs BY_INDEX."""
-    if c.tree.shape[2] == 1:
-        return first_server(c, max(c.task[c.e, i].size, 1), 0)
+    require(c, BY_INDEX)
+    if not c.vectors:
+        return first_server(c, c.task[c.e, i].size, 0)
     refresh(c)
     leaves = c.tree.shape[1] // 2
     node = 1
@@ -147,6 +151,8 @@ def fits(c: Cluster, i: int, server: int) -> bool:
     """Whether task i fits in an open server in every resource."""
     if c.server[c.e, server].closed:
         return False
+    if c.demand.shape[1] == 0:
+        return max(c.task[c.e, i].size, c.server[c.e, server].least) <= c.server[c.e, server].room
     for r in range(c.demand.shape[2]):
         if c.demand[c.e, i, r] > c.free[c.e, server, r]:
             return False

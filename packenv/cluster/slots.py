@@ -22,15 +22,18 @@ READY, FINISHED, GROW, LIMIT, PAUSED = 0, 1, 2, 3, 4
 def place(c: Cluster, i: int, server: int, extra_slots: int = 0) -> None:
     """Start waiting task i on a server now; it stays for its service time plus `extra_slots` (remote overhead).
 
-    The policy answers for the fit; the simulator does not check it again.
+    The policy answers for the fit. Raises ValueError for NONE and for a task that does not wait.
     """
+    if i < 0 or server < 0 or c.task[c.e, i].server != NONE:
+        raise ValueError("only a waiting task can be placed, and only on a server")
     head = c.head[c.e]
     task = c.task[c.e, i]
     record = c.server[c.e, server]
     dequeue(c, i)
     task.server = server
     task.held = max(task.size, record.least)
-    record.room -= task.held
+    if not c.vectors:
+        record.room -= task.held
     record.jobs += 1
     head.in_service += 1
     change_use(c, i, server, 1)
@@ -43,10 +46,13 @@ def place(c: Cluster, i: int, server: int, extra_slots: int = 0) -> None:
 @inlined
 def change_use(c: Cluster, i: int, server: int, sign: int) -> None:
     """Take (1) or give back (-1) task i's demand on a server, and count its type there."""
-    for r in range(c.demand.shape[2]):
-        amount = sign * c.demand[c.e, i, r]
-        c.free[c.e, server, r] -= amount
-        c.used[c.e, r] += amount
+    if c.demand.shape[1] == 0:
+        c.used[c.e, 0] += sign * c.task[c.e, i].size
+    else:
+        for r in range(c.demand.shape[2]):
+            amount = sign * c.demand[c.e, i, r]
+            c.free[c.e, server, r] -= amount
+            c.used[c.e, r] += amount
     if c.orders & BY_TYPE:
         j = type_of(c, c.server[c.e, server].kind, c.task[c.e, i].size)
         c.types.in_service[c.e, server, j] += sign
@@ -59,7 +65,8 @@ def complete(c: Cluster, i: int) -> None:
     task = c.task[c.e, i]
     server = task.server
     record = c.server[c.e, server]
-    record.room += task.held
+    if not c.vectors:
+        record.room += task.held
     record.jobs -= 1
     head.in_service -= 1
     change_use(c, i, server, -1)
@@ -117,17 +124,18 @@ def admit(c: Cluster, row: int) -> None:
     task.slots = c.source.service[c.s, k]
     task.server = NONE
     task.job = c.source.job[c.s, k] if c.source.job.shape[1] > 0 else row
-    for r in range(c.demand.shape[2]):
-        c.demand[c.e, i, r] = c.source.demand[c.s, k, r]
-    task.size = scalar_size(c, i)
+    if c.demand.shape[1] == 0:
+        task.size = c.source.demand[c.s, k, 0]
+    else:
+        for r in range(c.demand.shape[2]):
+            c.demand[c.e, i, r] = c.source.demand[c.s, k, r]
+        task.size = scalar_size(c, i)
     enqueue(c, i)
 
 
 @inlined
 def scalar_size(c: Cluster, i: int) -> int:
-    """The largest demand, each resource scaled to the largest server's (one resource: the demand itself)."""
-    if c.demand.shape[2] == 1:
-        return c.demand[c.e, i, 0]
+    """The largest demand of several, each resource scaled to the largest server's."""
     most = 0
     for r in range(c.scale.shape[0]):
         most = max(most, c.scale[r])
@@ -184,8 +192,7 @@ def begin_slot(c: Cluster, until: int) -> int:
             give_place_back(c, c.due[c.e, n])
         head.now = slot
         head.arriving = 1
-        head.first_new = NONE
-        head.freed = head.released = head.next_released = 0
+        head.fresh = head.freed = head.released = head.next_released = 0
         if head.wake == slot:
             clear_wake(c)
         completions(c)
@@ -201,5 +208,19 @@ def completions(c: Cluster) -> None:
         i = c.due[c.e, n]
         if c.task[c.e, i].kind == TASK:
             complete(c, i)
-    sort(c.freed[c.e], head.freed)
+    order_freed(c)
     sort(c.precedence.released[c.e], head.released)
+
+
+@outlined
+def order_freed(c: Cluster) -> None:
+    """Put the servers with completions in index order: by sorting them, or by looking at all servers if they are many."""
+    head = c.head[c.e]
+    if 8 * head.freed < c.server.shape[1]:
+        sort(c.freed[c.e], head.freed)
+    else:
+        n = 0
+        for server in range(c.server.shape[1]):
+            if c.server[c.e, server].freed == head.now:
+                c.freed[c.e, n] = server
+                n += 1

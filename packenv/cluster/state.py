@@ -19,15 +19,16 @@ from packenv.workloads.source import Source
 
 NONE = -1
 
-# Orders in which waiting tasks (first four) and servers (last two) can be kept; a policy names those it uses.
+# Orders in which waiting tasks and servers can be kept; a policy names those it uses.
 BY_SIZE = 1  # (size, row): largest that fits
 BY_AGE = 2  # (eligible, row) with sizes: oldest that fits
 BY_TYPE = 4  # virtual queues, each in queue order
 BY_DEMAND = 8  # groups of tasks with the same demand vector
 BY_ROOM = 16  # (room, index): tightest server
 BY_INDEX = 32  # index, with room: first server that fits
+BY_QUEUE = 64  # queue order of the waiting tasks: oldest, next behind
 
-TASK, MESSAGE, DONE = 0, 1, 2
+TASK, MESSAGE, DONE, UNUSED = 0, 1, 2, 3
 
 head_type = np.dtype(
     [
@@ -46,7 +47,7 @@ head_type = np.dtype(
         ("waiting_size", "i8"),
         ("oldest", "i8"),  # head and tail of the queue
         ("newest", "i8"),
-        ("first_new", "i8"),  # first waiting task that became eligible in slot `now`
+        ("fresh", "i8"),  # tasks that became eligible in slot `now`
         ("due", "i8"),  # events in slot `now`
         ("freed", "i8"),  # servers with a completion in slot `now`
         ("stale", "i8"),  # servers whose place in the orders is out of date
@@ -80,24 +81,24 @@ task_type = np.dtype(
         ("slots", "i8"),  # while waiting: service; in service: the slot in which it leaves
         ("job", "i8"),
         ("server", "i4"),  # NONE while waiting
-        ("next", "i4"),  # waiting: queue order; in service: same bucket of the event wheel; unused: free list
+        ("next", "i4"),  # waiting: queue order (BY_QUEUE); in service: same bucket of the event wheel; unused: free list
         ("prev", "i4"),
-        ("kind", "i4"),  # TASK, MESSAGE, or DONE in the slot of its completion
+        ("kind", "i4"),  # TASK, MESSAGE, DONE in the slot of its completion, UNUSED
     ],
     align=True,
 )
 
 server_type = np.dtype(
     [
-        ("capacity", "i8"),  # scalar capacity
-        ("room", "i8"),  # what is left of it
-        ("indexed", "i8"),  # the room under which the orders know it
-        ("least", "i8"),  # every job takes at least this much room
         ("freed", "i8"),  # slot of its last completion
+        ("capacity", "i4"),  # scalar capacity
+        ("room", "i4"),  # what is left of it (not kept for policies that pack vectors)
+        ("indexed", "i4"),  # the room under which the orders know it
+        ("least", "i4"),  # every job takes at least this much room
         ("jobs", "i4"),
-        ("kind", "i4"),
-        ("closed", "i4"),  # stalled: takes nothing until it is empty
-        ("stale", "i4"),
+        ("kind", "i2"),
+        ("closed", "i1"),  # stalled: takes nothing until it is empty
+        ("stale", "i1"),
     ],
     align=True,
 )
@@ -164,16 +165,18 @@ class Cluster(Frame):
     e: int
     s: int  # row of `source`: e, or 0 where one table serves all
     orders: int  # BY_… flags
+    vectors: int  # 1 if the policy packs all resources of a server, not the scalar size
     head: NDArray[np.void]  # (E,) head_type
     task: NDArray[np.void]  # (E, P) task_type
-    demand: NDArray[np.int64]  # (E, P, D); of a message: its payload
-    due: NDArray[np.int32]  # (E, P) scratch: events of slot `now`
+    demand: NDArray[np.int64]  # (E, P, D); (E, 0, 1) for one resource, where the size says it
+    due: NDArray[np.int32]  # (E, P) events of slot `now`
+    fresh: NDArray[np.int32]  # (E, P) tasks that became eligible in slot `now`, in row order
     sizes: SortedKeys  # waiting tasks by (size, earlier row last)
     ages: ByAge
     types: ByType
     groups: ByDemand
     server: NDArray[np.void]  # (E, L) server_type
-    free: NDArray[np.int64]  # (E, L, D)
+    free: NDArray[np.int64]  # (E, L, D); (E, 0, 1) for one resource
     capacity: NDArray[np.int64]  # (L, D)
     scale: NDArray[np.int64]  # (D,) largest capacity of each resource
     used: NDArray[np.int64]  # (E, D) in service now
@@ -193,3 +196,10 @@ def look_at(c: Cluster, e: int) -> None:
     """See the batch from row e."""
     c.e = e
     c.s = e if c.source.stream.shape[0] > 1 else 0
+
+
+@inlined
+def require(c: Cluster, orders: int) -> None:
+    """Raise ValueError unless the policy named these orders: without them the answer would be garbage."""
+    if c.orders & orders != orders:
+        raise ValueError("the policy asks for an order of tasks or servers that its `needs` do not name")

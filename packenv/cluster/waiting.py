@@ -9,7 +9,7 @@ from packenv.cluster.by_age import add_newest, remove_aged
 from packenv.cluster.by_demand import add_to_group, remove_from_group
 from packenv.cluster.by_type import add_typed, remove_typed
 from packenv.cluster.sorted_keys import first_key, floor_item, insert, last_key, remove
-from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_SIZE, BY_TYPE, NEVER, NONE, Cluster
+from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_QUEUE, BY_SIZE, BY_TYPE, NEVER, NONE, Cluster, require
 from packenv.compile import inlined
 
 ROW_BITS = 32
@@ -26,17 +26,12 @@ def size_key(c: Cluster, i: int) -> int:
 def enqueue(c: Cluster, i: int) -> None:
     """Put task i at the tail of the queue, as one of this slot's new tasks."""
     head = c.head[c.e]
-    c.task[c.e, i].next = NONE
-    c.task[c.e, i].prev = head.newest
-    if head.newest == NONE:
-        head.oldest = i
-    else:
-        c.task[c.e, head.newest].next = i
-    head.newest = i
-    if head.first_new == NONE:
-        head.first_new = i
+    c.fresh[c.e, head.fresh] = i
+    head.fresh += 1
     head.waiting += 1
     head.waiting_size += c.task[c.e, i].size
+    if c.orders & BY_QUEUE:
+        append(c, i)
     if c.orders & BY_SIZE:
         insert(c.sizes, c.e, size_key(c, i), i)
     if c.orders & BY_AGE:
@@ -51,6 +46,35 @@ def enqueue(c: Cluster, i: int) -> None:
 def dequeue(c: Cluster, i: int) -> None:
     """Take task i out of the queue and all orders."""
     head = c.head[c.e]
+    head.waiting -= 1
+    head.waiting_size -= c.task[c.e, i].size
+    if c.orders & BY_QUEUE:
+        unlink(c, i)
+    if c.orders & BY_SIZE:
+        remove(c.sizes, c.e, size_key(c, i))
+    if c.orders & BY_AGE:
+        remove_aged(c, i)
+    if c.orders & BY_TYPE:
+        remove_typed(c, i)
+    if c.orders & BY_DEMAND:
+        remove_from_group(c, i)
+
+
+@inlined
+def append(c: Cluster, i: int) -> None:
+    head = c.head[c.e]
+    c.task[c.e, i].next = NONE
+    c.task[c.e, i].prev = head.newest
+    if head.newest == NONE:
+        head.oldest = i
+    else:
+        c.task[c.e, head.newest].next = i
+    head.newest = i
+
+
+@inlined
+def unlink(c: Cluster, i: int) -> None:
+    head = c.head[c.e]
     following, previous = c.task[c.e, i].next, c.task[c.e, i].prev
     if previous == NONE:
         head.oldest = following
@@ -60,18 +84,6 @@ def dequeue(c: Cluster, i: int) -> None:
         head.newest = previous
     else:
         c.task[c.e, following].prev = previous
-    if head.first_new == i:
-        head.first_new = following
-    head.waiting -= 1
-    head.waiting_size -= c.task[c.e, i].size
-    if c.orders & BY_SIZE:
-        remove(c.sizes, c.e, size_key(c, i))
-    if c.orders & BY_AGE:
-        remove_aged(c, i)
-    if c.orders & BY_TYPE:
-        remove_typed(c, i)
-    if c.orders & BY_DEMAND:
-        remove_from_group(c, i)
 
 
 @inlined
@@ -88,20 +100,29 @@ def waiting(c: Cluster) -> int:
 
 @inlined
 def oldest(c: Cluster) -> int:
-    """Head of line of the whole queue: earliest eligible slot, then row."""
+    """Head of line of the whole queue: earliest eligible slot, then row; NONE if nothing waits. Needs BY_QUEUE."""
+    require(c, BY_QUEUE)
     return c.head[c.e].oldest
 
 
 @inlined
 def next_in_queue(c: Cluster, i: int) -> int:
-    """The waiting task behind i. Ask before placing i."""
+    """The waiting task behind i; NONE at the end. Ask before placing i. Needs BY_QUEUE."""
+    require(c, BY_QUEUE)
     return c.task[c.e, i].next
 
 
 @inlined
-def first_new(c: Cluster) -> int:
-    """First waiting task that became eligible in this slot; those behind it did too."""
-    return c.head[c.e].first_new
+def new_count(c: Cluster) -> int:
+    """How many tasks became eligible in this slot."""
+    return c.head[c.e].fresh
+
+
+@inlined
+def new_task(c: Cluster, n: int) -> int:
+    """The n-th of them in row order; NONE if it has started."""
+    i = c.fresh[c.e, n]
+    return i if c.task[c.e, i].server == NONE else NONE
 
 
 @inlined
@@ -113,12 +134,14 @@ def size_of(c: Cluster, i: int) -> int:
 @inlined
 def largest_fitting(c: Cluster, room: int) -> int:
     """The largest waiting task of size <= room, earlier row first. Needs BY_SIZE."""
+    require(c, BY_SIZE)
     return floor_item(c.sizes, c.e, (room << ROW_BITS) | ROW_MASK)
 
 
 @inlined
 def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
     """The largest waiting task of type j (of this kind of server) and of size <= room. Needs BY_SIZE, BY_TYPE."""
+    require(c, BY_SIZE | BY_TYPE)
     types = c.types
     if types.queue[c.e, kind, j].count == 0:
         return NONE
@@ -133,25 +156,28 @@ def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
 @inlined
 def smallest_size(c: Cluster) -> int:
     """Size of the smallest waiting task; there must be one. Needs BY_SIZE."""
+    require(c, BY_SIZE)
     return first_key(c.sizes, c.e) >> ROW_BITS
 
 
 @inlined
 def largest_size(c: Cluster) -> int:
     """Size of the largest waiting task; there must be one. Needs BY_SIZE."""
+    require(c, BY_SIZE)
     return last_key(c.sizes, c.e) >> ROW_BITS
 
 
 @inlined
 def largest_waiting(c: Cluster) -> int:
     """The largest waiting task, earlier row first; NONE if nothing waits. Needs BY_SIZE."""
+    require(c, BY_SIZE)
     return floor_item(c.sizes, c.e, NEVER)
 
 
 @inlined
 def demand_of(c: Cluster, i: int, resource: int) -> int:
     """Units of a resource that task i takes."""
-    return c.demand[c.e, i, resource]
+    return c.demand[c.e, i, resource] if c.demand.shape[1] > 0 else c.task[c.e, i].size
 
 
 @inlined

@@ -10,6 +10,7 @@ import pytest
 import packenv
 from packenv import InputError, Jobs, Ragged, Workload
 from packenv.policy import find_policy, name_of
+from packenv.workloads import source
 from packenv.workloads.laws import Fixed, Geometric, Uniform
 
 POLICIES = ("bf-j", "bf-s", "bf-js", "vqs", "vqs-bf", "fifo-ff", "slot-fifo")
@@ -43,14 +44,13 @@ HAND = ((0, 0.6, 3), (0, 0.5, 2), (1, 0.4, 2), (3, 1.0, 1))
 
 
 def test_worked_by_hand() -> None:
-    result = run(table(*HAND), drain=True)
+    result = run(table(*HAND), "bf-j", drain=True)
     assert starts(result) == [(0, 0), (3, 0), (1, 0), (5, 0)]
     assert (result.slots, result.arrived, result.started, result.completed, result.waiting) == (6, 4, 4, 4, 0)
     assert result.mean_queue == 5 / 6
     assert result.max_queue == 1
     assert result.mean_delay == 5 / 4
     assert (result.delay_p50, result.delay_p95, result.delay_p99) == (0, 3, 3)  # delays 0, 3, 0, 2
-    assert result.utilisation == pytest.approx((4.6 / 6 + 0.4 / 6 - 0.6 / 6,), abs=1e-6) or result.utilisation
     assert result.utilisation == pytest.approx(((0.6 * 3 + 0.5 * 2 + 0.4 * 2 + 1.0) / 6,), abs=1e-6)
     assert result.mean_waiting_size == pytest.approx((0.5 * 3 + 1.0 * 2) / 6, abs=1e-6)
 
@@ -59,13 +59,14 @@ def test_delay_quantiles_are_ranks() -> None:
     """100 tasks one after the other, all there at slot 0: delays 0 .. 99."""
     result = run(table(*[(0, 1.0, 1)] * 100), "fifo-ff", drain=True)
     assert (result.delay_p50, result.delay_p95, result.delay_p99, result.max_queue) == (49, 94, 98, 99)
-    assert result.mean_delay == result.mean_queue * 100 / 100 == 49.5
+    assert result.mean_delay == 49.5
+    assert result.slots == 100
 
 
 def test_two_resources_and_unequal_servers() -> None:
     rows = ((0, (0.6, 0.1), 4), (0, (0.6, 0.1), 4), (0, (0.4, 0.4), 1), (1, (0.1, 0.9), 1))
     result = run(table(*rows, servers=[(1, 1), (0.5, 1)]), "fifo-ff", drain=True)
-    assert starts(result) == [(0, 0), (4, 0), (4, 0), (5, 1)][:2] + [(4, 0), (4, 1)]
+    assert starts(result) == [(0, 0), (4, 0), (4, 0), (4, 1)]
     assert result.utilisation == pytest.approx(((0.6 * 8 + 0.4 + 0.1) / 1.5 / 8, (0.1 * 8 + 0.4 + 0.9) / 2 / 8), abs=1e-6)
     tall = table((0, 0.5, 2), (0, 0.5, 2), (0, 1.0, 2), servers="1x1,1x0.5")
     assert starts(run(tall, "bf-j", drain=True)) == [(0, 1), (0, 0), (2, 0)]  # the tightest of unequal servers
@@ -84,7 +85,7 @@ def test_horizons() -> None:
     assert run(workload, slots=100).mean_queue == (1 + 2 * 2 + 4) / 100
     warm = run(workload, slots=8, warmup=2)
     assert (warm.warmup, warm.mean_queue) == (2, (2 * 2 + 4) / 6)
-    assert warm.mean_delay is None or warm.started == 2  # only row 2 became eligible from slot 2 on, and it starts in 8
+    assert warm.mean_delay is None  # only row 2 became eligible from slot 2 on, and it starts in 8
     assert run(workload, slots=9, warmup=2).mean_delay == 6
     random = Workload(sizes=Uniform(0.1, 0.9), service=Fixed(10), servers=2, intensity=0.5)
     assert packenv.simulate(random, "bf-js", 1000).warmup == 100
@@ -141,12 +142,8 @@ def test_chunk_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     workload = Workload(sizes=Uniform(0.1, 0.9), service=Geometric(20), servers=3, intensity=0.9)
     expected = starts(run(workload, slots=20_000))
     assert len(expected) > 1500
-    from packenv.workloads.source import random_source
-
-    original = random_source
-    monkeypatch.setattr(
-        "packenv.workloads.source.random_source", lambda laws, seeds, rate, batches, chunk=None: original(laws, seeds, rate, batches, 3)
-    )
+    original = source.random_source
+    monkeypatch.setattr("packenv.workloads.source.random_source", lambda *arguments: original(*arguments[:4], 3))
     assert starts(run(workload, slots=20_000)) == expected
 
 
@@ -191,12 +188,10 @@ def test_initial_jobs() -> None:
         run(workload, initial=[(0.6, 0, 3), (0.5, 0, 3)])
 
 
-@pytest.mark.xfail(strict=True, reason="simulation._initial checks demand.max() <= 0 only: a negative demand beside a positive passes")
-@pytest.mark.parametrize("demand", [(0.5, -0.25), (0.5, float("nan"))])
-@pytest.mark.filterwarnings("ignore:invalid value")
-def test_initial_demand_in_one_resource_is_bad(demand: tuple[float, float]) -> None:
+@pytest.mark.xfail(strict=True, reason="simulation._initial looks at demand.max() only")
+def test_initial_demand_negative_in_one_resource() -> None:
     with pytest.raises(InputError):
-        run(table((0, (0.5, 0.5), 1), servers=[(1, 1)]), initial=[(demand, 0, 3)])
+        run(table((0, (0.5, 0.5), 1), servers=[(1, 1)]), initial=[((0.5, -0.25), 0, 3)])
 
 
 def test_waiting_limit() -> None:
@@ -226,7 +221,10 @@ def test_verdicts() -> None:
     assert packenv.simulate(workload, "bf-js", 60).verdict.kind == "undecided"
 
 
-@pytest.mark.parametrize("text", [*POLICIES, "vqs:J=5", "vqs-bf:J=3,adaptive,stall,check=64", "bf-js:stall", "slot-fifo:slots=3,stall"])
+CHANGED = ("vqs:J=5", "vqs-bf:J=3,adaptive,stall,check=64", "bf-js:stall", "slot-fifo:slots=3,stall")
+
+
+@pytest.mark.parametrize("text", [*POLICIES, *CHANGED])
 def test_name_round_trip(text: str) -> None:
     assert name_of(find_policy(text)) == text
     assert find_policy(name_of(find_policy(text))) == find_policy(text)

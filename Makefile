@@ -1,0 +1,45 @@
+PYTHON ?= python3
+VENV := .venv
+PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+SOURCES := pyproject.toml constraints.txt
+
+.PHONY: help install demo test lint bench clean
+.DEFAULT_GOAL := help
+
+help: ## this list
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
+
+install: $(VENV)/.all ## .venv with packenv and everything its tests use (torch included)
+
+# Stamps: `.base` is packenv alone, `.all` adds the extras. Each is made anew when the pins or the project file change.
+$(VENV)/.base: $(SOURCES)
+	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) -e .
+	touch $@
+
+$(VENV)/.all: $(VENV)/.base
+	$(PIP) -e '.[dev,agents]'
+	touch $@
+
+# Four policies on a random workload fitted to a Google trace, on machines a fifth of the size of its largest.
+demo: $(VENV)/.base ## compare four policies: a table, and out/demo.png
+	mkdir -p out
+	$(VENV)/bin/packenv evaluate google2011-like --servers 100x0.2:0.2 --intensity 0.92 --slots 100000000 --seeds 2 \
+		--plot out/demo.png --json out/demo.json
+	@echo "the same as a picture: out/demo.png; every number: out/demo.json"
+
+test: $(VENV)/.all ## all tests; PACKENV_TRACES=FOLDER adds those on real traces
+	$(VENV)/bin/python -m pytest
+
+lint: $(VENV)/.all ## ruff and mypy
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/mypy
+
+ONE_CORE := $(shell command -v taskset >/dev/null 2>&1 && echo taskset -c 0)
+
+bench: $(VENV)/.base ## how fast this installation is, on one core; PACKENV_TRACES=FOLDER adds the Google trace
+	NUMBA_NUM_THREADS=1 $(ONE_CORE) $(VENV)/bin/packenv bench
+
+clean: ## remove what make and the tools have made
+	rm -rf $(VENV) out build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

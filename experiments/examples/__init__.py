@@ -1,0 +1,1 @@
+"""Complete examples, used by the README and run by its test."""

@@ -1,0 +1,251 @@
+"""`packenv evaluate`: what it shows and writes, and what it says to bad input."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import packenv
+from experiments.cli import main
+
+ROOT = Path(packenv.__file__).parents[1]
+PAPER = ("paper/fig4b", "--slots", "5000", "--processes", "1")
+# DESIGN, "JSON of evaluate", in its order, with three more that a reader needs to make sense of a run.
+FIELDS = (
+    *("policy", "workload", "servers", "seed", "slots", "arrived", "started", "completed", "waiting", "mean_queue", "max_queue"),
+    *("mean_delay", "delay_p50", "delay_p95", "delay_p99", "utilisation", "verdict", "seconds", "tasks_per_second"),
+)
+MORE_FIELDS = ("warmup", "mean_waiting_size", "stopped")
+
+
+def evaluate(*arguments: object) -> None:
+    main(["evaluate", *map(str, arguments)])
+
+
+def trace(folder: Path, *rows: str, header: str = "arrival,size,service") -> Path:
+    file = folder / "trace.csv"
+    file.write_text("\n".join([header, *rows]) + "\n")
+    return file
+
+
+def files(folder: Path) -> set[str]:
+    return {file.name for file in folder.iterdir()}
+
+
+GOOD_ROWS = ("0,0.6,3", "0,0.5,2", "1,0.4,2", "3,1.0,1")
+
+
+def test_table(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    evaluate(*PAPER, "-p", "bf-js", "-p", "fifo-ff", "-p", "bf-js")
+    out = capsys.readouterr().out
+    for part in ("paper/fig4b: 5 servers, 0.09 tasks per slot, intensity 0.900", "mean queue", "p99", "verdict", "fifo-ff"):
+        assert part in out
+    assert out.count("bf-js") == 1
+
+
+def test_json(tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    evaluate(*PAPER, "-p", "bf-js", "-p", "vqs:J=3", "--seed", 4, "--seeds", 3, "--json", path)
+    records = json.loads(path.read_text())
+    runs, summaries = records[:6], records[6:]
+    assert [(r["policy"], r["seed"]) for r in runs] == [(p, s) for p in ("bf-js", "vqs:J=3") for s in (4, 5, 6)]
+    assert all(set(r) == {*FIELDS, *MORE_FIELDS} for r in runs)
+    assert [(r["policy"], r["seed"], r["seeds"]) for r in summaries] == [("bf-js", None, 3), ("vqs:J=3", None, 3)]
+    for n, summary in enumerate(summaries):
+        group = runs[3 * n : 3 * n + 3]
+        queues = [r["mean_queue"] for r in group]
+        assert summary["mean_queue"] == pytest.approx(np.mean(queues))
+        assert summary["interval"]["mean_queue"] == pytest.approx(4.302653 * np.std(queues, ddof=1) / 3**0.5, rel=1e-5)
+        assert summary["utilisation"] == pytest.approx([np.mean([r["utilisation"][0] for r in group])])
+        assert set(FIELDS) <= set(summary)
+    direct = packenv.simulate(packenv.workload("paper/fig4b"), "bf-js", 5000, seed=5)
+    found = runs[1]
+    assert (found["mean_queue"], found["arrived"], found["mean_delay"]) == (direct.mean_queue, direct.arrived, direct.mean_delay)
+    assert found["verdict"] == str(direct.verdict)
+
+
+def test_schedule(tmp_path: Path) -> None:
+    path, file = tmp_path / "schedule.parquet", trace(tmp_path, *GOOD_ROWS)
+    evaluate(file, "--servers", 1, "-p", "bf-j", "--processes", 1, "--schedule", path)
+    table = pq.read_table(path)
+    assert table.to_pydict() == {"job": [0, 1, 2, 3], "start": [0, 3, 1, None], "server": [0, 0, 0, None]}
+    evaluate(file, "--servers", 1, "-p", "bf-j", "-p", "bf-js", "--processes", 1, "--schedule", path, "--drain")
+    table = pq.read_table(path)
+    assert table.column_names == ["job", "start", "server", "policy", "seed"]
+    assert table["start"].to_pylist() == [0, 3, 1, 5, 0, 4, 1, 3]
+    assert table["policy"].to_pylist() == ["bf-j"] * 4 + ["bf-js"] * 4
+    assert set(table["seed"].to_pylist()) == {0}
+
+
+def test_plot(tmp_path: Path) -> None:
+    evaluate(*PAPER, "-p", "bf-js", "--seeds", 2, "--plot", tmp_path / "queues.png")
+    assert (tmp_path / "queues.png").read_bytes().startswith(b"\x89PNG")
+    assert files(tmp_path) == {"queues.png"}
+
+
+def test_users_policy(tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    mine = "tests.cluster.user_policies"
+    evaluate(*PAPER, "-p", f"{mine}:Timer:period=50", "-p", f"{mine}:HoldInPython", "--json", path)
+    names = [record["policy"] for record in json.loads(path.read_text())]
+    assert names == ["timer:period=50", "hold-in-python"] * 2
+
+
+def test_several_processes_are_as_one(tmp_path: Path) -> None:
+    for processes in (1, 2):
+        evaluate(*PAPER[:3], "-p", "bf-js", "--seeds", 2, "--processes", processes, "--json", tmp_path / f"{processes}.json")
+    one, two = (json.loads((tmp_path / f"{n}.json").read_text()) for n in (1, 2))
+    for a, b in zip(one, two, strict=True):
+        assert a["mean_queue"] == b["mean_queue"]
+        assert a["delay_p99"] == b["delay_p99"]
+
+
+def test_stopped_run_keeps_what_it_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "out.json"
+    over = ("paper/fig4b", "--intensity", 2, "--slots", 100_000, "--processes", 1)
+    evaluate(*over, "-p", "fifo-ff", "--max-waiting", 50, "--json", path)
+    run, _ = json.loads(path.read_text())
+    assert run["stopped"].startswith("more than 50 tasks waiting in slot ")
+    assert run["waiting"] == run["max_queue"] == 50
+    assert 0 < run["slots"] < 100_000
+    assert run["arrived"] == run["started"] + run["waiting"]
+    assert "fifo-ff: stopped, more than 50 tasks waiting" in " ".join(capsys.readouterr().out.split())
+
+
+SIZES = ("--sizes", "uniform:0.1:0.9")
+BAD_WORDS: list[tuple[tuple[object, ...], str]] = [
+    (("paper/fig4b", "--load", 0.9), "--load needs the maximum supportable workload, which this version cannot compute"),
+    (("paper/fig4b", "--rate", 0), "rate must be"),
+    (("paper/fig4b", "--rate", -1), "rate must be"),
+    (("paper/fig4b", "--rate", "nan"), "rate must be"),
+    (("paper/fig4b", "--intensity", 0), "intensity must be"),
+    (("paper/fig4b", "--intensity", "inf"), "intensity must be"),
+    (("paper/fig4b", "--intensity", 0.9, "--rate", 1), "one of --intensity and --rate"),
+    (("paper/fig4b", "-p", "bf-jss"), "unknown policy 'bf-jss'; did you mean bf-js"),
+    (("paper/fig4b", "-p", "vqs:JJ=3"), "unknown parameter 'JJ'; did you mean J"),
+    (("paper/fig4b", "-p", "vqs:J=3.5"), "J must be int, not '3.5'"),
+    (("paper/fig4b", "-p", "vqs:J=1"), "J must lie between 2 and 16, not 1"),
+    (("paper/fig4b", "-p", "vqs-bf:J=17"), "J must lie between 2 and 16, not 17"),
+    (("paper/fig4b", "-p", "no_such_module:Policy"), "no module named 'no_such_module'"),
+    (("paper/fig4b", "-p", "baselines:Nope"), "has no 'Nope'"),
+    (("paper/fig4b", "-p", "slot-fifo:slots=2"), "a task of size 0.9 is larger than a slot of 0.5"),
+    (("paper/fig4b", "-p", "tests.cluster.user_policies:Careless"), "put server 0 above its capacity in slot"),
+    (("paper/fig4bb",), "unknown workload 'paper/fig4bb'; did you mean paper/fig4b"),
+    (("paper/fig4b", "--slots", 0), "slots must be at least 1"),
+    (("paper/fig4b", "--slots", 100, "--warmup", 100), "warmup must lie"),
+    (("paper/fig4b", "--seed", -1), "--seed must not be negative"),
+    (("paper/fig4b", "--servers", "1x0.5"), "fits in no server"),
+    (("paper/fig4b", "--servers", "zero"), "servers 'zero'"),
+    ((*SIZES, "--service", "fixed:0.5"), "fixed"),
+    ((*SIZES, "--service", "geometric:0.5"), "at least 1"),
+    (("--sizes", "uniforn:0.1:0.9"), "uniform"),
+    ((), "name a workload or a trace"),
+    (("no-such-trace.csv", "--servers", 2), "no-such-trace.csv: no such file"),
+    (("paper/fig4b", "--no-such-option"), "No such option"),
+]
+
+BAD_ROWS: list[tuple[tuple[str, ...], str]] = [
+    ((), "trace.csv"),
+    (("0,0,3",), "trace.csv"),
+    (("0,-0.5,3",), "trace.csv: row 1, column size"),
+    (("0,nan,3",), "trace.csv: row 1, column size"),
+    (("0,0.5,3", "0,1.5,3"), "row 1: a demand of 1.5 fits in no server; the largest has 1"),
+    (("0,0.5,0",), "trace.csv: row 1, column service: 0 is below 1 slot"),
+    (("0,0.5,-2",), "trace.csv: row 1, column service: -2 is below 1 slot"),
+    (("3,0.5,1", "2,0.5,1"), "trace.csv: row 2, column arrival: 2 is before the row above"),
+]
+
+
+def refused(arguments: tuple[object, ...], problem: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line, exit status 2, and nothing written."""
+    before = files(folder)
+    outputs: tuple[object, ...] = ("--json", folder / "out.json", "--schedule", folder / "out.parquet")
+    if "--plot" not in arguments:
+        outputs += ("--plot", folder / "out.png")
+    with pytest.raises(SystemExit) as leaving:
+        evaluate(*arguments, "--processes", 1, *outputs)
+    assert leaving.value.code == 2
+    lines = [line for line in capsys.readouterr().err.splitlines() if not line.endswith("…")]  # "compiling …"
+    assert len(lines) == 1
+    assert lines[0].startswith("packenv: ")
+    assert problem in lines[0]
+    assert files(folder) == before
+
+
+@pytest.mark.parametrize("arguments, problem", BAD_WORDS, ids=str)
+def test_bad_words(arguments: tuple[object, ...], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused(arguments, problem, tmp_path, capsys)
+
+
+@pytest.mark.parametrize("rows, problem", BAD_ROWS, ids=str)
+def test_bad_rows(rows: tuple[str, ...], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused((trace(tmp_path, *rows), "--servers", 2), problem, tmp_path, capsys)
+
+
+def test_bad_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = trace(tmp_path, "0,0.5", header="arrival,size")
+    refused((missing, "--servers", 2), "service", tmp_path, capsys)
+    good = trace(tmp_path, *(f"{slot},0.5,3" for slot in range(800)))
+    refused((good,), "a trace needs --servers", tmp_path, capsys)
+    refused((good, "--servers", 2, "--seeds", 2), "--seeds goes with random workloads", tmp_path, capsys)
+    refused((good, "--servers", 2, "--rate", 2), "--rate does not go with a trace", tmp_path, capsys)
+    packed = tmp_path / "short.csv.gz"
+    packed.write_bytes(gzip.compress(good.read_bytes())[:-20])
+    refused((packed, "--servers", 2), "short.csv.gz", tmp_path, capsys)
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(b"PAR1 this is not Parquet PAR1")
+    refused((broken, "--servers", 2), "broken.parquet", tmp_path, capsys)
+    empty = tmp_path / "empty.csv"
+    empty.write_bytes(b"")
+    refused((empty, "--servers", 2), "empty.csv", tmp_path, capsys)
+
+
+@pytest.mark.parametrize("option, name", [("--json", "no/out.json"), ("--schedule", "no/out.parquet"), ("--plot", "no/out.png")])
+def test_bad_outputs(option: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        evaluate(*PAPER, "-p", "bf-js", option, tmp_path / name)
+    assert leaving.value.code == 2
+    assert capsys.readouterr().err.startswith("packenv: ")
+    assert files(tmp_path) == set()
+
+
+@pytest.mark.xfail(strict=True, raises=ValueError, reason="evaluate draws at the end and does not look at the suffix before")
+def test_bad_suffix_of_the_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused(("paper/fig4b", "--slots", 500, "-p", "bf-js", "--plot", tmp_path / "out.txt"), "out.txt", tmp_path, capsys)
+
+
+def test_bad_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        main(["evalute"])
+    assert leaving.value.code == 2
+    assert capsys.readouterr().err == "packenv: unknown command 'evalute'; did you mean evaluate?\n"
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_interrupt(processes: int, tmp_path: Path) -> None:
+    long = 10**8 if processes == 1 else 10**10
+    words: list[object] = ["evaluate", "paper/fig4b", "-p", "bf-js", "--slots", long, "--seeds", 2, "--processes", processes]
+    words += ["--json", tmp_path / "out.json"] + (["--schedule", tmp_path / "out.parquet"] if processes == 1 else [])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "experiments.cli", *map(str, words)], cwd=ROOT, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(4)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    _, err = process.communicate(timeout=20)
+    assert time.monotonic() - began < 10
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "packenv: interrupted"
+    assert "Traceback" not in err
+    assert files(tmp_path) == set()
