@@ -54,8 +54,6 @@ class BestFit(NamedTuple):
 
     stall: bool = False
 
-    name = "bf-js"
-
     def needs(self, setting: Setting) -> Needs:
         return _needs(setting, BY_SIZE | BY_ROOM, self.stall)
 
@@ -87,8 +85,6 @@ class BestFitServers(NamedTuple):
     """BF-S: every server in index order is filled with the largest task that fits, until none fits."""
 
     stall: bool = False
-
-    name = "bf-s"
 
     def needs(self, setting: Setting) -> Needs:
         return _needs(setting, BY_SIZE | BY_INDEX, self.stall)
@@ -134,8 +130,6 @@ class BestFitJobs(NamedTuple):
     """BF-J: every waiting task in queue order goes to the tightest server that has room for it."""
 
     stall: bool = False
-
-    name = "bf-j"
 
     def needs(self, setting: Setting) -> Needs:
         return _needs(setting, BY_AGE | BY_ROOM, self.stall)

@@ -38,8 +38,6 @@ class FifoFirstFit(NamedTuple):
 
     stall: bool = False
 
-    name = "fifo-ff"
-
     def needs(self, setting: Setting) -> Needs:
         vectors = setting.capacity.shape[1] > 1
         groups = BY_DEMAND if vectors and self.stall else 0
@@ -70,8 +68,6 @@ class SlotFifo(NamedTuple):
 
     slots: int = 0
     stall: bool = False
-
-    name = "slot-fifo"
 
     def needs(self, setting: Setting) -> Needs:
         capacity = scalar_capacity(setting.capacity)

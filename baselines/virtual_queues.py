@@ -43,7 +43,7 @@ from packenv.cluster.adaptive import MOST_LEVELS, Levels, adapt, first_levels
 from packenv.cluster.build import kind_levels, scalar_capacity, server_kinds
 from packenv.compile import inlined, outlined
 from packenv.errors import InputError
-from packenv.policy import Setting, schedules
+from packenv.policy import Setting, name_of, schedules
 
 
 class VirtualQueues(NamedTuple):
@@ -51,7 +51,7 @@ class VirtualQueues(NamedTuple):
 
     one: NDArray[np.int64]  # (L,) active configuration of each server: k_1,
     other: NDArray[np.int64]  # (L,) the other type j (NONE before the first renewal),
-    count: NDArray[np.int64]  # (L,) and k_j
+    many: NDArray[np.int64]  # (L,) and k_j
     reserved: NDArray[np.int64]  # (L,) VQS: room held by the type-1 job in the reserved part
     levels: Levels
 
@@ -60,7 +60,7 @@ def _levels(policy: VQS | VQSBestFit, setting: Setting) -> int:
     if policy.adaptive:
         return 2
     if policy.J and not 2 <= policy.J <= MOST_LEVELS:
-        raise InputError(f"{policy.name}: J must lie between 2 and {MOST_LEVELS}, not {policy.J}")
+        raise InputError(f"{name_of(policy)}: J must lie between 2 and {MOST_LEVELS}, not {policy.J}")
     return policy.J or setting.levels
 
 
@@ -84,7 +84,7 @@ def _initial_state(policy: VQS | VQSBestFit, setting: Setting) -> VirtualQueues:
 def renew(cluster: Cluster, state: VirtualQueues, server: int) -> None:
     """An empty server takes the reduced configuration of the largest weight (eq. 8)."""
     if jobs_in(cluster, server) == 0:
-        state.one[server], state.other[server], state.count[server] = heaviest(cluster, kind_of(cluster, server))
+        state.one[server], state.other[server], state.many[server] = heaviest(cluster, kind_of(cluster, server))
 
 
 @outlined
@@ -95,7 +95,7 @@ def stall_light(cluster: Cluster, state: VirtualQueues) -> None:
             kind = kind_of(cluster, server)
             own = 0
             if state.other[server] != NONE:
-                own = weight(cluster, kind, state.one[server], state.other[server], state.count[server])
+                own = weight(cluster, kind, state.one[server], state.other[server], state.many[server])
             one, j, count = heaviest(cluster, kind)
             if 2 * own < weight(cluster, kind, one, j, count):
                 close(cluster, server)
@@ -112,8 +112,6 @@ class VQS(NamedTuple):
     adaptive: bool = False
     stall: bool = False
     check: int = 256
-
-    name = "vqs"
 
     def needs(self, setting: Setting) -> Needs:
         levels = _levels(self, setting)
@@ -193,8 +191,6 @@ class VQSBestFit(NamedTuple):
     stall: bool = False
     check: int = 256
 
-    name = "vqs-bf"
-
     def needs(self, setting: Setting) -> Needs:
         orders = BY_TYPE | BY_SIZE | BY_INDEX | _queue(self)
         return Needs(orders=orders, levels=_levels(self, setting), most_levels=MOST_LEVELS if self.adaptive else 0)
@@ -235,7 +231,7 @@ def serve_largest(cluster: Cluster, state: VirtualQueues, server: int) -> None:
             task = largest_of_type_fitting(cluster, kind, 1, room_of(cluster, server))
             if task != NONE:
                 place(cluster, task, server)
-        while jobs_of_type(cluster, server, j) < state.count[server]:
+        while jobs_of_type(cluster, server, j) < state.many[server]:
             task = largest_of_type_fitting(cluster, kind, j, room_of(cluster, server))
             if task == NONE:
                 break

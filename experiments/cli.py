@@ -31,7 +31,7 @@ class Commands(click.Group):
             raise InputError(f"unknown command {cmd_name!r}{nearest(cmd_name, list(COMMANDS))}")
         module, _ = COMMANDS[cmd_name]
         attribute = "listing" if cmd_name == "list" else cmd_name
-        return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
+        return getattr(import_module(module), attribute)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -141,9 +141,7 @@ def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
         levels = getattr(chosen, "J", 0)
         if 0 < levels < default:
             largest = max(workload.servers.units.max(axis=0))
-            below = scalar_cdf(
-                workload.jobs if workload.jobs is not None else workload.sizes, workload.servers, int(largest) >> levels
-            )
+            below = scalar_cdf(workload.demand_law, workload.servers, int(largest) >> levels)
             found.append(
                 f"{name}: {below:.1%} of the sizes lie below 2^-{levels}; the guarantee left is {(1 - below) * 2 / 3:.3f}"
             )

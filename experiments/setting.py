@@ -48,7 +48,7 @@ def understand(words: Words) -> tuple[Workload, dict[str, int]]:
         return (_largest_only(made) if made.D > 1 and _choice(words.resources) == "max" else made), {}
     if "sizes" not in changes:
         raise InputError("name a workload or a trace, or give --sizes (see `packenv list`)")
-    custom = {"servers": 1, "service": parse_law("geometric:100", "--service"), "name": words.sizes} | changes
+    custom: dict[str, Any] = {"servers": 1, "service": parse_law("geometric:100", "--service"), "name": words.sizes} | changes
     if not {"intensity", "rate"} & set(changes):
         custom["intensity"] = 0.9
     return Workload(**custom), {}
@@ -84,4 +84,4 @@ def _largest_only(made: Workload) -> Workload:
     if not isinstance(made.sizes, Joint) or (capacity != capacity[:, :1]).any():
         raise InputError(f"workload {made.name} has no single size: use --resources all")
     vectors, weights = made.sizes.atoms()
-    return made.with_(sizes=Joint(vectors.max(axis=1, keepdims=True), weights), servers=capacity[:, 0], resources=None)
+    return made.with_(sizes=Joint(vectors.max(axis=1, keepdims=True), weights.tolist()), servers=capacity[:, 0], resources=None)

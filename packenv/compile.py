@@ -29,7 +29,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def compiled(function: Function) -> Function:
     """An entry point: machine code that Python calls, kept on disk."""
-    return numba.njit(cache=True, **LEAN)(function)  # type: ignore[no-any-return]
+    return numba.njit(cache=True, **LEAN)(function)
 
 
 class Inner:

@@ -111,6 +111,6 @@ def _rows(column: NDArray[Any] | Ragged) -> int:
     return len(column.offsets) - 1 if isinstance(column, Ragged) else len(column)
 
 
-def _require(good: NDArray[np.bool_], problem: str) -> None:
-    if not good.all():
+def _require(good: Any, problem: str) -> None:
+    if not np.all(good):
         raise InputError(f"row {int(np.argmin(good))}: {problem}")

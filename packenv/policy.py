@@ -8,6 +8,7 @@ any object with `schedule(cluster, state)`; it reads and acts through the same f
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 from collections.abc import Callable
@@ -46,6 +47,7 @@ class Setting(NamedTuple):
     largest_size: int  # units of scalar size; sup of the law
 
 
+@functools.cache
 def registered() -> dict[str, str]:
     """Names of all installed policies, each with where it is found."""
     return {entry.name: entry.value for entry in sorted(entry_points(group="packenv.policies"))}
@@ -111,11 +113,13 @@ def _value(text: str, kind: Any, what: str) -> Any:
 
 def name_of(policy: Any) -> str:
     """The name under which results show a policy: `vqs:J=5`, with those parameters that are not the defaults."""
-    name = getattr(type(policy), "name", None) or getattr(policy, "name", None) or type(policy).__name__
+    kind = type(policy)
+    names = {target: name for name, target in registered().items()}
+    name = names.get(f"{kind.__module__}:{kind.__qualname__}", kind.__name__)
     defaults = getattr(policy, "_field_defaults", {})
     changed = [(key, value) for key, value in getattr(policy, "_asdict", dict)().items() if defaults.get(key) != value]
     shown = ",".join(key if value is True else f"{key}={value}" for key, value in changed)
-    return f"{name}:{shown}" if shown else str(name)
+    return f"{name}:{shown}" if shown else name
 
 
 def needs_of(policy: Any, setting: Setting) -> Needs:
@@ -124,7 +128,7 @@ def needs_of(policy: Any, setting: Setting) -> Needs:
     from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_INDEX, BY_QUEUE, BY_ROOM, BY_SIZE
 
     if hasattr(policy, "needs"):
-        return policy.needs(setting)  # type: ignore[no-any-return]
+        return policy.needs(setting)
     vectors = setting.capacity.shape[1] > 1
     return Needs(BY_QUEUE | BY_SIZE | BY_AGE | BY_ROOM | BY_INDEX | (BY_DEMAND if vectors else 0), vectors=vectors)
 

@@ -98,7 +98,7 @@ class Workload:
             raise InputError(f"tasks have {self.D} resources, servers have {self.servers.D}")
         if self.resources is not None and len(self.resources) != self.D:
             raise InputError(f"{len(self.resources)} names of resources for {self.D} resources")
-        check_fits(self._demand, self.servers)
+        check_fits(self.demand_law, self.servers)
         if self.jobs is None:
             if not isinstance(self.arrivals, Arrivals):
                 raise InputError(f"arrivals must be an arrival process such as Poisson(), not {self.arrivals!r}")
@@ -118,7 +118,8 @@ class Workload:
         return list(Workload.__dataclass_fields__)
 
     @property
-    def _demand(self) -> Sizes | Jobs:
+    def demand_law(self) -> Sizes | Jobs:
+        """What says the tasks' demands: the law of sizes, or the Jobs table."""
         demand = self.sizes if self.jobs is None else self.jobs
         assert demand is not None
         return demand
@@ -126,12 +127,12 @@ class Workload:
     @property
     def D(self) -> int:
         """Number of resources."""
-        return resources_of(self._demand)
+        return resources_of(self.demand_law)
 
     @property
     def mean_size(self) -> Floats:
         """(D,) mean demand of a task, in units of capacity (before rounding to integer units)."""
-        return mean_demand(self._demand)
+        return mean_demand(self.demand_law)
 
     @property
     def mean_service(self) -> float:
@@ -202,11 +203,11 @@ class Workload:
 
     def default_levels(self) -> int:
         """J of PAPERS §1.3 for this law of sizes: the smallest J ≥ 2 with F(2^−J) ≤ 0.01, at most 16."""
-        return default_levels(self._demand, self.servers)
+        return default_levels(self.demand_law, self.servers)
 
     def largest_size(self) -> int:
         """The largest scalar size that a task can have, in integer units."""
-        return int(scalar_size_of(largest_demands(self._demand), self.servers).max())
+        return int(scalar_size_of(largest_demands(self.demand_law), self.servers).max())
 
     def laws(self) -> Laws:
         """The laws as the compiled sampler reads them; for random workloads."""

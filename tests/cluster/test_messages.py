@@ -9,7 +9,7 @@ import pytest
 
 import packenv.policy
 from packenv import InputError, Workload
-from packenv.cluster import BY_INDEX, Cluster, Needs, now, post, wake_at
+from packenv.cluster import BY_INDEX, BY_QUEUE, Cluster, Needs, now, post, wake_at
 from packenv.workloads.laws import Geometric, Uniform
 from tests.cluster.user_policies import COMPLETION, FIRST, SECOND, Careless, Hold, HoldInPython, Timer, TimerInPython, runs
 
@@ -96,7 +96,7 @@ class Every:
         self.act, self.reserve, self.slots = act, reserve, list[int]()
 
     def needs(self, setting: packenv.Setting) -> Needs:
-        return Needs(orders=BY_INDEX, reserve=self.reserve)
+        return Needs(orders=BY_QUEUE | BY_INDEX, reserve=self.reserve)
 
     def schedule(self, cluster: Cluster, state: tuple[()]) -> None:
         self.slots.append(int(now(cluster)))
@@ -125,7 +125,7 @@ def test_message_to_the_past() -> None:
             packenv.simulate(ONE, Every(lambda cluster, slot, late=offset: post(cluster, slot + late, 0, 0), 4), 300)
 
 
-@pytest.mark.xfail(strict=True, raises=RuntimeError, reason="slots.arrivals makes room for messages only when a task arrives")
+@pytest.mark.xfail(strict=True, raises=InputError, reason="slots.arrivals makes room for messages only when a task arrives")
 def test_one_message_a_slot_without_arrivals() -> None:
     policy = Every(lambda cluster, slot: post(cluster, slot + 2000, 0, 0), reserve=1)
     packenv.simulate(ONE, policy, 3000)

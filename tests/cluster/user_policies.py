@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 import packenv
 from packenv.cluster import (
     BY_INDEX,
+    BY_QUEUE,
     NONE,
     Cluster,
     Needs,
-    first_new,
     first_server,
-    next_in_queue,
+    new_count,
+    new_task,
     now,
     oldest,
     place,
@@ -54,8 +55,6 @@ class Hold(NamedTuple):
 
     slots: int = 7
 
-    name = "hold"
-
     def needs(self, setting: packenv.Setting) -> Needs:
         return Needs(orders=BY_INDEX, reserve=256)
 
@@ -65,11 +64,10 @@ class Hold(NamedTuple):
 
 @packenv.schedules(Hold)
 def schedule_hold(policy: Any, cluster: Cluster, state: Heard) -> None:
-    task = first_new(cluster)
-    while task != NONE:
+    for n in range(new_count(cluster)):
+        task = new_task(cluster, n)
         post(cluster, now(cluster) + policy.slots, SECOND, row_of(cluster, task))
         post(cluster, now(cluster) + policy.slots, FIRST, task)
-        task = next_in_queue(cluster, task)
 
 
 @packenv.completes(Hold)
@@ -92,8 +90,6 @@ def hear_message(policy: Any, cluster: Cluster, state: Heard, code: int, payload
 
 class HoldInPython:
     """The same in plain Python."""
-
-    name = "hold-in-python"
 
     def __init__(self, slots: int = 7) -> None:
         self.slots = slots
@@ -120,10 +116,8 @@ class Timer(NamedTuple):
     period: int = 10
     careless: bool = False
 
-    name = "timer"
-
     def needs(self, setting: packenv.Setting) -> Needs:
-        return Needs(orders=BY_INDEX)
+        return Needs(orders=BY_QUEUE | BY_INDEX)
 
     def initial_state(self, setting: packenv.Setting, seed: int) -> tuple[()]:
         return ()
@@ -151,7 +145,7 @@ class TimerInPython:
         self.period, self.careless = period, careless
 
     def needs(self, setting: packenv.Setting) -> Needs:
-        return Needs(orders=BY_INDEX)
+        return Needs(orders=BY_QUEUE | BY_INDEX)
 
     def schedule(self, cluster: Cluster, state: tuple[()]) -> None:
         schedule_timer(self, cluster, state)
