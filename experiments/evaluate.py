@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -22,6 +23,7 @@ from packenv.workloads.workload import Workload
 
 DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
 DEFAULT_SLOTS = 200_000
+TABLE_WIDTH = 118  # columns
 
 
 @click.command()
@@ -97,7 +99,7 @@ def evaluate(
         raise InputError("a trace has no randomness of its own: --seeds goes with random workloads")
     options = {"drain": drain, "warmup": warmup, "waiting_limit": max_waiting, "schedule": schedule is not None}
     plan = Plan(workload, named, tuple(range(seed, seed + seeds)), slots, options)
-    console = Console()
+    console = wide_console()
     print_workload(console, workload, dropped)
     for notice in notices(workload, named):
         console.print(notice, style="yellow")
@@ -115,6 +117,12 @@ def evaluate(
         from experiments.plots.runs import draw_runs
 
         draw_runs(by_policy, workload, plot)
+
+
+def wide_console() -> Console:
+    """Standard output, wide enough for the table: a narrow terminal folds its lines, numbers are never cut short."""
+    console = Console()
+    return console if console.width >= TABLE_WIDTH else Console(width=TABLE_WIDTH)
 
 
 def print_workload(console: Console, workload: Workload, dropped: dict[str, int]) -> None:
@@ -150,9 +158,8 @@ def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
 
 def results_table(summaries: list[Record]) -> Table:
     """Means over the seeds, ± the half-width of a 95 % interval."""
-    table = Table(
-        title="delays in slots; ± 95 % over the seeds" if summaries[0]["seeds"] > 1 else "delays in slots", title_justify="left"
-    )
+    title = "delays in slots; ± 95 % over the seeds" if summaries[0]["seeds"] > 1 else "delays in slots"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     table.add_column("policy", no_wrap=True)
     for name in ("mean queue", "max", "mean delay", "p50", "p95", "p99", "utilisation", "waiting", "verdict", "tasks/s"):
         table.add_column(name, justify="left" if name == "verdict" else "right")

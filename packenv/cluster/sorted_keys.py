@@ -17,35 +17,39 @@ from packenv.frame import Frame
 WIDTH = 64
 NONE = -1
 
-entry_type = np.dtype([("key", "i8"), ("item", "i8")], align=True)
-block_type = np.dtype([("low", "i8"), ("storage", "i4"), ("count", "i4")], align=True)
+PADDING = 2**63 - 1  # above every key: fills the unused end of a block
 
 
 class SortedKeys(Frame):
-    """First axis: cluster. Directory entries beyond `used` name the unused storage."""
+    """First axis: cluster. Blocks 0 .. used - 1 are in key order; the entries of `storage` beyond name unused storage."""
 
-    entries: NDArray[np.void]  # (E, blocks, WIDTH) entry_type
-    directory: NDArray[np.void]  # (E, blocks) block_type, in key order
+    keys: NDArray[np.int64]  # (E, blocks, WIDTH) by storage, padded
+    items: NDArray[np.int32]  # (E, blocks, WIDTH) by storage
+    low: NDArray[np.int64]  # (E, blocks) smallest key of each block
+    storage: NDArray[np.int32]  # (E, blocks) where it is stored
+    count: NDArray[np.int32]  # (E, blocks) how many keys it has
     used: NDArray[np.int64]  # (E,)
 
 
 def sorted_keys(clusters: int, capacity: int) -> SortedKeys:
     """Room for `capacity` keys in each of `clusters` lists."""
     blocks = 4 * capacity // WIDTH + 2
-    directory = np.zeros((clusters, blocks), block_type)
-    directory["storage"] = np.arange(blocks)
     return SortedKeys(
-        entries=np.zeros((clusters, blocks, WIDTH), entry_type),
-        directory=directory,
+        keys=np.full((clusters, blocks, WIDTH), PADDING, np.int64),
+        items=np.zeros((clusters, blocks, WIDTH), np.int32),
+        low=np.zeros((clusters, blocks), np.int64),
+        storage=np.repeat(np.arange(blocks, dtype=np.int32)[None], clusters, axis=0),
+        count=np.zeros((clusters, blocks), np.int32),
         used=np.ones(clusters, np.int64),
     )
 
 
 def copy_sorted_keys(old: SortedKeys, new: SortedKeys) -> None:
     """Fill a larger, empty list with the contents of a smaller one."""
-    blocks = old.directory.shape[1]
-    new.entries[:, :blocks] = old.entries
-    new.directory[:, :blocks], new.used[:] = old.directory, old.used
+    blocks = old.low.shape[1]
+    for field in ("keys", "items", "low", "storage", "count"):
+        getattr(new, field)[:, :blocks] = getattr(old, field)
+    new.used[:] = old.used
 
 
 @inlined
@@ -55,58 +59,57 @@ def block_of(s: SortedKeys, e: int, key: int) -> int:
     n = s.used[e]
     while n > 1:
         half = n >> 1
-        base += half * (s.directory[e, base + half].low <= key)
+        base += half * (s.low[e, base + half] <= key)  # without a branch to guess wrong
         n -= half
     return base
 
 
 @inlined
-def lower_bound(s: SortedKeys, e: int, storage: int, count: int, key: int) -> int:
-    """How many keys of a block are below `key`."""
-    base = 0
-    n = count
-    while n > 1:
-        half = n >> 1
-        base += half * (s.entries[e, storage, base + half - 1].key < key)  # without a branch to guess wrong
-        n -= half
-    return base + (n == 1 and s.entries[e, storage, base].key < key)
+def lower_bound(s: SortedKeys, e: int, storage: int, key: int) -> int:
+    """How many keys of a block are below `key`: all are compared at once, which loads its cache lines side by side."""
+    block = s.keys[e, storage]
+    below = 0
+    for q in range(WIDTH):
+        below += block[q] < key
+    return below
 
 
 @outlined
 def insert(s: SortedKeys, e: int, key: int, item: int) -> None:
     """Add a key that is not yet there."""
     k = block_of(s, e, key)
-    if s.directory[e, k].count == WIDTH:
+    if s.count[e, k] == WIDTH:
         split(s, e, k)
-        if s.directory[e, k + 1].low <= key:
+        if s.low[e, k + 1] <= key:
             k += 1
-    block = s.directory[e, k]
-    storage, count = block.storage, block.count
-    p = lower_bound(s, e, storage, count, key)
-    move(s.entries[e, storage], p + 1, p, count - p)
-    entry = s.entries[e, storage, p]
-    entry.key, entry.item = key, item
-    block.count = count + 1
+    storage, count = s.storage[e, k], s.count[e, k]
+    p = lower_bound(s, e, storage, key)
+    move(s.keys[e, storage], p + 1, p, count - p)
+    move(s.items[e, storage], p + 1, p, count - p)
+    s.keys[e, storage, p] = key
+    s.items[e, storage, p] = item
+    s.count[e, k] = count + 1
     if p == 0:
-        block.low = key
+        s.low[e, k] = key
 
 
 @outlined
 def remove(s: SortedKeys, e: int, key: int) -> None:
     """Take out a key that is there."""
     k = block_of(s, e, key)
-    block = s.directory[e, k]
-    storage, count = block.storage, block.count
-    p = lower_bound(s, e, storage, count, key)
-    move(s.entries[e, storage], p, p + 1, count - 1 - p)
-    block.count = count - 1
-    if p == 0 and count > 1:
-        block.low = s.entries[e, storage, 0].key
-    if count - 1 < WIDTH // 4:
-        together = WIDTH // 2 if count > 1 else WIDTH  # an empty block always goes
-        if k + 1 < s.used[e] and s.directory[e, k + 1].count + count - 1 <= together:
+    storage, left = s.storage[e, k], s.count[e, k] - 1
+    p = lower_bound(s, e, storage, key)
+    move(s.keys[e, storage], p, p + 1, left - p)
+    move(s.items[e, storage], p, p + 1, left - p)
+    s.keys[e, storage, left] = PADDING
+    s.count[e, k] = left
+    if p == 0 and left > 0:
+        s.low[e, k] = s.keys[e, storage, 0]
+    if left < WIDTH // 4:
+        together = WIDTH // 2 if left > 0 else WIDTH  # an empty block always goes
+        if k + 1 < s.used[e] and s.count[e, k + 1] + left <= together:
             merge(s, e, k)
-        elif k > 0 and s.directory[e, k - 1].count + count - 1 <= together:
+        elif k > 0 and s.count[e, k - 1] + left <= together:
             merge(s, e, k - 1)
 
 
@@ -114,69 +117,69 @@ def remove(s: SortedKeys, e: int, key: int) -> None:
 def split(s: SortedKeys, e: int, k: int) -> None:
     """Move the upper half of full block k to a new block k + 1."""
     used = s.used[e]
-    new = s.directory[e, used].storage
-    for q in range(used, k + 1, -1):
-        s.directory[e, q] = s.directory[e, q - 1]
-    old = s.directory[e, k].storage
+    old, new = s.storage[e, k], s.storage[e, used]
     half = WIDTH // 2
     for q in range(half):
-        s.entries[e, new, q] = s.entries[e, old, half + q]
-    s.directory[e, k].count = half
-    upper = s.directory[e, k + 1]
-    upper.storage, upper.count, upper.low = new, half, s.entries[e, new, 0].key
+        s.keys[e, new, q] = s.keys[e, old, half + q]
+        s.items[e, new, q] = s.items[e, old, half + q]
+        s.keys[e, old, half + q] = PADDING
+    move(s.low[e], k + 2, k + 1, used - k - 1)
+    move(s.storage[e], k + 2, k + 1, used - k - 1)
+    move(s.count[e], k + 2, k + 1, used - k - 1)
+    s.low[e, k + 1], s.storage[e, k + 1] = s.keys[e, new, 0], new
+    s.count[e, k] = s.count[e, k + 1] = half
     s.used[e] = used + 1
 
 
 @outlined
 def merge(s: SortedKeys, e: int, k: int) -> None:
     """Append block k + 1 to block k and give its storage back."""
-    left, right = s.directory[e, k], s.directory[e, k + 1]
-    storage, freed, count = left.storage, right.storage, left.count
-    for q in range(right.count):
-        s.entries[e, storage, count + q] = s.entries[e, freed, q]
+    storage, freed, count = s.storage[e, k], s.storage[e, k + 1], s.count[e, k]
+    for q in range(s.count[e, k + 1]):
+        s.keys[e, storage, count + q] = s.keys[e, freed, q]
+        s.items[e, storage, count + q] = s.items[e, freed, q]
+        s.keys[e, freed, q] = PADDING
     if count == 0:
-        left.low = right.low
-    left.count = count + right.count
-    used = s.used[e] - 1
-    for q in range(k + 1, used):
-        s.directory[e, q] = s.directory[e, q + 1]
-    s.directory[e, used].storage = freed
-    s.used[e] = used
+        s.low[e, k] = s.low[e, k + 1]
+    s.count[e, k] = count + s.count[e, k + 1]
+    last = s.used[e] - 1
+    move(s.low[e], k + 1, k + 2, last - k - 1)
+    move(s.storage[e], k + 1, k + 2, last - k - 1)
+    move(s.count[e], k + 1, k + 2, last - k - 1)
+    s.storage[e, last], s.count[e, last] = freed, 0
+    s.used[e] = last
 
 
 @inlined
 def floor_item(s: SortedKeys, e: int, key: int) -> int:
     """Item of the largest key at or below `key`; NONE if there is none."""
     k = block_of(s, e, key)
-    block = s.directory[e, k]
-    p = lower_bound(s, e, block.storage, block.count, key + 1)
+    p = lower_bound(s, e, s.storage[e, k], key + 1)
     if p == 0:  # only in the first block: any other starts at or below `key`
         return NONE
-    return s.entries[e, block.storage, p - 1].item
+    return s.items[e, s.storage[e, k], p - 1]
 
 
 @inlined
 def ceiling_item(s: SortedKeys, e: int, key: int) -> int:
     """Item of the smallest key at or above `key`; NONE if there is none."""
     k = block_of(s, e, key)
-    block = s.directory[e, k]
-    p = lower_bound(s, e, block.storage, block.count, key)
-    if p < block.count:
-        return s.entries[e, block.storage, p].item
+    p = lower_bound(s, e, s.storage[e, k], key)
+    if p < s.count[e, k]:
+        return s.items[e, s.storage[e, k], p]
     if k + 1 < s.used[e]:
-        return s.entries[e, s.directory[e, k + 1].storage, 0].item
+        return s.items[e, s.storage[e, k + 1], 0]
     return NONE
 
 
 @inlined
 def first_key(s: SortedKeys, e: int) -> int:
     """The smallest key; NONE if empty."""
-    block = s.directory[e, 0]
-    return s.entries[e, block.storage, 0].key if block.count > 0 else NONE
+    return s.keys[e, s.storage[e, 0], 0] if s.count[e, 0] > 0 else NONE
 
 
 @inlined
 def last_key(s: SortedKeys, e: int) -> int:
     """The largest key; NONE if empty."""
-    block = s.directory[e, s.used[e] - 1]
-    return s.entries[e, block.storage, block.count - 1].key if block.count > 0 else NONE
+    k = s.used[e] - 1
+    return s.keys[e, s.storage[e, k], s.count[e, k] - 1] if s.count[e, k] > 0 else NONE

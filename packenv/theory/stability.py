@@ -42,7 +42,8 @@ def judge_run(waiting_size: NDArray[np.float64], bin_slots: int) -> Verdict:
     error = float(steps.std(ddof=1)) / np.sqrt(len(steps))
     score = drift / error if error > 0 else 0.0
     quarters = np.array([part.min() for part in np.array_split(path, 4)])
-    if (quarters <= NEAR_EMPTY).all():
+    back_at_the_end = path[-len(path) // 10 :].min() <= max(NEAR_EMPTY, float(np.median(path)))
+    if (quarters <= NEAR_EMPTY).all() and back_at_the_end:
         kind = STABLE
     elif score > 3 and (np.diff(quarters) > 0).all():
         kind = UNSTABLE

@@ -257,3 +257,21 @@ def test_interrupt(processes: int, tmp_path: Path) -> None:
     assert err.splitlines()[-1] == "packenv: interrupted"
     assert "Traceback" not in err
     assert files(tmp_path) == set()
+
+
+MINE = """
+from packenv.cluster import NONE, first_server_for, oldest, place
+
+
+class Mine:
+    def schedule(self, cluster, state):
+        while oldest(cluster) != NONE and first_server_for(cluster, oldest(cluster)) != NONE:
+            place(cluster, oldest(cluster), first_server_for(cluster, oldest(cluster)))
+"""
+
+
+def test_users_module_beside_the_user(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    command = [Path(sys.executable).with_name("packenv"), "evaluate", "paper/fig4b", "--slots", "50", "-p", "mine:Mine"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
