@@ -1,0 +1,1 @@
+"""Policies that learn. Nothing here yet."""

@@ -63,7 +63,8 @@ def schedule_fifo(policy: FifoFirstFit, cluster: Cluster, state: tuple[()]) -> N
 class SlotFifo(NamedTuple):
     """FIFO over slots: each server is cut into n equal slots of one task each, whatever the tasks' sizes.
 
-    `slots` = 0 stands for ⌊1 / largest size⌋, relative to the smallest server. Raises InputError if a task may be larger than a slot.
+    `slots` = 0 stands for ⌊1 / largest size⌋, relative to the smallest server. Raises InputError if a task may be larger
+    than a slot.
     """
 
     slots: int = 0

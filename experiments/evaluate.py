@@ -23,6 +23,7 @@ from packenv.workloads.workload import Workload
 
 DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
 DEFAULT_SLOTS = 200_000
+PICTURES = (".png", ".pdf", ".svg")
 TABLE_WIDTH = 118  # columns
 
 
@@ -89,6 +90,8 @@ def evaluate(
     for path in (schedule, json_path, plot):
         if path is not None and not Path(path).absolute().parent.is_dir():
             raise InputError(f"{path}: its folder does not exist")
+    if plot is not None and Path(plot).suffix not in PICTURES:
+        raise InputError(f"{plot}: a plot is one of {', '.join(PICTURES)}")
     named = tuple(dict.fromkeys(policies or DEFAULT_POLICIES))
     for name in named:
         find_policy(name)  # before anything is read or run
@@ -171,7 +174,7 @@ def results_table(summaries: list[Record]) -> Table:
             _number(record["max_queue"]),
             _number(record["mean_delay"], half["mean_delay"]),
             *(_number(record[key]) for key in ("delay_p50", "delay_p95", "delay_p99")),
-            " ".join(f"{share:.3f}" for share in record["utilisation"]),
+            " ".join("–" if share is None else f"{share:.3f}" for share in record["utilisation"]),
             _number(record["waiting"]),
             f"[{_colour(record['verdict'])}]{record['verdict']}",
             f"{record['tasks_per_second']:.2g}",

@@ -44,8 +44,9 @@ def understand(words: Words) -> tuple[Workload, dict[str, int]]:
     if len({"intensity", "rate"} & set(changes)) > 1:
         raise InputError("give one of --intensity and --rate, not both")
     if words.source is not None:
-        made = workload(words.source, **changes)
-        return (_largest_only(made) if made.D > 1 and _choice(words.resources) == "max" else made), {}
+        named = workload(words.source)
+        reduced = _largest_only(named) if named.D > 1 and _choice(words.resources) == "max" else named
+        return reduced.with_(**changes), {}
     if "sizes" not in changes:
         raise InputError("name a workload or a trace, or give --sizes (see `packenv list`)")
     custom: dict[str, Any] = {"servers": 1, "service": parse_law("geometric:100", "--service"), "name": words.sizes} | changes

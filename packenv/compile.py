@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -65,12 +66,15 @@ def outlined(function: Function) -> Function:
 
 
 def compiled_beside(function: Any, module: ModuleType) -> Any:
-    """A `compiled` function anew, with machine code that is kept apart, for this state of a user's module."""
-    own_file = Path(module.__file__) if module.__file__ else None
-    if own_file is None:  # typed in at a prompt
+    """A `compiled` function anew, with machine code kept apart, for this state of a user's module and those beside it."""
+    own_file = Path(getattr(module, "__file__", None) or "")
+    if not own_file.is_file():  # typed in at a prompt
         return numba.njit(**LEAN)(function.py_func)
+    folder = own_file.resolve().parent
+    loaded = [Path(other.__file__) for other in list(sys.modules.values()) if getattr(other, "__file__", None)]
+    beside = sorted({file for file in loaded if file.suffix == ".py" and file.resolve().is_relative_to(folder)})
     shared = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_folder(fingerprint([*sources(), own_file])))
+    numba.config.CACHE_DIR = str(cache_folder(fingerprint([*sources(), own_file, *beside])))
     try:
         return numba.njit(cache=True, **LEAN)(function.py_func)
     finally:

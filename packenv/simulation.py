@@ -44,7 +44,8 @@ class Trajectory(NamedTuple):
 class Result:
     """What a run measured: counts over the whole run, means over its slots from `warmup` on.
 
-    Delays (slots) are of tasks that became eligible in the measured slots and started; None where there is none.
+    Delays (slots) are of tasks that became eligible in the measured slots and started. Means and delays are None where
+    nothing was measured: a run that was stopped before its warm-up ended, or no task that started.
     """
 
     policy: str
@@ -57,14 +58,14 @@ class Result:
     started: int
     completed: int
     waiting: int
-    mean_queue: float
-    max_queue: int
-    mean_waiting_size: float  # units of capacity
+    mean_queue: float | None
+    max_queue: int | None
+    mean_waiting_size: float | None  # units of capacity
     mean_delay: float | None
     delay_p50: float | None
     delay_p95: float | None
     delay_p99: float | None
-    utilisation: tuple[float, ...]  # (D,) share of the cluster's capacity in service
+    utilisation: tuple[float | None, ...]  # (D,) share of the cluster's capacity in service; None where it has none
     verdict: Verdict
     stopped: str | None  # why the run ended early, if it did
     seconds: float  # the loop only
@@ -158,11 +159,12 @@ def _initial(initial: Sequence[tuple[ArrayLike, int, int]], capacity: NDArray[np
     left = capacity.copy()
     jobs = []
     for n, (size, server, remaining) in enumerate(initial):
-        demand = np.atleast_1d(to_units(size))
+        amount = np.atleast_1d(np.asarray(size, dtype=np.float64))
+        demand = to_units(np.where(np.isfinite(amount), amount, -1))
         if not 0 <= server < len(capacity):
             raise InputError(f"initial job {n}: there is no server {server}")
-        if demand.shape != (capacity.shape[1],) or demand.max() <= 0:
-            raise InputError(f"initial job {n}: needs {capacity.shape[1]} demands, at least one of them positive")
+        if demand.shape != (capacity.shape[1],) or demand.min() < 0 or demand.max() == 0:
+            raise InputError(f"initial job {n}: needs {capacity.shape[1]} demands >= 0, at least one of them positive")
         if remaining < 1:
             raise InputError(f"initial job {n}: must remain at least 1 slot, not {remaining}")
         left[server] -= demand
@@ -190,9 +192,9 @@ def _result(
     cluster: Cluster, policy: Any, workload: Workload, seed: int, seconds: float, stopped: str | None, scheduled: bool
 ) -> Result:
     head = cluster.head[0]
-    measured = max(int(head["measured"]), 1)
+    measured = int(head["measured"])
     capacity = cluster.capacity.sum(axis=0).astype(np.float64)
-    used = cluster.measures.used[0] / measured
+    used = cluster.measures.used[0] / max(measured, 1)
     trajectory = _trajectory(cluster)
     p50, p95, p99 = _delay_quantiles(cluster, (0.5, 0.95, 0.99))
     rows = int(head["arrived"])
@@ -206,16 +208,16 @@ def _result(
         arrived=rows,
         started=int(head["started"]),
         completed=int(head["completed"]),
-        waiting=int(head["waiting"] + head["held_back"]),
-        mean_queue=int(head["queue_sum"]) / measured,
-        max_queue=int(head["queue_max"]),
-        mean_waiting_size=float(head["size_sum"]) / measured / UNIT,
+        waiting=int(head["waiting"] + head["held_back"] + head["released"] - head["next_released"]),
+        mean_queue=int(head["queue_sum"]) / measured if measured else None,
+        max_queue=int(head["queue_max"]) if measured else None,
+        mean_waiting_size=float(head["size_sum"]) / measured / UNIT if measured else None,
         mean_delay=int(head["delay_sum"]) / int(head["delay_count"]) if head["delay_count"] else None,
         delay_p50=p50,
         delay_p95=p95,
         delay_p99=p99,
-        utilisation=tuple(float(u) for u in np.divide(used, capacity, out=np.zeros_like(used), where=capacity > 0)),
-        verdict=judge_run(trajectory.waiting_size, trajectory.bin_slots),
+        utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
+        verdict=judge_run(trajectory.waiting_size, trajectory.bin_slots, float(capacity.max()) / UNIT),
         stopped=stopped,
         seconds=seconds,
         tasks_per_second=int(head["started"]) / max(seconds, 1e-9),

@@ -168,6 +168,8 @@ def build(
         if typed:
             _divide(row, kind_capacity, np.array(kind_levels(needs.levels, kind_capacity)))
         for n, job in enumerate(initial):
+            if needs.room is not None and needs.least is not None and _scalar(job, c.scale) > needs.least[job.server]:
+                raise InputError(f"initial job {n} is larger than a slot of server {job.server}")
             _start_initial(row, n, np.array(job.demand, np.int64), job.server, job.remaining, needs.room is not None)
         _order_servers(row)
     return c
@@ -268,6 +270,12 @@ def _precedence(jobs: Jobs | None, clusters: int) -> Precedence:
 def _divide(c: Cluster, kind_capacity: NDArray[np.int64], levels: NDArray[np.int64]) -> None:
     for kind in range(len(kind_capacity)):
         set_levels(c, kind, kind_capacity[kind], levels[kind])
+
+
+def _scalar(job: InService, scale: NDArray[np.int64]) -> int:
+    """Scalar size of a job, as packenv.cluster.slots.scalar_size."""
+    most = int(scale.max())
+    return max(-(-demand * most // int(largest)) for demand, largest in zip(job.demand, scale, strict=True) if demand > 0)
 
 
 @compiled

@@ -168,6 +168,8 @@ def arrivals(c: Cluster) -> int:
                 head.held_back += 1
             else:
                 admit(c, row)
+    if head.unused < head.reserve:
+        return GROW
     head.arriving = 0
     return READY
 
@@ -182,7 +184,7 @@ def begin_slot(c: Cluster, until: int) -> int:
     head = c.head[c.e]
     if head.arriving == 0:
         slot = next_event(c, min(next_arrival(c), min(head.wake, until)))
-        if slot >= until:
+        if slot >= until or (until == NEVER and all_done(c)):
             if until < NEVER:
                 elapse(c, until)
                 head.now = until
@@ -197,6 +199,13 @@ def begin_slot(c: Cluster, until: int) -> int:
             clear_wake(c)
         completions(c)
     return arrivals(c)
+
+
+@inlined
+def all_done(c: Cluster) -> bool:
+    """Whether no task is left anywhere; a policy's timers may still be running."""
+    head = c.head[c.e]
+    return head.in_service == 0 and head.waiting + head.held_back == 0 and next_arrival(c) == NEVER
 
 
 @inlined

@@ -16,7 +16,8 @@ STABLE, UNSTABLE, UNDECIDED = "stable", "unstable", "undecided"
 
 BATCHES = 20
 FEWEST_BINS = 5 * BATCHES
-NEAR_EMPTY = 1.0  # waiting size that counts as near-empty, in servers' worth of capacity
+NEAR_EMPTY = 0.01  # waiting size that counts as near-empty, as a share of the cluster's capacity; never below ...
+ONE_SERVER = 1.0  # ... one unit of capacity
 
 
 class Verdict(NamedTuple):
@@ -30,8 +31,11 @@ class Verdict(NamedTuple):
         return self.kind
 
 
-def judge_run(waiting_size: NDArray[np.float64], bin_slots: int) -> Verdict:
-    """Verdict on a path of the waiting size: (bins,) mean per bin of `bin_slots` slots, in units of capacity."""
+def judge_run(waiting_size: NDArray[np.float64], bin_slots: int, capacity: float) -> Verdict:
+    """Verdict on a path of the waiting size: (bins,) mean per bin of `bin_slots` slots, in units of capacity.
+
+    `capacity`: of the whole cluster, in the same units.
+    """
     path = waiting_size[len(waiting_size) // 10 :]  # let it fill up first
     if len(path) < FEWEST_BINS:
         return Verdict(UNDECIDED, 0.0, 0.0)
@@ -41,13 +45,14 @@ def judge_run(waiting_size: NDArray[np.float64], bin_slots: int) -> Verdict:
     drift = float(steps.mean())
     error = float(steps.std(ddof=1)) / np.sqrt(len(steps))
     score = drift / error if error > 0 else 0.0
+    near_empty = max(NEAR_EMPTY * capacity, ONE_SERVER)
     quarters = np.array([part.min() for part in np.array_split(path, 4)])
-    back_at_the_end = path[-len(path) // 10 :].min() <= max(NEAR_EMPTY, float(np.median(path)))
-    if (quarters <= NEAR_EMPTY).all() and back_at_the_end:
+    back_at_the_end = path[-len(path) // 10 :].min() <= max(near_empty, float(np.median(path)))
+    if (quarters <= near_empty).all() and back_at_the_end:
         kind = STABLE
     elif score > 3 and (np.diff(quarters) > 0).all():
         kind = UNSTABLE
-    elif (quarters[2:] <= np.maximum(quarters[:2], NEAR_EMPTY)).any() and abs(score) < 1:
+    elif (quarters[2:] <= np.maximum(quarters[:2], near_empty)).any() and abs(score) < 1:
         kind = STABLE
     else:
         kind = UNDECIDED

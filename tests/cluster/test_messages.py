@@ -125,14 +125,12 @@ def test_message_to_the_past() -> None:
             packenv.simulate(ONE, Every(lambda cluster, slot, late=offset: post(cluster, slot + late, 0, 0), 4), 300)
 
 
-@pytest.mark.xfail(strict=True, raises=InputError, reason="slots.arrivals makes room for messages only when a task arrives")
 def test_one_message_a_slot_without_arrivals() -> None:
     policy = Every(lambda cluster, slot: post(cluster, slot + 2000, 0, 0), reserve=1)
     packenv.simulate(ONE, policy, 3000)
     assert policy.slots == list(range(5, 3000))
 
 
-@pytest.mark.xfail(strict=True, reason="a drained run ends when no event is left, and a timer is one", raises=AssertionError)
 def test_drain_ends_with_the_work_though_a_timer_runs() -> None:
     def place_all(cluster: Cluster, slot: int) -> None:
         from packenv.cluster import NONE, oldest, place

@@ -188,7 +188,6 @@ def test_initial_jobs() -> None:
         run(workload, initial=[(0.6, 0, 3), (0.5, 0, 3)])
 
 
-@pytest.mark.xfail(strict=True, reason="simulation._initial looks at demand.max() only")
 def test_initial_demand_negative_in_one_resource() -> None:
     with pytest.raises(InputError):
         run(table((0, (0.5, 0.5), 1), servers=[(1, 1)]), initial=[((0.5, -0.25), 0, 3)])
@@ -203,7 +202,6 @@ def test_waiting_limit() -> None:
     assert run(workload, waiting_limit=40, drain=True).stopped is None
 
 
-@pytest.mark.xfail(strict=True, reason="rows released in the slot of the stop are in neither `waiting` nor `held_back`")
 def test_waiting_limit_counts_released_rows() -> None:
     links = Ragged.of([[], *[[0]] * 9])
     result = run(table((0, 1.0, 5), *[(1, 1.0, 1)] * 9, predecessors=links), waiting_limit=3, drain=True)
