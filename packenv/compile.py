@@ -71,7 +71,7 @@ def compiled_beside(function: Any, module: ModuleType) -> Any:
     if not own_file.is_file():  # typed in at a prompt
         return numba.njit(**LEAN)(function.py_func)
     folder = own_file.resolve().parent
-    loaded = [Path(other.__file__) for other in list(sys.modules.values()) if getattr(other, "__file__", None)]
+    loaded = [Path(file) for other in list(sys.modules.values()) if (file := getattr(other, "__file__", None))]
     beside = sorted({file for file in loaded if file.suffix == ".py" and file.resolve().is_relative_to(folder)})
     shared = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder(fingerprint([*sources(), own_file, *beside])))
