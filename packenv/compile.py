@@ -71,10 +71,11 @@ def compiled_beside(function: Any, module: ModuleType) -> Any:
     if not own_file.is_file():  # typed in at a prompt
         return numba.njit(**LEAN)(function.py_func)
     folder = own_file.resolve().parent
-    loaded = [Path(file) for other in list(sys.modules.values()) if (file := getattr(other, "__file__", None))]
-    beside = sorted({file for file in loaded if file.suffix == ".py" and file.resolve().is_relative_to(folder)})
+    loaded = [Path(file).resolve() for other in list(sys.modules.values()) if (file := getattr(other, "__file__", None))]
+    installed = Path(sys.prefix).resolve()
+    beside = {file for file in loaded if file.is_relative_to(folder) and not file.is_relative_to(installed)}
     shared = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_folder(fingerprint([*sources(), own_file, *beside])))
+    numba.config.CACHE_DIR = str(cache_folder(fingerprint([*sources(), own_file, *sorted(beside)])))
     try:
         return numba.njit(cache=True, **LEAN)(function.py_func)
     finally:
