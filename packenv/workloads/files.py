@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from packenv.errors import InputError, nearest
+from packenv.files import write_json
 from packenv.workloads import arrivals as arrival_processes
 from packenv.workloads import laws as all_laws
 from packenv.workloads.arrivals import Arrivals
@@ -64,18 +63,8 @@ def from_dict(plain: Any, where: str = "workload") -> Workload:
 
 
 def save_workload(workload: Workload, path: str | Path) -> None:
-    """Write the workload as JSON under a temporary name, then give it its own: whole or not at all."""
-    path = Path(path)
-    text = json.dumps(to_dict(workload), indent=2, allow_nan=False) + "\n"
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    """Write the workload as JSON; the file appears whole or not at all."""
+    write_json(path, to_dict(workload))
 
 
 def load_workload(path: str | Path) -> Workload:
