@@ -159,7 +159,7 @@ def test_a_workload_may_lie_under_its_key(tmp_path):
 
 
 def test_a_failed_save_leaves_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("os.fdopen", lambda *_: 1 / 0)
+    monkeypatch.setattr("pathlib.Path.write_text", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         small().save(tmp_path / "a.json")
     assert list(tmp_path.iterdir()) == []
