@@ -24,7 +24,7 @@ $(VENV)/.all: $(VENV)/.base
 # Four policies on a random workload fitted to a Google trace, on machines a fifth of the size of its largest.
 demo: $(VENV)/.base ## compare four policies: a table, and out/demo.png
 	mkdir -p out
-	$(VENV)/bin/packenv evaluate google2011-like --servers 100x0.2:0.2 --intensity 0.92 --slots 100000000 --seeds 2 \
+	$(VENV)/bin/packenv evaluate google2011-like --servers 100x0.2 --intensity 0.92 --slots 100000000 --seeds 2 \
 		--plot out/demo.png --json out/demo.json
 	@echo "the same as a picture: out/demo.png; every number: out/demo.json"
 

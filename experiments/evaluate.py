@@ -24,7 +24,7 @@ from packenv.workloads.workload import Workload
 DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
 DEFAULT_SLOTS = 200_000
 PICTURES = (".png", ".pdf", ".svg")
-TABLE_WIDTH = 118  # columns
+TABLE_WIDTH = 150  # columns
 
 
 @click.command()
@@ -165,7 +165,7 @@ def results_table(summaries: list[Record]) -> Table:
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     table.add_column("policy", no_wrap=True)
     for name in ("mean queue", "max", "mean delay", "p50", "p95", "p99", "utilisation", "waiting", "verdict", "tasks/s"):
-        table.add_column(name, justify="left" if name == "verdict" else "right")
+        table.add_column(name, justify="left" if name == "verdict" else "right", no_wrap=True)
     for record in summaries:
         half = record["interval"]
         table.add_row(

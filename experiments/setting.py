@@ -9,6 +9,7 @@ from typing import Any, Literal
 from packenv.errors import InputError
 from packenv.workloads.laws import Joint, parse_law
 from packenv.workloads.named import workload
+from packenv.workloads.servers import as_servers
 from packenv.workloads.workload import Workload
 
 
@@ -46,6 +47,8 @@ def understand(words: Words) -> tuple[Workload, dict[str, int]]:
     if words.source is not None:
         named = workload(words.source)
         reduced = _largest_only(named) if named.D > 1 and _choice(words.resources) == "max" else named
+        if "servers" in changes and as_servers(words.servers).D > reduced.D:  # type: ignore[arg-type]
+            raise InputError(f"--servers {words.servers}: tasks have one size; use --resources all for several capacities")
         return reduced.with_(**changes), {}
     if "sizes" not in changes:
         raise InputError("name a workload or a trace, or give --sizes (see `packenv list`)")
