@@ -1,4 +1,4 @@
-"""The compiler's settings, in one place: every compiled function of packenv is made by `compiled` or `inlined`.
+"""The compiler's settings, in one place: every compiled function of packenv is made here: `compiled`, `inlined` or `outlined`.
 
 Numba's cache on disk looks only at the file of the function itself, so an edit in a function that it calls
 would go unseen. The folder is therefore keyed by a hash of all the sources that compiled code can come from.
