@@ -22,13 +22,11 @@ from packenv.cluster import (
     close,
     fill,
     first_server,
-    head_of_line,
     heaviest,
     is_closed,
     jobs_in,
     jobs_of_type,
     kind_of,
-    largest_of_type_fitting,
     now,
     place,
     room_of,
@@ -41,6 +39,13 @@ from packenv.cluster import (
 )
 from packenv.cluster.adaptive import MOST_LEVELS, Levels, adapt, first_levels
 from packenv.cluster.build import kind_levels, scalar_capacity, server_kinds
+from packenv.cluster.configurations import (
+    held_by,
+    next_of_configuration,
+    next_reserved,
+    next_unreserved,
+    unreserved_room,
+)
 from packenv.compile import inlined, outlined
 from packenv.errors import InputError
 from packenv.policy import Setting, name_of, schedules
@@ -148,39 +153,23 @@ def serve_configuration(cluster: Cluster, state: VirtualQueues, server: int) -> 
     started = 0
     j = state.other[server]
     if j != NONE:
-        kind = kind_of(cluster, server)
         space = room_of(cluster, server)
         if state.one[server]:
             if jobs_of_type(cluster, server, 1) == 0:
                 state.reserved[server] = 0
-                task = head_of_line(cluster, kind, 1)
-                if task != NONE and size_of(cluster, task) <= space:
-                    place(cluster, task, server)
+                task = next_reserved(cluster, server)
+                if task != NONE:
                     state.reserved[server] = size_of(cluster, task)
+                    place(cluster, task, server)
                     started += 1
             space = unreserved_room(cluster, server, state.reserved[server])
-        task = head_of_line(cluster, kind, j)
-        while task != NONE and held_by(cluster, server, task) <= space:
-            place(cluster, task, server)
+        task = next_unreserved(cluster, server, j, space)
+        while task != NONE:
             space -= held_by(cluster, server, task)
+            place(cluster, task, server)
             started += 1
-            task = head_of_line(cluster, kind, j)
+            task = next_unreserved(cluster, server, j, space)
     return started
-
-
-@inlined
-def unreserved_room(cluster: Cluster, server: int, reserved: int) -> int:
-    """What is left of the third of a server that is not reserved for its type-1 job."""
-    record = cluster.server[cluster.e, server]
-    third = record.capacity - (2 * record.capacity + 2) // 3
-    others = record.capacity - record.room - reserved
-    return min(third - others, record.room)
-
-
-@inlined
-def held_by(cluster: Cluster, server: int, task: int) -> int:
-    """Room that a task takes: its size, or 2^-J of the server if it is smaller (§1.3)."""
-    return max(size_of(cluster, task), cluster.server[cluster.e, server].least)
 
 
 class VQSBestFit(NamedTuple):
@@ -226,13 +215,11 @@ def serve_largest(cluster: Cluster, state: VirtualQueues, server: int) -> None:
     """VQS-BF on one server: what the configuration asks for, the largest that fit."""
     j = state.other[server]
     if j != NONE:
-        kind = kind_of(cluster, server)
-        if state.one[server] and jobs_of_type(cluster, server, 1) == 0:
-            task = largest_of_type_fitting(cluster, kind, 1, room_of(cluster, server))
+        if state.one[server]:
+            task = next_of_configuration(cluster, server, 1, 1)
             if task != NONE:
                 place(cluster, task, server)
-        while jobs_of_type(cluster, server, j) < state.many[server]:
-            task = largest_of_type_fitting(cluster, kind, j, room_of(cluster, server))
-            if task == NONE:
-                break
+        task = next_of_configuration(cluster, server, j, state.many[server])
+        while task != NONE:
             place(cluster, task, server)
+            task = next_of_configuration(cluster, server, j, state.many[server])

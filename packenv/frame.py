@@ -27,6 +27,7 @@ from numba.extending import (
     unbox,
 )
 from numba.np.numpy_support import from_dtype
+from numpy.typing import NDArray
 
 WORD = 8  # bytes
 HEADER = 5  # words of an array before its shape and strides: owner, parent, items, item size, data
@@ -49,6 +50,27 @@ class Frame:
     def replace(self, **changes: Any) -> Self:
         """The same value but for some fields."""
         return type(self)(**{name: getattr(self, name) for name in self._fields} | changes)
+
+    def point(self, name: str, array: NDArray[Any]) -> None:
+        """Let a field stand for another array of the same shape and type, from the next compiled call on."""
+        old = getattr(self, name)
+        if array.shape != old.shape or array.dtype != old.dtype or not array.flags.c_contiguous:
+            raise TypeError(f"{name} must be a contiguous array like the one that it replaces")
+        setattr(self, name, array)
+        self._words[self._numba_type_.fields[name][1] + 4] = array.ctypes.data
+
+    def assign(self, name: str, value: int) -> None:
+        """Give an integer field another value, as compiled code does by assignment."""
+        setattr(self, name, value)
+        self._words[self._numba_type_.fields[name][1]] = value
+
+    def __reduce__(self) -> Any:
+        """Pickled and copied by its fields: the addresses of its arrays mean nothing elsewhere."""
+        return _frame_of, (type(self), {name: getattr(self, name) for name in self._fields})
+
+
+def _frame_of(kind: type[Frame], fields: dict[str, Any]) -> Frame:
+    return kind(**fields)
 
 
 class FrameType(types.Type):

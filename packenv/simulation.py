@@ -113,7 +113,7 @@ def simulate(
         setting.capacity,
         needs_of(policy, setting),
         jobs=table,
-        initial=_initial(initial, setting.capacity),
+        initial=check_initial(initial, setting.capacity),
         record_rows=rows,
         waiting_limit=waiting_limit,
         warmup=warmup,
@@ -134,7 +134,7 @@ def simulate(
             raise InputError(f"policy {name_of(policy)}: {error}") from error
         seconds += time.perf_counter() - began
         if reason == GROW:
-            cluster = _grow(cluster)
+            cluster = make_room(cluster)
         elif reason == OVERFULL:
             where = f"server {overfull_server(cluster)} above its capacity in slot {cluster.head['now'][0]}"
             raise InputError(f"policy {name_of(policy)} put {where}")
@@ -154,7 +154,7 @@ def _horizon(workload: Workload, slots: int | None, drain: bool) -> int:
     return slots
 
 
-def _initial(initial: Sequence[tuple[ArrayLike, int, int]], capacity: NDArray[np.int64]) -> tuple[InService, ...]:
+def check_initial(initial: Sequence[tuple[ArrayLike, int, int]], capacity: NDArray[np.int64]) -> tuple[InService, ...]:
     """Check the jobs in service at the start."""
     left = capacity.copy()
     jobs = []
@@ -174,7 +174,7 @@ def _initial(initial: Sequence[tuple[ArrayLike, int, int]], capacity: NDArray[np
     return tuple(jobs)
 
 
-def _grow(cluster: Cluster) -> Cluster:
+def make_room(cluster: Cluster) -> Cluster:
     """Room for twice as many tasks in the system, or rows in the schedule: whichever was short."""
     head, measures = cluster.head[0], cluster.measures
     rows = measures.start.shape[1]

@@ -1,0 +1,101 @@
+"""The tasks of one cluster put into another that keeps other orders, or packs by other rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.events import schedule_event, take_place
+from packenv.cluster.servers import refresh, touch
+from packenv.cluster.slots import change_use
+from packenv.cluster.state import MESSAGE, NONE, TASK, Cluster, look_at
+from packenv.cluster.waiting import enqueue
+from packenv.compile import compiled, inlined
+
+
+def tasks_of(c: Cluster, e: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Places of the tasks of cluster e: waiting, in queue order, and in service, by row."""
+    task = c.task[e]
+    here = np.flatnonzero(task["kind"] == TASK)
+    waits = task["server"][here] == NONE
+    waiting, served = here[waits], here[~waits]
+    order = np.lexsort((task["row"][waiting], task["eligible"][waiting]))
+    return waiting[order], served[np.argsort(task["row"][served], kind="stable")]
+
+
+@compiled
+def transplant(
+    a: Cluster,
+    e: int,
+    waiting: NDArray[np.int64],  # places in a, in queue order: these wait in b
+    served: NDArray[np.int64],  # and these are in service
+    b: Cluster,
+    row: int,
+    at: NDArray[np.int64],  # (places of a,) out: where each of them is in b
+) -> None:
+    """Fill row `row` of b, an empty cluster of the same servers, with tasks of row e of a; b is then in the same slot.
+
+    b must have room for them. It keeps its own measures; what is new in this slot, and where something completed, is
+    the same in both.
+    """
+    look_at(b, row)
+    source, head = a.head[e], b.head[row]
+    head.now = head.wheel = source.now
+    head.next_row, head.arrived = source.next_row, source.arrived
+    for n in range(served.shape[0]):
+        i = adopt(a, e, b, served[n])
+        at[served[n]] = i
+        server = a.task[e, served[n]].server
+        task, record = b.task[row, i], b.server[row, server]
+        task.server, task.slots = server, a.task[e, served[n]].slots
+        task.held = max(task.size, record.least)
+        if not b.vectors:
+            record.room -= task.held
+        record.jobs += 1
+        head.in_service += 1
+        change_use(b, i, server, 1)
+        touch(b, server)
+        schedule_event(b, i, task.slots)
+    for n in range(waiting.shape[0]):
+        i = adopt(a, e, b, waiting[n])
+        at[waiting[n]] = i
+        head.fresh = 0
+        enqueue(b, i)
+    head.fresh = source.fresh
+    for n in range(source.fresh):
+        b.fresh[row, n] = at[a.fresh[e, n]]
+    head.freed = source.freed
+    for n in range(source.freed):
+        b.freed[row, n] = a.freed[e, n]
+        b.server[row, a.freed[e, n]].freed = source.now
+    refresh(b)
+
+
+@inlined
+def adopt(a: Cluster, e: int, b: Cluster, place: int) -> int:
+    """Copy a task into an unused place of b, as one that waits."""
+    i = take_place(b)
+    old, new = a.task[e, place], b.task[b.e, i]
+    new.kind, new.row, new.job, new.eligible, new.size = TASK, old.row, old.job, old.eligible, old.size
+    new.slots = old.slots
+    new.server = NONE
+    for r in range(b.demand.shape[2]):
+        if b.demand.shape[1] > 0:
+            b.demand[b.e, i, r] = a.demand[e, place, r]
+    return i
+
+
+def copy_rows(source: Any, e: int, target: Any, row: int) -> None:
+    """Let the rows to come of cluster `row` be those of cluster e, for sources of the same workload."""
+    if source.stream.shape[0] == target.stream.shape[0] == 1 and source.arrival is target.arrival:
+        return
+    target.stream[row] = source.stream[e]
+    for name in ("arrival", "demand", "service", "job"):
+        getattr(target, name)[row] = getattr(source, name)[e]
+
+
+def has_messages(c: Cluster, e: int) -> bool:
+    """Whether a policy's messages are under way, which a transplant would lose."""
+    return bool((c.task[e]["kind"] == MESSAGE).any())

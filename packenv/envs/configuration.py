@@ -1,0 +1,152 @@
+"""Configuration: an empty server asks which configuration it takes; tasks then follow the rules of VQS-BF, or of VQS."""
+
+from __future__ import annotations
+
+from packenv.cluster.by_type import jobs_of_type
+from packenv.cluster.configurations import held_by, next_of_configuration, next_reserved, next_unreserved, unreserved_room
+from packenv.cluster.events import wake_at
+from packenv.cluster.servers import first_server, jobs_in, kind_of, room_of, server_count
+from packenv.cluster.slots import GROW
+from packenv.cluster.state import NONE, look_at
+from packenv.cluster.waiting import largest_fitting, now, size_of, smallest_size, waiting
+from packenv.compile import compiled, inlined, outlined
+from packenv.envs.observation import survey, write_queue, write_servers, write_virtual_queues
+from packenv.envs.state import DECIDING, FRESH, WAITING, Batch
+from packenv.envs.steps import begin_episode, begin_step, end_step, next_slot, put
+
+VQS_BF, VQS = 0, 1
+
+
+@compiled
+def step_configuration(b: Batch) -> int:
+    """Rows first .. last - 1: act, go to the next decision, observe. Returns the row whose pool must grow, or NONE."""
+    for e in range(b.first, b.last):
+        look_at(b.c, e)
+        turn = b.turn[e]
+        if turn.phase == FRESH:
+            begin_episode(b)
+        elif turn.phase == DECIDING:
+            begin_step(b)
+            act(b)
+        while turn.phase == WAITING:
+            if next_slot(b) == GROW:
+                return e
+            if turn.phase == DECIDING:
+                turn.cursor = turn.started = 0
+                serve_until_asked(b)
+        end_step(b)
+        observe(b)
+    return NONE
+
+
+@inlined
+def act(b: Batch) -> None:
+    c, turn = b.c, b.turn[b.c.e]
+    action = b.action[c.e]
+    if action >= b.known[kind_of(c, turn.server)]:
+        turn.invalid, action = 1, 0
+    b.active[c.e, turn.server] = action
+    serve_until_asked(b)
+
+
+@outlined
+def serve_until_asked(b: Batch) -> None:
+    """The pass over the servers from `cursor` on, up to an empty one that has no answer yet, or to its end."""
+    c, turn = b.c, b.turn[b.c.e]
+    asked = turn.server  # has its answer
+    turn.server = NONE
+    server = next_of_pass(b, turn.cursor)
+    while server != NONE:
+        if jobs_in(c, server) == 0 and server != asked:
+            turn.server = turn.cursor = server
+            turn.phase = DECIDING
+            return
+        asked = NONE
+        if b.form == VQS:
+            turn.started += serve_reserved(b, server)
+        else:
+            serve_largest(b, server)
+        server = next_of_pass(b, server + 1)
+    turn.phase = WAITING
+    if b.form == VQS and turn.started > 0 and waiting(c) > 0:
+        wake_at(c, now(c) + 1)  # a new head of line may fit a server that this pass has left behind
+
+
+@inlined
+def next_of_pass(b: Batch, start: int) -> int:
+    """VQS looks at all servers, VQS-BF at those where something starts: best fit leaves none where anything fits."""
+    c = b.c
+    if waiting(c) == 0:
+        return NONE
+    if b.form == VQS:
+        return start if start < server_count(c) else NONE
+    return first_server(c, smallest_size(c), start)
+
+
+@inlined
+def serve_largest(b: Batch, server: int) -> None:
+    """VQS-BF: each type of the configuration in turn, its largest that fit; then best fit from the whole queue."""
+    c = b.c
+    n, kind = b.active[c.e, server], kind_of(c, server)
+    if n != NONE:
+        for j in range(b.table.shape[2]):
+            if b.table[kind, n, j] > 0:
+                i = next_of_configuration(c, server, j, b.table[kind, n, j])
+                while i != NONE:
+                    put(b, i, server)
+                    i = next_of_configuration(c, server, j, b.table[kind, n, j])
+    i = largest_fitting(c, room_of(c, server))
+    while i != NONE:
+        put(b, i, server)
+        i = largest_fitting(c, room_of(c, server))
+
+
+@inlined
+def serve_reserved(b: Batch, server: int) -> int:
+    """VQS: heads of line; a configuration with a type-1 job keeps two thirds of the server for it.
+
+    `width` 1: no more of a type than the configuration has (as MaxWeight), which a pair of types need not heed.
+    """
+    c = b.c
+    n, kind, started = b.active[c.e, server], kind_of(c, server), 0
+    if n == NONE:
+        return 0
+    space = room_of(c, server)
+    if b.table[kind, n, 1] == 1:
+        if jobs_of_type(c, server, 1) == 0:
+            b.reserved[c.e, server] = 0
+            i = next_reserved(c, server)
+            if i != NONE:
+                b.reserved[c.e, server] = size_of(c, i)
+                put(b, i, server)
+                started += 1
+        space = unreserved_room(c, server, b.reserved[c.e, server])
+    for j in range(b.table.shape[2]):
+        if b.table[kind, n, j] > 0 and not (j == 1 and b.table[kind, n, 1] == 1):
+            i = next_unreserved(c, server, j, space)
+            while i != NONE and (b.width == 0 or jobs_of_type(c, server, j) < b.table[kind, n, j]):
+                space -= held_by(c, server, i)
+                put(b, i, server)
+                started += 1
+                i = next_unreserved(c, server, j, space)
+    return started
+
+
+@inlined
+def observe(b: Batch) -> None:
+    c, e, server = b.c, b.c.e, b.turn[b.c.e].server
+    kind = kind_of(c, server) if server != NONE else 0
+    survey(b, kind)
+    write_virtual_queues(b, kind, 0, c.server[e, server].capacity if server != NONE else 0, server)
+    if b.queue.shape[1] > 0:
+        write_queue(b)
+    write_servers(b, server)
+    for j in range(b.configurations.shape[1]):
+        b.configurations[e, j] = 0.0
+    if b.configurations.shape[1] > 0:
+        for s in range(server_count(c)):
+            if b.active[e, s] != NONE and jobs_in(c, s) > 0:
+                for j in range(b.table.shape[2]):
+                    b.configurations[e, j] += b.table[kind_of(c, s), b.active[e, s], j]
+    for n in range(b.mask.shape[1]):
+        b.mask[e, n] = n < b.known[kind]

@@ -1,0 +1,249 @@
+"""The core of all faces: a batch of clusters, their episodes, and one compiled call that steps them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.build import build, grow
+from packenv.cluster.state import NEVER, NONE, Cluster
+from packenv.cluster.transplant import copy_rows, tasks_of, transplant
+from packenv.envs.kinds import MAKERS, OWN_OPTIONS, sizes_of
+from packenv.envs.lockstep import Twin, initial_jobs
+from packenv.envs.options import LATEST, levels_for, mean_scalar_size, split
+from packenv.envs.rewards import advantage, find_reward
+from packenv.envs.seeds import episode_seed, share
+from packenv.envs.state import FRESH, OVER, Batch, passage_type, turn_type
+from packenv.errors import InputError
+from packenv.policy import Setting
+from packenv.workloads.sampling import begin
+from packenv.workloads.workload import Workload
+
+FIRST_PLACES = 64
+SEEN = ("queue", "virtual_queues", "servers", "server", "cluster", "configurations")
+
+
+class Core:
+    """`rows` clusters of one environment, and where each is in its episode.
+
+    Keyword arguments as in the environments' docstrings. Raises InputError for what cannot be.
+    """
+
+    def __init__(self, kind: str, rows: int, arguments: dict[str, Any]) -> None:
+        if rows < 1:
+            raise InputError(f"num_envs must be at least 1, not {rows}")
+        own = {key: arguments[key] for key in OWN_OPTIONS[kind] if key in arguments}
+        options = split({key: value for key, value in arguments.items() if key not in own}, OWN_OPTIONS[kind])
+        self.kind, self.rows, self.options = kind, rows, options
+        self.workload, self.rates = options.resolved()
+        levels = levels_for(self.workload, options.J)
+        units = self.workload.servers.units
+        self.setting = Setting(units, self.workload, levels, self.workload.largest_size())
+        self.sizes = sizes_of(units, levels, options)
+        self.rules = MAKERS[kind](self.sizes, units, options, **own)
+        self.reward = find_reward(options.reward)
+        self.mean_size = mean_scalar_size(self.workload)
+        self.initial = initial_jobs(options.start, units)
+        self.warm = options.warm
+        compared = self.reward is advantage
+        self.twins = [Twin(options.baseline, self) for _ in range(rows)] if compared else []
+        self.roots = np.zeros(rows, np.int64)
+        self.episodes = np.full(rows, -1, np.int64)
+        self.seeds = np.zeros(rows, np.int64)
+        self.template = self._cluster(1)
+        self.batch = self._batch()
+
+    def _cluster(self, rows: int) -> Cluster:
+        table = self.workload.jobs
+        recorded = 0
+        if self.options.record_schedule:
+            recorded = len(table) if table is not None else max(1024, int(self.rates[1] * (self.options.horizon or 10_000) * 1.1))
+        return build(
+            self.workload.source([0] * rows),
+            self.setting.capacity,
+            self.rules.needs,
+            clusters=rows,
+            places=FIRST_PLACES,
+            jobs=table,
+            initial=self.initial,
+            record_rows=recorded,
+            waiting_limit=self.options.waiting_limit,
+            delays=False,
+            bins=2,
+        )
+
+    def _batch(self) -> Batch:
+        rows, sizes, rules = self.rows, self.sizes, self.rules
+        c = self._cluster(rows)
+        turn = np.zeros(rows, turn_type)
+        turn["phase"] = OVER
+        has_configurations = rules.table.shape[1] > 0
+        seen = {name: np.zeros((rows, *rules.seen.get(name, self._nothing(name))), np.float32) for name in SEEN}
+        return Batch(
+            c=c,
+            first=0,
+            last=rows,
+            form=rules.form,
+            width=rules.width,
+            finite=int(self.workload.jobs is not None),
+            turn=turn,
+            passage=np.zeros(rows, passage_type),
+            action=np.zeros(rows, np.int64),
+            since=np.zeros((rows, c.task.shape[1]), np.int32),
+            ages=np.zeros((rows, sizes.servers if rules.books else 0, 2)),
+            room_class=np.zeros((rows, sizes.servers if rules.books else 0), np.int32),
+            rooms=np.zeros((rows, sizes.types + 1 if rules.books else 0), np.int32),
+            active=np.full((rows, sizes.servers if has_configurations else 0), NONE, np.int32),
+            reserved=np.zeros((rows, sizes.servers if has_configurations else 0), np.int64),
+            table=rules.table,
+            known=rules.known,
+            total=self.setting.capacity.sum(axis=0),
+            least=np.full((sizes.kinds, sizes.types), NEVER, np.int64),
+            most=np.zeros((sizes.kinds, sizes.types), np.int64),
+            mask=np.zeros((rows, rules.actions), np.int8),
+            **seen,
+        )
+
+    def _nothing(self, name: str) -> tuple[int, ...]:
+        """The shape of an array that this environment does not show."""
+        return {"queue": (0, self.sizes.resources + 2), "virtual_queues": (0, 2), "servers": (0, 1)}.get(name, (0,))
+
+    # episodes
+
+    def seed_rows(self, rows: Iterable[int], roots: Iterable[int]) -> None:
+        """Let the next episode of these rows be the first of their seeds."""
+        for row, root in zip(rows, roots, strict=True):
+            self.roots[row] = root
+            self.episodes[row] = -1
+
+    def restart(self, rows: Sequence[int] | NDArray[np.int64]) -> None:
+        """Put rows at the beginning of their next episode; the next `step` takes them to its first decision."""
+        chosen = np.asarray(rows, np.int64)
+        index: Any = slice(None) if len(chosen) == self.rows else chosen
+        for array, fresh in zip(_row_arrays(self.batch.c), _row_arrays(self.template), strict=True):
+            array[index] = fresh[0]
+        self.batch.since[index] = 0
+        for row in chosen.tolist():
+            self.episodes[row] += 1
+            seed = episode_seed(int(self.roots[row]), int(self.episodes[row]))
+            self.seeds[row] = seed
+            self._begin(row, seed)
+
+    def _begin(self, row: int, seed: int) -> None:
+        batch, turn = self.batch, self.batch.turn[row]
+        low, high = self.rates
+        rate = low + share(seed) * (high - low) if high > low else low
+        c = batch.c
+        if self.workload.jobs is None:
+            begin(c.source.stream[row], seed, rate / self.workload.arrivals.tasks_per_job())
+        turn["phase"] = FRESH
+        turn["exogenous"] = rate * self.mean_size
+        slots = self.warm.slots if self.warm else 0
+        horizon = self.options.horizon
+        turn["until"] = NEVER if horizon is None else min(slots + horizon, LATEST)
+        if self.twins:
+            self.twins[row].restart(seed, rate)
+        if self.warm:
+            self._warm_up(row, seed, rate)
+
+    def _warm_up(self, row: int, seed: int, rate: float) -> None:
+        """Put in row what a policy has left after the first slots of the same jobs."""
+        assert self.warm is not None
+        before = Twin(self.warm.policy, self, recorded=True)
+        before.restart(seed, rate, warm=False)
+        before.advance(self.warm.slots)
+        waiting, served = tasks_of(before.cluster, 0)
+        while len(waiting) + len(served) > self.batch.c.task.shape[1]:
+            self.grow()
+        batch = self.batch
+        at = np.zeros(before.cluster.task.shape[1], np.int64)
+        transplant(before.cluster, 0, waiting, served, batch.c, row, at)
+        copy_rows(before.cluster.source, 0, batch.c.source, row)
+        own_row = before.cluster.task["row"][0, served]
+        batch.since[row, at[served]] = np.where(own_row >= 0, before.cluster.measures.start[0, np.maximum(own_row, 0)], 0)
+        batch.c.head["fresh"][row] = batch.c.head["freed"][row] = 0
+        if self.twins:
+            self.twins[row].warm_up(before.cluster)
+
+    # steps
+
+    def step(self, first: int = 0, last: int | None = None) -> None:
+        """Step rows first .. last - 1: those at a decision take their action, those that begin go to their first decision."""
+        end = self.rows if last is None else last
+        self.batch.assign("first", first)
+        self.batch.assign("last", end)
+        while (row := self.rules.step(self.batch)) != NONE:
+            self.grow()
+            self.batch.assign("first", row)
+            self.batch.assign("last", end)
+
+    def baseline_queue(self, rows: Iterable[int]) -> list[float]:
+        """∫ Q dt of each row's baseline since it was last asked, up to the row's slot."""
+        slots = self.batch.passage["slot"]
+        return [self.twins[row].advance(int(slots[row])) for row in rows]
+
+    def grow(self) -> None:
+        """Room for more tasks in the system, or more rows in the schedule: whichever was short."""
+        batch = self.batch
+        places = batch.c.task.shape[1]
+        recorded = batch.c.measures.start.shape[1]
+        if 0 < recorded <= int(batch.c.head["next_row"].max()):
+            c, self.template = _longer(batch.c), _longer(self.template)
+        else:
+            more = places + max(32, places // 4)
+            c, self.template = grow(batch.c, more), grow(self.template, more)
+        since = np.zeros((self.rows, c.task.shape[1]), np.int32)
+        since[:, :places] = batch.since
+        self.batch = batch.replace(c=c, since=since)
+
+    # snapshots
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything that the future depends on, as a copy."""
+        return copy.deepcopy(self._state(), self._shared())
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go back to a state that `get_state` gave, of this environment or one with the same arguments."""
+        if state.get("kind") != self.kind or state["batch"].mask.shape != self.batch.mask.shape:
+            raise InputError("this state is of another environment")
+        for name, value in copy.deepcopy(state, self._shared()).items():
+            setattr(self, name, value)
+
+    def _state(self) -> dict[str, Any]:
+        names = ("kind", "batch", "template", "twins", "roots", "episodes", "seeds")
+        return {name: getattr(self, name) for name in names}
+
+    def _shared(self) -> dict[int, Any]:
+        """What copies have in common: the workload, and the rows of a table."""
+        c = self.batch.c
+        kept: list[Any] = [self.workload, self.setting, self.options, self, c.capacity, c.scale]
+        if self.workload.jobs is not None:
+            kept += [c.source, self.template.source]
+        return {id(value): value for value in kept}
+
+
+def _row_arrays(c: Cluster) -> list[NDArray[Any]]:
+    """The arrays that change in the course of an episode, first axis the cluster, always in the same order."""
+    return [
+        *(c.head, c.task, c.demand, c.due, c.fresh, c.server, c.free, c.used, c.tree, c.stale, c.freed, c.wheel, c.wheel_bits),
+        *(array for keys in (c.sizes, c.rooms) for array in (keys.keys, keys.items, keys.low, keys.storage, keys.count, keys.used)),
+        *(c.types.bound, c.types.levels, c.types.queue, c.types.link, c.types.in_service),
+        *(c.groups.group, c.groups.active, c.groups.count, c.groups.bucket, c.groups.of, c.groups.link),
+        *(c.precedence.pending, c.precedence.released),
+        *(c.measures.bins, c.measures.delays, c.measures.used, c.measures.start, c.measures.server),
+    ]
+
+
+def _longer(c: Cluster) -> Cluster:
+    """The same clusters with room for twice as many rows in the schedule."""
+    measures = c.measures
+    none = np.full_like(measures.start, NONE)
+    start = np.concatenate([measures.start, none], axis=1)
+    server = np.concatenate([measures.server, none.astype(np.int32)], axis=1)
+    return c.replace(measures=measures.replace(start=start, server=server))
+
+

@@ -1,0 +1,164 @@
+"""The three environments' rules, as the core needs them: what the cluster keeps, how many actions, what is observed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.build import Needs, kind_levels, scalar_capacity, server_kinds
+from packenv.cluster.reduced import reduced_configuration
+from packenv.cluster.state import BY_DEMAND, BY_INDEX, BY_QUEUE, BY_ROOM, BY_SIZE, BY_TYPE
+from packenv.envs.maximal import maximal_configurations
+from packenv.envs.options import Options, one_of
+from packenv.errors import InputError
+
+MOST_ACTIONS = 2**20
+
+PLACEMENT_RULES = ("largest", "head", "window")
+SERVER_ORDERS = ("tightest", "index")
+CONFIGURATION_RULES = ("vqs-bf", "vqs")
+CONFIGURATION_SETS = ("reduced", "maximal")
+
+
+class Sizes(NamedTuple):
+    """The numbers that shape an environment."""
+
+    servers: int  # L
+    resources: int  # D
+    kinds: int  # G
+    types: int  # 2J
+    window: int  # K
+
+
+@dataclass(frozen=True)
+class Rules:
+    """One environment: its compiled step and what it works on."""
+
+    step: Callable[[Any], int]
+    form: int
+    needs: Needs
+    actions: int
+    width: int
+    seen: dict[str, tuple[int, ...]]  # shapes of the observation's arrays, in order
+    books: bool  # whether ages and rooms of the servers are kept
+    table: NDArray[np.int64]  # (G, N, 2J) configurations
+    known: NDArray[np.int64]  # (G,)
+
+
+def sizes_of(capacity: NDArray[np.int64], levels: int, options: Options) -> Sizes:
+    kinds = len(server_kinds(scalar_capacity(capacity))[1])
+    return Sizes(capacity.shape[0], capacity.shape[1], kinds, 2 * levels, options.window)
+
+
+def _check_actions(actions: int) -> int:
+    if actions > MOST_ACTIONS:
+        raise InputError(f"{actions} actions are too many; ServerFill's do not grow with the number of servers")
+    return actions
+
+
+def _orders(sizes: Sizes, full: bool) -> int:
+    """Orders that observations and masks ask for."""
+    if sizes.resources > 1:
+        return BY_DEMAND | BY_TYPE | BY_QUEUE
+    return BY_SIZE | BY_TYPE | (BY_QUEUE if full else 0)
+
+
+def _no_table(sizes: Sizes) -> dict[str, Any]:
+    return {"table": np.zeros((sizes.kinds, 0, sizes.types), np.int64), "known": np.zeros(sizes.kinds, np.int64)}
+
+
+def placement(sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, rule: str = "largest") -> Rules:
+    """The whole cluster at once."""
+    from packenv.envs.placement import WINDOW, step_placement
+
+    form = one_of("rule", rule, PLACEMENT_RULES)
+    full = options.observation == "full"
+    width = sizes.window if form == WINDOW else sizes.types
+    orders = _orders(sizes, full or form == WINDOW)
+    seen = {"queue": (sizes.window, sizes.resources + 2)} if full else {}
+    seen |= {
+        "virtual_queues": (sizes.kinds * sizes.types, 4 if full else 2),
+        "servers": (sizes.servers, sizes.resources + (sizes.types if full else 0)),
+    }
+    needs = Needs(orders, vectors=sizes.resources > 1, levels=sizes.types // 2)
+    actions = _check_actions(sizes.servers * width + 1)
+    return Rules(step_placement, form, needs, actions, width, seen, False, **_no_table(sizes))
+
+
+def server_fill(sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, order: str = "tightest") -> Rules:
+    """One server at a time."""
+    from packenv.envs.server_fill import step_server_fill
+
+    form = one_of("order", order, SERVER_ORDERS)
+    full = options.observation == "full"
+    orders = _orders(sizes, full)
+    if sizes.resources == 1:
+        orders |= (BY_ROOM, BY_INDEX)[form]
+    seen = {"queue": (sizes.window, sizes.resources + 2)} if full else {}
+    seen |= {"virtual_queues": (sizes.types, 4 if full else 2), "server": (sizes.resources + (sizes.types + 2 if full else 0),)}
+    if full:
+        seen["cluster"] = (sizes.resources + sizes.types + 1,)
+    needs = Needs(orders, vectors=sizes.resources > 1, levels=sizes.types // 2)
+    return Rules(step_server_fill, form, needs, sizes.types + 1, sizes.types, seen, full, **_no_table(sizes))
+
+
+def configuration(
+    sizes: Sizes,
+    capacity: NDArray[np.int64],
+    options: Options,
+    *,
+    rule: str = "vqs-bf",
+    configurations: str = "reduced",
+) -> Rules:
+    """Empty servers ask for a configuration. Tasks are packed by scalar size, as VQS and VQS-BF do."""
+    from packenv.envs.configuration import VQS, step_configuration
+
+    form = one_of("rule", rule, CONFIGURATION_RULES)
+    maximal = one_of("configurations", configurations, CONFIGURATION_SETS) == 1
+    full = options.observation == "full"
+    scalar = scalar_capacity(capacity)
+    kind, kind_capacity = server_kinds(scalar)
+    levels = kind_levels(sizes.types // 2, kind_capacity)
+    found = [_configurations(j, sizes.types, maximal) for j in levels]
+    known = np.array([len(table) for table in found])
+    table = np.zeros((sizes.kinds, known.max(), sizes.types), np.int64)
+    for k, rows in enumerate(found):
+        table[k, : len(rows)] = rows
+    orders = BY_SIZE | BY_TYPE | BY_INDEX | (BY_QUEUE if full else 0)
+    least = (kind_capacity >> np.array(levels))[kind] if form == VQS else None
+    seen = {"queue": (sizes.window, sizes.resources + 2)} if full else {}
+    seen |= {
+        "virtual_queues": (sizes.types, 4 if full else 2),
+        "servers": (sizes.servers, sizes.resources + (sizes.types if full else 0) + 1),
+    }
+    if full:
+        seen["configurations"] = (sizes.types,)
+    needs = Needs(orders, levels=sizes.types // 2, least=least)
+    actions = _check_actions(int(known.max()))
+    return Rules(step_configuration, form, needs, actions, int(maximal), seen, False, table, known)
+
+
+def _configurations(levels: int, types: int, maximal: bool) -> NDArray[np.int64]:
+    """Configurations of a kind of server with `levels` levels, as counts of each type."""
+    if maximal:
+        rows = maximal_configurations(levels)
+        return np.pad(rows, ((0, 0), (0, types - rows.shape[1])))
+    table = np.zeros((4 * levels - 4, types), np.int64)
+    for n in range(len(table)):
+        one, j, count = _reduced(levels, n)
+        table[n, 1] = one
+        table[n, j] = count
+    return table
+
+
+def _reduced(levels: int, n: int) -> tuple[int, int, int]:
+    function: Any = reduced_configuration
+    return function.function(levels, n)  # in Python: not worth a compilation
+
+
+MAKERS: dict[str, Callable[..., Rules]] = {"Placement": placement, "ServerFill": server_fill, "Configuration": configuration}
+OWN_OPTIONS = {"Placement": ("rule",), "ServerFill": ("order",), "Configuration": ("rule", "configurations")}

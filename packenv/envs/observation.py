@@ -1,0 +1,213 @@
+"""What an agent sees, written into the arrays of a Batch for row c.e. Amounts in units of capacity, times in slots."""
+
+from __future__ import annotations
+
+from packenv.cluster.by_demand import first_of_group, group_count
+from packenv.cluster.servers import fits, kind_of, room_of, server_count
+from packenv.cluster.state import BY_SIZE, NEVER, NONE, Cluster
+from packenv.cluster.waiting import ROW_BITS, demand_of, largest_of_type_fitting, now, size_of
+from packenv.compile import inlined, outlined
+from packenv.envs.state import Batch
+from packenv.units import UNIT
+
+SHARE = 1.0 / UNIT
+
+
+@inlined
+def survey(b: Batch, kind: int) -> None:
+    """Smallest and largest waiting size of each virtual queue of a kind of server, into `least` and `most`."""
+    c = b.c
+    if c.orders & BY_SIZE:
+        survey_sizes(b, kind)
+    else:
+        survey_groups(b, kind)
+
+
+@inlined
+def survey_sizes(b: Batch, kind: int) -> None:
+    """Types are intervals: in size order their tasks follow each other, so where they begin and end is a matter of counting."""
+    c = b.c
+    sizes, e = c.sizes, c.e
+    k, before, position = 0, 0, 0  # the block at hand, keys in the blocks before it, keys of the types seen
+    for n in range(2 * c.types.levels[e, kind]):
+        j = 2 * c.types.levels[e, kind] - 1 - n
+        count = c.types.queue[e, kind, j].count
+        if count == 0:
+            b.least[kind, j] = NEVER
+            b.most[kind, j] = 0
+        else:
+            while position >= before + sizes.count[e, k]:
+                before += sizes.count[e, k]
+                k += 1
+            b.least[kind, j] = sizes.keys[e, sizes.storage[e, k], position - before] >> ROW_BITS
+            position += count
+            while position > before + sizes.count[e, k]:
+                before += sizes.count[e, k]
+                k += 1
+            b.most[kind, j] = sizes.keys[e, sizes.storage[e, k], position - 1 - before] >> ROW_BITS
+
+
+@outlined
+def survey_groups(b: Batch, kind: int) -> None:
+    """Several resources: from the groups of like tasks."""
+    c = b.c
+    for j in range(b.least.shape[1]):
+        b.least[kind, j] = NEVER
+        b.most[kind, j] = 0
+    for n in range(group_count(c)):
+        i = first_of_group(c, n)
+        j = c.types.link[c.e, i, kind].type
+        if j != NONE:
+            b.least[kind, j] = min(b.least[kind, j], size_of(c, i))
+            b.most[kind, j] = max(b.most[kind, j], size_of(c, i))
+
+
+@inlined
+def largest_on(b: Batch, kind: int, j: int, server: int) -> int:
+    """The task that starts when virtual queue j is served on this server: its largest that fits, earlier row first."""
+    c = b.c
+    if c.vectors:
+        return largest_of_group(b, kind, j, server)
+    return largest_of_type_fitting(c, kind, j, room_of(c, server))
+
+
+@outlined
+def largest_of_group(b: Batch, kind: int, j: int, server: int) -> int:
+    c = b.c
+    best = NONE
+    for n in range(group_count(c)):
+        i = first_of_group(c, n)
+        if c.types.link[c.e, i, kind].type == j and fits(c, i, server):
+            if best == NONE or larger(c, i, best):
+                best = i
+    return best
+
+
+@inlined
+def larger(c: Cluster, i: int, other: int) -> bool:
+    a, b = c.task[c.e, i], c.task[c.e, other]
+    return a.size > b.size or (a.size == b.size and a.row < b.row)
+
+
+@inlined
+def write_queue(b: Batch) -> None:
+    """(K, D + 2): demand of the K oldest waiting tasks, their age, and 1 where there is one. Needs BY_QUEUE."""
+    c, e = b.c, b.c.e
+    resources, slot = b.queue.shape[2] - 2, now(c)
+    i = c.head[e].oldest
+    for k in range(b.queue.shape[1]):
+        if i == NONE:
+            for r in range(resources + 2):
+                b.queue[e, k, r] = 0.0
+        else:
+            for r in range(resources):
+                b.queue[e, k, r] = demand_of(c, i, r) * SHARE
+            b.queue[e, k, resources] = slot - c.task[e, i].eligible
+            b.queue[e, k, resources + 1] = 1.0
+            i = c.task[e, i].next
+
+
+@inlined
+def write_virtual_queues(b: Batch, kind: int, row: int, room: int, server: int) -> None:
+    """From `row` on: count and largest that fits in `room`; in full also the size waiting, and the age of the head.
+
+    Needs `survey`. Where vectors are packed, "fits" is asked of `server`, or of any server if that is NONE.
+    """
+    c, e = b.c, b.c.e
+    full = b.virtual_queues.shape[2] > 2
+    slot = now(c)
+    for j in range(b.least.shape[1]):
+        out = b.virtual_queues[e, row + j]
+        if j >= 2 * c.types.levels[e, kind] or c.types.queue[e, kind, j].count == 0:
+            for k in range(b.virtual_queues.shape[2]):
+                out[k] = 0.0
+        else:
+            queue = c.types.queue[e, kind, j]
+            largest = 0
+            if c.vectors:
+                largest = largest_anywhere(b, kind, j, server)
+            elif b.most[kind, j] <= room:
+                largest = b.most[kind, j]
+            elif b.least[kind, j] <= room:
+                largest = size_of(c, largest_of_type_fitting(c, kind, j, room))
+            out[0] = queue.count
+            out[1] = largest * SHARE
+            if full:
+                out[2] = queue.size * SHARE
+                out[3] = slot - c.task[e, queue.head].eligible
+
+
+@outlined
+def largest_anywhere(b: Batch, kind: int, j: int, server: int) -> int:
+    """Size of the largest task of type j that fits on a server, or on any of its kind."""
+    c = b.c
+    best = 0
+    for s in range(server_count(c)):
+        if (s == server or server == NONE) and kind_of(c, s) == kind:
+            i = largest_of_group(b, kind, j, s)
+            if i != NONE:
+                best = max(best, size_of(c, i))
+    return best
+
+
+@inlined
+def write_servers(b: Batch, at_hand: int) -> None:
+    """(L, …): free amount of each resource; in full also the jobs by type; then, if there is room, 1 for the one at hand."""
+    c, e = b.c, b.c.e
+    types = b.least.shape[1]
+    resources = c.capacity.shape[1]
+    for server in range(b.servers.shape[1]):
+        out = b.servers[e, server]
+        write_free(b, out, server)
+        if b.servers.shape[2] > resources:
+            for j in range(types):
+                out[resources + j] = c.types.in_service[e, server, j]
+            if b.servers.shape[2] > resources + types:
+                out[resources + types] = 1.0 if server == at_hand else 0.0
+
+
+@inlined
+def write_free(b: Batch, out: object, server: int) -> None:
+    """Free amounts of the resources of a server."""
+    c, e = b.c, b.c.e
+    if c.free.shape[1] == 0:
+        out[0] = c.server[e, server].room * SHARE  # type: ignore[index]
+    else:
+        for r in range(c.free.shape[2]):
+            out[r] = c.free[e, server, r] * SHARE  # type: ignore[index]
+
+
+@inlined
+def write_server(b: Batch, server: int) -> None:
+    """The server at hand: free amounts; in full also jobs by type, and mean and standard deviation of their ages."""
+    c, e = b.c, b.c.e
+    out = b.server[e]
+    if server == NONE:
+        for k in range(b.server.shape[1]):
+            out[k] = 0.0
+        return
+    write_free(b, out, server)
+    resources, types = c.capacity.shape[1], b.least.shape[1]
+    if b.server.shape[1] > resources:
+        for j in range(types):
+            out[resources + j] = c.types.in_service[e, server, j]
+        jobs, mean, spread = c.server[e, server].jobs, 0.0, 0.0
+        if jobs > 0:
+            start = b.ages[e, server, 0] / jobs
+            mean = now(c) - start
+            spread = max(b.ages[e, server, 1] / jobs - start * start, 0.0) ** 0.5
+        out[resources + types] = mean
+        out[resources + types + 1] = spread
+
+
+@inlined
+def write_cluster(b: Batch) -> None:
+    """(D + 2J + 1,): free share of each resource, and the share of servers by the type of their room (the last: none)."""
+    c, e = b.c, b.c.e
+    resources = c.capacity.shape[1]
+    for r in range(resources):
+        total = float(b.total[r])
+        b.cluster[e, r] = 1.0 - c.used[e, r] / total if total > 0.0 else 0.0
+    for k in range(b.rooms.shape[1]):
+        b.cluster[e, resources + k] = b.rooms[e, k] / float(server_count(c))
+

@@ -1,0 +1,157 @@
+"""What can be chosen of an environment, checked before anything is built."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from packenv.envs.rewards import Reward, find_reward
+from packenv.errors import InputError, nearest
+from packenv.jobs import Jobs
+from packenv.policy import find_policy
+from packenv.units import UNIT
+from packenv.workloads.demand import scalar_cdf, scalar_size
+from packenv.workloads.joint import Joint
+from packenv.workloads.named import workload as find_workload
+from packenv.workloads.workload import INTENSITIES, Workload
+
+LATEST = 2**31 - 1
+"""The last slot of an episode."""
+
+Range = float | tuple[float, float]
+
+
+class Warm(NamedTuple):
+    """A start after so many slots under a policy, on the same jobs."""
+
+    policy: str = "bf-js"
+    slots: int = 1000
+
+
+Start = str | Warm | Sequence[tuple[ArrayLike, int, int]]
+
+
+@dataclass(frozen=True)
+class Options:
+    """The arguments that all environments share; those of one kind are in its class docstring."""
+
+    workload: str | Workload = "paper/fig4b"
+    servers: Any = None  # instead of the workload's own
+    load: Range | None = None
+    intensity: Range | None = None
+    rate: Range | None = None
+    horizon: int | None = 10_000
+    J: int | None = None
+    window: int = 16
+    observation: str = "full"
+    mask_in_observation: bool = False
+    reward: str | Reward = "queue"
+    baseline: Any = "bf-js"
+    invalid_penalty: float = 0.0
+    waiting_limit: int = 1000
+    start: Start = "empty"
+    record_schedule: bool = False
+
+    def __post_init__(self) -> None:
+        one_of("observation", self.observation, ("full", "compact"))
+        whole("window", self.window, 1, self.waiting_limit)
+        whole("waiting_limit", self.waiting_limit, 1, 10_000_000)
+        if self.horizon is not None:
+            whole("horizon", self.horizon, 1, LATEST)
+        if self.J is not None:
+            whole("J", self.J, 2, 16)
+        if not np.isfinite(self.invalid_penalty) or self.invalid_penalty < 0:
+            raise InputError(f"invalid_penalty must be a number >= 0, not {self.invalid_penalty}")
+        find_reward(self.reward)
+        find_policy(self.baseline) if isinstance(self.baseline, str) else None
+        if isinstance(self.start, str):
+            one_of("start", self.start, ("empty", "warm"))
+        elif isinstance(self.start, Warm):
+            whole("start: slots", self.start.slots, 1, LATEST)
+            find_policy(self.start.policy) if isinstance(self.start.policy, str) else None
+
+    @property
+    def warm(self) -> Warm | None:
+        """The warm start, if that is what was chosen."""
+        if isinstance(self.start, Warm):
+            return self.start
+        return Warm() if isinstance(self.start, str) and self.start == "warm" else None
+
+    def resolved(self) -> tuple[Workload, tuple[float, float]]:
+        """The workload, at its highest rate, and the range of rates (tasks per slot) that episodes draw from."""
+        plain = find_workload(self.workload) if isinstance(self.workload, str) else self.workload
+        if not isinstance(plain, Workload):
+            raise InputError(f"workload must be a name or a Workload, not {plain!r}")
+        if self.servers is not None:
+            plain = plain.with_(servers=self.servers)
+        given = {key: getattr(self, key) for key in INTENSITIES if getattr(self, key) is not None}
+        if len(given) > 1:
+            raise InputError(f"give at most one of load, intensity and rate, not {' and '.join(given)}")
+        ends = [plain, plain]
+        for key, value in given.items():
+            ends = [plain.with_(**{key: end}) for end in _ends(key, value)]
+        if ends[1].jobs is None and ends[1].intensity >= 1:
+            warnings.warn(f"intensity {ends[1].intensity:.3g}: no policy is stable at 1 or above", stacklevel=5)
+        return ends[1], (ends[0].rate, ends[1].rate)
+
+
+def _ends(key: str, value: Any) -> tuple[float, float]:
+    low, high = value if isinstance(value, Sequence) and len(value) == 2 else (value, value)
+    if not all(isinstance(end, (int, float, np.number)) for end in (low, high)) or not low <= high:
+        raise InputError(f"{key} must be a number or a pair (lowest, highest), not {value!r}")
+    return float(low), float(high)
+
+
+def one_of(option: str, value: Any, choices: tuple[str, ...]) -> int:
+    """The position of a choice; InputError for an unknown one, with the nearest."""
+    if value not in choices:
+        raise InputError(f"unknown {option} {value!r}{nearest(str(value), choices)}")
+    return choices.index(value)
+
+
+def whole(option: str, value: Any, low: int, high: int) -> None:
+    """InputError unless the value is an integer from `low` to `high`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
+        raise InputError(f"{option} must be a whole number from {low} to {high}, not {value!r}")
+
+
+def split(options: dict[str, Any], own: Sequence[str]) -> Options:
+    """Options from keyword arguments; InputError for one that nothing has, with the nearest names."""
+    known = [field.name for field in fields(Options)]
+    for key in options:
+        if key not in known:
+            raise InputError(f"unknown option {key!r}{nearest(key, [*known, *own])}")
+    return Options(**options)
+
+
+def levels_for(workload: Workload, given: int | None) -> int:
+    """J: as given, or the workload's default. Too small a J is reported: at worst all tasks are of one type."""
+    levels = given or workload.default_levels()
+    capacity = int(workload.servers.largest.max())
+    below = scalar_cdf(workload.demand_law, workload.servers, capacity >> levels)
+    if given is not None and below >= 1:
+        raise InputError(f"J={levels} cannot represent the workload: every size is at most 2^-{levels} of the largest server")
+    if given is not None and below > 0.01:
+        share = f"{below:.3g} of the sizes lie at or below 2^-{levels}"
+        warnings.warn(f"J={levels}: {share} and share the last virtual queue", stacklevel=5)
+    return levels
+
+
+def mean_scalar_size(workload: Workload) -> float:
+    """Mean scalar size of a task, in units of capacity; from 20,000 draws where several resources are independent."""
+    law = workload.demand_law
+    if isinstance(law, Jobs):
+        return float(scalar_size(law.demand, workload.servers).mean()) / UNIT
+    if isinstance(law, Joint):
+        vectors, weights = law.atoms()
+        units = np.maximum(np.floor(vectors * UNIT + 1e-3), 0).astype(np.int64)
+        return float(weights @ scalar_size(units, workload.servers)) / UNIT
+    if workload.D == 1:
+        return float(workload.mean_size[0])
+    sample: NDArray[np.int64] = workload.jobs_table(0, 20_000).demand
+    return float(scalar_size(sample, workload.servers).mean()) / UNIT

@@ -1,0 +1,134 @@
+"""Placement: the whole cluster at once. An action names a server and what starts there, or waits for the next event."""
+
+from __future__ import annotations
+
+from packenv.cluster.by_type import head_of_line
+from packenv.cluster.servers import fits, kind_of, room_of, server_count
+from packenv.cluster.slots import GROW
+from packenv.cluster.state import NEVER, NONE, look_at
+from packenv.cluster.waiting import size_of
+from packenv.compile import compiled, inlined, outlined
+from packenv.envs.observation import largest_on, survey, write_queue, write_servers, write_virtual_queues
+from packenv.envs.state import DECIDING, FRESH, WAITING, Batch
+from packenv.envs.steps import begin_episode, begin_step, end_step, next_slot, put
+
+LARGEST, HEAD, WINDOW = 0, 1, 2
+"""What starts: the largest of a virtual queue that fits, the head of a virtual queue, or one of the oldest waiting tasks."""
+
+
+@compiled
+def step_placement(b: Batch) -> int:
+    """Rows first .. last - 1: act, go to the next decision, observe. Returns the row whose pool must grow, or NONE."""
+    for e in range(b.first, b.last):
+        look_at(b.c, e)
+        turn = b.turn[e]
+        if turn.phase == FRESH:
+            begin_episode(b)
+        elif turn.phase == DECIDING:
+            begin_step(b)
+            act(b)
+        if turn.phase == WAITING and next_slot(b) == GROW:
+            return e
+        end_step(b)
+        observe(b)
+    return NONE
+
+
+@inlined
+def act(b: Batch) -> None:
+    turn, action = b.turn[b.c.e], b.action[b.c.e]
+    turn.phase = WAITING
+    if action < b.mask.shape[1] - 1:
+        server = action // b.width
+        i = chosen(b, server, action % b.width)
+        if i == NONE:
+            turn.invalid = 1
+        else:
+            put(b, i, server)
+            turn.phase = DECIDING
+
+
+@inlined
+def chosen(b: Batch, server: int, k: int) -> int:
+    """The task that action (server, k) starts; NONE if there is none, or it does not fit."""
+    c = b.c
+    if b.form == WINDOW:
+        i = c.head[c.e].oldest
+        for _ in range(k):
+            if i != NONE:
+                i = c.task[c.e, i].next
+        return i if i != NONE and fits(c, i, server) else NONE
+    kind = kind_of(c, server)
+    if k >= 2 * c.types.levels[c.e, kind]:
+        return NONE
+    if b.form == HEAD:
+        i = head_of_line(c, kind, k)
+        return i if i != NONE and fits(c, i, server) else NONE
+    return largest_on(b, kind, k, server)
+
+
+@inlined
+def observe(b: Batch) -> None:
+    c = b.c
+    types = b.least.shape[1]
+    for kind in range(b.least.shape[0]):
+        survey(b, kind)
+        write_virtual_queues(b, kind, kind * types, most_room(b, kind), NONE)
+    if b.queue.shape[1] > 0:
+        write_queue(b)
+    write_servers(b, NONE)
+    if b.form == WINDOW:
+        mask_window(b)
+    elif c.vectors:
+        mask_tasks(b)
+    else:
+        mask_types(b)
+    b.mask[c.e, b.mask.shape[1] - 1] = 1
+
+
+@inlined
+def most_room(b: Batch, kind: int) -> int:
+    """The largest room of any server of this kind."""
+    c = b.c
+    most = 0
+    for server in range(server_count(c)):
+        if kind_of(c, server) == kind:
+            most = max(most, room_of(c, server))
+    return most
+
+
+@inlined
+def mask_types(b: Batch) -> None:
+    """One size: a virtual queue can be served where its smallest task fits, or its head."""
+    c, e = b.c, b.c.e
+    types = b.least.shape[1]
+    if b.form == HEAD:
+        for kind in range(b.least.shape[0]):
+            for j in range(2 * c.types.levels[e, kind]):
+                i = head_of_line(c, kind, j)
+                b.least[kind, j] = NEVER if i == NONE else size_of(c, i)
+    for server in range(server_count(c)):
+        kind, room = kind_of(c, server), room_of(c, server)
+        for j in range(types):
+            b.mask[e, server * types + j] = b.least[kind, j] <= room
+
+
+@outlined
+def mask_tasks(b: Batch) -> None:
+    """Several resources: every virtual queue on every server."""
+    types = b.least.shape[1]
+    for server in range(server_count(b.c)):
+        for j in range(types):
+            b.mask[b.c.e, server * types + j] = chosen(b, server, j) != NONE
+
+
+@outlined
+def mask_window(b: Batch) -> None:
+    """Each task of the window on every server."""
+    c, e = b.c, b.c.e
+    i = c.head[e].oldest
+    for k in range(b.width):
+        for server in range(server_count(c)):
+            b.mask[e, server * b.width + k] = i != NONE and fits(c, i, server)
+        if i != NONE:
+            i = c.task[e, i].next

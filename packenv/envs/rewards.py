@@ -1,0 +1,61 @@
+"""Rewards: named functions of what passed between two decisions, for one environment or a whole batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import InputError, nearest
+
+Numbers = float | NDArray[np.float64]
+
+
+class Passage(NamedTuple):
+    """What passed in one step: numbers, or arrays (E,) in a batch. Times in slots, sizes in units of capacity."""
+
+    elapsed: Numbers  # slots
+    queue: Numbers  # ∫ Q dt: waiting tasks, added up over these slots
+    size: Numbers  # the same of their sizes
+    delay: Numbers  # of the tasks that started, added up
+    started: Numbers  # tasks
+    placed: Numbers  # their sizes, added up
+    arriving: Numbers  # mean size that arrives in so many slots
+    baseline: Numbers  # ∫ Q dt of the baseline over the same slots; 0 unless the reward is `advantage`
+
+
+Reward = Callable[[Passage], Any]
+
+
+def queue(passage: Passage) -> Numbers:
+    """−∫ Q dt: by Little's law, the delay of all tasks, whether they started or not."""
+    return -passage.queue
+
+
+def delay(passage: Passage) -> Numbers:
+    """Minus the delays of the tasks that started."""
+    return -passage.delay
+
+
+def size(passage: Passage) -> Numbers:
+    """Size placed less the rate at which size arrives: minus the drift of the waiting size, without the arrivals' noise."""
+    return passage.placed - passage.arriving
+
+
+def advantage(passage: Passage) -> Numbers:
+    """∫ Q dt of the baseline less one's own: the same jobs in lockstep, so most of their noise cancels."""
+    return passage.baseline - passage.queue
+
+
+REWARDS: dict[str, Reward] = {"queue": queue, "delay": delay, "size": size, "advantage": advantage}
+
+
+def find_reward(reward: str | Reward) -> Reward:
+    """A reward by name, or the callable itself. Raises InputError for an unknown name, with the nearest ones."""
+    if callable(reward):
+        return reward
+    if reward not in REWARDS:
+        raise InputError(f"unknown reward {reward!r}{nearest(str(reward), list(REWARDS))}")
+    return REWARDS[reward]
