@@ -10,6 +10,8 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from packenv.envs.registration import register_all
+
 if TYPE_CHECKING:
     from packenv.errors import InputError
     from packenv.jobs import Jobs, Ragged
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 os.environ.setdefault("NUMBA_OPT", "1")
 
 __version__ = "0.1.0"
+
+register_all()
 
 HOME = {
     "InputError": "packenv.errors",

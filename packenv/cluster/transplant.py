@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from packenv.cluster.events import schedule_event, take_place
 from packenv.cluster.servers import refresh, touch
 from packenv.cluster.slots import change_use
-from packenv.cluster.state import MESSAGE, NONE, TASK, Cluster, look_at
+from packenv.cluster.state import NONE, TASK, Cluster, look_at
 from packenv.cluster.waiting import enqueue
 from packenv.compile import compiled, inlined
 
@@ -96,6 +96,14 @@ def copy_rows(source: Any, e: int, target: Any, row: int) -> None:
         getattr(target, name)[row] = getattr(source, name)[e]
 
 
-def has_messages(c: Cluster, e: int) -> bool:
-    """Whether a policy's messages are under way, which a transplant would lose."""
-    return bool((c.task[e]["kind"] == MESSAGE).any())
+def row_arrays(c: Cluster) -> list[NDArray[Any]]:
+    """The arrays that change in the course of an episode, first axis the cluster, always in the same order."""
+    return [
+        *(c.head, c.task, c.demand, c.due, c.fresh, c.server, c.free, c.used, c.tree, c.stale, c.freed, c.wheel, c.wheel_bits),
+        *(array for s in (c.sizes, c.rooms) for array in (s.keys, s.items, s.low, s.storage, s.count, s.used)),
+        *(c.ages.least, c.ages.task, c.ages.position, c.ages.end),
+        *(c.types.bound, c.types.levels, c.types.queue, c.types.link, c.types.in_service),
+        *(c.groups.group, c.groups.active, c.groups.count, c.groups.bucket, c.groups.of, c.groups.link),
+        *(c.precedence.pending, c.precedence.released),
+        *(c.measures.bins, c.measures.delays, c.measures.used, c.measures.start, c.measures.server),
+    ]

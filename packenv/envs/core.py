@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster.build import build, grow
 from packenv.cluster.state import NEVER, NONE, Cluster
-from packenv.cluster.transplant import copy_rows, tasks_of, transplant
+from packenv.cluster.transplant import copy_rows, row_arrays, tasks_of, transplant
 from packenv.envs.kinds import MAKERS, OWN_OPTIONS, sizes_of
 from packenv.envs.lockstep import Twin, initial_jobs
 from packenv.envs.options import LATEST, levels_for, mean_scalar_size, split
@@ -21,7 +21,6 @@ from packenv.envs.state import FRESH, OVER, Batch, passage_type, turn_type
 from packenv.errors import InputError
 from packenv.policy import Setting
 from packenv.workloads.sampling import begin
-from packenv.workloads.workload import Workload
 
 FIRST_PLACES = 64
 SEEN = ("queue", "virtual_queues", "servers", "server", "cluster", "configurations")
@@ -124,7 +123,7 @@ class Core:
         """Put rows at the beginning of their next episode; the next `step` takes them to its first decision."""
         chosen = np.asarray(rows, np.int64)
         index: Any = slice(None) if len(chosen) == self.rows else chosen
-        for array, fresh in zip(_row_arrays(self.batch.c), _row_arrays(self.template), strict=True):
+        for array, fresh in zip(row_arrays(self.batch.c), row_arrays(self.template), strict=True):
             array[index] = fresh[0]
         self.batch.since[index] = 0
         for row in chosen.tolist():
@@ -224,18 +223,6 @@ class Core:
         if self.workload.jobs is not None:
             kept += [c.source, self.template.source]
         return {id(value): value for value in kept}
-
-
-def _row_arrays(c: Cluster) -> list[NDArray[Any]]:
-    """The arrays that change in the course of an episode, first axis the cluster, always in the same order."""
-    return [
-        *(c.head, c.task, c.demand, c.due, c.fresh, c.server, c.free, c.used, c.tree, c.stale, c.freed, c.wheel, c.wheel_bits),
-        *(array for keys in (c.sizes, c.rooms) for array in (keys.keys, keys.items, keys.low, keys.storage, keys.count, keys.used)),
-        *(c.types.bound, c.types.levels, c.types.queue, c.types.link, c.types.in_service),
-        *(c.groups.group, c.groups.active, c.groups.count, c.groups.bucket, c.groups.of, c.groups.link),
-        *(c.precedence.pending, c.precedence.released),
-        *(c.measures.bins, c.measures.delays, c.measures.used, c.measures.start, c.measures.server),
-    ]
 
 
 def _longer(c: Cluster) -> Cluster:

@@ -29,7 +29,7 @@ turn_type = np.dtype(
         ("cursor", "i8"),  # where the pass over the servers goes on
         ("started", "i8"),  # tasks started in this pass
         ("passed", "i8"),  # 1 while some server has been passed
-        ("first", "i8"),  # slot in which the episode began
+        ("fresh", "i8"),  # 1 up to the first decision of an episode
         ("exogenous", "f8"),  # mean scalar size that arrives per slot, in units of capacity
         # at the last decision, or the beginning of the episode:
         ("now", "i8"),

@@ -30,8 +30,11 @@ def begin_step(b: Batch) -> None:
 
 @inlined
 def end_step(b: Batch) -> None:
-    """Say what came of it."""
+    """Say what came of it: nothing, on the way to the first decision of an episode."""
     c, turn, passage = b.c, b.turn[b.c.e], b.passage[b.c.e]
+    if turn.fresh:
+        turn.fresh = 0
+        begin_step(b)
     head = c.head[c.e]
     elapsed = float(head.now - turn.now)
     passage.elapsed = elapsed
@@ -183,6 +186,5 @@ def begin_episode(b: Batch) -> None:
         b.reserved[e, server] = 0
     turn = b.turn[e]
     turn.phase, turn.reason, turn.server, turn.passed, turn.cursor, turn.started = WAITING, 0, NONE, 0, 0, 0
-    turn.first = max(now(c), 0)
+    turn.fresh = 1
     begin_step(b)
-    turn.now = turn.first

@@ -1,0 +1,35 @@
+"""Environments by kind and options: what the registry-wide checks run over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import packenv
+from packenv.envs.options import Warm
+from packenv.workloads.laws import Geometric, Uniform
+
+KINDS = ("Placement", "ServerFill", "Configuration")
+PAIR = packenv.Workload(sizes=(Uniform(0.1, 0.6), Uniform(0.05, 0.5)), service=Geometric(20), servers="2x1:1,1x0.5:1", intensity=0.8)
+UNEQUAL: dict[str, Any] = {"servers": "1x1,2x0.5,1x0.9", "intensity": 0.7, "workload": "paper/fig4a"}
+TABLE = packenv.Workload(jobs=packenv.workload("paper/fig4b").jobs_table(5, 40), servers=3)
+
+OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "Placement": [{}, {"rule": "head"}, {"rule": "window", "window": 4}, {"rule": "window", "window": 3, "workload": PAIR}],
+    "ServerFill": [{}, {"order": "index"}, {"servers": 40}],
+    "Configuration": [{}, {"rule": "vqs"}, {"configurations": "maximal"}, {"configurations": "maximal", "rule": "vqs"}],
+}
+SHARED: list[dict[str, Any]] = [
+    {"observation": "compact"},
+    {"mask_in_observation": True, "reward": "size", "invalid_penalty": 2.0},
+    {"workload": PAIR, "reward": "delay"},
+    UNEQUAL,
+    {"workload": TABLE, "horizon": None},
+    {"intensity": (0.3, 0.9), "start": Warm("bf-j", 200)},
+    {"start": [(0.5, 0, 30), (0.25, 1, 7)], "reward": "advantage", "baseline": "bf-j"},
+]
+GRID = [(kind, options) for kind in KINDS for options in OPTIONS[kind] + SHARED]
+
+
+def name_of(case: tuple[str, dict[str, Any]]) -> str:
+    kind, options = case
+    return f"{kind}-{GRID.index(case)}-{'-'.join(options)}"
