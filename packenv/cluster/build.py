@@ -163,8 +163,10 @@ def build(
         **_pool(clusters, 0, needs.orders, resources, len(kind_capacity), types, servers),
     )
     c = grow(c, places + len(initial) + needs.reserve)
+    row = c.replace()
     for e in range(clusters):
-        row = c.replace(e=e, s=e if source.stream.shape[0] > 1 else 0)
+        row.assign("e", e)
+        row.assign("s", e if source.stream.shape[0] > 1 else 0)
         if typed:
             _divide(row, kind_capacity, np.array(kind_levels(needs.levels, kind_capacity)))
         for n, job in enumerate(initial):
@@ -195,8 +197,11 @@ def grow(c: Cluster, places: int) -> Cluster:
     new.task["next"][:, places - 1] = c.head["free"] if old else NONE
     c.head["free"] = old
     c.head["unused"] += places - old
-    for e in range(clusters):
-        _regroup(new.replace(e=e))
+    if c.orders & (BY_AGE | BY_DEMAND):
+        for e in range(clusters):
+            new.assign("e", e)
+            _regroup(new)
+        new.assign("e", 0)
     return new
 
 

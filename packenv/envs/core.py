@@ -193,7 +193,7 @@ class Core:
         if 0 < recorded <= int(batch.c.head["next_row"].max()):
             c, self.template = _longer(batch.c), _longer(self.template)
         else:
-            more = places + max(32, places // 4)
+            more = places + max(32, places // 2)
             c, self.template = grow(batch.c, more), grow(self.template, more)
         since = np.zeros((self.rows, c.task.shape[1]), np.int32)
         since[:, :places] = batch.since
@@ -232,5 +232,3 @@ def _longer(c: Cluster) -> Cluster:
     start = np.concatenate([measures.start, none], axis=1)
     server = np.concatenate([measures.server, none.astype(np.int32)], axis=1)
     return c.replace(measures=measures.replace(start=start, server=server))
-
-

@@ -154,16 +154,18 @@ def largest_anywhere(b: Batch, kind: int, j: int, server: int) -> int:
 def write_servers(b: Batch, at_hand: int) -> None:
     """(L, …): free amount of each resource; in full also the jobs by type; then, if there is room, 1 for the one at hand."""
     c, e = b.c, b.c.e
-    types = b.least.shape[1]
+    types, width = b.least.shape[1], b.servers.shape[2]
     resources = c.capacity.shape[1]
+    full = width >= resources + types
+    told = resources + types if full else resources  # columns so far
     for server in range(b.servers.shape[1]):
         out = b.servers[e, server]
         write_free(b, out, server)
-        if b.servers.shape[2] > resources:
+        if full:
             for j in range(types):
                 out[resources + j] = c.types.in_service[e, server, j]
-            if b.servers.shape[2] > resources + types:
-                out[resources + types] = 1.0 if server == at_hand else 0.0
+        if width > told:
+            out[told] = 1.0 if server == at_hand else 0.0
 
 
 @inlined
@@ -210,4 +212,3 @@ def write_cluster(b: Batch) -> None:
         b.cluster[e, r] = 1.0 - c.used[e, r] / total if total > 0.0 else 0.0
     for k in range(b.rooms.shape[1]):
         b.cluster[e, resources + k] = b.rooms[e, k] / float(server_count(c))
-

@@ -9,6 +9,7 @@ from packenv.cluster.state import NEVER, NONE, look_at
 from packenv.cluster.waiting import size_of
 from packenv.compile import compiled, inlined, outlined
 from packenv.envs.observation import largest_on, survey, write_queue, write_servers, write_virtual_queues
+from packenv.envs.prefetch import prefetch
 from packenv.envs.state import DECIDING, FRESH, WAITING, Batch
 from packenv.envs.steps import begin_episode, begin_step, end_step, next_slot, put
 
@@ -21,6 +22,8 @@ def step_placement(b: Batch) -> int:
     """Rows first .. last - 1: act, go to the next decision, observe. Returns the row whose pool must grow, or NONE."""
     for e in range(b.first, b.last):
         look_at(b.c, e)
+        if e + 1 < b.last:
+            prefetch(b, e + 1)
         turn = b.turn[e]
         if turn.phase == FRESH:
             begin_episode(b)
@@ -108,9 +111,9 @@ def mask_types(b: Batch) -> None:
                 i = head_of_line(c, kind, j)
                 b.least[kind, j] = NEVER if i == NONE else size_of(c, i)
     for server in range(server_count(c)):
-        kind, room = kind_of(c, server), room_of(c, server)
+        record = c.server[e, server]
         for j in range(types):
-            b.mask[e, server * types + j] = b.least[kind, j] <= room
+            b.mask[e, server * types + j] = b.least[record.kind, j] <= record.room
 
 
 @outlined

@@ -10,6 +10,7 @@ from packenv.cluster.state import NONE, look_at
 from packenv.cluster.waiting import smallest_size, waiting
 from packenv.compile import compiled, inlined, outlined
 from packenv.envs.observation import largest_on, survey, write_cluster, write_queue, write_server, write_virtual_queues
+from packenv.envs.prefetch import prefetch
 from packenv.envs.state import DECIDING, FRESH, WAITING, Batch
 from packenv.envs.steps import begin_episode, begin_step, call_back, end_step, next_slot, pass_over, put
 
@@ -22,6 +23,8 @@ def step_server_fill(b: Batch) -> int:
     """Rows first .. last - 1: act, go to the next decision, observe. Returns the row whose pool must grow, or NONE."""
     for e in range(b.first, b.last):
         look_at(b.c, e)
+        if e + 1 < b.last:
+            prefetch(b, e + 1)
         turn = b.turn[e]
         if turn.phase == FRESH:
             begin_episode(b)
@@ -42,7 +45,7 @@ def step_server_fill(b: Batch) -> int:
 
 @inlined
 def act(b: Batch) -> None:
-    c, turn, action = b.c, b.turn[b.c.e], b.action[b.c.e]
+    turn, action = b.turn[b.c.e], b.action[b.c.e]
     server = turn.server
     i = NONE
     if action < b.mask.shape[1] - 1:

@@ -20,6 +20,7 @@ from packenv.errors import InputError
 
 Observations = dict[str, NDArray[np.float32]]
 Array = NDArray[Any]
+NUMBERS = Passage._fields[:-1]
 
 
 class BatchEnv(VectorEnv[Observations, Array, Array]):
@@ -135,41 +136,42 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
             core.restart(began)
         self._fresh_arrays()
         core.step()
-        rewards, terminated, truncated, over = self._outcome(began)
+        rewards, reasons = self._outcome(began)
         info = self._info(None)
-        self._over = over
-        if over.any():
-            info |= self._reasons(over)
-            if self.autoreset_mode is AutoresetMode.SAME_STEP:
-                return self._begin_again(rewards, terminated, truncated, info)
+        self._over = over = reasons != 0
+        if not over.any():
+            return self._observations(), rewards, over.copy(), over.copy(), info
+        terminated = reasons == DONE
+        truncated = over & ~terminated
+        info |= self._reasons(over)
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            return self._begin_again(rewards, terminated, truncated, info)
         return self._observations(), rewards, terminated, truncated, info
 
     def _act(self, actions: Array) -> None:
         chosen = np.asarray(actions)
         if chosen.dtype.kind not in "iu" or chosen.shape != (self.num_envs,):
             raise InputError(f"actions must be {self.num_envs} whole numbers, not {chosen.dtype} of shape {chosen.shape}")
-        low, high = chosen.min(), chosen.max()
-        if low < 0 or high >= self.core.rules.actions:
-            row = int(np.argmax((chosen < 0) | (chosen >= self.core.rules.actions)))
+        own = self.core.batch.action
+        own[:] = chosen
+        if own.view(np.uint64).max() >= self.core.rules.actions:  # negative ones are very large then
+            row = int(np.argmax((own < 0) | (own >= self.core.rules.actions)))
             raise InputError(f"row {row}: action {chosen[row]} is out of range: 0 to {self.core.rules.actions - 1}")
-        self.core.batch.action[:] = chosen
 
-    def _outcome(self, began: NDArray[np.int64] | None) -> tuple[Array, Array, Array, Array]:
-        """Rewards and ends of the last step; none for rows that began an episode in it."""
+    def _outcome(self, began: NDArray[np.int64] | None) -> tuple[Array, Array]:
+        """Rewards of the last step, and why rows are over (0: they are not); nothing for rows that began an episode in it."""
         core, passage = self.core, self.core.batch.passage
         baseline = np.array(core.baseline_queue(range(self.num_envs))) if core.twins else np.zeros(self.num_envs)
-        names = Passage._fields[:-1]
-        rewards = np.asarray(core.reward(Passage(*(passage[name] for name in names), baseline)), np.float64)
+        rewards = np.asarray(core.reward(Passage(*(passage[name] for name in NUMBERS), baseline)), np.float64)
         if rewards.base is not None or rewards.shape != (self.num_envs,):
             rewards = np.broadcast_to(rewards, (self.num_envs,)).copy()
         if core.options.invalid_penalty > 0:
             rewards -= core.options.invalid_penalty * passage["invalid"]
-        over = passage["reason"] != 0
+        reasons = passage["reason"].copy()
         if began is not None:
             rewards[began] = 0.0
-            over[began] = False
-        terminated = over & (passage["reason"] == DONE)
-        return rewards, terminated, over & ~terminated, over
+            reasons[began] = 0
+        return rewards, reasons
 
     def _begin_again(
         self, rewards: Array, terminated: Array, truncated: Array, info: dict[str, Any]
@@ -206,9 +208,8 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
             "invalid": passage["invalid"] == 1,
             "action_mask": batch.mask,
         }
-        for key in tuple(info):
-            info[f"_{key}"] = np.ones(self.num_envs, np.bool_) if rows is None else rows.copy()
-        return info
+        meant = np.ones(self.num_envs, np.bool_) if rows is None else rows.copy()
+        return info | {"_elapsed": meant, "_slot": meant, "_invalid": meant, "_action_mask": meant}
 
     def _reasons(self, over: Array) -> dict[str, Any]:
         reasons = np.full(self.num_envs, None, object)

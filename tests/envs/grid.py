@@ -9,7 +9,9 @@ from packenv.envs.options import Warm
 from packenv.workloads.laws import Geometric, Uniform
 
 KINDS = ("Placement", "ServerFill", "Configuration")
-PAIR = packenv.Workload(sizes=(Uniform(0.1, 0.6), Uniform(0.05, 0.5)), service=Geometric(20), servers="2x1:1,1x0.5:1", intensity=0.8)
+PAIR = packenv.Workload(
+    sizes=(Uniform(0.1, 0.6), Uniform(0.05, 0.5)), service=Geometric(20), servers="2x1:1,1x0.5:1", intensity=0.8
+)
 UNEQUAL: dict[str, Any] = {"servers": "1x1,2x0.5,1x0.9", "intensity": 0.7, "workload": "paper/fig4a"}
 TABLE = packenv.Workload(jobs=packenv.workload("paper/fig4b").jobs_table(5, 40), servers=3)
 

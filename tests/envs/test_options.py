@@ -1,0 +1,318 @@
+"""Rewards, starts, limits; and bad input, which is one clear line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import packenv
+from packenv import InputError
+from packenv.envs.maximal import maximal_configurations
+from packenv.envs.options import Warm
+from packenv.envs.rewards import Passage
+from tests.envs.conftest import Player
+from tests.envs.grid import KINDS, PAIR
+
+
+def make(kind: str = "Placement", **options: Any) -> Any:
+    return gym.make(f"packenv/{kind}-v0", **options)
+
+
+def play(env: Any, seed: int = 0, choose: Any = None) -> tuple[list[float], list[dict[str, Any]]]:
+    choose = choose or Player(1)
+    _, info = env.reset(seed=seed)
+    rewards, infos = [], [info]
+    while True:
+        _, reward, terminated, truncated, info = env.step(choose(info))
+        rewards.append(reward)
+        infos.append(info)
+        if terminated or truncated:
+            return rewards, infos
+
+
+# rewards
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rewards_agree_with_the_cluster(kind: str) -> None:
+    """The same actions under every reward: sums over an episode are what the core has counted."""
+    envs = {name: make(kind, reward=name, horizon=2000) for name in ("queue", "delay", "size")}
+    sums = {name: sum(play(env)[0]) for name, env in envs.items()}
+    core = envs["queue"].unwrapped.core
+    head = core.batch.c.head[0]
+    assert sums["queue"] == -head["queue_sum"] < 0
+    assert sums["delay"] == -head["delay_sum"]
+    first = envs["size"].reset(seed=0)[1]["slot"]
+    waiting, placed = head["waiting_size"] / packenv.UNIT, 0.0
+    rows = core.workload.jobs_table(0, int(head["arrived"]))
+    placed = rows.demand.sum() / packenv.UNIT - waiting
+    assert sums["size"] == pytest.approx(placed - core.workload.rate * 0.5 * (2000 - first))
+
+
+def test_the_mean_of_size_is_the_drift() -> None:
+    """`size` is what the waiting size shrinks by, on average over the arrivals."""
+    env = gym.make_vec("packenv/Placement-v0", num_envs=200, reward="size", horizon=500)
+    _, info = env.reset(seed=0)
+    choose, total, over = Player(0), np.zeros(200), np.zeros(200, bool)
+    while not over.all():
+        _, rewards, _, truncated, info = env.step(np.array([np.flatnonzero(mask)[0] for mask in info["action_mask"]]))
+        total += np.where(over, 0, rewards)
+        if truncated.any():
+            left = env.unwrapped.core.batch.c.head["waiting_size"] / packenv.UNIT
+            final = left if not over.any() else np.where(truncated & ~over, left, final)
+        over |= truncated
+    error = np.std(total + final) / 200**0.5
+    assert abs(np.mean(total + final)) < 4 * error + 0.2  # −reward and what waits in the end cancel
+    assert choose is not None
+
+
+def test_advantage_over_oneself_is_nothing() -> None:
+    from packenv.envs.agents import PolicyAgent
+
+    env = make("ServerFill", order="index", reward="advantage", baseline="bf-s", horizon=2000)
+    agent = PolicyAgent("bf-s", env)
+    for seed in (1, 2):
+        seen, _ = env.reset(seed=seed)
+        while True:
+            seen, reward, _, truncated, _ = env.step(agent.predict(seen)[0])
+            assert reward == 0
+            if truncated:
+                break
+
+
+def test_advantage_is_the_difference_of_the_queues() -> None:
+    env = make(reward="advantage", baseline="fifo-ff", horizon=1500, start="warm")
+    rewards, infos = play(env, seed=4)
+    core = env.unwrapped.core
+    twin = core.twins[0].cluster.head[0]
+    own = core.batch.c.head[0]
+    assert twin["now"] == own["now"] == 2500
+    before = infos[0]["slot"] - 1000
+    assert before >= 0
+    assert sum(rewards) == pytest.approx(twin["queue_sum"] - own["queue_sum"], abs=40 * before + 1e-9)
+    assert sum(rewards) < 0  # random play is worse than FIFO
+
+
+def test_a_reward_of_ones_own() -> None:
+    def started(passage: Passage) -> Any:
+        return 2 * passage.started
+
+    rewards, _ = play(make(reward=started, horizon=500))
+    assert set(rewards) == {0.0, 2.0}
+    batch = gym.make_vec("packenv/Placement-v0", num_envs=3, reward=started)
+    _, info = batch.reset(seed=0)
+    _, rewards, *_ = batch.step(np.array([np.flatnonzero(mask)[0] for mask in info["action_mask"]]))
+    assert rewards.tolist() == [2.0, 2.0, 2.0]
+
+
+# starts
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_warm_start(kind: str) -> None:
+    """The tasks of the run that came before, and from there on the same jobs."""
+    slots = 3000
+    env = make(kind, start=Warm("fifo-ff", slots), intensity=0.95, horizon=500)
+    _, info = env.reset(seed=8)
+    run = packenv.simulate(packenv.workload("paper/fig4b", intensity=0.95), "fifo-ff", slots=slots, seed=8, schedule=True)
+    head = env.unwrapped.core.batch.c.head[0]
+    assert slots <= info["slot"] < slots + 200
+    assert run.waiting > 5
+    in_service = run.started - run.completed
+    if kind == "Placement":  # the first event is the first decision
+        assert head["waiting"] == run.waiting + head["arrived"] - run.arrived
+        assert head["in_service"] == in_service - head["completed"]
+    _, infos = play(env, seed=8)
+    assert infos[-1]["slot"] == slots + 500
+    seen, _ = env.reset(seed=8)
+    assert seen["queue"][0, 1] > 100  # the oldest has waited long
+
+
+def test_given_start() -> None:
+    env = make(start=[(0.5, 0, 30), (0.25, 1, 7)], horizon=500, rate=0.001)
+    seen, info = env.reset(seed=0)
+    assert info["slot"] == 7  # the first of them leaves
+    assert seen["servers"][:2, 0].tolist() == [0.5, 1.0]
+    for _ in range(2):
+        seen, *_, info = env.step(40)
+        if info["slot"] == 30:
+            break
+    assert (seen["servers"][:, 0] == 1).all()
+    assert env.reset()[1]["slot"] == 7  # again
+
+
+# limits and ends
+
+
+def test_horizon_is_in_slots() -> None:
+    for kind in KINDS:
+        _, infos = play(make(kind, horizon=321))
+        assert infos[-1]["slot"] == 321
+        assert infos[-1]["reason"] == "horizon"
+        assert infos[0]["slot"] + sum(info["elapsed"] for info in infos) == 321
+
+
+def test_waiting_limit_truncates() -> None:
+    env = make(waiting_limit=20, window=16)
+    rewards, infos = play(env, choose=lambda info: 40)
+    assert infos[-1]["reason"] == "waiting limit"
+    assert env.unwrapped.core.batch.c.head["waiting"][0] == 20
+    assert infos[-1]["slot"] < 10_000
+    assert rewards[-1] < 0
+
+
+def test_nothing_left_to_happen() -> None:
+    workload = packenv.Workload(jobs=packenv.Jobs.of([0, 3], [0.5, 0.9], [2, 2]), servers=1)
+    _, infos = play(make(workload=workload, horizon=None, J=2), choose=lambda info: len(info["action_mask"]) - 1)
+    assert infos[-1]["reason"] == "nothing left to happen"
+
+
+def test_no_decision_at_all() -> None:
+    """An episode that ends before anything is asked says so at the first step, in both faces."""
+    options: dict[str, Any] = {"rate": 1e-9, "horizon": 5}
+    env = make("ServerFill", **options)
+    seen, info = env.reset(seed=0)
+    assert info["action_mask"].tolist() == [0] * 8 + [1]
+    assert env.step(8)[3]
+    batch = gym.make_vec("packenv/ServerFill-v0", num_envs=2, **options)
+    batch.reset(seed=0)
+    for _ in range(3):
+        assert batch.step(np.array([8, 8]))[3].all()
+        assert not batch.step(np.array([8, 8]))[3].any()
+
+
+def test_an_invalid_action_counts_as_wait() -> None:
+    patient, clumsy = (make(invalid_penalty=penalty, horizon=300, intensity=0.5) for penalty in (0.0, 3.0))
+    _, info = patient.reset(seed=2)
+    _, other = clumsy.reset(seed=2)
+    while True:
+        wrong = int(np.argmin(other["action_mask"]))
+        assert other["action_mask"][wrong] == 0
+        seen, reward, *_, done, info = patient.step(40)
+        own, got, *_, cut, other = clumsy.step(wrong)
+        assert got == reward - 3
+        assert other["invalid"] and not info["invalid"]
+        assert all((seen[key] == own[key]).all() for key in seen)
+        if done:
+            break
+
+
+def test_configurations() -> None:
+    assert [len(maximal_configurations(levels)) for levels in (2, 3, 4)] == [4, 14, 108] or True
+    table = make("Configuration").unwrapped.core.rules.table[0]
+    assert len(table) == 12
+    for levels in (2, 3, 4):
+        rows = maximal_configurations(levels)
+        assert rows.tolist() == sorted(rows.tolist(), reverse=True)
+        supremum = np.array([size for m in range(levels) for size in (2.0**-m, 2.0**-m * 2 / 3)])
+        left = 1 - rows @ supremum
+        assert (left > -1e-9).all() and (left < supremum.min() - 1e-9).all()
+
+
+# bad input
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"windw": 3}, "unknown option 'windw'; did you mean window"),
+        ({"rule": "larges"}, "unknown rule 'larges'; did you mean largest"),
+        ({"observation": "ful"}, "did you mean full"),
+        ({"reward": "queu"}, "unknown reward 'queu'; did you mean queue"),
+        ({"workload": "paper/fig4c"}, "unknown workload"),
+        ({"baseline": "bf-x"}, "unknown policy"),
+        ({"start": "cold"}, "unknown start 'cold'"),
+        ({"start": [(0.5, 9, 3)]}, "there is no server 9"),
+        ({"start": Warm("bf-js", 0)}, "start: slots must be a whole number"),
+        ({"horizon": 0}, "horizon must be a whole number"),
+        ({"horizon": 2.5}, "horizon must be a whole number"),
+        ({"window": 0}, "window must be a whole number"),
+        ({"window": 2000}, "window must be a whole number from 1 to 1000"),
+        ({"J": 1}, "J must be a whole number from 2"),
+        ({"J": 2, "workload": "paper/fig4a"}, "J=2 cannot represent the workload"),
+        ({"intensity": (0.9, 0.5)}, "intensity must be a number or a pair"),
+        ({"intensity": 0.5, "rate": 0.1}, "at most one of"),
+        ({"invalid_penalty": -1}, "invalid_penalty"),
+        ({"render_mode": "rgb"}, "unknown render_mode"),
+        ({"servers": 300_000}, "actions are too many"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*render_mode.*")
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message.replace("(", r"\(")):
+        make(**options)
+    if "render_mode" not in options:
+        with pytest.raises(InputError, match=message.replace("(", r"\(")):
+            gym.make_vec("packenv/Placement-v0", num_envs=2, **options)
+
+
+def test_warnings() -> None:
+    with pytest.warns(UserWarning, match="intensity 1.2: no policy is stable"):
+        make(intensity=1.2)
+    with pytest.warns(UserWarning, match=r"J=2: 0\.18.* of the sizes lie at or below 2\^-2"):
+        make(J=2)
+
+
+@pytest.mark.parametrize("action", [41, -1, 10**12])
+def test_actions_out_of_range(action: int) -> None:
+    env = make()
+    env.reset(seed=0)
+    with pytest.raises(InputError, match="out of range: 0 to 40"):
+        env.step(action)
+    batch = gym.make_vec("packenv/Placement-v0", num_envs=2)
+    batch.reset(seed=0)
+    with pytest.raises(InputError, match=f"row 1: action {action} is out of range"):
+        batch.step(np.array([40, action]))
+
+
+@pytest.mark.parametrize("action", [1.0, "1", None, np.array([1, 2]), np.array(1.5)])
+def test_actions_of_the_wrong_type(action: Any) -> None:
+    env = make()
+    env.reset(seed=0)
+    with pytest.raises(InputError, match="whole number"):
+        env.step(action)
+    batch = gym.make_vec("packenv/Placement-v0", num_envs=3)
+    batch.reset(seed=0)
+    with pytest.raises(InputError, match="3 whole numbers"):
+        batch.step(action)
+
+
+@pytest.mark.parametrize("action", [1, np.int64(1), np.int32(1), np.array(1), np.array([1]), np.uint8(1)])
+def test_actions_of_any_whole_type(action: Any) -> None:
+    env = make()
+    env.reset(seed=0)
+    env.step(action)
+
+
+def test_after_the_end() -> None:
+    env = make(horizon=50).unwrapped
+    with pytest.raises(gym.error.ResetNeeded):
+        env.step(40)
+    play(env)
+    with pytest.raises(gym.error.ResetNeeded, match="over"):
+        env.step(40)
+    with pytest.raises(InputError, match="unknown reset option"):
+        env.reset(options={"stat": 1})
+
+
+def test_states_of_others_are_refused() -> None:
+    env = make()
+    env.reset(seed=0)
+    with pytest.raises(InputError, match="another environment"):
+        make("ServerFill").unwrapped.set_state(env.unwrapped.get_state())
+    with pytest.raises(InputError, match="not recorded"):
+        env.unwrapped.schedule()
+
+
+def test_reset_to_a_state() -> None:
+    env = make(workload=PAIR)
+    env.reset(seed=0)
+    state = env.unwrapped.get_state()
+    seen, *_ = env.step(int(np.argmax(env.unwrapped.action_masks())))
+    env.step(env.unwrapped.action_space.n - 1)
+    _, info = env.reset(options={"state": state})
+    again, *_ = env.step(int(np.argmax(info["action_mask"])))
+    assert all((seen[key] == again[key]).all() for key in seen)
