@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from experiments import bench_envs
 from packenv.files import write_json
 
 POLICIES = {"bf-js": 15.0, "vqs-bf": 10.0, "fifo-ff": 10.0, "vqs": None}
@@ -57,10 +59,11 @@ class Effort(NamedTuple):
     tasks: int
     servers: tuple[int, ...]
     backlogs: tuple[int, ...]
+    environments: bench_envs.EnvEffort
 
 
-QUICK = Effort(1, 200_000, (1_000, 10_000), (100, 10_000))
-FULL = Effort(3, 1_000_000, (1_000, 10_000, 100_000), (100, 10_000, 1_000_000))
+QUICK = Effort(1, 200_000, (1_000, 10_000), (100, 10_000), bench_envs.QUICK)
+FULL = Effort(3, 1_000_000, (1_000, 10_000, 100_000), (100, 10_000, 1_000_000), bench_envs.FULL)
 
 
 @click.command()
@@ -100,6 +103,9 @@ def measurements(effort: Effort, say: Callable[[str], None]) -> Iterator[Row]:
         yield from _series("waiting tasks", name, effort.backlogs, partial(backlog_cost, name, effort.repeats))
     if os.environ.get("PACKENV_TRACES"):
         yield from trace_rows(Path(os.environ["PACKENV_TRACES"]), effort, say)
+    with_sb3 = find_spec("sb3_contrib") is not None
+    for measured in bench_envs.environment_rows(cartpole_steps, effort.environments, say, with_sb3):
+        yield Row(*measured)
     say("the start")
     yield from start_rows(effort)
 

@@ -27,7 +27,7 @@ class Placement(SingleEnv):
     | key | shape | |
     |---|---|---|
     | `queue` | (K, D + 2) | (f) of the oldest waiting tasks: demand of each resource, age, 1 where there is a task |
-    | `virtual_queues` | (G·2J, 4 or 2) | of each virtual queue: tasks, largest that fits on any server, (f) size waiting, (f) age of its head |
+    | `virtual_queues` | (G·2J, 4 or 2) | tasks, largest that fits on any server, (f) size waiting, (f) age of the head |
     | `servers` | (L, D + 2J or D) | of each server: free amount of each resource, (f) jobs in service of each type |
     | `action_mask` | (A,) | 1 where an action is valid; with `mask_in_observation` |
 
@@ -99,9 +99,9 @@ class ServerFill(SingleEnv):
     | key | shape | |
     |---|---|---|
     | `queue` | (K, D + 2) | (f) of the oldest waiting tasks: demand of each resource, age, 1 where there is a task |
-    | `virtual_queues` | (2J, 4 or 2) | of each virtual queue: tasks, largest that fits on the server at hand, (f) size waiting, (f) age of its head |
-    | `server` | (D + 2J + 2 or D,) | the server at hand: free amounts, (f) jobs of each type, (f) mean and standard deviation of their ages |
-    | `cluster` | (D + 2J + 1,) | (f) free share of each resource; share of servers whose room is of each type, and without any |
+    | `virtual_queues` | (2J, 4 or 2) | tasks, largest that fits on the server at hand, (f) size waiting, (f) age of the head |
+    | `server` | (D + 2J + 2 or D,) | the one at hand: free amounts, (f) jobs by type, (f) mean and deviation of their ages |
+    | `cluster` | (D + 2J + 1,) | (f) free share of each resource; share of servers by the type of their room; the last: none |
     | `action_mask` | (A,) | 1 where an action is valid; with `mask_in_observation` |
 
     D resources, L servers, G kinds of server (by capacity), 2J types, K = `window`. Only in full: (f).
@@ -174,7 +174,7 @@ class Configuration(SingleEnv):
     | key | shape | |
     |---|---|---|
     | `queue` | (K, D + 2) | (f) of the oldest waiting tasks: demand of each resource, age, 1 where there is a task |
-    | `virtual_queues` | (2J, 4 or 2) | of each virtual queue: tasks, largest that fits on the server at hand when it is empty, (f) size waiting, (f) age of its head |
+    | `virtual_queues` | (2J, 4 or 2) | tasks, largest that fits on the empty server, (f) size waiting, (f) age of the head |
     | `servers` | (L, D + 2J + 1 or D + 1) | of each server: free amounts, (f) jobs of each type, 1 for the one at hand |
     | `configurations` | (2J,) | (f) active configurations of the busy servers, added up |
     | `action_mask` | (A,) | 1 where an action is valid; with `mask_in_observation` |

@@ -67,6 +67,10 @@ def _orders(sizes: Sizes, full: bool) -> int:
     return BY_SIZE | BY_TYPE | (BY_QUEUE if full else 0)
 
 
+def _queue(sizes: Sizes, full: bool) -> dict[str, tuple[int, ...]]:
+    return {"queue": (sizes.window, sizes.resources + 2)} if full else {}
+
+
 def _no_table(sizes: Sizes) -> dict[str, Any]:
     return {"table": np.zeros((sizes.kinds, 0, sizes.types), np.int64), "known": np.zeros(sizes.kinds, np.int64)}
 
@@ -79,7 +83,7 @@ def placement(sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, ru
     full = options.observation == "full"
     width = sizes.window if form == WINDOW else sizes.types
     orders = _orders(sizes, full or form == WINDOW)
-    seen = {"queue": (sizes.window, sizes.resources + 2)} if full else {}
+    seen = _queue(sizes, full)
     seen |= {
         "virtual_queues": (sizes.kinds * sizes.types, 4 if full else 2),
         "servers": (sizes.servers, sizes.resources + (sizes.types if full else 0)),
@@ -98,7 +102,7 @@ def server_fill(sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, 
     orders = _orders(sizes, full)
     if sizes.resources == 1:
         orders |= (BY_ROOM, BY_INDEX)[form]
-    seen = {"queue": (sizes.window, sizes.resources + 2)} if full else {}
+    seen = _queue(sizes, full)
     seen |= {"virtual_queues": (sizes.types, 4 if full else 2), "server": (sizes.resources + (sizes.types + 2 if full else 0),)}
     if full:
         seen["cluster"] = (sizes.resources + sizes.types + 1,)
@@ -130,7 +134,7 @@ def configuration(
         table[k, : len(rows)] = rows
     orders = BY_SIZE | BY_TYPE | BY_INDEX | (BY_QUEUE if full else 0)
     least = (kind_capacity >> np.array(levels))[kind] if form == VQS else None
-    seen = {"queue": (sizes.window, sizes.resources + 2)} if full else {}
+    seen = _queue(sizes, full)
     seen |= {
         "virtual_queues": (sizes.types, 4 if full else 2),
         "servers": (sizes.servers, sizes.resources + (sizes.types if full else 0) + 1),

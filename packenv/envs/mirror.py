@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from packenv.cluster.build import build, grow
-from packenv.cluster.loop import hooks, runner_for
+from packenv.cluster.loop import runner_for
 from packenv.cluster.state import NEVER, NONE
 from packenv.cluster.transplant import row_arrays, tasks_of, transplant
 from packenv.envs.core import Core
 from packenv.errors import InputError
 from packenv.jobs import Jobs
-from packenv.policy import initial_state_of, name_of, needs_of
+from packenv.policy import hooks, initial_state_of, name_of, needs_of
 from packenv.workloads.source import table_source
 
 Targets = dict[int, int]

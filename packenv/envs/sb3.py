@@ -42,7 +42,7 @@ class PackVecEnv(VecEnv):
         if seed is not None:
             self.seed(seed)
 
-    def reset(self) -> dict[str, NDArray[np.float32]]:  # type: ignore[override]
+    def reset(self) -> dict[str, NDArray[np.float32]]:
         """Begin an episode in every row: with the seeds of `seed`, or the next."""
         observations, info = self.env.reset(seed=None if self._seeds[0] is None else list(self._seeds))
         self._reset_seeds()

@@ -33,7 +33,8 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         self.render_mode = render_mode
         self.core = Core(self.kind, 1, options)
         self.action_space = action_space(self.core.rules)
-        self.observation_space = observation_space(self.core.rules, self.core.sizes, self.core.options, self.core.workload)
+        space: Any = observation_space(self.core.rules, self.core.sizes, self.core.options, self.core.workload)
+        self.observation_space = space
         self._viewer: Any = None
         self._bind()
 

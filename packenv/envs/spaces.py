@@ -43,4 +43,4 @@ def observation_space(rules: Rules, sizes: Sizes, options: Options, workload: Wo
         boxes[name] = spaces.Box(np.zeros(shape, np.float32), high, dtype=np.float32)
     if options.mask_in_observation:
         boxes["action_mask"] = spaces.Box(0.0, 1.0, (rules.actions,), np.float32)
-    return spaces.Dict(boxes)
+    return spaces.Dict(tuple(boxes.items()))  # a dict would be sorted

@@ -162,7 +162,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         """Rewards of the last step, and why rows are over (0: they are not); nothing for rows that began an episode in it."""
         core, passage = self.core, self.core.batch.passage
         baseline = np.array(core.baseline_queue(range(self.num_envs))) if core.twins else np.zeros(self.num_envs)
-        rewards = np.asarray(core.reward(Passage(*(passage[name] for name in NUMBERS), baseline)), np.float64)
+        rewards = np.asarray(core.reward(Passage(baseline=baseline, **{name: passage[name] for name in NUMBERS})), np.float64)
         if rewards.base is not None or rewards.shape != (self.num_envs,):
             rewards = np.broadcast_to(rewards, (self.num_envs,)).copy()
         if core.options.invalid_penalty > 0:

@@ -56,17 +56,16 @@ def test_the_mean_of_size_is_the_drift() -> None:
     """`size` is what the waiting size shrinks by, on average over the arrivals."""
     env = gym.make_vec("packenv/Placement-v0", num_envs=200, reward="size", horizon=500)
     _, info = env.reset(seed=0)
-    choose, total, over = Player(0), np.zeros(200), np.zeros(200, bool)
+    total, final, over = np.zeros(200), np.zeros(200), np.zeros(200, bool)
     while not over.all():
-        _, rewards, _, truncated, info = env.step(np.array([np.flatnonzero(mask)[0] for mask in info["action_mask"]]))
+        _, rewards, _, truncated, info = env.step(info["action_mask"].argmax(axis=1))
+        left = env.unwrapped.core.batch.c.head["waiting_size"] / packenv.UNIT
+        final[truncated & ~over] = left[truncated & ~over]
         total += np.where(over, 0, rewards)
-        if truncated.any():
-            left = env.unwrapped.core.batch.c.head["waiting_size"] / packenv.UNIT
-            final = left if not over.any() else np.where(truncated & ~over, left, final)
         over |= truncated
     error = np.std(total + final) / 200**0.5
-    assert abs(np.mean(total + final)) < 4 * error + 0.2  # −reward and what waits in the end cancel
-    assert choose is not None
+    assert abs(np.mean(total + final)) < 4 * error + 0.2  # what is placed and what is left is what has arrived
+    assert np.std(final) > 0
 
 
 def test_advantage_over_oneself_is_nothing() -> None:
@@ -174,7 +173,7 @@ def test_no_decision_at_all() -> None:
     """An episode that ends before anything is asked says so at the first step, in both faces."""
     options: dict[str, Any] = {"rate": 1e-9, "horizon": 5}
     env = make("ServerFill", **options)
-    seen, info = env.reset(seed=0)
+    _, info = env.reset(seed=0)
     assert info["action_mask"].tolist() == [0] * 8 + [1]
     assert env.step(8)[3]
     batch = gym.make_vec("packenv/ServerFill-v0", num_envs=2, **options)
@@ -191,8 +190,8 @@ def test_an_invalid_action_counts_as_wait() -> None:
     while True:
         wrong = int(np.argmin(other["action_mask"]))
         assert other["action_mask"][wrong] == 0
-        seen, reward, *_, done, info = patient.step(40)
-        own, got, *_, cut, other = clumsy.step(wrong)
+        seen, reward, _, done, info = patient.step(40)
+        own, got, _, _, other = clumsy.step(wrong)
         assert got == reward - 3
         assert other["invalid"] and not info["invalid"]
         assert all((seen[key] == own[key]).all() for key in seen)
@@ -201,7 +200,6 @@ def test_an_invalid_action_counts_as_wait() -> None:
 
 
 def test_configurations() -> None:
-    assert [len(maximal_configurations(levels)) for levels in (2, 3, 4)] == [4, 14, 108] or True
     table = make("Configuration").unwrapped.core.rules.table[0]
     assert len(table) == 12
     for levels in (2, 3, 4):

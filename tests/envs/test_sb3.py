@@ -1,0 +1,123 @@
+"""Stable-Baselines3: its `VecEnv` over the core, masks, and agents that learn for a few thousand steps."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.vec_env import VecMonitor
+
+from packenv import InputError
+from packenv.envs.agents import PolicyAgent
+from packenv.envs.sb3 import PackVecEnv
+
+
+def test_rows_are_those_of_the_batch() -> None:
+    own = PackVecEnv("ServerFill", 3, horizon=150, seed=4)
+    batch = gym.make_vec("packenv/ServerFill-v0", num_envs=3, horizon=150, autoreset_mode="SameStep")
+    seen, (wanted, info) = own.reset(), batch.reset(seed=4)
+    done_once = False
+    while not done_once:
+        assert all((seen[key] == wanted[key]).all() for key in wanted)
+        assert (own.action_masks() == info["action_mask"]).all()
+        actions = info["action_mask"].argmax(axis=1)
+        seen, rewards, done, infos = own.step(actions)
+        wanted, wanted_rewards, terminated, truncated, info = batch.step(actions)
+        assert np.allclose(rewards, wanted_rewards)
+        assert (done == (terminated | truncated)).all()
+        done_once = bool(done.any())
+        if not done_once:
+            assert (own.elapsed == info["elapsed"]).all()
+            assert infos == [{}, {}, {}]
+    row = int(np.argmax(done))
+    assert infos[row]["TimeLimit.truncated"]
+    assert infos[row]["reason"] == "horizon"
+    assert all((infos[row]["terminal_observation"][key] == info["final_obs"][row][key]).all() for key in seen)
+    assert own.elapsed[row] == info["final_info"]["elapsed"][row] == infos[row]["elapsed"]
+
+
+def test_masks_as_sb3_asks_for_them() -> None:
+    env = PackVecEnv("Placement", 4, seed=0)
+    env.reset()
+    assert is_masking_supported(env)
+    masks = get_action_masks(env)
+    assert masks.shape == (4, 41) and masks.dtype == np.bool_ and masks[:, -1].all() and not masks.all()
+    assert env.env_method("action_masks", indices=[2])[0].tolist() == masks[2].tolist()
+    assert env.get_attr("num_envs", indices=[0, 1]) == [4, 4]
+    assert not env.has_attr("nonsense")
+    assert env.env_is_wrapped(gym.Wrapper) == [False] * 4
+    single = gym.make("packenv/Placement-v0")
+    single.reset(seed=0)
+    assert is_masking_supported(single)  # type: ignore[arg-type]
+    assert get_action_masks(single).tolist() == masks[0].tolist()  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="did you mean Placement"):
+        PackVecEnv("Placment", 2)
+
+
+def test_policies_are_agents_here_too() -> None:
+    env = VecMonitor(PackVecEnv("ServerFill", 3, horizon=400, order="index", seed=1))
+    returns, lengths = evaluate_policy(PolicyAgent("bf-s", env), env, n_eval_episodes=3, return_episode_rewards=True)
+    single = gym.make("packenv/ServerFill-v0", horizon=400, order="index")
+    agent = PolicyAgent("bf-s", single)
+    wanted = []
+    for row in range(3):
+        seen, _ = single.reset(seed=1 + row)
+        total, truncated = 0.0, False
+        while not truncated:
+            seen, reward, _, truncated, _ = single.step(agent.predict(seen)[0])
+            total += reward
+        wanted.append(total)
+    assert sorted(returns) == pytest.approx(sorted(wanted))  # type: ignore[type-var]
+    assert min(lengths) > 10
+
+
+NETWORK: dict[str, Any] = {"policy_kwargs": {"net_arch": [16]}, "seed": 0, "device": "cpu"}
+
+
+@pytest.mark.parametrize("kind", ["Placement", "ServerFill", "Configuration"])
+@pytest.mark.parametrize("algorithm", [PPO, A2C, MaskablePPO])
+def test_learning(kind: str, algorithm: Any) -> None:
+    env = VecMonitor(PackVecEnv(kind, 16, observation="compact", horizon=500, reward="size"))
+    steps = {"n_steps": 64} | ({} if algorithm is A2C else {"n_epochs": 2, "batch_size": 256})
+    model = algorithm("MultiInputPolicy", env, **steps, **NETWORK)
+    before = [value.detach().clone() for value in model.policy.parameters()]
+    model.learn(2048)
+    assert model.num_timesteps >= 2048
+    assert any((old != new).any() for old, new in zip(before, model.policy.parameters(), strict=True))
+    assert all(np.isfinite(value.detach().numpy()).all() for value in model.policy.parameters())
+    seen = env.reset()
+    actions, _ = model.predict(seen, deterministic=True)
+    assert actions.shape == (16,)
+
+
+def test_dqn_learns() -> None:
+    env = gym.wrappers.FlattenObservation(gym.make("packenv/ServerFill-v0", reward="delay", horizon=500))
+    model = DQN("MlpPolicy", env, learning_starts=200, **NETWORK).learn(2000)
+    assert model.num_timesteps == 2000
+
+
+def test_a_thousand_actions() -> None:
+    env = PackVecEnv("Placement", 4, observation="compact", servers=130, horizon=300, intensity=0.9)
+    assert env.action_space.n == 1041  # type: ignore[attr-defined]
+    model = MaskablePPO("MultiInputPolicy", env, n_steps=128, n_epochs=1, **NETWORK).learn(1024)
+    assert model.num_timesteps == 1024
+    seen = env.reset()
+    actions, _ = model.predict(seen, action_masks=env.action_masks())
+    assert env.action_masks()[np.arange(4), actions].all()
+
+
+def test_trained_on_five_servers_runs_on_a_thousand() -> None:
+    env = PackVecEnv("ServerFill", 8, servers=5, horizon=300)
+    model = PPO("MultiInputPolicy", env, n_steps=64, n_epochs=1, **NETWORK).learn(512)
+    large = gym.make("packenv/ServerFill-v0", servers=1000, horizon=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        returns, _ = evaluate_policy(model, large, n_eval_episodes=1, return_episode_rewards=True)
+    assert len(returns) == 1  # type: ignore[arg-type]
