@@ -101,6 +101,10 @@ def simulate(
     Raises InputError for what cannot be run.
     """
     policy = find_policy(policy) if isinstance(policy, str) else policy
+    if workload.load is not None:
+        from packenv.theory.load import resolved  # brings the solver with it
+
+        workload = resolved(workload)
     horizon = _horizon(workload, slots, drain)
     table = workload.jobs
     warmup = (0 if table is not None else horizon // 10) if warmup is None else warmup
