@@ -31,9 +31,7 @@ from packenv.workloads.workload import Workload
 @click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write the numbers as JSON.")
 @click.option("--certificate", type=click.Path(dir_okay=False), help="Write the proof of both ends as JSON.")
 @click.option("--check", type=click.Path(exists=True, dir_okay=False), help="Check such a proof instead of looking for one.")
-def capacity(
-    gap: float, seconds: float, json_path: str | None, certificate: str | None, check: str | None, **words: Any
-) -> None:
+def capacity(gap: float, seconds: float, json_path: str | None, certificate: str | None, check: str | None, **words: Any) -> None:
     """Bracket the maximum supportable workload ρ*: the most tasks in service, on average, that any policy keeps stable.
 
     \b
