@@ -95,7 +95,8 @@ def judge_run(waiting_size: NDArray[np.float64], bin_slots: int, mean_service: f
 def combine(verdicts: Iterable[Verdict]) -> Verdict:
     """One verdict on independent runs of the same setting.
 
-    Unstable as soon as one run is beyond doubt for that many runs: a queue that locks up in some runs is not stable.
+    A queue that locks up in some runs is not stable: one run beyond doubt for that many makes all unstable, and all are
+    stable only if each looks more like it than not.
     """
     runs = list(verdicts)
     if len(runs) == 1:
@@ -105,7 +106,7 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
     kind = UNDECIDED
     if high < DOUBT or least_high < DOUBT / len(runs):
         kind = UNSTABLE
-    elif low < DOUBT and least_high >= DOUBT:
+    elif low < DOUBT and max(run.low for run in runs) < 1 / 2:
         kind = STABLE
     drift, level = (float(np.mean([getattr(run, key) for run in runs])) for key in ("drift", "level"))
     return Verdict(kind, drift, level, low, min(high, len(runs) * least_high))
