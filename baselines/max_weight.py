@@ -51,7 +51,8 @@ class Configurations(NamedTuple):
     size: NDArray[np.int64]  # (types,) units that a job of each type occupies
     active: NDArray[np.int64]  # (L,) row of each server's active configuration, NONE before the first renewal
     most: NDArray[np.int64]  # (kinds,) scratch: the largest weight
-    present: NDArray[np.int64]  # (types,) scratch: types that wait
+    present: NDArray[np.int64]  # (types,) scratch: the types that wait,
+    length: NDArray[np.int64]  # (types,) and how many jobs of each
 
 
 class MaxWeight(NamedTuple):
@@ -82,6 +83,7 @@ class MaxWeight(NamedTuple):
             active=np.full(len(setting.capacity), NONE, np.int64),
             most=np.zeros(len(kinds), np.int64),
             present=np.zeros(len(sizes), np.int64),
+            length=np.zeros(len(sizes), np.int64),
         )
 
 
@@ -164,16 +166,16 @@ def heaviest(cluster: Cluster, state: Configurations, kind: int) -> int:
     """Row of the configuration of the largest weight, the earlier in the list on ties."""
     types = 0
     for j in range(state.size.shape[0]):
-        if queue_length(cluster, kind, j) > 0:
-            state.present[types] = j
+        length = queue_length(cluster, kind, j)
+        if length > 0:
+            state.present[types], state.length[types] = j, length
             types += 1
     best, most = state.first[kind], 0
     if types > 0:
         for row in range(state.first[kind], state.first[kind + 1]):
             weight = 0
             for n in range(types):
-                j = state.present[n]
-                weight += state.jobs[row, j] * queue_length(cluster, kind, j)
+                weight += state.jobs[row, state.present[n]] * state.length[n]
             if weight > most:
                 best, most = row, weight
     return best
