@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from packenv import UNIT, Jobs, to_units
-from packenv.theory.cells import distinct_sizes, largest_of_cells
+from packenv.theory.types import distinct_sizes, largest_of_cells
 from packenv.workloads.demand import scalar_cdf
 from packenv.workloads.joint import Joint
 from packenv.workloads.laws import Constant, Discrete, Exponential, Mixture, Uniform
