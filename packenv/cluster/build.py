@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster.by_age import build_tree
 from packenv.cluster.by_demand import add_to_group
-from packenv.cluster.by_type import set_levels
+from packenv.cluster.by_type import set_levels, set_types
 from packenv.cluster.events import LEVELS, schedule_event, take_place
 from packenv.cluster.measures import DELAY_BINS
 from packenv.cluster.servers import refresh, touch
@@ -53,8 +53,9 @@ class Needs(NamedTuple):
 
     orders: int = 0
     vectors: bool = False  # packs all resources of a server rather than the scalar size
-    levels: int = 0  # J, 0 without virtual queues
+    levels: int = 0  # J, 0 without virtual queues of the partition I
     most_levels: int = 0  # the largest J it may change to
+    types: NDArray[np.int64] | None = None  # (T,) units, descending: the largest size of each type, in place of I
     least: NDArray[np.int64] | None = None  # (L,) every job takes at least this much of a server's room
     room: NDArray[np.int64] | None = None  # (L,) scalar room of an empty server, if not its capacity
     reserve: int = 0  # messages posted in one slot at most
@@ -115,7 +116,7 @@ def build(
     scalar = scalar_capacity(capacity)
     kind, kind_capacity = server_kinds(scalar)
     typed = needs.orders & BY_TYPE
-    types = 2 * max(needs.levels, needs.most_levels) if typed else 0
+    types = 0 if not typed else 2 * max(needs.levels, needs.most_levels) if needs.types is None else len(needs.types)
 
     head = np.zeros(clusters, head_type)
     for field in ("oldest", "newest"):
@@ -165,7 +166,9 @@ def build(
     c = grow(c, places + len(initial) + needs.reserve)
     for e in range(clusters):
         row = c.replace(e=e, s=e if source.stream.shape[0] > 1 else 0)
-        if typed:
+        if needs.types is not None:
+            _share_types(row, kind_capacity, needs.types)
+        elif typed:
             _divide(row, kind_capacity, np.array(kind_levels(needs.levels, kind_capacity)))
         for n, job in enumerate(initial):
             if needs.room is not None and needs.least is not None and _scalar(job, c.scale) > needs.least[job.server]:
@@ -187,7 +190,7 @@ def grow(c: Cluster, places: int) -> Cluster:
     copy_sorted_keys(c.sizes, new.sizes)
     if c.orders & BY_AGE:
         copy_ages(c.ages, new.ages)
-    for field in ("bound", "levels", "queue", "in_service"):
+    for field in ("bound", "count", "queue", "in_service"):
         getattr(new.types, field)[:] = getattr(c.types, field)
     if c.orders & BY_TYPE:
         new.types.link[:, :old] = c.types.link
@@ -222,7 +225,7 @@ def _pool(clusters: int, places: int, orders: int, resources: int, kinds: int, t
         ),
         "types": ByType(
             bound=np.zeros((clusters, kinds, types), np.int64),
-            levels=np.zeros((clusters, kinds), np.int64),
+            count=np.zeros((clusters, kinds), np.int64),
             queue=_empty_queues((clusters, kinds, types)),
             link=np.zeros((clusters, typed, kinds), link_type),
             in_service=np.zeros((clusters, servers, types), np.int32),
@@ -270,6 +273,12 @@ def _precedence(jobs: Jobs | None, clusters: int) -> Precedence:
 def _divide(c: Cluster, kind_capacity: NDArray[np.int64], levels: NDArray[np.int64]) -> None:
     for kind in range(len(kind_capacity)):
         set_levels(c, kind, kind_capacity[kind], levels[kind])
+
+
+@compiled
+def _share_types(c: Cluster, kind_capacity: NDArray[np.int64], largest: NDArray[np.int64]) -> None:
+    for kind in range(len(kind_capacity)):
+        set_types(c, kind, kind_capacity[kind], largest)
 
 
 def _scalar(job: InService, scale: NDArray[np.int64]) -> int:

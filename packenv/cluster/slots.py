@@ -44,6 +44,15 @@ def place(c: Cluster, i: int, server: int, extra_slots: int = 0) -> None:
 
 
 @inlined
+def hold(c: Cluster, i: int, room: int) -> None:
+    """Let task i, just placed, take `room` of its server's room, rather than its size, until it leaves."""
+    task = c.task[c.e, i]
+    c.server[c.e, task.server].room -= room - task.held
+    task.held = room
+    touch(c, task.server)
+
+
+@inlined
 def change_use(c: Cluster, i: int, server: int, sign: int) -> None:
     """Take (1) or give back (-1) task i's demand on a server, and count its type there."""
     if c.demand.shape[1] == 0:
@@ -55,7 +64,8 @@ def change_use(c: Cluster, i: int, server: int, sign: int) -> None:
             c.used[c.e, r] += amount
     if c.orders & BY_TYPE:
         j = type_of(c, c.server[c.e, server].kind, c.task[c.e, i].size)
-        c.types.in_service[c.e, server, j] += sign
+        if j != NONE:
+            c.types.in_service[c.e, server, j] += sign
 
 
 @inlined

@@ -4,7 +4,8 @@ Compiled functions take a `Cluster` c and work on row c.e of each array; `look_a
 costs nothing. All amounts are integer units (packenv.units), all times are slots.
 
 Shapes: E clusters, P tasks in the system (waiting or in service) that fit in the pool, L servers, D resources,
-K resources that the policy packs by (1: scalar size, D: vectors), G kinds of server, 2J types.
+K resources that the policy packs by (1: scalar size, D: vectors), G kinds of server, T types (2J of the
+partition I).
 """
 
 from __future__ import annotations
@@ -120,13 +121,13 @@ class ByAge(Frame):
 
 
 class ByType(Frame):
-    """Virtual queues: one set for each kind of server, whose own capacity the types divide."""
+    """Virtual queues: one set for each kind of server."""
 
-    bound: NDArray[np.int64]  # (E, G, 2 J): type j holds sizes above bound[j], up to bound[j - 1]
-    levels: NDArray[np.int64]  # (E, G) J of each kind
-    queue: NDArray[np.void]  # (E, G, 2 J) queue_type
+    bound: NDArray[np.int64]  # (E, G, T): type j holds sizes above bound[j], up to bound[j - 1]
+    count: NDArray[np.int64]  # (E, G) types of each kind
+    queue: NDArray[np.void]  # (E, G, T) queue_type
     link: NDArray[np.void]  # (E, P, G) link_type
-    in_service: NDArray[np.int32]  # (E, L, 2 J) jobs of each type (of its own kind) in each server
+    in_service: NDArray[np.int32]  # (E, L, T) jobs of each type (of its own kind) in each server
 
 
 class ByDemand(Frame):

@@ -148,7 +148,7 @@ def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
     if j > 0:  # types are intervals of size: in size order a virtual queue is one range
         room = min(room, types.bound[c.e, kind, j - 1])
     i = largest_fitting(c, room)
-    if i == NONE or (j < 2 * types.levels[c.e, kind] - 1 and size_of(c, i) <= types.bound[c.e, kind, j]):
+    if i == NONE or (j < types.count[c.e, kind] - 1 and size_of(c, i) <= types.bound[c.e, kind, j]):
         return NONE
     return i
 
