@@ -35,8 +35,8 @@ from packenv.cluster.build import scalar_capacity, server_kinds
 from packenv.compile import inlined, outlined
 from packenv.errors import InputError
 from packenv.policy import Setting, name_of, schedules
-from packenv.theory.types import distinct_sizes, largest_of_cells
 from packenv.theory.configurations import maximal_configurations
+from packenv.theory.types import distinct_sizes, largest_of_cells
 
 MOST_TYPES = 32
 MOST_LEVELS = 16

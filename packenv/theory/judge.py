@@ -7,15 +7,20 @@ monotone in the load: below a stable load all are stable, above an unstable one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from packenv.errors import InputError
 from packenv.policy import find_policy, guarantee_of, name_of
 from packenv.simulation import setting_of, simulate
+from packenv.theory.load import GAP as LOAD_GAP
 from packenv.theory.load import supportable
-from packenv.theory.stability import STABLE, UNDECIDED, UNSTABLE, Verdict, combine
+from packenv.theory.search import max_workload
+from packenv.theory.stability import STABLE, UNDECIDED, UNSTABLE, Verdict, combine, longer
 from packenv.workloads.workload import Workload
 
 GRID = 200  # loads are multiples of 1 / GRID
@@ -44,6 +49,8 @@ class Outcome(NamedTuple):
 
 
 Runner = Callable[[Sequence[Run]], Sequence[Outcome]]
+Plan = Callable[[float], Iterator[list[Run]]]  # the runs at a load: some, then longer ones
+Progress = Callable[[float, float, float, int], None]  # the interval so far, the load looked at, and the slots of its runs
 
 
 class Evidence(NamedTuple):
@@ -74,24 +81,68 @@ class Judgment:
     two_thirds: str
     evidence: tuple[Evidence, ...]
 
+    @property
+    def needed(self) -> float | None:
+        """About how many slots a run would have to last to decide the loads that stayed undecided; None if there are none."""
+        open_loads = [seen for seen in self.evidence if seen.verdict.kind == UNDECIDED and self.low < seen.load < self.high]
+        return max((seen.slots * longer(seen.verdict) for seen in open_loads), default=None)
 
-def judge(workload: Workload, policy: str | Any, *, seeds: int = SEEDS, width: float = WIDTH, run: Runner | None = None) -> Judgment:
-    """Find the interval of ρ*-fractions that `policy` supports on a random workload (its own load does not matter).
 
-    `run` makes the runs (packenv.theory.judge.run_here, one after the other, if not given). The interval is `width`
-    wide, or wider where loads remain undecided after the longest runs. Raises InputError for a table of jobs.
+def judge(
+    workload: Workload,
+    policy: str | Any,
+    *,
+    seeds: int = SEEDS,
+    width: float = WIDTH,
+    run: Runner | None = None,
+    progress: Progress | None = None,
+) -> Judgment:
+    """Find the interval of ρ*-fractions that `policy` supports on a workload (whose own load does not matter).
+
+    `run` makes the runs (one after the other if not given); `progress` hears of every look. The interval is `width`
+    wide, or wider where loads remain undecided after the longest runs. A table of jobs is judged by one run at each
+    load, its arrivals closer together or further apart: it cannot be made longer, see `Judgment.needed`.
     """
-    if workload.jobs is not None:
-        raise InputError(f"workload {workload.name} is a finite table of jobs: judge a law fitted to it, or see judge_table")
-    bracket = supportable(workload)
-    search = Search(workload.with_(load=1.0).knowing(bracket.lower, bracket.upper), policy, seeds, run or run_here)
-    low, high = search.interval(max(1, round(width * GRID)))
+    if not 0 < width < 1 or seeds < 1:
+        raise InputError(f"a judgment needs a width between 0 and 1 and at least 1 seed, not {width} and {seeds}")
     named = find_policy(policy) if isinstance(policy, str) else policy
-    claimed = guarantee_of(named, setting_of(workload))
-    low, high = low / GRID * bracket.lower / bracket.upper, high / GRID
-    halves = status(1 / 2, low, high, claimed), status(2 / 3, low, high, claimed)
+    bracket = max_workload(workload, LOAD_GAP) if workload.jobs is not None else supportable(workload)
     rho = bracket.lower, bracket.upper
-    return Judgment(name_of(named), workload.name, low, high, rho, claimed, *halves, tuple(search.evidence))
+    plan = table_plan(workload, policy, rho) if workload.jobs is not None else random_plan(workload, policy, rho, seeds)
+    search = Search(plan, run or run_here, progress or (lambda low, high, load, slots: None))
+    low, high = search.interval(max(1, round(width * GRID)))
+    supported = low / GRID * bracket.lower / bracket.upper, high / GRID
+    claimed = guarantee_of(named, setting_of(workload))
+    halves = status(1 / 2, *supported, claimed), status(2 / 3, *supported, claimed)
+    return Judgment(name_of(named), workload.name, *supported, rho, claimed, *halves, tuple(search.evidence))
+
+
+def random_plan(workload: Workload, policy: str | Any, rho: tuple[float, float], seeds: int) -> Plan:
+    """At each load, `seeds` runs of random jobs, each time longer."""
+
+    def plan(load: float) -> Iterator[list[Run]]:
+        at = workload.with_(load=load).knowing(*rho)
+        tasks = FIRST_TASKS
+        while tasks <= MOST_TASKS:
+            slots = max(round(tasks / at.rate), round(FIRST_SERVICES * at.mean_service))
+            yield [Run(at, policy, slots, seed) for seed in range(seeds)]
+            tasks *= GROWTH
+
+    return plan
+
+
+def table_plan(workload: Workload, policy: str | Any, rho: tuple[float, float]) -> Plan:
+    """At each load, the jobs of a table with their arrivals spread out or drawn together."""
+    jobs = workload.jobs
+    assert jobs is not None
+    own = workload.rate * workload.mean_service / rho[0]
+
+    def plan(load: float) -> Iterator[list[Run]]:
+        arrival = np.floor(jobs.arrival * (own / load)).astype(np.int64)
+        at = workload.with_(jobs=dataclasses.replace(jobs, arrival=arrival))
+        yield [Run(at, policy, int(arrival[-1]) + 1, 0)]
+
+    return plan
 
 
 def status(share: float, low: float, high: float, claimed: float) -> str:
@@ -104,8 +155,8 @@ def status(share: float, low: float, high: float, claimed: float) -> str:
 class Search:
     """Bisection on the grid of loads, from below and above where loads in between stay undecided."""
 
-    def __init__(self, workload: Workload, policy: str | Any, seeds: int, run: Runner) -> None:
-        self.workload, self.policy, self.seeds, self.run = workload, policy, seeds, run
+    def __init__(self, plan: Plan, run: Runner, progress: Progress) -> None:
+        self.plan, self.run, self.progress = plan, run, progress
         self.evidence: list[Evidence] = []
 
     def interval(self, width: int) -> tuple[int, int]:
@@ -122,7 +173,7 @@ class Search:
                 load = (max(between) + high) // 2
             else:
                 break
-            kind = self.look_at(load)
+            kind = self.look_at(load, low, high)
             if kind == STABLE:
                 low = load
             elif kind == UNSTABLE:
@@ -131,19 +182,17 @@ class Search:
                 doubtful.append(load)
         return low, high
 
-    def look_at(self, load: int) -> str:
+    def look_at(self, load: int, low: int, high: int) -> str:
         """The verdict on a load, from runs that get longer until it is certain."""
-        workload = self.workload.with_(load=load / GRID).knowing(*self.workload.rho)  # type: ignore[misc]
-        tasks = FIRST_TASKS
-        while True:
-            slots = max(round(tasks / workload.rate), round(FIRST_SERVICES * workload.mean_service))
-            outcomes = self.run([Run(workload, self.policy, slots, seed) for seed in range(self.seeds)])
+        for runs in self.plan(load / GRID):
+            self.progress(low / GRID, high / GRID, load / GRID, runs[0].slots)
+            outcomes = self.run(runs)
             verdict = combine(outcome.verdict for outcome in outcomes)
-            tasks *= GROWTH
-            if verdict.kind != UNDECIDED or tasks > MOST_TASKS:
-                queue = sum(outcome.mean_queue for outcome in outcomes) / len(outcomes)
-                self.evidence.append(Evidence(load / GRID, verdict, slots, self.seeds, queue))
-                return verdict.kind
+            if verdict.kind != UNDECIDED:
+                break
+        queue = sum(outcome.mean_queue for outcome in outcomes) / len(outcomes)
+        self.evidence.append(Evidence(load / GRID, verdict, runs[0].slots, len(runs), queue))
+        return verdict.kind
 
 
 def run_here(runs: Sequence[Run]) -> list[Outcome]:

@@ -112,6 +112,14 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
     return Verdict(kind, drift, level, low, min(high, len(runs) * least_high))
 
 
+def longer(verdict: Verdict) -> float:
+    """About how many times as long a run would have to be for a verdict: levels fall like 1/√T if stable, rise like √T if not."""
+    if math.isnan(verdict.level):
+        return math.inf
+    low, middle, high = np.interp([DOUBT, 0.5, 1 - DOUBT], SHARES, LEVELS).tolist()
+    return (verdict.level / low) ** 2 if verdict.level < middle else (high / verdict.level) ** 2
+
+
 def variance_rate(path: NDArray[np.float64]) -> float:
     """Variance per bin of the increments of a path of bin means: the largest over lengths of block.
 
