@@ -15,6 +15,7 @@ from packenv.cluster.measures import DELAY_BINS
 from packenv.cluster.servers import refresh, touch
 from packenv.cluster.slots import change_use, scalar_size
 from packenv.cluster.sorted_keys import copy_sorted_keys, sorted_keys
+from packenv.cluster.sorting import sorting
 from packenv.cluster.state import (
     BY_AGE,
     BY_DEMAND,
@@ -225,6 +226,7 @@ def _pool(clusters: int, places: int, orders: int, resources: int, kinds: int, t
         "due": np.zeros((clusters, places), np.int32),
         "fresh": np.zeros((clusters, places), np.int32),
         "sizes": sorted_keys(clusters, places if orders & BY_SIZE else 0),
+        "sorting": sorting(clusters, max(places if orders & BY_SIZE else 0, servers if orders & BY_ROOM else 0)),
         "ages": ByAge(
             least=np.full((clusters, 2 * positions), NEVER, np.int64),
             task=np.zeros((clusters, positions), np.int32),

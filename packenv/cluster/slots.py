@@ -12,7 +12,7 @@ from packenv.cluster.measures import elapse, record_start
 from packenv.cluster.servers import touch
 from packenv.cluster.sorting import sort
 from packenv.cluster.state import BY_TYPE, DONE, NEVER, NONE, TASK, Cluster
-from packenv.cluster.waiting import dequeue, enqueue
+from packenv.cluster.waiting import dequeue, enqueue, order_new
 from packenv.compile import inlined, outlined
 from packenv.workloads.source import refill
 
@@ -173,6 +173,7 @@ def arrivals(c: Cluster) -> int:
                 admit(c, row)
     if head.unused < head.reserve:
         return GROW
+    order_new(c)
     head.arriving = 0
     return READY
 

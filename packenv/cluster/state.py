@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.sorted_keys import SortedKeys
+from packenv.cluster.sorting import Sorting
 from packenv.compile import inlined
 from packenv.frame import Frame
 from packenv.workloads.source import Source
@@ -185,6 +186,7 @@ class Cluster(Frame):
     rooms: SortedKeys  # servers by (room, index)
     tree: NDArray[np.int64]  # (E, 2 M, K) largest room below each node; leaf M + index
     stale: NDArray[np.int32]  # (E, L) scratch
+    sorting: Sorting
     freed: NDArray[np.int32]  # (E, L) servers with a completion in slot `now`
     wheel: NDArray[np.int32]  # (E, LEVELS * 64) position of the last event of each bucket
     wheel_bits: NDArray[np.int64]  # (E, LEVELS) which buckets have events
