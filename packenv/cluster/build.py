@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from packenv.cluster.by_age import build_tree
 from packenv.cluster.by_demand import add_to_group
 from packenv.cluster.by_type import set_levels, set_types
-from packenv.cluster.events import LEVELS, schedule_event, take_place
+from packenv.cluster.events import BLOCK, BUCKETS, LEVELS, blocks_for, schedule_event, take_place
 from packenv.cluster.measures import DELAY_BINS
 from packenv.cluster.servers import refresh, touch
 from packenv.cluster.slots import change_use, scalar_size
 from packenv.cluster.sorted_keys import copy_sorted_keys, sorted_keys
+from packenv.cluster.sorting import sorting
 from packenv.cluster.state import (
     BY_AGE,
     BY_DEMAND,
@@ -150,7 +151,7 @@ def build(
         tree=np.full((clusters, 2 * leaves if needs.orders & BY_INDEX else 0, packed), NONE, np.int64),
         stale=np.zeros((clusters, servers), np.int32),
         freed=np.zeros((clusters, servers), np.int32),
-        wheel=np.full((clusters, LEVELS * 64), NONE, np.int32),
+        wheel=np.full((clusters, BUCKETS), NONE, np.int32),
         wheel_bits=np.zeros((clusters, LEVELS), np.int64),
         precedence=_precedence(jobs, clusters),
         measures=Measures(
@@ -186,6 +187,7 @@ def grow(c: Cluster, places: int) -> Cluster:
     pool = _pool(clusters, places, c.orders, resources, *shapes)
     pool["task"][:, :old], pool["due"][:, :old], pool["fresh"][:, :old] = c.task, c.due, c.fresh
     pool["demand"][:, : c.demand.shape[1]] = c.demand
+    _copy_events(c, pool["events"])
     new = c.replace(**pool)
     copy_sorted_keys(c.sizes, new.sizes)
     if c.orders & BY_AGE:
@@ -203,6 +205,15 @@ def grow(c: Cluster, places: int) -> Cluster:
     return new
 
 
+def _copy_events(old: Cluster, events: NDArray[np.int64]) -> None:
+    """The event blocks of the smaller pool; the new ones go in front of its unused ones."""
+    words = old.events.shape[1]
+    events[:, :words] = old.events
+    events[:, words::BLOCK] = np.arange(words // BLOCK + 1, events.shape[1] // BLOCK + 1)
+    events[:, -BLOCK] = old.head["block"] if words else NONE
+    old.head["block"] = words // BLOCK
+
+
 def _pool(clusters: int, places: int, orders: int, resources: int, kinds: int, types: int, servers: int) -> dict[str, Any]:
     """The arrays whose size depends on the number of tasks in the system; orders that are not used stay empty."""
     aged = places if orders & BY_AGE else 0
@@ -214,9 +225,11 @@ def _pool(clusters: int, places: int, orders: int, resources: int, kinds: int, t
     return {
         "task": task,
         "demand": np.zeros((clusters, places if resources > 1 else 0, resources), np.int64),
+        "events": aligned_zeros((clusters, BLOCK * blocks_for(places)), np.dtype(np.int64)),
         "due": np.zeros((clusters, places), np.int32),
         "fresh": np.zeros((clusters, places), np.int32),
         "sizes": sorted_keys(clusters, places if orders & BY_SIZE else 0),
+        "sorting": sorting(clusters, max(places if orders & BY_SIZE else 0, servers if orders & BY_ROOM else 0)),
         "ages": ByAge(
             least=np.full((clusters, 2 * positions), NEVER, np.int64),
             task=np.zeros((clusters, positions), np.int32),
@@ -335,8 +348,8 @@ def copy_ages(old: ByAge, new: ByAge) -> None:
     new.least[:, more : more + positions] = old.least[:, positions:]
 
 
-def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype[np.void]) -> NDArray[np.void]:
-    """Zeros that start at a cache line, so that a record of 64 bytes lies in one."""
+def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Zeros that start at a cache line, so that 64 bytes that belong together lie in one."""
     size = int(np.prod(shape)) * dtype.itemsize
     memory = np.zeros(size + CACHE_LINE, np.uint8)
     start = -memory.ctypes.data % CACHE_LINE
