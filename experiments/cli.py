@@ -13,10 +13,13 @@ from packenv.errors import InputError, nearest
 
 COMMANDS = {
     "evaluate": ("experiments.evaluate", "Compare policies on a workload or a trace."),
+    "capacity": ("experiments.capacity", "Bracket the maximum supportable workload ρ*, with proof."),
+    "judge": ("experiments.judge", "Find the fraction of ρ* that policies support, against their guarantees."),
     "trace": ("experiments.trace", "Convert, describe and profile traces."),
     "list": ("experiments.listing", "Show the policies and workloads that are known by name."),
     "bench": ("experiments.bench", "Measure the speed of this installation."),
 }
+ATTRIBUTES = {"list": "listing", "judge": "judge_command"}  # names that mean something else in their modules
 BAD_INPUT, INTERRUPTED = 2, 130
 
 
@@ -30,8 +33,7 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             raise InputError(f"unknown command {cmd_name!r}{nearest(cmd_name, list(COMMANDS))}")
         module, _ = COMMANDS[cmd_name]
-        attribute = "listing" if cmd_name == "list" else cmd_name
-        return getattr(import_module(module), attribute)
+        return getattr(import_module(module), ATTRIBUTES.get(cmd_name, cmd_name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -33,7 +33,7 @@ TABLE_WIDTH = 150  # columns
     "--policy", "-p", "policies", multiple=True, help="Policy to run, e.g. bf-js, vqs:J=4, my_module:MyPolicy; repeat for more."
 )
 @click.option("--servers", help="5, or 3x1,2x0.5, or 3x1:0.5 for several resources, or a file.")
-@click.option("--load", type=float, help="Arrivals as a share of the maximum supportable workload (not yet: use --intensity).")
+@click.option("--load", type=float, help="Arrivals as a share of the maximum supportable workload ρ*.")
 @click.option("--intensity", type=float, help="Arrivals as a share of the area bound (the papers' α).")
 @click.option("--rate", type=float, help="Tasks per slot.")
 @click.option("--sizes", help="uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …")
@@ -136,6 +136,8 @@ def print_workload(console: Console, workload: Workload, dropped: dict[str, int]
         f"intensity {workload.intensity:.3f} (area bound {workload.area_bound:.4g} tasks in service)",
         highlight=False,
     )
+    if workload.rho is not None:
+        console.print(f"load {workload.load:g} of ρ* >= {workload.rho[0]:.5g} (and <= {workload.rho[1]:.5g}) tasks in service")
     left_out = ", ".join(f"{count} {reason}" for reason, count in dropped.items() if count)
     if left_out:
         console.print(f"dropped rows: {left_out}", highlight=False)

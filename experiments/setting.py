@@ -10,7 +10,7 @@ from packenv.errors import InputError
 from packenv.workloads.laws import Joint, parse_law
 from packenv.workloads.named import workload
 from packenv.workloads.servers import as_servers
-from packenv.workloads.workload import Workload
+from packenv.workloads.workload import INTENSITIES, Workload
 
 
 @dataclass(frozen=True)
@@ -31,31 +31,38 @@ class Words:
 
 def understand(words: Words) -> tuple[Workload, dict[str, int]]:
     """The workload, and how many rows of a trace were dropped for which reason. Raises InputError."""
-    if words.load is not None:
-        raise InputError("--load needs the maximum supportable workload, which this version cannot compute; use --intensity")
     if words.source is not None and _is_file(words.source) and not words.source.endswith(".json"):
         return _trace(words, words.source)
-    changes: dict[str, Any] = {key: getattr(words, key) for key in ("intensity", "rate") if getattr(words, key) is not None}
+    changes: dict[str, Any] = {key: getattr(words, key) for key in INTENSITIES if getattr(words, key) is not None}
     if words.servers is not None:
         changes["servers"] = words.servers
     if words.sizes is not None:
         changes["sizes"] = parse_law(words.sizes, "--sizes")
     if words.service is not None:
         changes["service"] = parse_law(words.service, "--service")
-    if len({"intensity", "rate"} & set(changes)) > 1:
-        raise InputError("give one of --intensity and --rate, not both")
+    if len(set(INTENSITIES) & set(changes)) > 1:
+        raise InputError("give one of --load, --intensity and --rate")
     if words.source is not None:
         named = workload(words.source)
         reduced = _largest_only(named) if named.D > 1 and _choice(words.resources) == "max" else named
         if "servers" in changes and as_servers(words.servers).D > reduced.D:  # type: ignore[arg-type]
             raise InputError(f"--servers {words.servers}: tasks have one size; use --resources all for several capacities")
-        return reduced.with_(**changes), {}
+        return _with_rate(reduced.with_(**changes)), {}
     if "sizes" not in changes:
         raise InputError("name a workload or a trace, or give --sizes (see `packenv list`)")
     custom: dict[str, Any] = {"servers": 1, "service": parse_law("geometric:100", "--service"), "name": words.sizes} | changes
-    if not {"intensity", "rate"} & set(changes):
+    if not set(INTENSITIES) & set(changes):
         custom["intensity"] = 0.9
-    return Workload(**custom), {}
+    return _with_rate(Workload(**custom)), {}
+
+
+def _with_rate(found: Workload) -> Workload:
+    """A load turned into a rate."""
+    if found.load is None:
+        return found
+    from packenv.theory.load import resolved  # brings the solver with it
+
+    return resolved(found)
 
 
 def _is_file(source: str) -> bool:
@@ -66,7 +73,7 @@ def _is_file(source: str) -> bool:
 def _trace(words: Words, source: str) -> tuple[Workload, dict[str, int]]:
     from packenv.workloads.traces import read_trace
 
-    for option in ("sizes", "service", "intensity", "rate"):
+    for option in ("sizes", "service", *INTENSITIES):
         if getattr(words, option) is not None:
             raise InputError(f"--{option} does not go with a trace, which says it itself")
     if words.servers is None:

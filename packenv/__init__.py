@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from packenv.jobs import Jobs, Ragged
     from packenv.policy import Setting, completes, find_policy, receives, registered, schedules
     from packenv.simulation import Result, simulate
+    from packenv.theory.bracket import Bracket
+    from packenv.theory.judge import Judgment, judge
+    from packenv.theory.load import resolved
+    from packenv.theory.partition import halving_bound, vqs_bound
+    from packenv.theory.search import max_workload
     from packenv.units import UNIT, to_units
     from packenv.workloads.named import names, workload
     from packenv.workloads.servers import Servers
@@ -31,7 +36,9 @@ __version__ = "0.1.0"
 register_all()
 
 HOME = {
+    "Bracket": "packenv.theory.bracket",
     "InputError": "packenv.errors",
+    "Judgment": "packenv.theory.judge",
     "Jobs": "packenv.jobs",
     "Ragged": "packenv.jobs",
     "Result": "packenv.simulation",
@@ -40,20 +47,27 @@ HOME = {
     "UNIT": "packenv.units",
     "Workload": "packenv.workloads.workload",
     "completes": "packenv.policy",
+    "halving_bound": "packenv.theory.partition",
+    "judge": "packenv.theory.judge",
+    "max_workload": "packenv.theory.search",
     "names": "packenv.workloads.named",
+    "resolved": "packenv.theory.load",
     "find_policy": "packenv.policy",
     "receives": "packenv.policy",
     "registered": "packenv.policy",
     "schedules": "packenv.policy",
     "simulate": "packenv.simulation",
     "to_units": "packenv.units",
+    "vqs_bound": "packenv.theory.partition",
     "workload": "packenv.workloads.named",
 }
 
 __all__ = [
     "UNIT",
+    "Bracket",
     "InputError",
     "Jobs",
+    "Judgment",
     "Ragged",
     "Result",
     "Servers",
@@ -61,12 +75,17 @@ __all__ = [
     "Workload",
     "completes",
     "find_policy",
+    "halving_bound",
+    "judge",
+    "max_workload",
     "names",
     "receives",
     "registered",
+    "resolved",
     "schedules",
     "simulate",
     "to_units",
+    "vqs_bound",
     "workload",
 ]
 

@@ -101,6 +101,10 @@ def simulate(
     Raises InputError for what cannot be run.
     """
     policy = find_policy(policy) if isinstance(policy, str) else policy
+    if workload.load is not None:
+        from packenv.theory.load import resolved  # brings the solver with it
+
+        workload = resolved(workload)
     horizon = _horizon(workload, slots, drain)
     table = workload.jobs
     warmup = (0 if table is not None else horizon // 10) if warmup is None else warmup
@@ -217,7 +221,7 @@ def _result(
         delay_p95=p95,
         delay_p99=p99,
         utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
-        verdict=judge_run(trajectory.waiting_size, trajectory.bin_slots, float(capacity.max()) / UNIT),
+        verdict=judge_run(trajectory.waiting_size, trajectory.bin_slots, workload.mean_service, workload.intensity),
         stopped=stopped,
         seconds=seconds,
         tasks_per_second=int(head["started"]) / max(seconds, 1e-9),

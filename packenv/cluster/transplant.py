@@ -34,6 +34,7 @@ def transplant(
     b: Cluster,
     row: int,
     at: NDArray[np.int64],  # (places of a,) out: where each of them is in b
+    held: NDArray[np.int64],  # (places of a,) room that it takes in b, if that is more than its size
 ) -> None:
     """Fill row `row` of b, an empty cluster of the same servers, with tasks of row e of a; b is then in the same slot.
 
@@ -50,7 +51,7 @@ def transplant(
         server = a.task[e, served[n]].server
         task, record = b.task[row, i], b.server[row, server]
         task.server, task.slots = server, a.task[e, served[n]].slots
-        task.held = max(task.size, record.least)
+        task.held = max(task.size, record.least, held[served[n]])
         if not b.vectors:
             record.room -= task.held
         record.jobs += 1
@@ -99,10 +100,11 @@ def copy_rows(source: Any, e: int, target: Any, row: int) -> None:
 def row_arrays(c: Cluster) -> list[NDArray[Any]]:
     """The arrays that change in the course of an episode, first axis the cluster, always in the same order."""
     return [
-        *(c.head, c.task, c.demand, c.due, c.fresh, c.server, c.free, c.used, c.tree, c.stale, c.freed, c.wheel, c.wheel_bits),
+        *(c.head, c.task, c.demand, c.due, c.fresh, c.server, c.free, c.used, c.tree, c.stale, c.freed),
+        *(c.wheel, c.wheel_bits, c.events),
         *(array for s in (c.sizes, c.rooms) for array in (s.keys, s.items, s.low, s.storage, s.count, s.used)),
         *(c.ages.least, c.ages.task, c.ages.position, c.ages.end),
-        *(c.types.bound, c.types.levels, c.types.queue, c.types.link, c.types.in_service),
+        *(c.types.bound, c.types.count, c.types.queue, c.types.link, c.types.in_service),
         *(c.groups.group, c.groups.active, c.groups.count, c.groups.bucket, c.groups.of, c.groups.link),
         *(c.precedence.pending, c.precedence.released),
         *(c.measures.bins, c.measures.delays, c.measures.used, c.measures.start, c.measures.server),

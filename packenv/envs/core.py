@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.cluster.transplant import copy_rows, row_arrays, tasks_of, transplant
 from packenv.envs.kinds import MAKERS, OWN_OPTIONS, sizes_of
 from packenv.envs.lockstep import Twin, initial_jobs
-from packenv.envs.options import LATEST, levels_for, mean_scalar_size, split
+from packenv.envs.options import LATEST, levels_for, mean_scalar_size, most_in_service, split
 from packenv.envs.rewards import advantage, find_reward
 from packenv.envs.seeds import episode_seed, share
 from packenv.envs.state import FRESH, OVER, Batch, passage_type, turn_type
@@ -43,7 +44,8 @@ class Core:
         units = self.workload.servers.units
         self.setting = Setting(units, self.workload, levels, self.workload.largest_size())
         self.sizes = sizes_of(units, levels, options)
-        self.rules = MAKERS[kind](self.sizes, units, options, **own)
+        rules = MAKERS[kind](self.sizes, units, options, **own)
+        self.rules = replace(rules, needs=rules.needs._replace(in_service=most_in_service(self.workload)))
         self.reward = find_reward(options.reward)
         self.mean_size = mean_scalar_size(self.workload)
         self.initial = initial_jobs(options.start, units)
@@ -160,7 +162,7 @@ class Core:
             self.grow()
         batch = self.batch
         at = np.zeros(before.cluster.task.shape[1], np.int64)
-        transplant(before.cluster, 0, waiting, served, batch.c, row, at)
+        transplant(before.cluster, 0, waiting, served, batch.c, row, at, np.zeros_like(at))
         copy_rows(before.cluster.source, 0, batch.c.source, row)
         own_row = before.cluster.task["row"][0, served]
         batch.since[row, at[served]] = np.where(own_row >= 0, before.cluster.measures.start[0, np.maximum(own_row, 0)], 0)
@@ -194,7 +196,8 @@ class Core:
             c, self.template = _longer(batch.c), _longer(self.template)
         else:
             more = places + max(32, places // 2)
-            c, self.template = grow(batch.c, more), grow(self.template, more)
+            most = self.rules.needs.in_service + len(self.initial)
+            c, self.template = grow(batch.c, more, most), grow(self.template, more, most)
         since = np.zeros((self.rows, c.task.shape[1]), np.int32)
         since[:, :places] = batch.since
         self.batch = batch.replace(c=c, since=since)

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from packenv.cluster.build import Needs, kind_levels, scalar_capacity, server_kinds
 from packenv.cluster.reduced import reduced_configuration
 from packenv.cluster.state import BY_DEMAND, BY_INDEX, BY_QUEUE, BY_ROOM, BY_SIZE, BY_TYPE
-from packenv.envs.maximal import maximal_configurations
 from packenv.envs.options import Options, one_of
 from packenv.errors import InputError
+from packenv.theory.configurations import maximal_configurations
 
 MOST_ACTIONS = 2**20
+MOST_CONFIGURATIONS = 20_000
+"""All maximal ones are that many up to J = 5."""
 
 PLACEMENT_RULES = ("largest", "head", "window")
 SERVER_ORDERS = ("tightest", "index")
@@ -149,7 +151,7 @@ def configuration(
 def _configurations(levels: int, types: int, maximal: bool) -> NDArray[np.int64]:
     """Configurations of a kind of server with `levels` levels, as counts of each type."""
     if maximal:
-        rows = maximal_configurations(levels)
+        rows = maximal_of_partition(levels)
         return np.pad(rows, ((0, 0), (0, types - rows.shape[1])))
     table = np.zeros((4 * levels - 4, types), np.int64)
     for n in range(len(table)):
@@ -157,6 +159,13 @@ def _configurations(levels: int, types: int, maximal: bool) -> NDArray[np.int64]
         table[n, 1] = one
         table[n, j] = count
     return table
+
+
+def maximal_of_partition(levels: int) -> NDArray[np.int64]:
+    """(N, 2J) all maximal configurations of the upper-rounded types of the partition I, in descending lexicographic order."""
+    whole = 3 << levels  # in these units every supremum is whole
+    supremum = [size for m in range(levels) for size in (whole >> m, 2 * whole // (3 << m))]
+    return maximal_configurations(supremum, whole, MOST_CONFIGURATIONS).astype(np.int64)
 
 
 def _reduced(levels: int, n: int) -> tuple[int, int, int]:

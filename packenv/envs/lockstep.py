@@ -65,7 +65,8 @@ class Twin:
         waiting, served = tasks_of(other, 0)
         if len(waiting) + len(served) > self.cluster.task.shape[1]:
             self.cluster = grow(self.cluster, 2 * (len(waiting) + len(served)))
-        transplant(other, 0, waiting, served, self.cluster, 0, np.zeros(other.task.shape[1], np.int64))
+        at = np.zeros(other.task.shape[1], np.int64)
+        transplant(other, 0, waiting, served, self.cluster, 0, at, np.zeros_like(at))
         copy_rows(other.source, 0, self.cluster.source, 0)
 
     def advance(self, until: int) -> float:

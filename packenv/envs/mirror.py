@@ -38,6 +38,7 @@ class Mirror:
         self.fresh = [array.copy() for array in row_arrays(self.cluster)]
         self.state = initial_state_of(policy, core.setting, int(core.seeds[row]))
         self.targets: Targets = {}
+        self.held: dict[int, int] = {}  # room that each row took when the policy last looked: it may round sizes up
 
     def look(self, core: Core) -> int:
         """Ask the policy anew; returns the slot in which it wants to be woken, NEVER if in none."""
@@ -48,8 +49,10 @@ class Mirror:
         waiting = np.concatenate([waiting, served[new]])
         waiting = waiting[np.lexsort((task["row"][waiting], task["eligible"][waiting]))]
         self._clear(len(waiting) + len(served) + int(self.cluster.head["reserve"][0]))
-        at = np.zeros(len(task), np.int64)
-        transplant(batch.c, self.row, waiting, served[~new], self.cluster, 0, at)
+        at, held = np.zeros(len(task), np.int64), np.zeros(len(task), np.int64)
+        for i in served[~new]:
+            held[i] = self.held.get(int(task["row"][i]), 0)
+        transplant(batch.c, self.row, waiting, served[~new], self.cluster, 0, at, held)
         head = self.cluster.head
         head["next_row"], head["arriving"] = 1, 1  # the slot is under way, and nothing else arrives in it
         try:
@@ -57,6 +60,7 @@ class Mirror:
         except (ValueError, RuntimeError) as error:
             raise InputError(f"policy {name_of(self.policy)}: {error}") from error
         servers = self.cluster.task["server"][0, at[waiting]]
+        self.held = {int(task["row"][i]): int(self.cluster.task["held"][0, at[i]]) for i in [*served[~new], *waiting]}
         self.targets = {int(task["row"][i]): int(s) for i, s in zip(waiting, servers, strict=True) if s != NONE}
         return int(head["wake"][0])
 
@@ -65,7 +69,7 @@ class Mirror:
         c = self.cluster
         record, types = c.server[0], c.types
         closed, least = record["closed"].copy(), record["least"].copy()
-        bound, levels = types.bound.copy(), types.levels.copy()
+        bound, count = types.bound.copy(), types.count.copy()
         if places > c.task.shape[1]:
             for array, fresh in zip(row_arrays(c), self.fresh, strict=True):
                 array[:] = fresh
@@ -74,7 +78,7 @@ class Mirror:
         for array, fresh in zip(row_arrays(c), self.fresh, strict=True):
             array[:] = fresh
         c.server["least"][0] = least
-        c.types.bound[:], c.types.levels[:] = bound, levels
+        c.types.bound[:], c.types.count[:] = bound, count
         c.server["closed"][0] = closed  # `transplant` touches those with jobs, so the orders of servers hear of it
 
     def forget_closed(self, core: Core) -> None:

@@ -29,8 +29,8 @@ def survey_sizes(b: Batch, kind: int) -> None:
     c = b.c
     sizes, e = c.sizes, c.e
     k, before, position = 0, 0, 0  # the block at hand, keys in the blocks before it, keys of the types seen
-    for n in range(2 * c.types.levels[e, kind]):
-        j = 2 * c.types.levels[e, kind] - 1 - n
+    for n in range(c.types.count[e, kind]):
+        j = c.types.count[e, kind] - 1 - n
         count = c.types.queue[e, kind, j].count
         if count == 0:
             b.least[kind, j] = NEVER
@@ -118,7 +118,7 @@ def write_virtual_queues(b: Batch, kind: int, row: int, room: int, server: int) 
     slot = now(c)
     for j in range(b.least.shape[1]):
         out = b.virtual_queues[e, row + j]
-        if j >= 2 * c.types.levels[e, kind] or c.types.queue[e, kind, j].count == 0:
+        if j >= c.types.count[e, kind] or c.types.queue[e, kind, j].count == 0:
             for k in range(b.virtual_queues.shape[2]):
                 out[k] = 0.0
         else:

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from packenv.cluster.state import NEVER
 from packenv.envs.rewards import Reward, find_reward
 from packenv.errors import InputError, nearest
 from packenv.jobs import Jobs
 from packenv.policy import find_policy
-from packenv.units import UNIT
-from packenv.workloads.demand import scalar_cdf, scalar_size
+from packenv.units import UNIT, to_units
+from packenv.workloads.demand import per_resource, scalar_cdf, scalar_size
 from packenv.workloads.joint import Joint
 from packenv.workloads.named import workload as find_workload
 from packenv.workloads.workload import INTENSITIES, Workload
@@ -155,3 +156,18 @@ def mean_scalar_size(workload: Workload) -> float:
         return float(workload.mean_size[0])
     sample: NDArray[np.int64] = workload.jobs_table(0, 20_000).demand
     return float(scalar_size(sample, workload.servers).mean()) / UNIT
+
+
+def most_in_service(workload: Workload) -> int:
+    """How many tasks the servers can hold at once, given the least that one demands; NEVER where that may be nothing."""
+    law = workload.demand_law
+    if isinstance(law, Jobs):
+        least = law.demand.min(axis=0)
+    elif isinstance(law, Joint):
+        vectors, weights = law.atoms()
+        least = to_units(vectors[weights > 0]).min(axis=0)
+    else:
+        least = to_units([each.support()[0] for each in per_resource(law)])
+    if not (least > 0).any():
+        return NEVER
+    return int((workload.servers.units[:, least > 0] // least[least > 0]).min(axis=1).sum())

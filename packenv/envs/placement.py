@@ -62,7 +62,7 @@ def chosen(b: Batch, server: int, k: int) -> int:
                 i = c.task[c.e, i].next
         return i if i != NONE and fits(c, i, server) else NONE
     kind = kind_of(c, server)
-    if k >= 2 * c.types.levels[c.e, kind]:
+    if k >= c.types.count[c.e, kind]:
         return NONE
     if b.form == HEAD:
         i = head_of_line(c, kind, k)
@@ -107,7 +107,7 @@ def mask_types(b: Batch) -> None:
     types = b.least.shape[1]
     if b.form == HEAD:
         for kind in range(b.least.shape[0]):
-            for j in range(2 * c.types.levels[e, kind]):
+            for j in range(c.types.count[e, kind]):
                 i = head_of_line(c, kind, j)
                 b.least[kind, j] = NEVER if i == NONE else size_of(c, i)
     for server in range(server_count(c)):

@@ -55,7 +55,7 @@ def scene_of(core: Core, row: int) -> Scene:
 def type_of_size(core: Core, row: int, kind: int, size: int) -> int:
     """As packenv.cluster.by_type.type_of: the first type whose bound lies below the size, or the last."""
     types = core.batch.c.types
-    last = 2 * int(types.levels[row, kind]) - 1
+    last = int(types.count[row, kind]) - 1
     return int(np.argmax(np.append(size > types.bound[row, kind, :last], True)))
 
 

@@ -64,7 +64,7 @@ def act(b: Batch) -> None:
 def chosen(b: Batch, server: int, j: int) -> int:
     c = b.c
     kind = kind_of(c, server)
-    return largest_on(b, kind, j, server) if j < 2 * c.types.levels[c.e, kind] else NONE
+    return largest_on(b, kind, j, server) if j < c.types.count[c.e, kind] else NONE
 
 
 @inlined

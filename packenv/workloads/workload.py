@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 from collections.abc import Sequence
@@ -42,7 +43,7 @@ class Workload:
     arrivals  shape of the arrival process; how often is said by exactly one of
     rate        mean tasks per slot
     intensity   rate · mean service / area bound (the papers' α)
-    load        the same as a share of the maximum supportable workload ρ*
+    load        the same as a share of the maximum supportable workload ρ* (packenv.resolved turns it into a rate)
     jobs      a Jobs table instead of all of the above but servers
     resources, slot_seconds   names of the resources, and the length of a slot, where they are known
 
@@ -58,6 +59,8 @@ class Workload:
     name: str
     resources: tuple[str, ...] | None
     slot_seconds: float | None
+    rho: tuple[float, float] | None = field(compare=False)
+    """Lower and upper bound on ρ*, once `packenv.resolved` has found them."""
 
     def __init__(
         self,
@@ -88,6 +91,7 @@ class Workload:
             "name": name,
             "resources": None if resources is None else tuple(resources),
             "slot_seconds": None if slot_seconds is None else positive("slot_seconds", slot_seconds),
+            "rho": None,
         }
         for key, value in checked.items():
             object.__setattr__(self, key, value)
@@ -115,7 +119,8 @@ class Workload:
 
     @staticmethod
     def _fields() -> list[str]:
-        return list(Workload.__dataclass_fields__)
+        """What says which workload it is."""
+        return [key for key, field in Workload.__dataclass_fields__.items() if field.compare]
 
     @property
     def demand_law(self) -> Sizes | Jobs:
@@ -165,6 +170,13 @@ class Workload:
         """Tasks per slot that keep this many in service on average: how a workload ρ becomes a rate."""
         return in_service / self.mean_service
 
+    def knowing(self, lower: float, upper: float) -> Workload:
+        """The same workload with a bracket on ρ*: a load is a share of its lower end."""
+        known = copy.copy(self)
+        object.__setattr__(known, "rho", (lower, upper))
+        known.arrivals.check(known.rate / known.arrivals.tasks_per_job())
+        return known
+
     @property
     def load(self) -> float | None:
         """Share of the maximum supportable workload, if that is what was given."""
@@ -179,15 +191,15 @@ class Workload:
 
     @property
     def rate(self) -> float:
-        """Mean tasks per slot. Of a table: up to its last arrival. InputError while only `load` is known."""
+        """Mean tasks per slot. Of a table: up to its last arrival. InputError for a `load` while ρ* is not known."""
         if self.jobs is not None:
             return len(self.jobs) / (int(self.jobs.arrival[-1]) + 1)
         assert self.given is not None
         how, value = self.given
         if how == "load":
-            raise InputError(
-                "load needs the maximum supportable workload rho*, which this version cannot compute; use intensity"
-            )
+            if self.rho is None:
+                raise InputError("load is a share of rho*: packenv.resolved(workload) finds it, and the rate with it")
+            return self.rate_for(value * self.rho[0])
         return value if how == "rate" else self.rate_for(value * self.area_bound)
 
     def with_(self, **changes: Any) -> Workload:

@@ -10,7 +10,7 @@ import pytest
 
 import packenv
 from packenv import InputError
-from packenv.envs.maximal import maximal_configurations
+from packenv.envs.kinds import maximal_of_partition
 from packenv.envs.options import Warm
 from packenv.envs.rewards import Passage
 from tests.envs.conftest import Player
@@ -89,10 +89,9 @@ def test_advantage_is_the_difference_of_the_queues() -> None:
     twin = core.twins[0].cluster.head[0]
     own = core.batch.c.head[0]
     assert twin["now"] == own["now"] == 2500
-    before = infos[0]["slot"] - 1000
-    assert before >= 0
-    assert sum(rewards) == pytest.approx(twin["queue_sum"] - own["queue_sum"], abs=40 * before + 1e-9)
-    assert sum(rewards) < 0  # random play is worse than FIFO
+    first = infos[0]["slot"] - 1000  # what waited up to the first decision was the same for both
+    assert 0 <= first < 50
+    assert sum(rewards) == twin["queue_sum"] - own["queue_sum"] != 0
 
 
 def test_a_reward_of_ones_own() -> None:
@@ -203,7 +202,7 @@ def test_configurations() -> None:
     table = make("Configuration").unwrapped.core.rules.table[0]
     assert len(table) == 12
     for levels in (2, 3, 4):
-        rows = maximal_configurations(levels)
+        rows = maximal_of_partition(levels)
         assert rows.tolist() == sorted(rows.tolist(), reverse=True)
         supremum = np.array([size for m in range(levels) for size in (2.0**-m, 2.0**-m * 2 / 3)])
         left = 1 - rows @ supremum

@@ -1,0 +1,128 @@
+"""Column generation for ρ* (PAPERS §1.2): max ρ such that the configurations in use cover every type at its share.
+
+    max ρ   s.t.   Σ_k w_k k_j >= ρ p_j for every type j,   Σ_{k of kind l} w_k <= n_l for every kind l of server,   w >= 0
+
+Its dual prices types by y with Σ p_j y_j = 1; each bounds ρ* by Σ_l n_l max_k <k, y>, the maximum over configurations
+that fit a server of kind l. A pricing finds that maximum and configurations that come close, which join the program.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple, Protocol
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+DAMPING = 0.5  # weight of the best prices so far in those tried next (Wentges smoothing): the program's own ones jump about
+
+
+class Kinds(NamedTuple):
+    """The servers: distinct capacities and how many there are of each, (G,) both."""
+
+    capacity: Ints  # units
+    number: Ints
+
+
+class Columns(NamedTuple):
+    """Configurations: what they hold of each type, and the kind of server they are for."""
+
+    held: Floats  # (m, n)
+    kind: Ints  # (m,)
+
+
+class Pricing(Protocol):
+    """Finds the configurations that are worth most."""
+
+    def __call__(self, prices: Floats) -> tuple[Floats, Columns]:
+        """(G,) the largest worth on each kind of server, and configurations of much worth, of every type at least one."""
+        ...
+
+
+class Solved(NamedTuple):
+    """The program at its end: `value` is attained by `weights` (m,) of `columns`; `prices` (n,) prove `bound`."""
+
+    value: float
+    bound: float
+    columns: Columns
+    weights: Floats
+    prices: Floats
+
+
+def generate(
+    shares: Floats, kinds: Kinds, pricing: Pricing, prices: Floats, gap: float, deadline: float, start: Columns | None = None
+) -> Solved:
+    """Column generation from `prices` (n,) and columns, until value and bound are within `gap` or time is up."""
+    program = Program(shares, kinds)
+    if start is not None:
+        program.add(start)
+    best, bound = prices, np.inf
+    while True:
+        worth, columns = pricing(prices)
+        reached = float(kinds.number @ worth) / float(shares @ prices)
+        if reached < bound:
+            best, bound = prices, reached
+        news = program.add(columns)
+        value, own = program.solve()
+        if value >= bound * (1 - gap) or (news == 0 and (prices == own).all()) or time.monotonic() > deadline:
+            return Solved(value, bound, program.columns(), program.weights(), best / (shares @ best))
+        prices = own if news == 0 else DAMPING * best / (shares @ best) + (1 - DAMPING) * own / (shares @ own)
+
+
+class Program:
+    """The linear program over the columns so far, kept warm in the solver between solutions."""
+
+    def __init__(self, shares: Floats, kinds: Kinds) -> None:
+        self.n = len(shares)
+        self.held: list[Floats] = []
+        self.kind: list[int] = []
+        self.known: set[bytes] = set()
+        self.highs = highspy.Highs()
+        self.highs.setOptionValue("output_flag", False)
+        self.highs.setOptionValue("threads", 1)
+        infinity, rows, empty = highspy.kHighsInf, self.n + len(kinds.number), np.zeros(0)
+        low = np.concatenate([np.zeros(self.n), np.full(len(kinds.number), -infinity)])
+        high = np.concatenate([np.full(self.n, infinity), kinds.number])
+        self.highs.addRows(rows, low, high, 0, np.zeros(rows, np.int32), empty.astype(np.int32), empty)
+        self.highs.addCol(-1.0, 0.0, infinity, self.n, np.arange(self.n, dtype=np.int32), -shares)  # ρ
+
+    def add(self, columns: Columns) -> int:
+        """Add those that are new; how many they are."""
+        starts: list[int] = []
+        indices: list[Ints] = []
+        values: list[Floats] = []
+        total = 0
+        for held, kind in zip(columns.held, columns.kind.tolist(), strict=True):
+            key = held.tobytes() + bytes([kind % 256, kind // 256])
+            if key not in self.known:
+                self.known.add(key)
+                self.held.append(held)
+                self.kind.append(kind)
+                types = np.flatnonzero(held)
+                starts.append(total)
+                indices += [types, np.array([self.n + kind])]
+                values += [held[types], np.ones(1)]
+                total += len(types) + 1
+        if starts:
+            m = len(starts)
+            bounds = np.zeros(m), np.full(m, highspy.kHighsInf)
+            flat = np.concatenate(indices).astype(np.int32), np.concatenate(values)
+            self.highs.addCols(m, np.zeros(m), *bounds, total, np.array(starts, np.int32), *flat)
+        return len(starts)
+
+    def solve(self) -> tuple[float, Floats]:
+        """The value, and the prices (n,)."""
+        self.highs.run()
+        return -self.highs.getInfo().objective_function_value, np.abs(np.array(self.highs.getSolution().row_dual)[: self.n])
+
+    def columns(self) -> Columns:
+        """All columns, in the order of `weights`."""
+        return Columns(np.array(self.held).reshape(-1, self.n), np.array(self.kind, np.int64))
+
+    def weights(self) -> Floats:
+        """(m,) how many servers hold each column."""
+        return np.maximum(np.array(self.highs.getSolution().col_value)[1:], 0.0)
