@@ -11,7 +11,7 @@ from packenv.cluster.events import schedule_event, take_place
 from packenv.cluster.servers import refresh, touch
 from packenv.cluster.slots import change_use
 from packenv.cluster.state import NONE, TASK, Cluster, look_at
-from packenv.cluster.waiting import enqueue
+from packenv.cluster.waiting import enqueue, order_new
 from packenv.compile import compiled, inlined
 
 
@@ -39,7 +39,7 @@ def transplant(
     """Fill row `row` of b, an empty cluster of the same servers, with tasks of row e of a; b is then in the same slot.
 
     b must have room for them. It keeps its own measures; what is new in this slot, and where something completed, is
-    the same in both.
+    the same in both. New tasks are not in size order yet: `begin_slot`, which the slot is still in, sees to that.
     """
     look_at(b, row)
     source, head = a.head[e], b.head[row]
@@ -64,6 +64,8 @@ def transplant(
         at[waiting[n]] = i
         head.fresh = 0
         enqueue(b, i)
+        if b.task[row, i].eligible < source.now:
+            order_new(b)
     head.fresh = source.fresh
     for n in range(source.fresh):
         b.fresh[row, n] = at[a.fresh[e, n]]

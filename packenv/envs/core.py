@@ -51,6 +51,7 @@ class Core:
         self.initial = initial_jobs(options.start, units)
         self.warm = options.warm
         compared = self.reward is advantage
+        self.chunk = self.workload.source([0] * rows).arrival.shape[1]  # rows of the jobs' table made at a time
         self.twins = [Twin(options.baseline, self) for _ in range(rows)] if compared else []
         self.roots = np.zeros(rows, np.int64)
         self.episodes = np.full(rows, -1, np.int64)

@@ -39,6 +39,7 @@ class Twin:
         self.policy = find_policy(policy) if isinstance(policy, str) else policy
         self.workload, self.setting, self.initial = core.workload, core.setting, core.initial
         self.recorded = recorded
+        self.chunk = None if core.workload.jobs is not None else core.chunk
         self.queue_sum = 0
         self.needs = needs_of(self.policy, self.setting)
 
@@ -46,7 +47,7 @@ class Twin:
         """Put the cluster before slot 0 of the jobs with this seed."""
         workload = self.workload
         self.cluster = build(
-            workload.source([seed]),
+            workload.source([seed], self.chunk),
             self.setting.capacity,
             self.needs,
             jobs=workload.jobs,

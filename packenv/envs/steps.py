@@ -8,7 +8,7 @@ from packenv.cluster.slots import FINISHED, GROW, READY, all_done, begin_slot, p
 from packenv.cluster.slots import LIMIT as TOO_MANY
 from packenv.cluster.state import DONE as COMPLETED
 from packenv.cluster.state import NEVER, NONE, TASK
-from packenv.cluster.waiting import now, size_of
+from packenv.cluster.waiting import now, order_new, size_of
 from packenv.compile import inlined, outlined
 from packenv.envs.state import DECIDING, DONE, HORIZON, LIMIT, OVER, STUCK, WAITING, Batch
 from packenv.units import UNIT
@@ -67,6 +67,7 @@ def next_slot(b: Batch) -> int:
             turn.phase, turn.reason = OVER, DONE
     elif reason == TOO_MANY:
         turn.reason = LIMIT
+        order_new(c)  # the arrivals were cut short before they were put in order
     elif reason == FINISHED:
         if turn.until < NEVER:
             turn.reason = HORIZON

