@@ -11,7 +11,7 @@ from packenv.cluster.state import NONE, look_at
 from packenv.cluster.waiting import largest_fitting, now, size_of, smallest_size, waiting
 from packenv.compile import compiled, inlined, outlined
 from packenv.envs.observation import survey, write_queue, write_servers, write_virtual_queues
-from packenv.envs.prefetch import prefetch
+from packenv.envs.prefetch import ask_for
 from packenv.envs.state import DECIDING, FRESH, WAITING, Batch
 from packenv.envs.steps import begin_episode, begin_step, end_step, next_slot, put
 
@@ -24,7 +24,7 @@ def step_configuration(b: Batch) -> int:
     for e in range(b.first, b.last):
         look_at(b.c, e)
         if e + 1 < b.last:
-            prefetch(b, e + 1)
+            ask_for(b, e + 1)
         turn = b.turn[e]
         if turn.phase == FRESH:
             begin_episode(b)

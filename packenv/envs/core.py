@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from packenv.cluster.build import build, grow
 from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.cluster.transplant import copy_rows, row_arrays, tasks_of, transplant
+from packenv.envs.arena import gathered
 from packenv.envs.kinds import MAKERS, OWN_OPTIONS, sizes_of
 from packenv.envs.lockstep import Twin, initial_jobs
 from packenv.envs.options import LATEST, levels_for, mean_scalar_size, most_in_service, split
@@ -85,7 +86,7 @@ class Core:
         turn["phase"] = OVER
         has_configurations = rules.table.shape[1] > 0
         seen = {name: np.zeros((rows, *rules.seen.get(name, self._nothing(name))), np.float32) for name in SEEN}
-        return Batch(
+        batch = Batch(
             c=c,
             first=0,
             last=rows,
@@ -109,6 +110,12 @@ class Core:
             mask=np.zeros((rows, rules.actions), np.int8),
             **seen,
         )
+        return self._gathered(batch)
+
+    def _gathered(self, batch: Batch) -> Batch:
+        """All in large pages, but for a table, which all rows share."""
+        found: Batch = gathered(batch, ("source",) if batch.finite else ())
+        return found
 
     def _nothing(self, name: str) -> tuple[int, ...]:
         """The shape of an array that this environment does not show."""
@@ -201,7 +208,7 @@ class Core:
             c, self.template = grow(batch.c, more, most), grow(self.template, more, most)
         since = np.zeros((self.rows, c.task.shape[1]), np.int32)
         since[:, :places] = batch.since
-        self.batch = batch.replace(c=c, since=since)
+        self.batch = self._gathered(batch.replace(c=c, since=since))
 
     # snapshots
 
@@ -214,7 +221,7 @@ class Core:
         if state.get("kind") != self.kind or state["batch"].mask.shape != self.batch.mask.shape:
             raise InputError("this state is of another environment")
         for name, value in copy.deepcopy(state, self._shared()).items():
-            setattr(self, name, value)
+            setattr(self, name, self._gathered(value) if name == "batch" else value)
 
     def _state(self) -> dict[str, Any]:
         names = ("kind", "batch", "template", "twins", "roots", "episodes", "seeds")

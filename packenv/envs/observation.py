@@ -26,25 +26,27 @@ def survey(b: Batch, kind: int) -> None:
 @inlined
 def survey_sizes(b: Batch, kind: int) -> None:
     """Types are intervals: in size order their tasks follow each other, so where they begin and end is a matter of counting."""
-    c = b.c
-    sizes, e = c.sizes, c.e
+    c, e = b.c, b.c.e
+    queue, least, most = c.types.queue[e, kind], b.least[kind], b.most[kind]
+    keys, storage, filled = c.sizes.keys[e], c.sizes.storage[e], c.sizes.count[e]
+    types = c.types.count[e, kind]
     k, before, position = 0, 0, 0  # the block at hand, keys in the blocks before it, keys of the types seen
-    for n in range(c.types.count[e, kind]):
-        j = c.types.count[e, kind] - 1 - n
-        count = c.types.queue[e, kind, j].count
+    for n in range(types):
+        j = types - 1 - n
+        count = queue[j].count
         if count == 0:
-            b.least[kind, j] = NEVER
-            b.most[kind, j] = 0
+            least[j] = NEVER
+            most[j] = 0
         else:
-            while position >= before + sizes.count[e, k]:
-                before += sizes.count[e, k]
+            while position >= before + filled[k]:
+                before += filled[k]
                 k += 1
-            b.least[kind, j] = sizes.keys[e, sizes.storage[e, k], position - before] >> ROW_BITS
+            least[j] = keys[storage[k], position - before] >> ROW_BITS
             position += count
-            while position > before + sizes.count[e, k]:
-                before += sizes.count[e, k]
+            while position > before + filled[k]:
+                before += filled[k]
                 k += 1
-            b.most[kind, j] = sizes.keys[e, sizes.storage[e, k], position - 1 - before] >> ROW_BITS
+            most[j] = keys[storage[k], position - 1 - before] >> ROW_BITS
 
 
 @outlined
@@ -93,18 +95,19 @@ def larger(c: Cluster, i: int, other: int) -> bool:
 def write_queue(b: Batch) -> None:
     """(K, D + 2): demand of the K oldest waiting tasks, their age, and 1 where there is one. Needs BY_QUEUE."""
     c, e = b.c, b.c.e
+    seen, task = b.queue[e], c.task[e]
     resources, slot = b.queue.shape[2] - 2, now(c)
     i = c.head[e].oldest
-    for k in range(b.queue.shape[1]):
+    for k in range(seen.shape[0]):
         if i == NONE:
             for r in range(resources + 2):
-                b.queue[e, k, r] = 0.0
+                seen[k, r] = 0.0
         else:
             for r in range(resources):
-                b.queue[e, k, r] = demand_of(c, i, r) * SHARE
-            b.queue[e, k, resources] = slot - c.task[e, i].eligible
-            b.queue[e, k, resources + 1] = 1.0
-            i = c.task[e, i].next
+                seen[k, r] = demand_of(c, i, r) * SHARE
+            seen[k, resources] = slot - task[i].eligible
+            seen[k, resources + 1] = 1.0
+            i = task[i].next
 
 
 @inlined
@@ -115,26 +118,25 @@ def write_virtual_queues(b: Batch, kind: int, row: int, room: int, server: int) 
     """
     c, e = b.c, b.c.e
     full = b.virtual_queues.shape[2] > 2
-    slot = now(c)
+    queues, least, most, seen = c.types.queue[e, kind], b.least[kind], b.most[kind], b.virtual_queues[e]
+    types, slot = c.types.count[e, kind], now(c)
     for j in range(b.least.shape[1]):
-        out = b.virtual_queues[e, row + j]
-        if j >= c.types.count[e, kind] or c.types.queue[e, kind, j].count == 0:
-            for k in range(b.virtual_queues.shape[2]):
-                out[k] = 0.0
-        else:
-            queue = c.types.queue[e, kind, j]
-            largest = 0
+        count, largest, size, age = 0, 0, 0, 0
+        if j < types and queues[j].count > 0:
+            count, size = queues[j].count, queues[j].size
             if c.vectors:
                 largest = largest_anywhere(b, kind, j, server)
-            elif b.most[kind, j] <= room:
-                largest = b.most[kind, j]
-            elif b.least[kind, j] <= room:
+            elif most[j] <= room:
+                largest = most[j]
+            elif least[j] <= room:
                 largest = size_of(c, largest_of_type_fitting(c, kind, j, room))
-            out[0] = queue.count
-            out[1] = largest * SHARE
             if full:
-                out[2] = queue.size * SHARE
-                out[3] = slot - c.task[e, queue.head].eligible
+                age = slot - c.task[e, queues[j].head].eligible
+        seen[row + j, 0] = count
+        seen[row + j, 1] = largest * SHARE
+        if full:
+            seen[row + j, 2] = size * SHARE
+            seen[row + j, 3] = age
 
 
 @outlined
@@ -154,29 +156,21 @@ def largest_anywhere(b: Batch, kind: int, j: int, server: int) -> int:
 def write_servers(b: Batch, at_hand: int) -> None:
     """(L, …): free amount of each resource; in full also the jobs by type; then, if there is room, 1 for the one at hand."""
     c, e = b.c, b.c.e
-    types, width = b.least.shape[1], b.servers.shape[2]
-    resources = c.capacity.shape[1]
+    seen, record, jobs = b.servers[e], c.server[e], c.types.in_service[e]
+    types, width, resources = b.least.shape[1], b.servers.shape[2], c.capacity.shape[1]
     full = width >= resources + types
     told = resources + types if full else resources  # columns so far
-    for server in range(b.servers.shape[1]):
-        out = b.servers[e, server]
-        write_free(b, out, server)
+    for server in range(seen.shape[0]):
+        if c.free.shape[1] == 0:
+            seen[server, 0] = record[server].room * SHARE
+        else:
+            for r in range(resources):
+                seen[server, r] = c.free[e, server, r] * SHARE
         if full:
             for j in range(types):
-                out[resources + j] = c.types.in_service[e, server, j]
+                seen[server, resources + j] = jobs[server, j]
         if width > told:
-            out[told] = 1.0 if server == at_hand else 0.0
-
-
-@inlined
-def write_free(b: Batch, out: object, server: int) -> None:
-    """Free amounts of the resources of a server."""
-    c, e = b.c, b.c.e
-    if c.free.shape[1] == 0:
-        out[0] = c.server[e, server].room * SHARE  # type: ignore[index]
-    else:
-        for r in range(c.free.shape[2]):
-            out[r] = c.free[e, server, r] * SHARE  # type: ignore[index]
+            seen[server, told] = 1.0 if server == at_hand else 0.0
 
 
 @inlined
@@ -188,7 +182,11 @@ def write_server(b: Batch, server: int) -> None:
         for k in range(b.server.shape[1]):
             out[k] = 0.0
         return
-    write_free(b, out, server)
+    if c.free.shape[1] == 0:
+        out[0] = c.server[e, server].room * SHARE
+    else:
+        for r in range(c.free.shape[2]):
+            out[r] = c.free[e, server, r] * SHARE
     resources, types = c.capacity.shape[1], b.least.shape[1]
     if b.server.shape[1] > resources:
         for j in range(types):

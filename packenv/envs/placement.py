@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from packenv.cluster.by_type import head_of_line
-from packenv.cluster.servers import fits, kind_of, room_of, server_count
+from packenv.cluster.servers import fits, kind_of, server_count
 from packenv.cluster.slots import GROW
 from packenv.cluster.state import NEVER, NONE, look_at
 from packenv.cluster.waiting import size_of
 from packenv.compile import compiled, inlined, outlined
 from packenv.envs.observation import largest_on, survey, write_queue, write_servers, write_virtual_queues
-from packenv.envs.prefetch import prefetch
+from packenv.envs.prefetch import ask_for
 from packenv.envs.state import DECIDING, FRESH, WAITING, Batch
 from packenv.envs.steps import begin_episode, begin_step, end_step, next_slot, put
 
@@ -23,7 +23,7 @@ def step_placement(b: Batch) -> int:
     for e in range(b.first, b.last):
         look_at(b.c, e)
         if e + 1 < b.last:
-            prefetch(b, e + 1)
+            ask_for(b, e + 1)
         turn = b.turn[e]
         if turn.phase == FRESH:
             begin_episode(b)
@@ -93,10 +93,10 @@ def observe(b: Batch) -> None:
 def most_room(b: Batch, kind: int) -> int:
     """The largest room of any server of this kind."""
     c = b.c
-    most = 0
-    for server in range(server_count(c)):
-        if kind_of(c, server) == kind:
-            most = max(most, room_of(c, server))
+    record, most = c.server[c.e], 0
+    for server in range(record.shape[0]):
+        if record[server].kind == kind:
+            most = max(most, record[server].room)
     return most
 
 
@@ -110,10 +110,13 @@ def mask_types(b: Batch) -> None:
             for j in range(c.types.count[e, kind]):
                 i = head_of_line(c, kind, j)
                 b.least[kind, j] = NEVER if i == NONE else size_of(c, i)
-    for server in range(server_count(c)):
-        record = c.server[e, server]
+    record, mask = c.server[e], b.mask[e]
+    k = 0
+    for server in range(record.shape[0]):
+        least, room = b.least[record[server].kind], record[server].room
         for j in range(types):
-            b.mask[e, server * types + j] = b.least[record.kind, j] <= record.room
+            mask[k] = least[j] <= room
+            k += 1
 
 
 @outlined

@@ -10,7 +10,7 @@ from packenv.cluster.state import NONE, look_at
 from packenv.cluster.waiting import smallest_size, waiting
 from packenv.compile import compiled, inlined, outlined
 from packenv.envs.observation import largest_on, survey, write_cluster, write_queue, write_server, write_virtual_queues
-from packenv.envs.prefetch import prefetch
+from packenv.envs.prefetch import ask_for
 from packenv.envs.state import DECIDING, FRESH, WAITING, Batch
 from packenv.envs.steps import begin_episode, begin_step, call_back, end_step, next_slot, pass_over, put
 
@@ -24,7 +24,7 @@ def step_server_fill(b: Batch) -> int:
     for e in range(b.first, b.last):
         look_at(b.c, e)
         if e + 1 < b.last:
-            prefetch(b, e + 1)
+            ask_for(b, e + 1)
         turn = b.turn[e]
         if turn.phase == FRESH:
             begin_episode(b)

@@ -44,7 +44,7 @@ FORMS: list[tuple[str, dict[str, Any]]] = [
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_random_play(kind: str, options: dict[str, Any], instance: Instance, seed: int) -> None:
     workload = Workload(jobs=to_jobs(instance), servers=np.array(instance.capacities) / UNIT)
-    arguments = {"horizon": None, "record_schedule": True, "J": 4, "waiting_limit": 100_000} | options
+    arguments = {"horizon": None, "record_schedule": True, "waiting_limit": 100_000} | options
     env: Any = gym.make(f"packenv/{kind}-v0", workload=workload, **arguments).unwrapped
     _, info = env.reset(seed=0)
     rng = np.random.default_rng(seed)
