@@ -63,4 +63,5 @@ def _moved(value: Any, keep: tuple[str, ...], arena: _Arena) -> Any:
         return value
     parts = {name: getattr(value, name) for name in fields}
     moved = {name: part if name in keep else _moved(part, keep, arena) for name, part in parts.items()}
-    return value._replace(**moved) if isinstance(value, tuple) else value.replace(**moved)
+    make: Any = getattr(value, "_replace", None) or value.replace  # a NamedTuple, or a Frame
+    return make(**moved)

@@ -15,7 +15,7 @@ from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.cluster.transplant import copy_rows, row_arrays, tasks_of, transplant
 from packenv.envs.arena import gathered
 from packenv.envs.kinds import MAKERS, OWN_OPTIONS, sizes_of
-from packenv.envs.lockstep import Twin, initial_jobs
+from packenv.envs.lockstep import CHUNK, Twin, initial_jobs
 from packenv.envs.options import LATEST, levels_for, mean_scalar_size, most_in_service, split
 from packenv.envs.rewards import advantage, find_reward
 from packenv.envs.seeds import episode_seed, share
@@ -52,7 +52,6 @@ class Core:
         self.initial = initial_jobs(options.start, units)
         self.warm = options.warm
         compared = self.reward is advantage
-        self.chunk = self.workload.source([0] * rows).arrival.shape[1]  # rows of the jobs' table made at a time
         self.twins = [Twin(options.baseline, self) for _ in range(rows)] if compared else []
         self.roots = np.zeros(rows, np.int64)
         self.episodes = np.full(rows, -1, np.int64)
@@ -66,7 +65,7 @@ class Core:
         if self.options.record_schedule:
             recorded = len(table) if table is not None else max(1024, int(self.rates[1] * (self.options.horizon or 10_000) * 1.1))
         return build(
-            self.workload.source([0] * rows),
+            self.workload.source([0] * rows, CHUNK),
             self.setting.capacity,
             self.rules.needs,
             clusters=rows,
@@ -203,8 +202,11 @@ class Core:
         if 0 < recorded <= int(batch.c.head["next_row"].max()):
             c, self.template = _longer(batch.c), _longer(self.template)
         else:
-            more = places + max(32, places // 2)
             most = self.rules.needs.in_service + len(self.initial)
+            most_places = self.options.waiting_limit + most + 1
+            more = places + max(32, places // 2)
+            if places < most_places < more:
+                more = most_places
             c, self.template = grow(batch.c, more, most), grow(self.template, more, most)
         since = np.zeros((self.rows, c.task.shape[1]), np.int32)
         since[:, :places] = batch.since

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from packenv.envs.core import Core
 
 MANY = 2**40
+CHUNK = 64  # rows of the jobs' table that are made at a time: little, so that large batches stay small
 
 
 def initial_jobs(start: Any, capacity: NDArray[np.int64]) -> tuple[InService, ...]:
@@ -39,7 +40,6 @@ class Twin:
         self.policy = find_policy(policy) if isinstance(policy, str) else policy
         self.workload, self.setting, self.initial = core.workload, core.setting, core.initial
         self.recorded = recorded
-        self.chunk = None if core.workload.jobs is not None else core.chunk
         self.queue_sum = 0
         self.needs = needs_of(self.policy, self.setting)
 
@@ -47,7 +47,7 @@ class Twin:
         """Put the cluster before slot 0 of the jobs with this seed."""
         workload = self.workload
         self.cluster = build(
-            workload.source([seed], self.chunk),
+            workload.source([seed], CHUNK),
             self.setting.capacity,
             self.needs,
             jobs=workload.jobs,
