@@ -77,9 +77,12 @@ def something_fits(b: Batch, server: int) -> bool:
 
 @outlined
 def any_group_fits(b: Batch, server: int) -> bool:
+    """Whether something that is in a virtual queue of this server's kind fits in every resource."""
     c = b.c
+    kind = kind_of(c, server)
     for n in range(group_count(c)):
-        if fits(c, first_of_group(c, n), server):
+        i = first_of_group(c, n)
+        if c.types.link[c.e, i, kind].type != NONE and fits(c, i, server):
             return True
     return False
 

@@ -99,14 +99,14 @@ def test_learning(kind: str, algorithm: Any) -> None:
 
 def test_dqn_learns() -> None:
     env = gym.wrappers.FlattenObservation(gym.make("packenv/ServerFill-v0", reward="delay", horizon=500))
-    model = DQN("MlpPolicy", env, learning_starts=200, **NETWORK).learn(2000)
+    model = DQN("MlpPolicy", env, learning_starts=200, train_freq=16, **NETWORK).learn(2000)
     assert model.num_timesteps == 2000
 
 
 def test_a_thousand_actions() -> None:
     env = PackVecEnv("Placement", 4, observation="compact", servers=130, horizon=300, intensity=0.9)
     assert env.action_space.n == 1041  # type: ignore[attr-defined]
-    model = MaskablePPO("MultiInputPolicy", env, n_steps=128, n_epochs=1, **NETWORK).learn(1024)
+    model = MaskablePPO("MultiInputPolicy", env, n_steps=128, n_epochs=1, batch_size=256, **NETWORK).learn(1024)
     assert model.num_timesteps == 1024
     seen = env.reset()
     actions, _ = model.predict(seen, action_masks=env.action_masks())
@@ -116,7 +116,7 @@ def test_a_thousand_actions() -> None:
 def test_trained_on_five_servers_runs_on_a_thousand() -> None:
     env = PackVecEnv("ServerFill", 8, servers=5, horizon=300)
     model = PPO("MultiInputPolicy", env, n_steps=64, n_epochs=1, **NETWORK).learn(512)
-    large = gym.make("packenv/ServerFill-v0", servers=1000, horizon=50)
+    large = gym.make("packenv/ServerFill-v0", servers=1000, horizon=12)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         returns, _ = evaluate_policy(model, large, n_eval_episodes=1, return_episode_rewards=True)
