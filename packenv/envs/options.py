@@ -96,7 +96,13 @@ class Options:
         ends = [plain, plain]
         for key, value in given.items():
             ends = [plain.with_(**{key: end}) for end in _ends(key, value)]
-        if ends[1].jobs is None and ends[1].intensity >= 1:
+        if plain.load is not None or "load" in given:
+            from packenv.theory.load import resolved  # brings the solver with it
+
+            ends = [resolved(end) for end in ends]
+        if ends[1].load is not None and ends[1].load >= 1:
+            warnings.warn(f"load {ends[1].load:.3g}: no policy is stable at 1 or above", stacklevel=5)
+        elif ends[1].jobs is None and ends[1].intensity >= 1:
             warnings.warn(f"intensity {ends[1].intensity:.3g}: no policy is stable at 1 or above", stacklevel=5)
         return ends[1], (ends[0].rate, ends[1].rate)
 

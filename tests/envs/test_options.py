@@ -246,7 +246,17 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
             gym.make_vec("packenv/Placement-v0", num_envs=2, **options)
 
 
+def test_load_is_a_share_of_the_maximum_workload() -> None:
+    """Figure 3(a): ρ* = 2, so that load 0.7 is λ = 0.014 (PAPERS §1.6)."""
+    core = make(workload="paper/fig3a", load=0.7).unwrapped.core
+    assert core.rates == (pytest.approx(0.014, rel=0.006),) * 2
+    low, high = make(workload="paper/fig3a", load=(0.35, 0.7)).unwrapped.core.rates
+    assert high == core.rates[0] == pytest.approx(2 * low)
+
+
 def test_warnings() -> None:
+    with pytest.warns(UserWarning, match="load 1.1: no policy is stable"):
+        make(workload="paper/fig3a", load=1.1)
     with pytest.warns(UserWarning, match="intensity 1.2: no policy is stable"):
         make(intensity=1.2)
     with pytest.warns(UserWarning, match=r"J=2: 0\.18.* of the sizes lie at or below 2\^-2"):
