@@ -13,6 +13,7 @@ from packenv.errors import InputError, nearest
 
 COMMANDS = {
     "evaluate": ("experiments.evaluate", "Compare policies on a workload or a trace."),
+    "reproduce": ("experiments.reproduce", "Draw the paper's figures again, and say which of its claims they show."),
     "trace": ("experiments.trace", "Convert, describe and profile traces."),
     "list": ("experiments.listing", "Show the policies and workloads that are known by name."),
     "bench": ("experiments.bench", "Measure the speed of this installation."),
