@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from experiments.figures.finding import Claim, Finding, Settings
+from packenv.jobs import Jobs
 from packenv.workloads.named import workload
 from packenv.workloads.traces import SlotTrace, Trace
 
@@ -26,8 +29,14 @@ def a_day(slots: int | None) -> SlotTrace:
     like = workload(LIKE)
     assert like.slot_seconds is not None
     length = slots or int(DAY / like.slot_seconds)
-    jobs = like.jobs_table(0, max(2, int(like.rate * length)))
-    return SlotTrace(jobs, like.resources or ("cpu", "memory"), LIKE)
+    rows = max(2, int(like.rate * length))
+    jobs = like.jobs_table(0, rows)
+    while jobs.arrival[-1] < length:  # arrivals come in bursts
+        rows += rows // 4 + 1
+        jobs = like.jobs_table(0, rows)
+    n = max(1, int(np.searchsorted(jobs.arrival, length)))
+    day = Jobs(jobs.arrival[:n], jobs.demand[:n], jobs.service[:n])
+    return SlotTrace(day, like.resources or ("cpu", "memory"), LIKE)
 
 
 def found_in(data: Trace | SlotTrace, name: str) -> Finding:

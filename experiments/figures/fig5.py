@@ -139,7 +139,7 @@ def data_of(settings: Settings) -> list[Data]:
     if settings.trace is None:
         like, _ = understand(Words(LIKE, rate=tasks / span))
         load = float(like.rate * like.mean_service * like.mean_size_in_service[0])
-        about = f"{LIKE}, {long}, {plural(seeds)}"
+        about = f"{LIKE}, {long.replace(' in ', ' in about ')}, {plural(seeds)}"
         return [Data("fitted", about, Fitted(like, tasks), load, seeds, settings.servers or needed(load))]
     recorded = settings.trace
     jobs = recorded.jobs(slot_seconds=SLOT_SECONDS).jobs

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from experiments.plots.palette import GREY, MARKERS, colours_for, plain, tidy
 
@@ -27,19 +28,25 @@ def draw_means(rows: list[Row], by: str, label: str, names: list[str], title: st
     figure.savefig(path, dpi=110)
 
 
-def draw_curves(axes: Any, rows: list[Row], by: str, key: str, names: list[str], scale: float = 1.0) -> None:
-    """A line and a band for each policy, its points marked by verdict."""
+def draw_curves(
+    axes: Any, rows: list[Row], by: str, key: str, names: list[str], scale: float = 1.0, apart: float | None = None
+) -> None:
+    """A line for each policy, its points marked by verdict; intervals as bands or, `apart` from each other, as bars."""
     policies = list(dict.fromkeys(row["policy"] for row in rows))
     values = [row[key] * scale for row in rows if row[key]]
     floor = min(values, default=1.0) / 3
-    for policy, name, colour in zip(policies, names, colours_for(policies), strict=True):
+    for n, (policy, name, colour) in enumerate(zip(policies, names, colours_for(policies), strict=True)):
         own = [row for row in rows if row["policy"] == policy and row[key] is not None]
-        x = np.array([row[by] for row in own])
+        x = np.array([row[by] for row in own]) + (apart or 0.0) * (n - (len(policies) - 1) / 2)
         mean = np.array([row[key] for row in own]) * scale
         axes.plot(x, mean, color=colour, linewidth=1.5, label=name, zorder=2)
         if own and own[0][f"{key}_low"] is not None:
             low, high = (np.array([row[f"{key}_{end}"] for row in own]) * scale for end in ("low", "high"))
-            axes.fill_between(x, np.maximum(low, floor), high, color=colour, alpha=0.18, linewidth=0)
+            low = np.maximum(low, floor)
+            if apart is None:
+                axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+            else:
+                axes.vlines(x, low, high, color=colour, linewidth=1.2, alpha=0.6, zorder=1)
         for row, at, value in zip(own, x, mean, strict=True):
             unstable = row["verdict"] == "unstable"
             face = colour if row["verdict"] == "stable" else "white"
@@ -47,6 +54,9 @@ def draw_curves(axes: Any, rows: list[Row], by: str, key: str, names: list[str],
             axes.plot(at, value, marker, color=colour, markerfacecolor=face, markersize=6, markeredgewidth=1.5, zorder=3)
     if values and all(row[key] for row in rows if row[key] is not None):
         axes.set_yscale("log")
+        low, high = axes.get_ylim()
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,)))
+        axes.yaxis.set_minor_formatter(NullFormatter())
     plain(axes.yaxis)
     tidy(axes)
 
@@ -57,4 +67,8 @@ def legends(figure: Any, axes: Any) -> None:
     for verdict, marker, face in VERDICTS:
         handles.append(Line2D([], [], linestyle="", marker=marker, color=GREY, markerfacecolor=face, markeredgewidth=1.5))
         labels.append(verdict)
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=9, frameon=False)
+    if axes.collections:  # bands or bars
+        handles.append(Line2D([], [], color=GREY, linewidth=6, alpha=0.25))
+        labels.append("95 % interval")
+    close = {"columnspacing": 1.2, "handletextpad": 0.5, "handlelength": 1.6}
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=9, frameon=False, **close)

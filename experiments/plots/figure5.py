@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 
 from experiments.plots.figure4 import Row, draw_curves, legends
 
+APART = 0.012  # β between the bars of two policies, which would hide each other
+
 
 def draw_scaling(
     panels: list[tuple[str, list[Row]]], names: list[str], slot_seconds: float, title: str, path: str | os.PathLike[str]
@@ -18,8 +20,9 @@ def draw_scaling(
     parts: Any = figure.subfigures(len(panels), 1, squeeze=False)[:, 0]
     for part, (about, rows) in zip(parts, panels, strict=True):
         left, right = part.subplots(1, 2)
-        draw_curves(left, rows, "speedup", "mean_queue", names)
-        draw_curves(right, rows, "speedup", "mean_delay", names, slot_seconds)
+        apart = APART if rows[0]["seeds"] > 1 else 0.0
+        draw_curves(left, rows, "speedup", "mean_queue", names, apart=apart)
+        draw_curves(right, rows, "speedup", "mean_delay", names, slot_seconds, apart)
         left.set_ylabel("mean queue (waiting tasks)")
         right.set_ylabel("mean delay of started tasks (s)")
         for axes in (left, right):

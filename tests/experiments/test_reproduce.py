@@ -226,7 +226,7 @@ def test_claims_of_fig4a() -> None:
 def test_claims_of_fig4b() -> None:
     assert shown(fig4.claims_b(queues((2, 4, 10), (9, 9, 90), (3, 8, 80)))) == [True, True]
     assert shown(fig4.claims_b(queues((2, 4, 10), (9, 9, 70), (3, 8, 80)))) == [True, False]
-    assert shown(fig4.claims_b(queues((2, 9, 10), (9, 9, 90), (3, 8, 80)))) == [False, False]
+    assert shown(fig4.claims_b(queues((2, 9, 10), (9, 9, 90), (3, 8, 80)))) == [False, True]
 
 
 def test_claims_across_figure_4() -> None:
@@ -260,6 +260,12 @@ def test_claims_of_fig1() -> None:
     assert shown(fig1.found_in(tasks(800, 24), "x").claims) == [True, True]
     assert shown(fig1.found_in(tasks(500, 24), "x").claims) == [True, False]
     assert shown(fig1.found_in(tasks(800, 3), "x").claims) == [False, False]
+
+
+def test_a_day_of_the_fitted_workload() -> None:
+    day = fig1.a_day(None)
+    assert 0.95 * 864_000 < day.table.arrival[-1] < 864_000
+    assert day.resources == ("cpu", "memory")
 
 
 @pytest.mark.parametrize("levels", [2, 3, 4, 5])

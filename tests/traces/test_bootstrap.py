@@ -85,8 +85,13 @@ def test_bursts_stay() -> None:
     before = dispersion(trace.submit[trace.kept()[0]] / SECOND, 10)
     after = dispersion(made.submit / SECOND, 10)
     assert before is not None and after is not None and after == pytest.approx(before, rel=0.2)
-    one_by_one = dispersion(block_bootstrap(trace, 36_000, 20 * spread, seed=2, block=1).submit / SECOND, 10)
-    assert one_by_one is not None and one_by_one < 0.5 * after
+
+
+def test_neighbours_stay_alike() -> None:
+    """A burst's tasks have one size: as neighbours they still do, unless they are drawn one by one."""
+    blocks, single = (block_bootstrap(bursty(), 20_000, 60.0, seed=2, block=block).demand[:, 0] for block in (200, 1))
+    assert (blocks[1:] == blocks[:-1]).mean() > 0.95
+    assert (single[1:] == single[:-1]).mean() < 0.6
 
 
 def test_jobs_of_different_blocks_differ() -> None:
