@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.figures.finding import Claim, Finding, Row, Settings
-from experiments.figures.measures import NAMES, Interval, certainly_below, number, plural, ratio, row_of
+from experiments.figures.measures import NAMES, Interval, certainly_below, plural, ratio, row_of
 from experiments.runs import Run, run_all
 from experiments.setting import Words, understand
 from packenv.errors import InputError
@@ -217,4 +217,5 @@ def _clearly(found: Interval) -> bool:
 def _told(found: dict[str, Interval]) -> str:
     if all(each.mean is None for each in found.values()):
         return "cannot be said: queues of 0"
-    return ", ".join(f"{each if each.mean is not None else number(None)} at β = {beta}" for beta, each in found.items())
+    single = "" if any(each.low is not None for each in found.values()) else " (one run: no interval)"
+    return ", ".join(f"{each} at β = {beta}" for beta, each in found.items()) + single
