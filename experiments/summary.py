@@ -43,8 +43,8 @@ def summary_of(results: list[Result]) -> Record:
     record["seeds"] = len(results)
     interval: Record = {}
     for key in AVERAGED:
-        record[key], interval[key] = _mean([getattr(result, key) for result in results])
-    shares = [_mean([result.utilisation[r] for result in results]) for r in range(len(results[0].utilisation))]
+        record[key], interval[key] = mean_and_half([getattr(result, key) for result in results])
+    shares = [mean_and_half([result.utilisation[r] for result in results]) for r in range(len(results[0].utilisation))]
     record["utilisation"] = [mean for mean, _ in shares]
     interval["utilisation"] = [half for _, half in shares]
     for key in ("slots", "arrived", "started", "completed", "waiting"):
@@ -56,7 +56,7 @@ def summary_of(results: list[Result]) -> Record:
     return record | {"interval": interval}
 
 
-def _mean(values: list[float | None]) -> tuple[float | None, float | None]:
+def mean_and_half(values: list[float | None]) -> tuple[float | None, float | None]:
     """Mean and 95 % half-width over the seeds."""
     known = np.array([value for value in values if value is not None], dtype=np.float64)
     if len(known) == 0:

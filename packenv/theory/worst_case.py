@@ -131,5 +131,6 @@ class Search:
             return
         self.tried += 1
         result = simulate(workload, self.policy, round(TASKS / workload.rate))
-        self.pool = sorted([*self.pool, Scored(OVERLOAD * result.completed / result.arrived, instance)], key=lambda one: one.share)
+        self.pool.append(Scored(OVERLOAD * result.completed / result.arrived, instance))
+        self.pool.sort(key=lambda one: one.share)
         del self.pool[POOL:]
