@@ -13,7 +13,7 @@ from experiments.outcomes import Log, Outcomes
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.policy import find_policy
-from packenv.theory.worst_case import worst_case
+from packenv.theory.worst_case import TRIES, worst_case
 from packenv.workloads.laws import parse_law
 
 SERVICES = ("geometric:100",)
@@ -22,7 +22,7 @@ SERVICES = ("geometric:100",)
 @click.command("worst-case")
 @click.option("--policy", "-p", required=True, help="Policy to find a bad workload for, e.g. bf-js, vqs:J=4.")
 @click.option("--service", "services", multiple=True, default=SERVICES, show_default=True, help="Service laws; repeat for more.")
-@click.option("--seconds", type=float, default=60.0, show_default=True, help="Of search; judging what it finds comes on top.")
+@click.option("--tries", type=click.IntRange(min=1), default=TRIES, show_default=True, help="Short runs of the search.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the search.")
 @click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
 @click.option("--log", type=click.Path(dir_okay=False), help="Keep the outcome of every judged run here.")
@@ -31,7 +31,7 @@ SERVICES = ("geometric:100",)
 def worst_case_command(
     policy: str,
     services: tuple[str, ...],
-    seconds: float,
+    tries: int,
     seed: int,
     processes: int | None,
     log: str | None,
@@ -44,18 +44,16 @@ def worst_case_command(
     result is an upper bound on how tight it is; with --service fixed:100 it holds no more.
 
     \b
-    packenv worst-case -p bf-js --seconds 300 --out worst.json
+    packenv worst-case -p bf-js --tries 10000 --out worst.json
     packenv judge worst.json -p bf-js
     """
     for path in (out, log, json_path):
         if path is not None and not Path(path).absolute().parent.is_dir():
             raise InputError(f"{path}: its folder does not exist")
-    if not seconds > 0:
-        raise InputError(f"--seconds must be positive, not {seconds}")
     find_policy(policy)
     laws = [parse_law(text, "--service") for text in services]
     with Outcomes(Log(log), processes) as run, Console(stderr=True).status(f"{policy}: looking for bad workloads") as status:
-        found = worst_case(policy, laws, seconds, seed, run, lambda what: status.update(f"{policy}: {what}"))
+        found = worst_case(policy, laws, tries, seed, run, lambda what: status.update(f"{policy}: {what}"))
     console = wide_console()
     console.print(judgments_table([one.workload for one in found], [one.judgment for one in found], 1))
     for workload, _ in found:
