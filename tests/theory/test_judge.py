@@ -135,3 +135,21 @@ def test_bad_arguments() -> None:
     for changes in ({"width": 0.0}, {"width": 1.5}, {"seeds": 0}):
         with pytest.raises(InputError, match="judgment needs"):
             judge(EQUAL, "bf-js", **changes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "workload, policy, least, most",
+    [
+        ("paper/fig3a", "vqs", 2 / 3 - 0.01, 2 / 3 + 0.01),
+        ("paper/fig3b", "bf-js", 0.89, 0.91),
+        ("paper/fig3b", "vqs", 0.97, 1.01),
+        ("paper/fig3a", "bf-js", 0.97, 1.01),
+        *(("equal", policy, 0.98, 1.01) for policy in ("bf-js", "vqs", "vqs-bf", "fifo-ff")),
+    ],
+)
+def test_known_answers(workload: str, policy: str, least: float, most: float) -> None:
+    """To within 0.01 of ρ* (PAPERS §1.6)."""
+    found = judge(EQUAL if workload == "equal" else packenv.workload(workload), policy)
+    assert found.low >= least - 1e-9
+    assert found.high <= most + 1e-9
