@@ -67,6 +67,8 @@ class Result:
     delay_p99: float | None
     utilisation: tuple[float | None, ...]  # (D,) share of the cluster's capacity in service; None where it has none
     verdict: Verdict
+    load: float | None  # share of ρ*, where the workload says it,
+    rho: tuple[float, float] | None  # and the bracket on ρ* (tasks in service) that it refers to
     stopped: str | None  # why the run ended early, if it did
     seconds: float  # the loop only
     tasks_per_second: float
@@ -222,6 +224,8 @@ def _result(
         delay_p99=p99,
         utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
         verdict=judge_run(trajectory.waiting_size, trajectory.bin_slots, workload.mean_service, workload.intensity),
+        load=workload.load,
+        rho=workload.rho,
         stopped=stopped,
         seconds=seconds,
         tasks_per_second=int(head["started"]) / max(seconds, 1e-9),

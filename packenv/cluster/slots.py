@@ -232,8 +232,10 @@ def completions(c: Cluster) -> None:
         i = c.due[c.e, n]
         if c.task[c.e, i].kind == TASK:
             complete(c, i)
-    order_freed(c)
-    sort(c.precedence.released[c.e], head.released)
+    if head.freed > 1:
+        order_freed(c)
+    if head.released > 1:
+        sort(c.precedence.released[c.e], head.released)
 
 
 @inlined
