@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from packenv.theory.knapsack import Knapsack
 from packenv.theory.size_law import SizeLaw
 
 LARGEST_PRICE = 2**31
+LARGEST_SIZE = 2**40  # units: beyond any server
 
 
 class Refuted(InputError):
@@ -48,7 +49,8 @@ class Attained:
     def value(self, law: SizeLaw, kinds: Kinds) -> Fraction:
         """Jobs in service that these configurations keep up with. Raises Refuted where one does not fit."""
         edges, capacity = self.edges, kinds.capacity.tolist()
-        _require(all(a < b for a, b in zip((0, *edges), edges, strict=False)), "edges must increase from above 0")
+        _require(self.parts > 0, "a server has at least one part")
+        _require(_increase(edges), f"edges must be integers that increase from above 0 to at most {LARGEST_SIZE}")
         _require(int(law.high[-1]) <= edges[-1], f"no cell holds the size {int(law.high[-1])}")
         used, places = [0] * len(capacity), [0] * len(edges)
         for n, (kind, held, servers) in enumerate((c.kind, c.held, c.servers) for c in self.configurations):
@@ -88,9 +90,9 @@ class Bounded:
 
     def value(self, law: SizeLaw, kinds: Kinds) -> Fraction:
         """Jobs in service that no policy exceeds. Raises Refuted where the prices leave out a size."""
-        points = np.array((0, *self.points))
         _require(len(self.points) == len(self.prices) == len(self.split), "as many points, prices and cells are needed")
-        _require(bool((np.diff(points) > 0).all()), "points must increase from above 0")
+        _require(_increase(self.points), f"points must be integers that increase from above 0 to at most {LARGEST_SIZE}")
+        points = np.array((0, *self.points))
         _require(min(self.prices) >= 0 and max(self.prices) <= LARGEST_PRICE, f"prices must lie between 0 and {LARGEST_PRICE}")
         _require(int(law.high[-1]) <= points[-1], f"the size {int(law.high[-1])} has no price")
         inside = np.unique(np.searchsorted(points, law.low[~np.isin(law.low, points)]) - 1)
@@ -118,6 +120,11 @@ class Bounded:
                     best = max(best, others + low - (-rise // (self.points[i] - left)))
             found.append(best)
         return found
+
+
+def _increase(values: tuple[int, ...]) -> bool:
+    """Whether there are some, and they increase from above 0."""
+    return bool(values) and values[-1] <= LARGEST_SIZE and all(a < b for a, b in pairwise((0, *values)))
 
 
 def _from_the_largest(values: list[int]) -> list[int]:

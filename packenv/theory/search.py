@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -106,12 +107,13 @@ class Search:
         """Twice as many cells each time, cut where the price rises most over the jobs that are there."""
         cells = Cells(self.law, self.kinds)
         known: Columns | None = None
-        while not self.done and cells.count < MOST_CELLS:
-            cells.split(self.bounded)
-            if cells.count <= MOST_POINTS:
-                self._better_prices(cells)
-            if not self.done:
-                known = self._better_configurations(cells, known)
+        with suppress(OverflowError):  # more cells than the knapsack can tell apart
+            while not self.done and cells.count < MOST_CELLS:
+                cells.split(self.bounded)
+                if cells.count <= MOST_POINTS:
+                    self._better_prices(cells)
+                if not self.done:
+                    known = self._better_configurations(cells, known)
 
     def _better_prices(self, cells: Cells) -> None:
         points, split = cells.points()
@@ -123,9 +125,9 @@ class Search:
 
     def _better_configurations(self, cells: Cells, known: Columns | None) -> Columns:
         """Returns those in use, for the next cells to begin with."""
-        edges, sizes, capacity = cells.edges(), cells.cuts[1:], cells.capacity()
+        edges = cells.edges()
         shares = np.bincount(np.searchsorted(edges, self.law.high), self.law.mass, len(edges)) / self.law.mass.sum()
-        pricing = PointPricing(sizes, capacity, np.zeros(len(sizes), np.bool_))
+        pricing = PointPricing(edges, self.kinds.capacity, np.zeros(len(edges), np.bool_))
         start = None if known is None else cells.inherit(known)
         solved = generate(shares, self.kinds, pricing, self.bounded.price(edges), self.gap / 4, self.deadline, start)
         self.offer_attained(attained_proofs(solved, edges, self.kinds))
