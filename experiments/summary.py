@@ -23,7 +23,7 @@ AVERAGED = (
 RECORDED = (
     *("policy", "workload", "servers", "seed", "slots", "warmup", "arrived", "started", "completed", "waiting", "mean_queue"),
     *("max_queue", "mean_waiting_size", "mean_delay", "delay_p50", "delay_p95", "delay_p99", "utilisation", "verdict"),
-    *("stopped", "seconds", "tasks_per_second"),
+    *("stopped", "seconds", "tasks_per_second", "load", "rho"),
 )
 Record = dict[str, Any]
 
@@ -39,7 +39,7 @@ def summary_of(results: list[Result]) -> Record:
 
     A half-width is None for a single seed. The verdict is that of all seeds, or the counts of each.
     """
-    record: Record = {"policy": results[0].policy, "workload": results[0].workload, "servers": results[0].servers, "seed": None}
+    record: Record = {key: getattr(results[0], key) for key in ("policy", "workload", "servers", "load", "rho")} | {"seed": None}
     record["seeds"] = len(results)
     interval: Record = {}
     for key in AVERAGED:

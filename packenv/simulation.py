@@ -72,6 +72,8 @@ class Result:
     tasks_per_second: float
     trajectory: Trajectory
     schedule: Schedule | None = None
+    load: float | None = None  # share of ρ*, if arrivals were given like that,
+    rho: tuple[float, float] | None = None  # and the bracket on ρ* of whose lower end it is a share, in tasks in service
 
 
 def setting_of(workload: Workload) -> Setting:
@@ -227,6 +229,8 @@ def _result(
         tasks_per_second=int(head["started"]) / max(seconds, 1e-9),
         trajectory=trajectory,
         schedule=Schedule(cluster.measures.start[0, :rows], cluster.measures.server[0, :rows]) if scheduled else None,
+        load=workload.load,
+        rho=workload.rho,
     )
 
 

@@ -52,6 +52,8 @@ class Cells:
         self.earlier = self.edges()
         self._refine_steps(target)
         self.odd = self._odd_sizes(target)
+        around = self.odd // self.step * self.step
+        self.cuts = np.unique(np.concatenate([self.cuts, around, around + self.step]))
         below = np.append(0.0, np.cumsum(np.where(np.isin(self.law.low, self.odd), 0.0, self.law.mass)))
 
         def scored(a: int, b: int) -> tuple[float, int, int]:

@@ -6,15 +6,14 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from fractions import Fraction
 
 import numpy as np
 
 from packenv.errors import InputError
-from packenv.theory.bracket import Bracket, kinds_of
+from packenv.theory.bracket import Bracket, by_area, kinds_of, rounded_down, rounded_up
 from packenv.theory.cells import Cells
 from packenv.theory.certificate import Attained, Bounded
-from packenv.theory.columns import Columns, Kinds, generate
+from packenv.theory.columns import Columns, Enough, Kinds, generate
 from packenv.theory.packing import packing
 from packenv.theory.pricing import PointPricing
 from packenv.theory.proofs import attained_proofs, bounded_proofs
@@ -26,6 +25,8 @@ SECONDS = 60.0
 FEW = 200  # sizes that are types of their own, if their sums allow it
 MOST_POINTS, MOST_CELLS = 256, 4096
 EXACT = 1e-9  # gap of a program that is solved to its end
+SPARE = 1e-8  # lost from a program's value to its proof, at most
+WORTH_IT = 0.05  # of the gap that prices must close, or they are left alone for a while
 
 Progress = Callable[[float, float], None]
 
@@ -54,20 +55,20 @@ class Search:
         self.deadline = self.began + seconds
         self.lower, self.upper = 0.0, math.inf
         self.history: list[tuple[float, float]] = []
-        self.offer_bounded([Bounded((int(law.high[-1]),), (int(law.high[-1]),), (True,))])  # a size is worth itself
+        self.offer_bounded([by_area(law)])
         self.area_bound = self.upper
         self.offer_attained([packing(law, kinds)])
 
     def offer_attained(self, proofs: list[Attained]) -> None:
         for proof in proofs:
-            value = _below(proof.value(self.law, self.kinds))
+            value = rounded_down(proof.value(self.law, self.kinds))
             if value > self.lower:
                 self.lower, self.attained = value, proof
                 self._record()
 
     def offer_bounded(self, proofs: list[Bounded]) -> None:
         for proof in proofs:
-            value = _above(proof.value(self.law, self.kinds))
+            value = rounded_up(proof.value(self.law, self.kinds))
             if value < self.upper:
                 self.upper, self.bounded = value, proof
                 self._record()
@@ -98,7 +99,7 @@ class Search:
         except OverflowError:
             return False
         shares = self.law.mass / self.law.mass.sum()
-        solved = generate(shares, self.kinds, pricing, sizes.astype(np.float64), EXACT, self.deadline)
+        solved = generate(shares, self.kinds, pricing, sizes.astype(np.float64), within(EXACT), self.deadline)
         self.offer_attained(attained_proofs(solved, sizes, self.kinds))
         self.offer_bounded(bounded_proofs(solved, sizes, split))
         return True
@@ -107,39 +108,54 @@ class Search:
         """Twice as many cells each time, cut where the price rises most over the jobs that are there."""
         cells = Cells(self.law, self.kinds)
         known: Columns | None = None
+        next_prices = 0
         with suppress(OverflowError):  # more cells than the knapsack can tell apart
             while not self.done and cells.count < MOST_CELLS:
                 cells.split(self.bounded)
-                if cells.count <= MOST_POINTS:
-                    self._better_prices(cells)
+                if next_prices <= cells.count <= MOST_POINTS:
+                    better = self._better_prices(cells)
+                    next_prices = 2 * cells.count if better else 4 * cells.count
                 if not self.done:
                     known = self._better_configurations(cells, known)
 
-    def _better_prices(self, cells: Cells) -> None:
+    def _better_prices(self, cells: Cells) -> bool:
+        """Whether that was worth its time."""
         points, split = cells.points()
         masses, whole = self.law.spread(np.append(0, points))
         shares = np.array([mass / whole for mass in masses[1:]])
         pricing = PointPricing(points, self.kinds.capacity, split)
-        solved = generate(shares, self.kinds, pricing, self.bounded.price(points), self.gap / 4, self.deadline)
+        close, before = within(self.gap / 4), self.upper
+        solved = generate(
+            shares,
+            self.kinds,
+            pricing,
+            self.bounded.price(points),
+            lambda value, bound: close(value, bound) or self.lower >= bound * (1 + SPARE) * (1 - self.gap),
+            self.deadline,
+        )
         self.offer_bounded(bounded_proofs(solved, points, split))
+        return before - self.upper > WORTH_IT * (before - self.lower)
 
     def _better_configurations(self, cells: Cells, known: Columns | None) -> Columns:
         """Returns those in use, for the next cells to begin with."""
         edges = cells.edges()
         shares = np.bincount(np.searchsorted(edges, self.law.high), self.law.mass, len(edges)) / self.law.mass.sum()
         pricing = PointPricing(edges, self.kinds.capacity, np.zeros(len(edges), np.bool_))
-        start = None if known is None else cells.inherit(known)
-        solved = generate(shares, self.kinds, pricing, self.bounded.price(edges), self.gap / 4, self.deadline, start)
+        close = within(self.gap / 4)
+        solved = generate(
+            shares,
+            self.kinds,
+            pricing,
+            self.bounded.price(edges),
+            lambda value, bound: close(value, bound) or value * (1 - SPARE) >= self.upper * (1 - self.gap),
+            self.deadline,
+            None if known is None else cells.inherit(known),
+        )
         self.offer_attained(attained_proofs(solved, edges, self.kinds))
         used = solved.weights > 0
         return Columns(solved.columns.held[used], solved.columns.kind[used])
 
 
-def _below(value: Fraction) -> float:
-    near = float(value)
-    return near if Fraction(near) <= value else math.nextafter(near, -math.inf)
+def within(gap: float) -> Enough:
+    return lambda value, bound: value >= bound * (1 - gap)
 
-
-def _above(value: Fraction) -> float:
-    near = float(value)
-    return near if Fraction(near) >= value else math.nextafter(near, math.inf)

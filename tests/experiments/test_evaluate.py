@@ -19,12 +19,12 @@ from experiments.cli import main
 
 ROOT = Path(packenv.__file__).parents[1]
 PAPER = ("paper/fig4b", "--slots", "5000", "--processes", "1")
-# DESIGN, "JSON of evaluate", in its order, with three more that a reader needs to make sense of a run.
+# DESIGN, "JSON of evaluate", in its order, with five more that a reader needs to make sense of a run.
 FIELDS = (
     *("policy", "workload", "servers", "seed", "slots", "arrived", "started", "completed", "waiting", "mean_queue", "max_queue"),
     *("mean_delay", "delay_p50", "delay_p95", "delay_p99", "utilisation", "verdict", "seconds", "tasks_per_second"),
 )
-MORE_FIELDS = ("warmup", "mean_waiting_size", "stopped")
+MORE_FIELDS = ("warmup", "mean_waiting_size", "stopped", "load", "rho")
 
 
 def evaluate(*arguments: object) -> None:
@@ -131,13 +131,13 @@ def test_run_stopped_in_its_warmup_does_not_claim_an_empty_queue() -> None:
 
 SIZES = ("--sizes", "uniform:0.1:0.9")
 BAD_WORDS: list[tuple[tuple[object, ...], str]] = [
-    (("paper/fig4b", "--load", 0.9), "--load needs the maximum supportable workload, which this version cannot compute"),
+    (("paper/fig4b", "--load", 0), "load must be positive"),
     (("paper/fig4b", "--rate", 0), "rate must be"),
     (("paper/fig4b", "--rate", -1), "rate must be"),
     (("paper/fig4b", "--rate", "nan"), "rate must be"),
     (("paper/fig4b", "--intensity", 0), "intensity must be"),
     (("paper/fig4b", "--intensity", "inf"), "intensity must be"),
-    (("paper/fig4b", "--intensity", 0.9, "--rate", 1), "one of --intensity and --rate"),
+    (("paper/fig4b", "--intensity", 0.9, "--rate", 1), "one of --load, --intensity and --rate"),
     (("paper/fig4b", "-p", "bf-jss"), "unknown policy 'bf-jss'; did you mean bf-js"),
     (("paper/fig4b", "-p", "vqs:JJ=3"), "unknown parameter 'JJ'; did you mean J"),
     (("paper/fig4b", "-p", "vqs:J=3.5"), "J must be int, not '3.5'"),

@@ -17,6 +17,7 @@ from packenv.workloads.joint import Conditional, Joint
 from packenv.workloads.laws import Discrete, Fixed, Mixture, Uniform
 from tests.theory.brute import exactly, kinds, law_of, max_workload_of, setting
 
+SLACK = Fraction(2, 10**9)
 masses = st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=12)
 
 
@@ -31,7 +32,7 @@ def test_shares_and_spread_are_rounded_outwards(mass: list[float], exact: bool, 
     shares, whole = law.shares(of, groups)
     for group in range(groups):
         own = sum((p for p, g in zip(truth, of.tolist(), strict=True) if g == group), Fraction(0))
-        assert own <= Fraction(shares[group], whole) <= own + Fraction(1, 10**9)
+        assert own <= Fraction(shares[group], whole) <= own + SLACK
     points = np.array([0, 10, 24, 31, 200])
     left, whole = law.spread(points)
     spread = [Fraction(0)] * len(points)
@@ -41,7 +42,7 @@ def test_shares_and_spread_are_rounded_outwards(mass: list[float], exact: bool, 
         spread[above] += p * share
         spread[above - 1] += p * (1 - share)
     for found, own in zip(left, spread, strict=True):
-        assert own - Fraction(1, 10**9) <= Fraction(found, whole) <= own
+        assert own - SLACK <= Fraction(found, whole) <= own
     if exact:  # nothing is lost but the rounding of shares
         assert sum(shares) == law.shares(of, groups)[1]
 
@@ -79,7 +80,7 @@ def test_several_resources_have_no_size() -> None:
         size_law(Workload(sizes=(Uniform(0.1, 0.2), Uniform(0.1, 0.2)), service=Fixed(1), servers=1, rate=0.1))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(st.lists(st.integers(10, 100), min_size=1, max_size=5, unique=True), st.integers(1, 3), st.booleans())
 def test_a_packing_attains_no_more_than_there_is(sizes: list[int], count: int, unequal: bool) -> None:
     sizes = sorted(sizes)
