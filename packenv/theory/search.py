@@ -158,4 +158,3 @@ class Search:
 
 def within(gap: float) -> Enough:
     return lambda value, bound: value >= bound * (1 - gap)
-

@@ -124,7 +124,7 @@ def test_tampering_is_refused(proved: tuple[Workload, Bracket], name: str, tmp_p
     plain = json.loads(json.dumps(asdict(bracket)))
     TAMPERED[name](plain)
     (tmp_path / "proof.json").write_text(json.dumps(plain))
-    with pytest.raises(Refuted, match="^certificate: "):
+    with pytest.raises(Refuted, match=r"^certificate: "):
         load_certificate(tmp_path / "proof.json").verify(workload)
 
 
@@ -172,7 +172,7 @@ def test_another_workload_is_refused(changes: Plain) -> None:
 )
 def test_no_certificate(text: str, tmp_path: Path) -> None:
     (tmp_path / "proof.json").write_text(text)
-    with pytest.raises(InputError, match="proof.json: not a certificate"):
+    with pytest.raises(InputError, match=r"proof\.json: not a certificate"):
         load_certificate(tmp_path / "proof.json")
     with pytest.raises(InputError, match="not a certificate"):
         load_certificate(tmp_path / "absent.json")

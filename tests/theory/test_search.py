@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ def test_brackets_are_nested_and_told(sizes: Any) -> None:
     told: list[tuple[float, float]] = []
     bracket = packenv.max_workload(setting(sizes), 0.01, progress=lambda lower, upper: told.append((lower, upper)))
     assert tuple(told) == bracket.history and len(told) >= 3
-    for (lower, upper), (next_lower, next_upper) in zip(told, told[1:], strict=False):
+    for (lower, upper), (next_lower, next_upper) in pairwise(told):
         assert lower <= next_lower <= next_upper <= upper and (lower, upper) != (next_lower, next_upper)
     assert told[-1] == (bracket.lower, bracket.upper)
     assert bracket.reached and bracket.gap <= 0.01
@@ -48,7 +49,7 @@ def test_bad_gap(gap: float) -> None:
 
 
 def test_bad_laws() -> None:
-    with pytest.raises(InputError, match="weights sum to 0.9"):
+    with pytest.raises(InputError, match=r"weights sum to 0\.9"):
         setting(Discrete([0.4, 0.6], [0.4, 0.5]))
     with pytest.raises(InputError, match=r"weights sum to 1\.00000001"):
         setting(Discrete([0.4, 0.6], [0.5, 0.50000001]))
