@@ -60,10 +60,10 @@ class Solved(NamedTuple):
 
 
 def generate(
-    shares: Floats, kinds: Kinds, pricing: Pricing, prices: Floats, enough: Enough, deadline: float, start: Columns | None = None
+    program: Program, pricing: Pricing, prices: Floats, enough: Enough, deadline: float, start: Columns | None = None
 ) -> Solved:
-    """Column generation from `prices` (n,) and columns, types in increasing order, until it is enough or time is up."""
-    program = Program(shares, kinds, increasing=True)
+    """Column generation from `prices` (n,) and columns, until it is enough, or nothing new is found, or time is up."""
+    shares, kinds = program.shares, program.kinds
     if start is not None:
         program.add(start)
     best, bound = prices, np.inf
@@ -87,7 +87,7 @@ class Program:
     """
 
     def __init__(self, shares: Floats, kinds: Kinds, increasing: bool = False) -> None:
-        self.n = len(shares)
+        self.n, self.shares, self.kinds = len(shares), shares, kinds
         self.held: list[Floats] = []
         self.kind: list[int] = []
         self.known: set[bytes] = set()

@@ -103,15 +103,20 @@ def size_law(workload: Workload) -> SizeLaw:
         return atomic(vectors[:, 0], weights)
     law = sizes[0] if isinstance(sizes, tuple) else sizes
     assert isinstance(law, Law)
+    return in_units(law, int(workload.servers.largest[0]))
+
+
+def in_units(law: Law, largest: int) -> SizeLaw:
+    """A law of sizes of which none exceeds `largest` units."""
     if (atoms := law.atoms()) is not None:
         return atomic(to_units(atoms[0]), atoms[1])
     ends = to_units(np.array(law.support()))
-    first, last = int(ends[0]), int(min(ends[1], workload.servers.largest[0]))
+    first, last = int(ends[0]), int(min(ends[1], largest))
     step = 1 + (last - first) // FINEST
     high = np.arange(first, last + step, step)
     mass = np.diff(law.cdf_units(np.concatenate([[first - step], high])))
     possible = mass > 0
-    low = np.maximum(high - step + 1, 1)
+    low = np.where(high > 0, np.maximum(high - step + 1, 1), 0)
     return SizeLaw(low[possible], high[possible], mass[possible], exact=False)
 
 

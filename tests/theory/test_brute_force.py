@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import packenv
 from packenv.theory.bracket import kinds_of
-from packenv.theory.search import Search
+from packenv.theory.one_resource import Search
 from packenv.units import UNIT
 from packenv.workloads.law import Law
 from packenv.workloads.laws import Discrete, Mixture, Uniform
@@ -35,7 +35,7 @@ def text_of(servers: list[tuple[int, int]]) -> list[float]:
     return [units / UNIT for count, units in servers for _ in range(count)]
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(instances(GRID))
 def test_exact_types(instance: tuple[list[int], list[int], list[tuple[int, int]]]) -> None:
     sizes, mass, servers = instance
