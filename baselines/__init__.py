@@ -2,6 +2,7 @@
 
 from baselines.best_fit import BestFit, BestFitJobs, BestFitServers
 from baselines.fifo import FifoFirstFit, SlotFifo
+from baselines.max_weight import MaxWeight
 from baselines.virtual_queues import VQS, VQSBestFit
 
-__all__ = ["VQS", "BestFit", "BestFitJobs", "BestFitServers", "FifoFirstFit", "SlotFifo", "VQSBestFit"]
+__all__ = ["VQS", "BestFit", "BestFitJobs", "BestFitServers", "FifoFirstFit", "MaxWeight", "SlotFifo", "VQSBestFit"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from baselines.guarantees import in_model, share_below
 from baselines.stalling import stall_half_empty
 from packenv.cluster import (
     BY_AGE,
@@ -59,6 +60,11 @@ class BestFit(NamedTuple):
 
     def initial_state(self, setting: Setting, seed: int) -> tuple[()]:
         return ()
+
+    def guarantee(self, setting: Setting) -> float:
+        """½ of ρ* if sizes are bounded away from 0 (Theorem 2)."""
+        bounded = share_below(setting, 1) == 0
+        return 1 / 2 if bounded and in_model(setting, self.stall) else 0.0
 
 
 @schedules(BestFit)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines.guarantees import in_model, share_below
 from packenv.cluster import (
     BY_INDEX,
     BY_QUEUE,
@@ -80,6 +81,13 @@ def _initial_state(policy: VQS | VQSBestFit, setting: Setting) -> VirtualQueues:
     )
 
 
+def _guarantee(policy: VQS | VQSBestFit, setting: Setting) -> float:
+    if policy.adaptive or not in_model(setting, policy.stall):
+        return 0.0
+    smallest = int(setting.capacity.max()) >> _levels(policy, setting)
+    return (1 - share_below(setting, smallest)) * 2 / 3
+
+
 @inlined
 def renew(cluster: Cluster, state: VirtualQueues, server: int) -> None:
     """An empty server takes the reduced configuration of the largest weight (eq. 8)."""
@@ -124,6 +132,10 @@ class VQS(NamedTuple):
 
     def initial_state(self, setting: Setting, seed: int) -> VirtualQueues:
         return _initial_state(self, setting)
+
+    def guarantee(self, setting: Setting) -> float:
+        """⅔ of ρ* less the share of sizes up to 2^-J (Theorem 3, Corollary 1)."""
+        return _guarantee(self, setting)
 
 
 @schedules(VQS)
@@ -197,6 +209,10 @@ class VQSBestFit(NamedTuple):
 
     def initial_state(self, setting: Setting, seed: int) -> VirtualQueues:
         return _initial_state(self, setting)
+
+    def guarantee(self, setting: Setting) -> float:
+        """⅔ of ρ* less the share of sizes up to 2^-J (Theorem 4)."""
+        return _guarantee(self, setting)
 
 
 @schedules(VQSBestFit)

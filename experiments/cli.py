@@ -14,10 +14,18 @@ from packenv.errors import InputError, nearest
 COMMANDS = {
     "evaluate": ("experiments.evaluate", "Compare policies on a workload or a trace."),
     "capacity": ("experiments.capacity", "Bracket the maximum supportable workload ρ*, with proof."),
+    "judge": ("experiments.judge", "Find the fraction of ρ* that policies support, against their guarantees."),
+    "worst-case": ("experiments.worst_case", "Look for the workload on which a policy supports the least."),
+    "reproduce": ("experiments.reproduce", "Draw the paper's figures again, and say which of its claims they show."),
     "trace": ("experiments.trace", "Convert, describe and profile traces."),
     "list": ("experiments.listing", "Show the policies and workloads that are known by name."),
     "bench": ("experiments.bench", "Measure the speed of this installation."),
 }
+ATTRIBUTES = {
+    "list": "listing",
+    "judge": "judge_command",
+    "worst-case": "worst_case_command",
+}  # names that mean something else in their modules
 BAD_INPUT, INTERRUPTED = 2, 130
 
 
@@ -31,8 +39,7 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             raise InputError(f"unknown command {cmd_name!r}{nearest(cmd_name, list(COMMANDS))}")
         module, _ = COMMANDS[cmd_name]
-        attribute = "listing" if cmd_name == "list" else cmd_name
-        return getattr(import_module(module), attribute)
+        return getattr(import_module(module), ATTRIBUTES.get(cmd_name, cmd_name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

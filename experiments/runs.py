@@ -1,4 +1,4 @@
-"""Many runs side by side: every (policy, seed) in processes of their own, on the same jobs, with progress."""
+"""Many runs side by side, in processes of their own, with progress."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,8 +23,32 @@ PATIENCE = 1.5  # seconds of silence before a line that says what is going on
 
 
 @dataclass(frozen=True)
+class Run:
+    """One policy on one workload, or on what a function makes where the run takes place (a table too large to send)."""
+
+    workload: Workload | Callable[[], Workload]
+    policy: str
+    seed: int = 0
+    slots: int | None = None
+    options: dict[str, Any] = field(default_factory=dict)  # of packenv.simulate
+
+    def made(self) -> Workload:
+        """The workload. The last one made is kept: runs that share a function, one after the other, share its result."""
+        global _last_made
+        if isinstance(self.workload, Workload):
+            return self.workload
+        if _last_made is None or _last_made[0] is not self.workload:
+            _last_made = None  # frees the memory first
+            _last_made = self.workload, self.workload()
+        return _last_made[1]
+
+
+_last_made: tuple[Callable[[], Workload], Workload] | None = None
+
+
+@dataclass(frozen=True)
 class Plan:
-    """What is run: every policy with every seed."""
+    """Every policy with every seed, on one workload."""
 
     workload: Workload
     policies: tuple[str, ...]
@@ -33,62 +57,62 @@ class Plan:
     options: dict[str, Any] = field(default_factory=dict)  # of packenv.simulate
 
     @property
-    def runs(self) -> list[tuple[str, int]]:
-        return [(policy, seed) for policy in self.policies for seed in self.seeds]
-
-    @property
-    def length(self) -> int:
-        """Slots per run, as far as they are known beforehand."""
-        if self.slots is not None or self.workload.jobs is None:
-            return self.slots or 1
-        return int(self.workload.jobs.arrival[-1]) + 1
+    def runs(self) -> list[Run]:
+        return [Run(self.workload, policy, seed, self.slots, self.options) for policy in self.policies for seed in self.seeds]
 
 
-_plan: Plan
-_reached: Any  # slots reached by each run, shared between processes
+_runs: Sequence[Run]
+_reached: Any  # share of each run that is done, shared between processes
 
 
-def _begin(plan: Plan, reached: Any) -> None:
-    global _plan, _reached
-    _plan, _reached = plan, reached
+def _begin(runs: Sequence[Run], reached: Any) -> None:
+    global _runs, _reached
+    _runs, _reached = runs, reached
 
 
-def _compile(policy: str) -> None:
-    """Have the machine code of a policy made, or found on disk."""
-    options = {key: value for key, value in _plan.options.items() if key not in ("schedule", "warmup")}
-    simulate(_plan.workload, policy, slots=1, warmup=0, **options | {"drain": False})
+def _compile(n: int) -> None:
+    """Have the machine code of run n's policy made, or found on disk."""
+    run = _runs[n]
+    options = {key: value for key, value in run.options.items() if key not in ("schedule", "warmup")}
+    simulate(run.made(), run.policy, slots=1, warmup=0, **options | {"drain": False})
 
 
 def _run(n: int) -> Result:
-    policy, seed = _plan.runs[n]
+    run = _runs[n]
+    workload = run.made()
+    length = run.slots or (1 if workload.jobs is None else int(workload.jobs.arrival[-1]) + 1)
 
     def progress(slot: int) -> None:
-        _reached[n] = min(slot, _plan.length)
+        _reached[n] = min(slot / length, 1.0)
 
-    result = simulate(_plan.workload, policy, slots=_plan.slots, seed=seed, progress=progress, **_plan.options)
-    _reached[n] = _plan.length
+    result = simulate(workload, run.policy, slots=run.slots, seed=run.seed, progress=progress, **run.options)
+    _reached[n] = 1.0
     return result
 
 
-def run_all(plan: Plan, processes: int | None = None) -> list[Result]:
-    """All results, in the order of `plan.runs`. Raises what a run raises; Ctrl-C ends all of them."""
-    processes = min(processes or os.cpu_count() or 1, len(plan.runs))
+def run_all(plan: Plan | Sequence[Run], processes: int | None = None, name: str = "") -> list[Result]:
+    """All results, in the order of the runs. Raises what a run raises; Ctrl-C ends all of them. `name`: what is run."""
+    runs = plan.runs if isinstance(plan, Plan) else plan
+    processes = min(processes or os.cpu_count() or 1, len(runs))
+    label = f"{name}: {len(runs)} runs" if name else f"{len(runs)} runs"
+    policies = [run.policy for run in runs]
+    firsts = [policies.index(policy) for policy in dict.fromkeys(policies)]
     if processes == 1:
-        _begin(plan, [0] * len(plan.runs))
+        _begin(runs, [0.0] * len(runs))
         with _patience("compiling (once for this version of the sources)"):
-            for policy in plan.policies:
-                _compile(policy)
-        with _watch(plan, _reached):
-            return [_run(n) for n in range(len(plan.runs))]
+            for n in firsts:
+                _compile(n)
+        with _watch(label, _reached):
+            return [_run(n) for n in range(len(runs))]
     context = multiprocessing.get_context("spawn")
-    reached = context.Array("q", len(plan.runs), lock=False)
-    pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_begin, initargs=(plan, reached))
+    reached = context.Array("d", len(runs), lock=False)
+    pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_begin, initargs=(runs, reached))
     try:
         with _patience("compiling (once for this version of the sources)"):
-            for compiled in [pool.submit(_compile, policy) for policy in plan.policies]:
+            for compiled in [pool.submit(_compile, n) for n in firsts]:
                 compiled.result()
-        with _watch(plan, reached):
-            futures: list[Future[Result]] = [pool.submit(_run, n) for n in range(len(plan.runs))]
+        with _watch(label, reached):
+            futures: list[Future[Result]] = [pool.submit(_run, n) for n in range(len(runs))]
             return [future.result() for future in futures]
     except BaseException:
         for process in list((pool._processes or {}).values()):
@@ -111,7 +135,7 @@ def _patience(what: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _watch(plan: Plan, reached: Any) -> Iterator[None]:
+def _watch(label: str, reached: Any) -> Iterator[None]:
     """A progress bar on standard error for runs that take long."""
     console = Console(stderr=True)
     done = threading.Event()
@@ -121,7 +145,7 @@ def _watch(plan: Plan, reached: Any) -> Iterator[None]:
         if done.wait(PATIENCE):
             return
         with Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task(f"{len(plan.runs)} runs", total=plan.length * len(plan.runs))
+            task = bar.add_task(label, total=len(reached))
             while not done.wait(0.2):
                 bar.update(task, completed=sum(reached))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from packenv.simulation import Result
+from packenv.theory.stability import combine
 
 AVERAGED = (
     "mean_queue",
@@ -23,7 +23,7 @@ AVERAGED = (
 RECORDED = (
     *("policy", "workload", "servers", "seed", "slots", "warmup", "arrived", "started", "completed", "waiting", "mean_queue"),
     *("max_queue", "mean_waiting_size", "mean_delay", "delay_p50", "delay_p95", "delay_p99", "utilisation", "verdict"),
-    *("stopped", "seconds", "tasks_per_second", "load", "rho"),
+    *("stopped", "seconds", "tasks_per_second"),
 )
 Record = dict[str, Any]
 
@@ -31,32 +31,33 @@ Record = dict[str, Any]
 def record_of(result: Result) -> Record:
     """The JSON record of one run."""
     record = {key: getattr(result, key) for key in RECORDED}
-    return record | {"utilisation": list(result.utilisation), "verdict": str(result.verdict)}
+    verdict = {"verdict": str(result.verdict), "confidence": result.verdict.confidence}
+    return record | {"utilisation": list(result.utilisation), "load": result.load, "rho": result.rho} | verdict
 
 
 def summary_of(results: list[Result]) -> Record:
     """One policy over its seeds: means, and `interval` with the 95 % half-widths of Student's t over the seeds.
 
-    A half-width is None for a single seed. The verdict is that of all seeds, or the counts of each.
+    A half-width is None for a single seed. The verdict is that of all seeds together.
     """
-    record: Record = {key: getattr(results[0], key) for key in ("policy", "workload", "servers", "load", "rho")} | {"seed": None}
+    record: Record = {"policy": results[0].policy, "workload": results[0].workload, "servers": results[0].servers, "seed": None}
     record["seeds"] = len(results)
     interval: Record = {}
     for key in AVERAGED:
-        record[key], interval[key] = _mean([getattr(result, key) for result in results])
-    shares = [_mean([result.utilisation[r] for result in results]) for r in range(len(results[0].utilisation))]
+        record[key], interval[key] = mean_and_half([getattr(result, key) for result in results])
+    shares = [mean_and_half([result.utilisation[r] for result in results]) for r in range(len(results[0].utilisation))]
     record["utilisation"] = [mean for mean, _ in shares]
     interval["utilisation"] = [half for _, half in shares]
     for key in ("slots", "arrived", "started", "completed", "waiting"):
         record[key] = float(np.mean([getattr(result, key) for result in results]))
-    verdicts = Counter(str(result.verdict) for result in results)
-    record["verdict"] = next(iter(verdicts)) if len(verdicts) == 1 else ", ".join(f"{n} {kind}" for kind, n in verdicts.items())
+    verdict = combine(result.verdict for result in results)
+    record |= {"verdict": str(verdict), "confidence": verdict.confidence}
     record["stopped"] = next((result.stopped for result in results if result.stopped), None)
     record["seconds"] = float(sum(result.seconds for result in results))
     return record | {"interval": interval}
 
 
-def _mean(values: list[float | None]) -> tuple[float | None, float | None]:
+def mean_and_half(values: list[float | None]) -> tuple[float | None, float | None]:
     """Mean and 95 % half-width over the seeds."""
     known = np.array([value for value in values if value is not None], dtype=np.float64)
     if len(known) == 0:

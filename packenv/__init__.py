@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from packenv.policy import Setting, completes, find_policy, receives, registered, schedules
     from packenv.simulation import Result, simulate
     from packenv.theory.bracket import Bracket
+    from packenv.theory.judge import Judgment, judge
     from packenv.theory.load import resolved
     from packenv.theory.partition import halving_bound, vqs_bound
     from packenv.theory.search import max_workload
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 HOME = {
     "Bracket": "packenv.theory.bracket",
     "InputError": "packenv.errors",
+    "Judgment": "packenv.theory.judge",
     "Jobs": "packenv.jobs",
     "Ragged": "packenv.jobs",
     "Result": "packenv.simulation",
@@ -42,6 +44,7 @@ HOME = {
     "Workload": "packenv.workloads.workload",
     "completes": "packenv.policy",
     "halving_bound": "packenv.theory.partition",
+    "judge": "packenv.theory.judge",
     "max_workload": "packenv.theory.search",
     "names": "packenv.workloads.named",
     "resolved": "packenv.theory.load",
@@ -60,6 +63,7 @@ __all__ = [
     "Bracket",
     "InputError",
     "Jobs",
+    "Judgment",
     "Ragged",
     "Result",
     "Servers",
@@ -68,6 +72,7 @@ __all__ = [
     "completes",
     "find_policy",
     "halving_bound",
+    "judge",
     "max_workload",
     "names",
     "receives",

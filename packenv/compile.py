@@ -109,4 +109,7 @@ def cache_folder(key: str) -> Path:
     return folder
 
 
-numba.config.CACHE_DIR = str(cache_folder(fingerprint(sources())))
+SOURCE_KEY = fingerprint(sources())
+"""Which state of the sources this is."""
+
+numba.config.CACHE_DIR = str(cache_folder(SOURCE_KEY))

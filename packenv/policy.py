@@ -122,6 +122,14 @@ def name_of(policy: Any) -> str:
     return f"{name}:{shown}" if shown else name
 
 
+def guarantee_of(policy: Any, setting: Setting) -> float:
+    """The fraction of ρ* that a theorem promises for this policy in this setting; 0 where none does.
+
+    A policy says so with `guarantee(setting)`.
+    """
+    return float(policy.guarantee(setting)) if hasattr(policy, "guarantee") else 0.0
+
+
 def needs_of(policy: Any, setting: Setting) -> Needs:
     """The policy's `needs`; where it has none, every order of tasks and servers except virtual queues."""
     from packenv.cluster.build import Needs

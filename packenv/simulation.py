@@ -67,13 +67,13 @@ class Result:
     delay_p99: float | None
     utilisation: tuple[float | None, ...]  # (D,) share of the cluster's capacity in service; None where it has none
     verdict: Verdict
+    load: float | None  # share of ρ*, where the workload says it,
+    rho: tuple[float, float] | None  # and the bracket on ρ* (tasks in service) that it refers to
     stopped: str | None  # why the run ended early, if it did
     seconds: float  # the loop only
     tasks_per_second: float
     trajectory: Trajectory
     schedule: Schedule | None = None
-    load: float | None = None  # share of ρ*, if arrivals were given like that,
-    rho: tuple[float, float] | None = None  # and the bracket on ρ* of whose lower end it is a share, in tasks in service
 
 
 def setting_of(workload: Workload) -> Setting:
@@ -223,14 +223,14 @@ def _result(
         delay_p95=p95,
         delay_p99=p99,
         utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
-        verdict=judge_run(trajectory.waiting_size, trajectory.bin_slots, float(capacity.max()) / UNIT),
+        verdict=judge_run(trajectory.waiting_size, trajectory.bin_slots, workload.mean_service, workload.intensity),
+        load=workload.load,
+        rho=workload.rho,
         stopped=stopped,
         seconds=seconds,
         tasks_per_second=int(head["started"]) / max(seconds, 1e-9),
         trajectory=trajectory,
         schedule=Schedule(cluster.measures.start[0, :rows], cluster.measures.server[0, :rows]) if scheduled else None,
-        load=workload.load,
-        rho=workload.rho,
     )
 
 

@@ -13,13 +13,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import FuncFormatter
 
+from experiments.plots.palette import colours_for, plain, tidy
 from packenv.files import atomic_path
 from packenv.simulation import Result
 from packenv.theory.stability import UNSTABLE
 from packenv.workloads.workload import Workload
 
 QUANTILES = (("delay_p50", "median", "|", 11), ("delay_p95", "95 %", "o", 6), ("delay_p99", "99 %", "D", 5))
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")  # told apart by the colour-blind too
 POINTS = 256
 
 
@@ -37,7 +37,7 @@ def draw_runs(by_policy: list[list[Result]], workload: Workload, path: str | os.
     """
     height = max(4.2, 2.2 + 0.45 * len(by_policy))
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, height), width_ratios=(3, 2), layout="constrained")
-    colours = [COLOURS[n % len(COLOURS)] for n in range(len(by_policy))]
+    colours = colours_for([runs[0].policy for runs in by_policy])
     longest = max(run.slots for runs in by_policy for run in runs)
     clock = clock_for(longest, workload.slot_seconds)
     for runs, colour in zip(by_policy, colours, strict=True):
@@ -48,10 +48,11 @@ def draw_runs(by_policy: list[list[Result]], workload: Workload, path: str | os.
     for row, (runs, colour) in enumerate(zip(by_policy, colours, strict=True)):
         _draw_delays(right, runs, row, colour, delay_clock)
     _finish_delays(right, [runs[0].policy for runs in by_policy], delay_clock)
-    seeds = len(by_policy[0])
+    seeds, servers = len(by_policy[0]), len(workload.servers)
+    length = longest / clock.slots
     figure.suptitle(
-        f"{workload.name}: {len(workload.servers)} servers, intensity {workload.intensity:.2f}, "
-        f"{longest / clock.slots:.4g} {clock.unit}" + (f", {seeds} seeds" if seeds > 1 else "")
+        f"{workload.name}: {servers:,} server{'s' if servers > 1 else ''}, intensity {workload.intensity:.2f}, "
+        f"{length:,.{0 if length >= 100 else 1}f} {clock.unit}" + (f", {seeds} seeds" if seeds > 1 else "")
     )
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=120)
@@ -98,12 +99,13 @@ def _finish_queue(axes: Any, clock: Clock) -> None:
     axes.set_ylabel("waiting tasks")
     axes.set_ylim(bottom=0)
     axes.margins(x=0)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    axes.grid(alpha=0.25)
+    plain(axes.yaxis)
+    if clock.unit == "slots":
+        plain(axes.xaxis)
     if axes.get_legend_handles_labels()[0]:
         axes.legend(loc="upper left", fontsize=9, framealpha=0.9)
     axes.set_title("Queue over time", fontsize=10, loc="left")
-    axes.spines[["top", "right"]].set_visible(False)
+    tidy(axes)
 
 
 def _draw_delays(axes: Any, runs: list[Result], row: int, colour: str, clock: Clock) -> None:

@@ -27,7 +27,7 @@ from packenv.cluster.servers import (
     server_count,
     tightest_server,
 )
-from packenv.cluster.slots import place
+from packenv.cluster.slots import hold, place
 from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_INDEX, BY_QUEUE, BY_ROOM, BY_SIZE, BY_TYPE, NONE, Cluster, look_at
 from packenv.cluster.waiting import (
     demand_of,
@@ -76,6 +76,7 @@ __all__ = [
     "grow",
     "head_of_line",
     "heaviest",
+    "hold",
     "is_closed",
     "jobs_in",
     "jobs_of_type",

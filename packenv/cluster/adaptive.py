@@ -76,6 +76,6 @@ def divide(c: Cluster, levels: int, occupy: bool) -> None:
             own -= 1
         if occupy:
             record.least = record.capacity >> own
-        if c.types.levels[c.e, record.kind] != own:
+        if c.types.count[c.e, record.kind] != 2 * own:
             set_levels(c, record.kind, record.capacity, own)
     retype(c)

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from packenv.cluster.by_age import build_tree
 from packenv.cluster.by_demand import add_to_group
-from packenv.cluster.by_type import set_levels
-from packenv.cluster.events import LEVELS, schedule_event, take_place
+from packenv.cluster.by_type import set_levels, set_types
+from packenv.cluster.events import BLOCK, BUCKETS, LEVELS, blocks_for, schedule_event, take_place
 from packenv.cluster.measures import DELAY_BINS
 from packenv.cluster.servers import refresh, touch
 from packenv.cluster.slots import change_use, scalar_size
 from packenv.cluster.sorted_keys import copy_sorted_keys, sorted_keys
+from packenv.cluster.sorting import sorting
 from packenv.cluster.state import (
     BY_AGE,
     BY_DEMAND,
@@ -53,8 +54,9 @@ class Needs(NamedTuple):
 
     orders: int = 0
     vectors: bool = False  # packs all resources of a server rather than the scalar size
-    levels: int = 0  # J, 0 without virtual queues
+    levels: int = 0  # J, 0 without virtual queues of the partition I
     most_levels: int = 0  # the largest J it may change to
+    types: NDArray[np.int64] | None = None  # (T,) units, descending: the largest size of each type, in place of I
     least: NDArray[np.int64] | None = None  # (L,) every job takes at least this much of a server's room
     room: NDArray[np.int64] | None = None  # (L,) scalar room of an empty server, if not its capacity
     reserve: int = 0  # messages posted in one slot at most
@@ -115,7 +117,7 @@ def build(
     scalar = scalar_capacity(capacity)
     kind, kind_capacity = server_kinds(scalar)
     typed = needs.orders & BY_TYPE
-    types = 2 * max(needs.levels, needs.most_levels) if typed else 0
+    types = 0 if not typed else 2 * max(needs.levels, needs.most_levels) if needs.types is None else len(needs.types)
 
     head = np.zeros(clusters, head_type)
     for field in ("oldest", "newest"):
@@ -149,7 +151,7 @@ def build(
         tree=np.full((clusters, 2 * leaves if needs.orders & BY_INDEX else 0, packed), NONE, np.int64),
         stale=np.zeros((clusters, servers), np.int32),
         freed=np.zeros((clusters, servers), np.int32),
-        wheel=np.full((clusters, LEVELS * 64), NONE, np.int32),
+        wheel=np.full((clusters, BUCKETS), NONE, np.int32),
         wheel_bits=np.zeros((clusters, LEVELS), np.int64),
         precedence=_precedence(jobs, clusters),
         measures=Measures(
@@ -165,7 +167,9 @@ def build(
     c = grow(c, places + len(initial) + needs.reserve)
     for e in range(clusters):
         row = c.replace(e=e, s=e if source.stream.shape[0] > 1 else 0)
-        if typed:
+        if needs.types is not None:
+            _share_types(row, kind_capacity, needs.types)
+        elif typed:
             _divide(row, kind_capacity, np.array(kind_levels(needs.levels, kind_capacity)))
         for n, job in enumerate(initial):
             if needs.room is not None and needs.least is not None and _scalar(job, c.scale) > needs.least[job.server]:
@@ -183,11 +187,12 @@ def grow(c: Cluster, places: int) -> Cluster:
     pool = _pool(clusters, places, c.orders, resources, *shapes)
     pool["task"][:, :old], pool["due"][:, :old], pool["fresh"][:, :old] = c.task, c.due, c.fresh
     pool["demand"][:, : c.demand.shape[1]] = c.demand
+    _copy_events(c, pool["events"])
     new = c.replace(**pool)
     copy_sorted_keys(c.sizes, new.sizes)
     if c.orders & BY_AGE:
         copy_ages(c.ages, new.ages)
-    for field in ("bound", "levels", "queue", "in_service"):
+    for field in ("bound", "count", "queue", "in_service"):
         getattr(new.types, field)[:] = getattr(c.types, field)
     if c.orders & BY_TYPE:
         new.types.link[:, :old] = c.types.link
@@ -198,6 +203,15 @@ def grow(c: Cluster, places: int) -> Cluster:
     for e in range(clusters):
         _regroup(new.replace(e=e))
     return new
+
+
+def _copy_events(old: Cluster, events: NDArray[np.int64]) -> None:
+    """The event blocks of the smaller pool; the new ones go in front of its unused ones."""
+    words = old.events.shape[1]
+    events[:, :words] = old.events
+    events[:, words::BLOCK] = np.arange(words // BLOCK + 1, events.shape[1] // BLOCK + 1)
+    events[:, -BLOCK] = old.head["block"] if words else NONE
+    old.head["block"] = words // BLOCK
 
 
 def _pool(clusters: int, places: int, orders: int, resources: int, kinds: int, types: int, servers: int) -> dict[str, Any]:
@@ -211,9 +225,11 @@ def _pool(clusters: int, places: int, orders: int, resources: int, kinds: int, t
     return {
         "task": task,
         "demand": np.zeros((clusters, places if resources > 1 else 0, resources), np.int64),
+        "events": aligned_zeros((clusters, BLOCK * blocks_for(places)), np.dtype(np.int64)),
         "due": np.zeros((clusters, places), np.int32),
         "fresh": np.zeros((clusters, places), np.int32),
         "sizes": sorted_keys(clusters, places if orders & BY_SIZE else 0),
+        "sorting": sorting(clusters, max(places if orders & BY_SIZE else 0, servers if orders & BY_ROOM else 0)),
         "ages": ByAge(
             least=np.full((clusters, 2 * positions), NEVER, np.int64),
             task=np.zeros((clusters, positions), np.int32),
@@ -222,7 +238,7 @@ def _pool(clusters: int, places: int, orders: int, resources: int, kinds: int, t
         ),
         "types": ByType(
             bound=np.zeros((clusters, kinds, types), np.int64),
-            levels=np.zeros((clusters, kinds), np.int64),
+            count=np.zeros((clusters, kinds), np.int64),
             queue=_empty_queues((clusters, kinds, types)),
             link=np.zeros((clusters, typed, kinds), link_type),
             in_service=np.zeros((clusters, servers, types), np.int32),
@@ -270,6 +286,12 @@ def _precedence(jobs: Jobs | None, clusters: int) -> Precedence:
 def _divide(c: Cluster, kind_capacity: NDArray[np.int64], levels: NDArray[np.int64]) -> None:
     for kind in range(len(kind_capacity)):
         set_levels(c, kind, kind_capacity[kind], levels[kind])
+
+
+@compiled
+def _share_types(c: Cluster, kind_capacity: NDArray[np.int64], largest: NDArray[np.int64]) -> None:
+    for kind in range(len(kind_capacity)):
+        set_types(c, kind, kind_capacity[kind], largest)
 
 
 def _scalar(job: InService, scale: NDArray[np.int64]) -> int:
@@ -326,8 +348,8 @@ def copy_ages(old: ByAge, new: ByAge) -> None:
     new.least[:, more : more + positions] = old.least[:, positions:]
 
 
-def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype[np.void]) -> NDArray[np.void]:
-    """Zeros that start at a cache line, so that a record of 64 bytes lies in one."""
+def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Zeros that start at a cache line, so that 64 bytes that belong together lie in one."""
     size = int(np.prod(shape)) * dtype.itemsize
     memory = np.zeros(size + CACHE_LINE, np.uint8)
     start = -memory.ctypes.data % CACHE_LINE

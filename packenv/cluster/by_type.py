@@ -2,9 +2,13 @@
 
 The types of a kind divide its own capacity by the universal partition I, with J levels:
 I_2m = (2/3 · 2^-m, 2^-m], I_2m+1 = (1/2 · 2^-m, 2/3 · 2^-m], and sizes up to 2^-J in the last.
+Or all kinds share the types of which a policy named the largest sizes.
 """
 
 from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
 
 from packenv.cluster.state import BY_TYPE, NONE, TASK, Cluster, require
 from packenv.compile import inlined, outlined
@@ -12,10 +16,10 @@ from packenv.compile import inlined, outlined
 
 @inlined
 def type_of(c: Cluster, kind: int, size: int) -> int:
-    """Type of a size for this kind of server; NONE if it is above the kind's capacity."""
+    """Type of a size for this kind of server; NONE if it is above those of the kind."""
     bound = c.types.bound
-    last = 2 * c.types.levels[c.e, kind] - 1
-    if size > bound[c.e, kind, last]:  # the last bound holds the capacity: the sizes below it are the last type's
+    last = c.types.count[c.e, kind] - 1
+    if size > bound[c.e, kind, last]:  # the last bound holds the largest size: those below bound[last - 1] are the last type's
         return NONE
     low, high = 0, last  # the first type whose bound lies below the size, or the last type
     while low < high:
@@ -34,7 +38,20 @@ def set_levels(c: Cluster, kind: int, capacity: int, levels: int) -> None:
         c.types.bound[c.e, kind, 2 * m] = 2 * capacity // (3 << m)
         c.types.bound[c.e, kind, 2 * m + 1] = capacity // (2 << m)
     c.types.bound[c.e, kind, 2 * levels - 1] = capacity
-    c.types.levels[c.e, kind] = levels
+    c.types.count[c.e, kind] = 2 * levels
+
+
+@outlined
+def set_types(c: Cluster, kind: int, capacity: int, largest: NDArray[np.int64]) -> None:
+    """Types with these largest sizes, in descending order; those with one above `capacity` are not for this kind."""
+    last = len(largest) - 1
+    c.types.bound[c.e, kind, last] = 0
+    for j in range(last, -1, -1):
+        if j > 0:
+            c.types.bound[c.e, kind, j - 1] = largest[j]
+        if largest[j] <= capacity:
+            c.types.bound[c.e, kind, last] = largest[j]
+    c.types.count[c.e, kind] = last + 1
 
 
 @inlined

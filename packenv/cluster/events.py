@@ -1,17 +1,31 @@
 """The one event queue: a timing wheel of 64-slot levels (completions, timers and messages alike).
 
 An event in slot x lies on the level of the highest base-64 digit in which x differs from the wheel's own slot, in
-the bucket of that digit: posting is O(1), and each event moves down once per level at most. Events are places of
-the task pool, chained through `next`, so the wheel itself is a few hundred numbers, and idle time costs nothing.
+the bucket of that digit: posting is O(1), and each event moves down once per level at most; idle time costs nothing.
+
+A bucket is a chain of blocks of one cache line: the block before, then up to seven events, each a place of the task
+pool below the last 32 bits of its slot. So the tasks' own records, far apart in memory, are not touched until their
+events are due. A position in `events` names both an event and its block.
 """
 
 from __future__ import annotations
 
-from packenv.cluster.machine import leading_zeros, lowest_bit
+from packenv.cluster.machine import leading_zeros, lowest_bit, prefetch
 from packenv.cluster.state import MESSAGE, NEVER, NONE, UNUSED, Cluster
 from packenv.compile import inlined, outlined
 
 LEVELS = 11  # 64 ** 11 > 2 ** 63
+BUCKETS = LEVELS * 64
+BLOCK = 8  # words
+SLOT_BITS = 32
+LOW = (1 << SLOT_BITS) - 1
+LAST_LOW_LEVEL = SLOT_BITS // 6  # a bucket of this level or below spans fewer than 2 ** SLOT_BITS slots
+
+
+def blocks_for(places: int) -> int:
+    """How many blocks hold any `places` events: every bucket may have one that is not full, and one is being emptied."""
+    in_use = min(places, BUCKETS)
+    return (places + (BLOCK - 2) * in_use) // (BLOCK - 1) + 1
 
 
 @inlined
@@ -21,9 +35,36 @@ def schedule_event(c: Cluster, i: int, slot: int) -> None:
     level = 0 if difference == 0 else (63 - leading_zeros(difference)) // 6
     digit = (slot >> (6 * level)) & 63
     bucket = level * 64 + digit
-    c.task[c.e, i].next = c.wheel[c.e, bucket]
-    c.wheel[c.e, bucket] = i
+    position = c.wheel[c.e, bucket]
+    if position % BLOCK == BLOCK - 1:  # full, or NONE
+        position = take_block(c, position // BLOCK)
+    c.events[c.e, position + 1] = (slot << SLOT_BITS) | i
+    c.wheel[c.e, bucket] = position + 1
     c.wheel_bits[c.e, level] |= 1 << digit
+
+
+@inlined
+def take_block(c: Cluster, before: int) -> int:
+    """The position of an unused block, which now follows block `before` (NONE for the first one of a bucket)."""
+    head = c.head[c.e]
+    position = head.block * BLOCK
+    head.block = c.events[c.e, position]
+    c.events[c.e, position] = before
+    return position
+
+
+@inlined
+def event_before(c: Cluster, position: int) -> int:
+    """The position of the event before this one in a bucket that is being emptied, or NONE."""
+    if position % BLOCK > 1:
+        return position - 1
+    head = c.head[c.e]
+    before = c.events[c.e, position - 1]
+    c.events[c.e, position - 1] = head.block
+    head.block = position // BLOCK
+    if before != NONE:
+        prefetch(c.events[c.e], c.events[c.e, before * BLOCK] * BLOCK)
+    return before * BLOCK + BLOCK - 1  # NONE if that is NONE
 
 
 @outlined
@@ -41,21 +82,25 @@ def next_event(c: Cluster, limit: int) -> int:
         if level == 0 or slot > limit:
             return min(slot, limit)
         head.wheel = slot
-        i = take_bucket(c, level, digit)
-        while i != NONE:
-            following = c.task[c.e, i].next
-            schedule_event(c, i, c.task[c.e, i].slots)
-            i = following
+        position = take_bucket(c, level, digit)
+        while position != NONE:
+            event = c.events[c.e, position]
+            position = event_before(c, position)
+            i = event & LOW
+            if level <= LAST_LOW_LEVEL:
+                schedule_event(c, i, slot + (((event >> SLOT_BITS) - slot) & LOW))
+            else:
+                schedule_event(c, i, c.task[c.e, i].slots)
 
 
 @inlined
 def take_bucket(c: Cluster, level: int, digit: int) -> int:
-    """Empty a bucket; returns its first event."""
+    """Empty a bucket; returns the position of its last event."""
     bucket = level * 64 + digit
-    first = c.wheel[c.e, bucket]
+    last = c.wheel[c.e, bucket]
     c.wheel[c.e, bucket] = NONE
     c.wheel_bits[c.e, level] &= ~(1 << digit)
-    return first
+    return last
 
 
 @inlined
@@ -67,11 +112,11 @@ def collect_due(c: Cluster) -> None:
         head.wheel = head.now
         digit = head.now & 63
         if (c.wheel_bits[c.e, 0] >> digit) & 1:
-            i = take_bucket(c, 0, digit)
-            while i != NONE:
-                c.due[c.e, n] = i
+            position = take_bucket(c, 0, digit)
+            while position != NONE:
+                c.due[c.e, n] = c.events[c.e, position] & LOW
                 n += 1
-                i = c.task[c.e, i].next
+                position = event_before(c, position)
     head.due = n
 
 
@@ -81,6 +126,7 @@ def take_place(c: Cluster) -> int:
     head = c.head[c.e]
     i = head.free
     head.free = c.task[c.e, i].next
+    prefetch(c.task[c.e], head.free)
     head.unused -= 1
     return i
 

@@ -1,4 +1,4 @@
-"""Machine instructions that Python has no name for: positions of bits in a word, and moving a block of memory."""
+"""Machine instructions that Python has no name for: positions of bits, moving a block of memory, asking for it early."""
 
 from __future__ import annotations
 
@@ -40,6 +40,27 @@ def move(typing_context: Any, row: Any, target: Any, start: Any, count: Any) -> 
         size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(row.dtype)))
         to, source = (builder.bitcast(builder.gep(array.data, [args[n]]), cgutils.voidptr_t) for n in (1, 2))
         cgutils.raw_memmove(builder, to, source, args[3], size)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@intrinsic
+def prefetch(typing_context: Any, row: Any, position: Any) -> Any:
+    """Ask for the cache line of row[position] of a 1-D array, which is wanted soon; the position must be in the array."""
+    signature = types.void(row, types.intp)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(row)(context, builder, args[0])
+        address = builder.bitcast(builder.gep(array.data, [args[1]]), cgutils.voidptr_t)
+        integer = ir.IntType(32)
+        instruction = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, integer, integer, integer]),
+            "llvm.prefetch.p0",
+        )
+        to_write, all_levels, data = integer(1), integer(3), integer(1)
+        builder.call(instruction, [address, to_write, all_levels, data])
         return context.get_dummy_value()
 
     return signature, codegen

@@ -31,7 +31,7 @@ def weight(c: Cluster, kind: int, one: int, j: int, count: int) -> int:
 @inlined
 def heaviest(c: Cluster, kind: int) -> tuple[int, int, int]:
     """The configuration of the largest weight, the earlier in the list on ties (eq. 8)."""
-    levels = c.types.levels[c.e, kind]
+    levels = c.types.count[c.e, kind] >> 1
     best, best_weight = 0, -1
     for n in range(4 * levels - 4):
         one, j, count = reduced_configuration(levels, n)

@@ -7,11 +7,13 @@ that changes five times in a slot moves once.
 
 from __future__ import annotations
 
-from packenv.cluster.sorted_keys import ceiling_item, insert, last_key, remove
+from packenv.cluster.sorted_keys import add_last, ceiling_item, clear, insert, last_key, remove
+from packenv.cluster.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import BY_INDEX, BY_ROOM, NONE, Cluster, require
-from packenv.compile import inlined
+from packenv.compile import inlined, outlined
 
 INDEX_BITS = 32
+INDEX_MASK = (1 << INDEX_BITS) - 1
 
 
 @inlined
@@ -28,6 +30,8 @@ def touch(c: Cluster, server: int) -> None:
 def refresh(c: Cluster) -> None:
     """Bring the orders of servers up to date."""
     head = c.head[c.e]
+    if c.orders & BY_ROOM and head.stale > LARGE and 16 * head.stale > c.server.shape[1]:
+        sort_rooms(c)  # so many that a new order costs less than moving them one by one
     for n in range(head.stale):
         server = c.stale[c.e, n]
         record = c.server[c.e, server]
@@ -37,6 +41,23 @@ def refresh(c: Cluster) -> None:
         if c.orders & BY_INDEX:
             move_in_tree(c, server)
     head.stale = 0
+
+
+@outlined
+def sort_rooms(c: Cluster) -> None:
+    """Forget the order of rooms and make a new one."""
+    words = c.sorting.words
+    n = 0
+    for server in range(c.server.shape[1]):
+        room = room_of(c, server)
+        c.server[c.e, server].indexed = room
+        if room != NONE:
+            words[c.e, n] = (room << INDEX_BITS) | server
+            n += 1
+    sort_by_high_half(c.sorting, c.e, n)
+    clear(c.rooms, c.e)
+    for k in range(n):
+        add_last(c.rooms, c.e, words[c.e, k], words[c.e, k] & INDEX_MASK)
 
 
 @inlined

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from packenv.cluster.by_type import type_of
 from packenv.cluster.events import clear_wake, collect_due, give_place_back, next_event, schedule_event, take_place
+from packenv.cluster.machine import prefetch
 from packenv.cluster.measures import elapse, record_start
 from packenv.cluster.servers import touch
 from packenv.cluster.sorting import sort
 from packenv.cluster.state import BY_TYPE, DONE, NEVER, NONE, TASK, Cluster
-from packenv.cluster.waiting import dequeue, enqueue
+from packenv.cluster.waiting import dequeue, enqueue, order_new
 from packenv.compile import inlined, outlined
 from packenv.workloads.source import refill
+
+AHEAD = 8  # due events: about as many as are under way at once
 
 READY, FINISHED, GROW, LIMIT, PAUSED = 0, 1, 2, 3, 4
 
@@ -44,6 +47,15 @@ def place(c: Cluster, i: int, server: int, extra_slots: int = 0) -> None:
 
 
 @inlined
+def hold(c: Cluster, i: int, room: int) -> None:
+    """Let task i, just placed, take `room` of its server's room, rather than its size, until it leaves."""
+    task = c.task[c.e, i]
+    c.server[c.e, task.server].room -= room - task.held
+    task.held = room
+    touch(c, task.server)
+
+
+@inlined
 def change_use(c: Cluster, i: int, server: int, sign: int) -> None:
     """Take (1) or give back (-1) task i's demand on a server, and count its type there."""
     if c.demand.shape[1] == 0:
@@ -55,7 +67,8 @@ def change_use(c: Cluster, i: int, server: int, sign: int) -> None:
             c.used[c.e, r] += amount
     if c.orders & BY_TYPE:
         j = type_of(c, c.server[c.e, server].kind, c.task[c.e, i].size)
-        c.types.in_service[c.e, server, j] += sign
+        if j != NONE:
+            c.types.in_service[c.e, server, j] += sign
 
 
 @inlined
@@ -170,6 +183,7 @@ def arrivals(c: Cluster) -> int:
                 admit(c, row)
     if head.unused < head.reserve:
         return GROW
+    order_new(c)
     head.arriving = 0
     return READY
 
@@ -214,11 +228,25 @@ def completions(c: Cluster) -> None:
     collect_due(c)
     head = c.head[c.e]
     for n in range(head.due):
+        expect(c, n)
         i = c.due[c.e, n]
         if c.task[c.e, i].kind == TASK:
             complete(c, i)
     order_freed(c)
     sort(c.precedence.released[c.e], head.released)
+
+
+@inlined
+def expect(c: Cluster, n: int) -> None:
+    """Ask early for what the due events after number n will touch: in a large cluster it is anywhere in memory."""
+    ahead = c.head[c.e].due - n
+    if ahead > 2 * AHEAD:
+        prefetch(c.task[c.e], c.due[c.e, n + 2 * AHEAD])
+    if ahead > AHEAD:
+        server = c.task[c.e, c.due[c.e, n + AHEAD]].server
+        prefetch(c.server[c.e], server)
+        if c.orders & BY_TYPE:
+            prefetch(c.types.in_service[c.e, server], 0)
 
 
 @outlined

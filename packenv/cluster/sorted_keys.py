@@ -15,6 +15,7 @@ from packenv.compile import inlined, outlined
 from packenv.frame import Frame
 
 WIDTH = 64
+FILLED = 48  # keys in a block that is made anew: some more have room
 NONE = -1
 
 PADDING = 2**63 - 1  # above every key: fills the unused end of a block
@@ -91,6 +92,31 @@ def insert(s: SortedKeys, e: int, key: int, item: int) -> None:
     s.count[e, k] = count + 1
     if p == 0:
         s.low[e, k] = key
+
+
+@outlined
+def clear(s: SortedKeys, e: int) -> None:
+    """Remove all keys."""
+    for k in range(s.used[e]):
+        for q in range(WIDTH):
+            s.keys[e, s.storage[e, k], q] = PADDING
+        s.count[e, k] = 0
+    s.used[e] = 1
+
+
+@inlined
+def add_last(s: SortedKeys, e: int, key: int, item: int) -> None:
+    """Add a key above all others."""
+    k = s.used[e] - 1
+    if s.count[e, k] >= FILLED:
+        k += 1
+        s.used[e] = k + 1
+    storage, count = s.storage[e, k], s.count[e, k]
+    s.keys[e, storage, count] = key
+    s.items[e, storage, count] = item
+    if count == 0:
+        s.low[e, k] = key
+    s.count[e, k] = count + 1
 
 
 @outlined

@@ -1,12 +1,38 @@
-"""Sorting a few integers in place, without the allocations of the library's sort."""
+"""Sorting integers without the allocations of the library's sort: a few in place, thousands by their digits."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from packenv.compile import outlined
+from packenv.frame import Frame
+
+LARGE = 1024  # a batch of more than this is sorted before it goes into an order, so that neighbours meet in the cache
+LOW_BITS = 32
+DIGIT_BITS = 11
+DIGITS = 1 << DIGIT_BITS
+SIGN = 63  # the bit that is never set: a digit from here on is 0
+
+
+class Sorting(Frame):
+    """Scratch for one large batch in each cluster; empty where there can be none."""
+
+    words: NDArray[np.int64]  # (E, n)
+    spare: NDArray[np.int64]  # (E, n)
+    counts: NDArray[np.int64]  # (E, DIGITS)
+
+
+def sorting(clusters: int, largest: int) -> Sorting:
+    """Scratch for batches of up to `largest`."""
+    n, digits = (largest, DIGITS) if largest > LARGE else (0, 0)
+    return Sorting(
+        words=np.zeros((clusters, n), np.int64),
+        spare=np.zeros((clusters, n), np.int64),
+        counts=np.zeros((clusters, digits), np.int64),
+    )
 
 
 @outlined
@@ -21,3 +47,35 @@ def sort(values: NDArray[Any], n: int) -> None:
                     values[m] = values[m - gap]
                     m -= gap
                 values[m] = value
+
+
+@outlined
+def sort_by_high_half(s: Sorting, e: int, n: int) -> None:
+    """Sort the first n words, none negative, by what is above their low 32 bits; equal ones keep their order."""
+    words, spare = s.words[e], s.spare[e]
+    bits = 0
+    for k in range(n):
+        bits |= words[k]
+    shift = LOW_BITS
+    while shift < SIGN and bits >> shift > 0:
+        sort_by_digit(words, spare, s.counts[e], n, shift)
+        sort_by_digit(spare, words, s.counts[e], n, min(shift + DIGIT_BITS, SIGN))
+        shift += 2 * DIGIT_BITS
+
+
+@outlined
+def sort_by_digit(words: NDArray[np.int64], target: NDArray[np.int64], counts: NDArray[np.int64], n: int, shift: int) -> None:
+    """Copy n words to `target`, in the order of one digit."""
+    for digit in range(DIGITS):
+        counts[digit] = 0
+    for k in range(n):
+        counts[(words[k] >> shift) & (DIGITS - 1)] += 1
+    start = 0
+    for digit in range(DIGITS):
+        count = counts[digit]
+        counts[digit] = start
+        start += count
+    for k in range(n):
+        digit = (words[k] >> shift) & (DIGITS - 1)
+        target[counts[digit]] = words[k]
+        counts[digit] += 1

@@ -4,7 +4,8 @@ Compiled functions take a `Cluster` c and work on row c.e of each array; `look_a
 costs nothing. All amounts are integer units (packenv.units), all times are slots.
 
 Shapes: E clusters, P tasks in the system (waiting or in service) that fit in the pool, L servers, D resources,
-K resources that the policy packs by (1: scalar size, D: vectors), G kinds of server, 2J types.
+K resources that the policy packs by (1: scalar size, D: vectors), G kinds of server, T types (2J of the
+partition I).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.sorted_keys import SortedKeys
+from packenv.cluster.sorting import Sorting
 from packenv.compile import inlined
 from packenv.frame import Frame
 from packenv.workloads.source import Source
@@ -38,6 +40,7 @@ head_type = np.dtype(
         ("wake", "i8"),  # slot for which the policy asked, NEVER if none
         ("wheel", "i8"),  # slot up to which the event wheel has turned
         ("arriving", "i8"),  # 1 while the arrivals of slot `now` are under way
+        ("block", "i8"),  # first unused block of events
         ("free", "i8"),  # first unused place in the pool
         ("unused", "i8"),  # how many there are
         ("reserve", "i8"),  # how many arrivals must leave for the policy's messages
@@ -81,7 +84,7 @@ task_type = np.dtype(
         ("slots", "i8"),  # while waiting: service; in service: the slot in which it leaves
         ("job", "i8"),
         ("server", "i4"),  # NONE while waiting
-        ("next", "i4"),  # waiting: queue order (BY_QUEUE); in service: same bucket of the event wheel; unused: free list
+        ("next", "i4"),  # waiting: queue order (BY_QUEUE); unused: free list
         ("prev", "i4"),
         ("kind", "i4"),  # TASK, MESSAGE, DONE in the slot of its completion, UNUSED
     ],
@@ -120,13 +123,13 @@ class ByAge(Frame):
 
 
 class ByType(Frame):
-    """Virtual queues: one set for each kind of server, whose own capacity the types divide."""
+    """Virtual queues: one set for each kind of server."""
 
-    bound: NDArray[np.int64]  # (E, G, 2 J): type j holds sizes above bound[j], up to bound[j - 1]
-    levels: NDArray[np.int64]  # (E, G) J of each kind
-    queue: NDArray[np.void]  # (E, G, 2 J) queue_type
+    bound: NDArray[np.int64]  # (E, G, T): type j holds sizes above bound[j], up to bound[j - 1]
+    count: NDArray[np.int64]  # (E, G) types of each kind
+    queue: NDArray[np.void]  # (E, G, T) queue_type
     link: NDArray[np.void]  # (E, P, G) link_type
-    in_service: NDArray[np.int32]  # (E, L, 2 J) jobs of each type (of its own kind) in each server
+    in_service: NDArray[np.int32]  # (E, L, T) jobs of each type (of its own kind) in each server
 
 
 class ByDemand(Frame):
@@ -169,6 +172,7 @@ class Cluster(Frame):
     head: NDArray[np.void]  # (E,) head_type
     task: NDArray[np.void]  # (E, P) task_type
     demand: NDArray[np.int64]  # (E, P, D); (E, 0, 1) for one resource, where the size says it
+    events: NDArray[np.int64]  # (E, blocks * BLOCK) what is in the buckets of the wheel
     due: NDArray[np.int32]  # (E, P) events of slot `now`
     fresh: NDArray[np.int32]  # (E, P) tasks that became eligible in slot `now`, in row order
     sizes: SortedKeys  # waiting tasks by (size, earlier row last)
@@ -183,8 +187,9 @@ class Cluster(Frame):
     rooms: SortedKeys  # servers by (room, index)
     tree: NDArray[np.int64]  # (E, 2 M, K) largest room below each node; leaf M + index
     stale: NDArray[np.int32]  # (E, L) scratch
+    sorting: Sorting
     freed: NDArray[np.int32]  # (E, L) servers with a completion in slot `now`
-    wheel: NDArray[np.int32]  # (E, LEVELS * 64) first event of each bucket
+    wheel: NDArray[np.int32]  # (E, LEVELS * 64) position of the last event of each bucket
     wheel_bits: NDArray[np.int64]  # (E, LEVELS) which buckets have events
     precedence: Precedence
     measures: Measures

@@ -8,9 +8,10 @@ from __future__ import annotations
 from packenv.cluster.by_age import add_newest, remove_aged
 from packenv.cluster.by_demand import add_to_group, remove_from_group
 from packenv.cluster.by_type import add_typed, remove_typed
-from packenv.cluster.sorted_keys import first_key, floor_item, insert, last_key, remove
+from packenv.cluster.sorted_keys import add_last, first_key, floor_item, insert, last_key, remove
+from packenv.cluster.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_QUEUE, BY_SIZE, BY_TYPE, NEVER, NONE, Cluster, require
-from packenv.compile import inlined
+from packenv.compile import inlined, outlined
 
 ROW_BITS = 32
 ROW_MASK = (1 << ROW_BITS) - 1
@@ -24,7 +25,7 @@ def size_key(c: Cluster, i: int) -> int:
 
 @inlined
 def enqueue(c: Cluster, i: int) -> None:
-    """Put task i at the tail of the queue, as one of this slot's new tasks."""
+    """Put task i at the tail of the queue, as one of this slot's new tasks; `order_new` puts them all in size order."""
     head = c.head[c.e]
     c.fresh[c.e, head.fresh] = i
     head.fresh += 1
@@ -32,14 +33,41 @@ def enqueue(c: Cluster, i: int) -> None:
     head.waiting_size += c.task[c.e, i].size
     if c.orders & BY_QUEUE:
         append(c, i)
-    if c.orders & BY_SIZE:
-        insert(c.sizes, c.e, size_key(c, i), i)
     if c.orders & BY_AGE:
         add_newest(c, i)
     if c.orders & BY_TYPE:
         add_typed(c, i)
     if c.orders & BY_DEMAND:
         add_to_group(c, i)
+
+
+@inlined
+def order_new(c: Cluster) -> None:
+    """Put the slot's new tasks in size order."""
+    if c.orders & BY_SIZE:
+        if c.head[c.e].fresh > LARGE:
+            order_many_new(c)
+        else:
+            for n in range(c.head[c.e].fresh):
+                insert(c.sizes, c.e, size_key(c, c.fresh[c.e, n]), c.fresh[c.e, n])
+
+
+@outlined
+def order_many_new(c: Cluster) -> None:
+    """What `order_new` does, for so many tasks that sorting them first costs less than going back and forth."""
+    head = c.head[c.e]
+    words, count = c.sorting.words, head.fresh
+    for k in range(count):
+        n = count - 1 - k  # of equal sizes the later row has the smaller key
+        words[c.e, k] = (c.task[c.e, c.fresh[c.e, n]].size << ROW_BITS) | n
+    sort_by_high_half(c.sorting, c.e, count)
+    alone = head.waiting == count
+    for k in range(count):
+        i = c.fresh[c.e, words[c.e, k] & ROW_MASK]
+        if alone:
+            add_last(c.sizes, c.e, size_key(c, i), i)
+        else:
+            insert(c.sizes, c.e, size_key(c, i), i)
 
 
 @inlined
@@ -148,7 +176,7 @@ def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
     if j > 0:  # types are intervals of size: in size order a virtual queue is one range
         room = min(room, types.bound[c.e, kind, j - 1])
     i = largest_fitting(c, room)
-    if i == NONE or (j < 2 * types.levels[c.e, kind] - 1 and size_of(c, i) <= types.bound[c.e, kind, j]):
+    if i == NONE or (j < types.count[c.e, kind] - 1 and size_of(c, i) <= types.bound[c.e, kind, j]):
         return NONE
     return i
 

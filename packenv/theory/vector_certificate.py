@@ -97,14 +97,14 @@ class Priced:
         most = Fraction(0)
         for capacity, number in zip(kinds.capacity, kinds.number.tolist(), strict=True):
             try:
-                held = maximal_configurations(vectors, capacity)
+                held = maximal_fillings(vectors, capacity)
             except OverflowError:
                 require(False, f"more than {MOST_CONFIGURATIONS} configurations")
             most += number * max(sum(p * n for p, n in zip(self.prices, one, strict=True)) for one in held)
         return most / worth
 
 
-def maximal_configurations(vectors: Ints, capacity: Ints, most: int = MOST_CONFIGURATIONS) -> list[Vector]:
+def maximal_fillings(vectors: Ints, capacity: Ints, most: int = MOST_CONFIGURATIONS) -> list[Vector]:
     """Those to which none of `vectors` (n, D) can be added, and a few others. OverflowError if they are more than `most`."""
     sizes = vectors.tolist()
 

@@ -19,7 +19,7 @@ from packenv.theory.ends import Ends, Progress
 from packenv.theory.one_resource import SPARE, Search
 from packenv.theory.proofs import weighted
 from packenv.theory.size_law import SizeLaw
-from packenv.theory.vector_certificate import LARGEST_WEIGHT, MOST_VECTORS, Boxes, Priced, Scalarised, maximal_configurations
+from packenv.theory.vector_certificate import LARGEST_WEIGHT, MOST_VECTORS, Boxes, Priced, Scalarised, maximal_fillings
 from packenv.theory.vector_law import FEW, Atoms, VectorKinds, VectorLaw
 from packenv.theory.vector_packing import columns_of, packing, valuable
 
@@ -49,7 +49,7 @@ class VectorSearch(Ends):
         if not isinstance(law, Atoms) or len(law.vectors) > MOST_VECTORS:
             return False
         try:
-            held = [maximal_configurations(law.vectors, capacity) for capacity in kinds.capacity]
+            held = [maximal_fillings(law.vectors, capacity) for capacity in kinds.capacity]
         except OverflowError:
             return False
         program = Program(law.mass / law.mass.sum(), Kinds(np.arange(len(held)), kinds.number))

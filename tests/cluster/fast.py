@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import baselines
+from packenv import UNIT, Workload
 from packenv.cluster import InService, build, grow
 from packenv.cluster.build import scalar_capacity
 from packenv.cluster.loop import runner_for
@@ -25,6 +26,7 @@ POLICIES = {
     "vqs-bf": baselines.VQSBestFit,
     "fifo-ff": baselines.FifoFirstFit,
     "slot-fifo": baselines.SlotFifo,
+    "maxweight": baselines.MaxWeight,
 }
 
 
@@ -53,7 +55,7 @@ def run(instance: Instance, policy: Any, *, places: int = 2, steps: int = 7) -> 
     capacity = np.array(instance.capacities, dtype=np.int64)
     scale = Scale(tuple(int(c) for c in capacity.max(axis=0)))
     largest = max(scale.size(task.demand) for task in instance.tasks)
-    setting = Setting(capacity, None, 4, largest)  # type: ignore[arg-type]
+    setting = Setting(capacity, Workload(jobs=jobs, servers=capacity / UNIT), 4, largest)
     assert scalar_capacity(capacity).tolist() == [scale.capacity(c) for c in instance.capacities]
     initial = tuple(InService(job.demand, job.server, job.remaining) for job in instance.initial)
     needs = needs_of(policy, setting)

@@ -34,6 +34,11 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("vqs-bf", {"J": 5}),
     ("vqs-bf", {"J": 3, "stall": True}),
     ("vqs-bf", {"adaptive": True, "first_check": 4, "stall": True}),
+    ("maxweight", {"types": 2, "limit": 400}),
+    ("maxweight", {"types": 4, "limit": 400}),
+    ("maxweight", {"types": 12, "limit": 150, "stall": True}),
+    ("maxweight", {"J": 2}),
+    ("maxweight", {"J": 3, "stall": True}),
 ]
 
 
@@ -42,7 +47,7 @@ def compare(instance: Instance, name: str, options: dict[str, Any]) -> None:
         policy = policies.make(name, **options)
         drain = instance.slots is None
         expected = model.simulate(instance.tasks, instance.capacities, policy, instance.slots, drain, instance.initial)
-    except ValueError:  # a task larger than a slot of slot-fifo: both refuse
+    except ValueError:  # a task larger than a slot of slot-fifo, too many configurations of MaxWeight: both refuse
         with pytest.raises(InputError):
             fast.run(instance, fast.make(name, **options))
         return

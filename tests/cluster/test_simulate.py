@@ -13,7 +13,7 @@ from packenv.policy import find_policy, name_of
 from packenv.workloads import source
 from packenv.workloads.laws import Fixed, Geometric, Uniform
 
-POLICIES = ("bf-j", "bf-s", "bf-js", "vqs", "vqs-bf", "fifo-ff", "slot-fifo")
+POLICIES = ("bf-j", "bf-s", "bf-js", "vqs", "vqs-bf", "fifo-ff", "slot-fifo", "maxweight:J=3")
 
 
 def table(*rows: tuple[int, Any, int], servers: Any = 1, **columns: Any) -> Workload:
@@ -219,7 +219,7 @@ def test_verdicts() -> None:
     assert packenv.simulate(workload, "bf-js", 60).verdict.kind == "undecided"
 
 
-CHANGED = ("vqs:J=5", "vqs-bf:J=3,adaptive,stall,check=64", "bf-js:stall", "slot-fifo:slots=3,stall")
+CHANGED = ("vqs:J=5", "vqs-bf:J=3,adaptive,stall,check=64", "bf-js:stall", "slot-fifo:slots=3,stall", "maxweight:types=5,stall")
 
 
 @pytest.mark.parametrize("text", [*POLICIES, *CHANGED])

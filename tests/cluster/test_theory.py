@@ -14,7 +14,7 @@ import packenv
 from packenv import Jobs, Workload
 from packenv.workloads.laws import Constant, Geometric
 
-EQUAL_SIZE_POLICIES = ("bf-j", "bf-s", "bf-js", "vqs", "vqs-bf", "fifo-ff")
+EQUAL_SIZE_POLICIES = ("bf-j", "bf-s", "bf-js", "vqs", "vqs-bf", "fifo-ff", "maxweight")
 MEAN = 100
 
 

@@ -19,12 +19,12 @@ from experiments.cli import main
 
 ROOT = Path(packenv.__file__).parents[1]
 PAPER = ("paper/fig4b", "--slots", "5000", "--processes", "1")
-# DESIGN, "JSON of evaluate", in its order, with five more that a reader needs to make sense of a run.
+# DESIGN, "JSON of evaluate", in its order, with three more that a reader needs to make sense of a run.
 FIELDS = (
     *("policy", "workload", "servers", "seed", "slots", "arrived", "started", "completed", "waiting", "mean_queue", "max_queue"),
     *("mean_delay", "delay_p50", "delay_p95", "delay_p99", "utilisation", "verdict", "seconds", "tasks_per_second"),
 )
-MORE_FIELDS = ("warmup", "mean_waiting_size", "stopped", "load", "rho")
+MORE_FIELDS = ("warmup", "mean_waiting_size", "stopped", "confidence", "load", "rho")
 
 
 def evaluate(*arguments: object) -> None:

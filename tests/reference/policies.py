@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tests.reference.max_weight import MaxWeight
 from tests.reference.model import Server, Task, Vector, World
 from tests.reference.stalling import Policy
 from tests.reference.vqs import VQS, VQSBF
@@ -130,6 +131,7 @@ POLICIES: dict[str, Callable[..., Policy]] = {
     "vqs-bf": VQSBF,
     "fifo-ff": FifoFirstFit,
     "slot-fifo": SlotFifo,
+    "maxweight": MaxWeight,
 }
 
 

@@ -1,7 +1,13 @@
 """All worked cases, for the reference and for the fast simulator alike."""
 
-from tests.reference import cases_fit, cases_servers, cases_stalling, cases_vqs
+from tests.reference import cases_fit, cases_max_weight, cases_servers, cases_stalling, cases_vqs
 from tests.reference.case import WorkedCase
 
-CASES: list[WorkedCase] = [*cases_fit.CASES, *cases_vqs.CASES, *cases_servers.CASES, *cases_stalling.CASES]
+CASES: list[WorkedCase] = [
+    *cases_fit.CASES,
+    *cases_vqs.CASES,
+    *cases_max_weight.CASES,
+    *cases_servers.CASES,
+    *cases_stalling.CASES,
+]
 BOUNDARIES = cases_vqs.BOUNDARIES

@@ -60,6 +60,6 @@ def test_evaluated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.json"
     options = ["--load", "0.6", "-p", "fifo-ff", "--slots", "20000", "--processes", "1"]
     main(["evaluate", "paper/fig3a", *options, "--json", str(out)])
-    for record in json.loads(out.read_text()):
-        assert record["load"] == 0.6 and record["rho"] == pytest.approx([2, 2])
+    record = json.loads(out.read_text())[0]
+    assert record["load"] == 0.6 and record["rho"] == pytest.approx([2, 2])
     assert "load 0.6 of ρ* >= 2" in capsys.readouterr().out

@@ -19,7 +19,7 @@ from packenv import Bracket, Jobs, Workload
 from packenv.theory.bracket import law_and_kinds
 from packenv.theory.certificate import Refuted
 from packenv.theory.certificate_files import load_certificate, save_certificate
-from packenv.theory.vector_certificate import Boxes, Priced, Scalarised, maximal_configurations
+from packenv.theory.vector_certificate import Boxes, Priced, Scalarised, maximal_fillings
 from packenv.theory.vector_law import Atoms, Independent, first_box
 from packenv.theory.vectors import VectorSearch
 from packenv.units import UNIT
@@ -159,14 +159,14 @@ def test_shares_of_independent_resources() -> None:
     assert both.mean_low <= one.mean_low <= both.mean_low * 1.001  # rounded down
 
 
-def test_all_maximal_configurations() -> None:
+def test_all_maximal_fillings() -> None:
     vectors, capacity = [(3, 4), (5, 2), (1, 7)], (12, 15)
-    found = set(maximal_configurations(np.array(vectors), np.array(capacity)))
+    found = set(maximal_fillings(np.array(vectors), np.array(capacity)))
     every = set(vector_configurations(vectors, capacity))
     assert found <= every
     assert all(any(np.all(np.array(one) <= other) for other in found) for one in every)
     with pytest.raises(OverflowError):
-        maximal_configurations(np.ones((10, 2), np.int64), np.array([30, 30]))
+        maximal_fillings(np.ones((10, 2), np.int64), np.array([30, 30]))
 
 
 SETTINGS = {

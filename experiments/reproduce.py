@@ -1,0 +1,137 @@
+"""`packenv reproduce`: the figures of arXiv 1901.05998, and which of its claims they show."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from packenv.errors import InputError, nearest
+from packenv.files import write_json
+
+if TYPE_CHECKING:  # they bring the simulator with them
+    from experiments.figures.finding import Finding, Settings
+
+FIGURES = {
+    "fig1": ("fig1", "reproduce"),
+    "fig2": ("fig2", "reproduce"),
+    "fig3a": ("fig3", "reproduce_a"),
+    "fig3b": ("fig3", "reproduce_b"),
+    "fig4a": ("fig4", "reproduce_a"),
+    "fig4b": ("fig4", "reproduce_b"),
+    "fig5": ("fig5", "reproduce"),
+}
+ALL = "all"
+OF_TRACES = ("fig1", "fig5")
+
+
+@click.command()
+@click.argument("figures", nargs=-1, required=True, metavar=f"{'|'.join([*FIGURES, ALL])} …")
+@click.option("--out", default="out", show_default=True, metavar="DIR", help="Where pictures, tables and claims go.")
+@click.option("--seeds", type=click.IntRange(min=1), help="Seeds of every point  [default: 24 in fig3, 8 in fig4, 4 in fig5].")
+@click.option(
+    "--slots",
+    type=click.IntRange(min=100),
+    help="Slots of every run; of fig5 and fig1, the span of the made-up data  [default: 4·10^6, 10^6, 1.5 days, a day].",
+)
+@click.option("--quick", is_flag=True, help="A tenth of the slots and fewer seeds: a first look, not a result.")
+@click.option("--trace", metavar="PATH", help="The trace for fig1 and fig5  [default: a random workload fitted to one].")
+@click.option("--servers", type=click.IntRange(min=1), help="Servers of fig5  [default: the load offered at β = 1.6].")
+@click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
+@click.option("--json", "json_path", metavar="FILE", help="Also write all claims to FILE as JSON.")
+def reproduce(
+    figures: tuple[str, ...], out: str, trace: str | None, quick: bool, json_path: str | None, **numbers: int | None
+) -> None:
+    """Draw figures of the paper again, and say which of its claims they show.
+
+    Every figure becomes DIR/FIGURE.png, DIR/FIGURE.csv and DIR/FIGURE_claims.csv. A claim that is not shown is a result,
+    not an error. Means stand beside verdicts: hollow points are not known to be stable, crosses are unstable.
+
+    \b
+    packenv reproduce fig4b
+    packenv reproduce all --trace google2011_tasks.parquet --out figures
+    """
+    chosen = choose(figures)
+    folder = folder_for(out)
+    if json_path is not None and not Path(json_path).absolute().parent.is_dir():
+        raise InputError(f"{json_path}: its folder does not exist")
+    if trace is not None and not set(OF_TRACES) & set(chosen):
+        raise InputError(f"--trace is for {' and '.join(OF_TRACES)}, not {', '.join(chosen)}")
+    if numbers["servers"] is not None and "fig5" not in chosen:
+        raise InputError(f"--servers is for fig5, not {', '.join(chosen)}")
+    settings = settings_for(trace, quick, numbers)
+    found: dict[str, Finding] = {}
+    for figure in chosen:
+        found[figure] = with_claims_across(figure, run(figure, settings), found)
+        report(found[figure], folder)
+    claims = [claim for finding in found.values() for claim in finding.claims]
+    click.echo(f"{sum(claim.shown for claim in claims)} of {len(claims)} claims shown{settings.remark}")
+    if json_path is not None:
+        write_json(json_path, [claim.record() for claim in claims])
+
+
+def choose(figures: tuple[str, ...]) -> list[str]:
+    """The figures asked for, each once, in the paper's order."""
+    for name in figures:
+        if name not in (*FIGURES, ALL):
+            raise InputError(f"unknown figure {name!r}{nearest(name, [*FIGURES, ALL])}")
+    return [name for name in FIGURES if name in figures or ALL in figures]
+
+
+def folder_for(out: str) -> Path:
+    """The folder, made if need be, and known to be writable before anything long is run."""
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{out}: cannot be made a folder ({error.strerror})") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"{out}: cannot be written to")
+    return folder
+
+
+def settings_for(trace: str | None, quick: bool, numbers: dict[str, Any]) -> Settings:
+    from experiments.figures.finding import Settings
+
+    settings = Settings(quick=quick, **numbers)
+    if trace is None:
+        return settings
+    from packenv.workloads.traces import read_trace
+
+    return replace(settings, trace=read_trace(trace), trace_name=Path(trace).name)
+
+
+def run(figure: str, settings: Settings) -> Finding:
+    """Do what the figure takes."""
+    module, function = FIGURES[figure]
+    began = time.perf_counter()
+    finding: Finding = getattr(import_module(f"experiments.figures.{module}"), function)(settings)
+    took = f"{finding.title}, {time.perf_counter() - began:.1f} s"
+    click.echo(took)
+    return finding
+
+
+def with_claims_across(figure: str, finding: Finding, earlier: dict[str, Finding]) -> Finding:
+    """Figure 4(b) is also compared with 4(a), where both are at hand."""
+    if figure != "fig4b":
+        return finding
+    if "fig4a" not in earlier:
+        return replace(finding, notes=["fig4b: how it compares with (a) takes both: packenv reproduce fig4a fig4b"])
+    from experiments.figures.fig4 import claims_across
+
+    return replace(finding, claims=finding.claims + claims_across(earlier["fig4a"].kept, finding.kept))
+
+
+def report(finding: Finding, folder: Path) -> None:
+    """Write the files, print the claims."""
+    from experiments.figures.finding import write_finding
+
+    write_finding(finding, folder)
+    for line in (*finding.notes, *map(str, finding.claims)):
+        click.echo(line)
+    click.echo(f"  → {', '.join(str(folder / name) for name in finding.files())}")

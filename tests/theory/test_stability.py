@@ -1,0 +1,148 @@
+"""Verdicts: the law at the edge of stability, known runs on either side of it, and runs that say nothing."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import packenv
+from packenv.theory import stability
+from packenv.theory.stability import LEVELS, SHARES, STABLE, UNDECIDED, UNSTABLE, above, below, combine, fisher, judge_run, longer
+from packenv.workloads.laws import Constant, Fixed, Geometric
+
+BINS = 1024
+
+
+def walk(rng: np.random.Generator, drift: float, bins: int = BINS, fine: int = 8) -> np.ndarray:
+    """Bin means of a random walk with this drift and variance 1 per bin, reflected at 0."""
+    free = np.cumsum(rng.normal(drift / fine, fine**-0.5, bins * fine))
+    return (free - np.minimum.accumulate(np.minimum(free, 0.0))).reshape(bins, fine).mean(axis=1)
+
+
+def test_the_table_is_the_law_of_reflected_brownian_motion() -> None:
+    rng = np.random.default_rng(7)
+    steps, paths = 256, 40_000
+    ends = np.abs(np.cumsum(rng.normal(0, steps**-0.5, (paths, steps)), axis=1)[:, steps // 2 :]).mean(axis=1)
+    for share, level in zip(SHARES, LEVELS, strict=True):
+        if 0.003 <= share <= 0.997:
+            found = float((ends <= level).mean())
+            assert found == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / paths) + 0.004)
+
+
+def test_tails_continue_the_table() -> None:
+    levels = np.geomspace(0.02, 8, 400)
+    assert (np.diff([below(level) for level in levels]) >= 0).all()
+    assert (np.diff([above(level) for level in levels]) <= 0).all()
+    assert below(LEVELS[0] * 0.999) == pytest.approx(SHARES[0], rel=0.1)
+    assert above(LEVELS[-1] * 1.001) == pytest.approx(1 - SHARES[-1], rel=0.15)
+    assert below(0.0) > 0
+    assert above(1e9) > 0
+
+
+def test_fishers_method() -> None:
+    assert fisher([0.3]) == pytest.approx(0.3)
+    assert fisher([0.1, 0.1]) == pytest.approx(0.01 * (1 - math.log(0.01)))  # closed form for two
+
+
+def test_the_edge_is_hardly_ever_decided() -> None:
+    """What is called stable or unstable there is wrong: at most DOUBT each; a variance that is estimated adds a little."""
+    rng = np.random.default_rng(1)
+    kinds = [judge_run(walk(rng, 0.0), 100, 10, 0.9).kind for _ in range(2_000)]
+    assert kinds.count(STABLE) <= 8
+    assert kinds.count(UNSTABLE) <= 8
+
+
+@pytest.mark.parametrize("drift, kind", [(-0.3, STABLE), (0.3, UNSTABLE)])
+def test_clear_drifts_are_seen(drift: float, kind: str) -> None:
+    """T = 92 (σ/δ)²."""
+    rng = np.random.default_rng(2)
+    kinds = [judge_run(walk(rng, drift), 100, 10, 0.9).kind for _ in range(200)]
+    assert kinds.count(kind) >= 190
+    assert set(kinds) <= {kind, UNDECIDED}
+
+
+@pytest.mark.parametrize("drift, kind", [(-0.12, STABLE), (0.12, UNSTABLE)])
+def test_several_runs_decide_what_one_does_not(drift: float, kind: str) -> None:
+    rng = np.random.default_rng(3)
+    runs = [judge_run(walk(rng, drift), 100, 10, 0.9) for _ in range(8)]
+    assert combine(runs).kind == kind
+    assert [run.kind for run in runs].count(UNDECIDED) >= 2
+    assert combine(runs).confidence > 0.999
+
+
+def test_one_run_that_locks_up_makes_all_unstable() -> None:
+    rng = np.random.default_rng(4)
+    quiet = [judge_run(walk(rng, -0.5), 100, 10, 0.9) for _ in range(7)]
+    locked = judge_run(walk(rng, 0.5), 100, 10, 0.9)
+    assert combine(quiet).kind == STABLE
+    assert combine([*quiet, locked]).kind == UNSTABLE
+    slow = judge_run(walk(rng, 0.03), 100, 10, 0.9)
+    assert slow.kind == UNDECIDED
+    assert combine([*quiet, slow]).kind == UNDECIDED  # stable only if each looks like it
+
+
+def test_what_says_nothing() -> None:
+    rng = np.random.default_rng(5)
+    quiet = walk(rng, -0.5)
+    assert judge_run(quiet, 100, 10, 0.9).kind == STABLE
+    assert judge_run(quiet, 100, 10_000, 0.9).kind == UNDECIDED  # the servers are still filling
+    assert judge_run(quiet, 100, 10, 1.0).kind == UNDECIDED  # no policy is stable at intensity 1
+    assert judge_run(quiet[:50], 100, 10, 0.9).kind == UNDECIDED
+    assert judge_run(np.zeros(BINS), 100, 10, 0.9).kind == STABLE
+    assert judge_run(np.full(BINS, 3.0), 100, 10, 0.9).kind == UNDECIDED  # something waits for ever
+    assert judge_run(np.arange(BINS) * 1.0, 100, 10, 0.9).kind == UNSTABLE
+    assert judge_run(np.arange(BINS) * 1.0, 100, 10, 0.9).drift == pytest.approx(0.01)
+
+
+def test_how_much_longer() -> None:
+    rng = np.random.default_rng(6)
+    weak = judge_run(walk(rng, -0.08), 100, 10, 0.9)
+    assert weak.kind == UNDECIDED
+    assert 1 < longer(weak) < 40
+    assert longer(stability.NOTHING) == math.inf
+
+
+EQUAL = packenv.Workload(sizes=Constant(0.3), service=Geometric(100), servers=3, rate=0.01, name="equal")
+KNOWN = [  # policy, workload, the rate at which it stops being stable
+    ("vqs", packenv.workload("paper/fig3a"), 0.02 * 2 / 3),
+    ("bf-js", packenv.workload("paper/fig3a"), 0.02),
+    ("bf-js", packenv.workload("paper/fig3b"), 0.03),
+    ("vqs", packenv.workload("paper/fig3b"), 1 / 30),
+    *((policy, EQUAL, 0.09) for policy in ("bf-js", "vqs", "vqs-bf", "fifo-ff")),
+]
+
+
+def verdicts(seeds: range) -> list[tuple[str, str]]:
+    """Expected and found, a tenth below and above each known limit; undecided runs are extended to 10^7 slots."""
+    found = []
+    for policy, workload, limit in KNOWN:
+        for share, expected in ((0.9, STABLE), (1.1, UNSTABLE)):
+            at = workload.with_(rate=share * limit)
+            for seed in seeds:
+                run = packenv.simulate(at, policy, 2_000_000, seed)
+                if run.verdict.kind == UNDECIDED:
+                    run = packenv.simulate(at, policy, 10_000_000, seed)
+                found.append((expected, run.verdict.kind))
+    return found
+
+
+def test_known_limits() -> None:
+    found = verdicts(range(2))
+    assert all(kind in (expected, UNDECIDED) for expected, kind in found)
+    assert sum(kind == UNDECIDED for _, kind in found) <= 0.05 * len(found)
+
+
+@pytest.mark.slow
+def test_known_limits_on_200_runs() -> None:
+    found = verdicts(range(100, 113))
+    assert len(found) >= 200
+    assert all(kind in (expected, UNDECIDED) for expected, kind in found)
+    assert sum(kind == UNDECIDED for _, kind in found) <= 0.05 * len(found)
+
+
+def test_fixed_service_in_lock_step() -> None:
+    """A queue that grows in a straight line has no variance to be measured by."""
+    workload = packenv.Workload(sizes=Constant(0.6), service=Fixed(100), servers=1, rate=0.012)
+    assert packenv.simulate(workload, "bf-js", 500_000).verdict.kind == UNSTABLE
