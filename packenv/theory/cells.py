@@ -43,8 +43,7 @@ class Cells:
     def points(self) -> tuple[Ints, NDArray[np.bool_]]:
         """Points (n,) in units up to one that no size exceeds, and whether sizes occur between each and the one before."""
         points = np.union1d(self.cuts[self.cuts > 0], self.odd)
-        between = np.searchsorted(points, self.law.low[~np.isin(self.law.low, points)])
-        return points, np.bincount(between, minlength=len(points)) > 0
+        return points, self.law.between(np.append(0, points))
 
     def split(self, prices: Bounded) -> None:
         """Twice as many cells (FIRST at first): always halve that in which share × rise of price is largest."""
@@ -54,7 +53,9 @@ class Cells:
         self.odd = self._odd_sizes(target)
         around = self.odd // self.step * self.step
         self.cuts = np.unique(np.concatenate([self.cuts, around, around + self.step]))
-        below = np.append(0.0, np.cumsum(np.where(np.isin(self.law.low, self.odd), 0.0, self.law.mass)))
+        mass = self.law.mass.copy()
+        mass[np.searchsorted(self.law.low, self.odd)] = 0.0
+        below = np.append(0.0, np.cumsum(mass))
 
         def scored(a: int, b: int) -> tuple[float, int, int]:
             share = np.diff(below[np.searchsorted(self.law.high, (a, b), side="right")])[0]

@@ -15,7 +15,7 @@ import numpy as np
 from packenv.errors import InputError
 from packenv.theory.columns import Floats, Ints, Kinds
 from packenv.theory.knapsack import Knapsack
-from packenv.theory.size_law import SizeLaw
+from packenv.theory.size_law import SizeLaw, cells_of
 
 LARGEST_PRICE = 2**31
 LARGEST_SIZE = 2**40  # units: beyond any server
@@ -63,7 +63,7 @@ class Attained:
         for kind, count in enumerate(kinds.number.tolist()):
             most = count * self.parts
             require(used[kind] <= most, f"{used[kind]} parts of servers of kind {kind} in use, there are {most}")
-        shares, whole = law.shares(np.searchsorted(edges, law.high), len(edges))
+        shares, whole = law.shares(cells_of(law.high, np.array(edges)), len(edges))
         served, needed = 1, 0
         for place, need in zip(_from_the_largest(places), _from_the_largest(shares), strict=True):
             if place * needed < need * served:
@@ -95,8 +95,7 @@ class Bounded:
         points = np.array((0, *self.points))
         require(min(self.prices) >= 0 and max(self.prices) <= LARGEST_PRICE, f"prices must lie between 0 and {LARGEST_PRICE}")
         require(int(law.high[-1]) <= points[-1], f"the size {int(law.high[-1])} has no price")
-        inside = np.unique(np.searchsorted(points, law.low[~np.isin(law.low, points)]) - 1)
-        require(all(self.split[i] for i in inside.tolist()), "sizes occur in a cell that is said to have none")
+        require(not (law.between(points) & ~np.array(self.split)).any(), "sizes occur in a cell that is said to have none")
         shares, whole = law.spread(points)
         worth = Fraction(sum(price * share for price, share in zip((0, *self.prices), shares, strict=True)), whole)
         require(worth > 0, "the prices are all 0")

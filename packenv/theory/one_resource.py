@@ -13,7 +13,7 @@ from packenv.theory.ends import Ends, Progress
 from packenv.theory.packing import packing
 from packenv.theory.pricing import PointPricing
 from packenv.theory.proofs import attained_proofs, bounded_proofs
-from packenv.theory.size_law import SizeLaw
+from packenv.theory.size_law import SizeLaw, cells_of
 
 FEW = 200  # sizes that are types of their own, if their sums allow it
 MOST_POINTS, MOST_CELLS = 256, 4096
@@ -89,7 +89,7 @@ class Search(Ends):
     def _better_configurations(self, cells: Cells, known: Columns | None) -> Columns:
         """Returns those in use, for the next cells to begin with."""
         edges = cells.edges()
-        shares = np.bincount(np.searchsorted(edges, self.law.high), self.law.mass, len(edges)) / self.law.mass.sum()
+        shares = np.bincount(cells_of(self.law.high, edges), self.law.mass, len(edges)) / self.law.mass.sum()
         pricing = PointPricing(edges, self.kinds.capacity, np.zeros(len(edges), np.bool_))
         close = within(self.gap / 4)
         solved = generate(

@@ -63,7 +63,7 @@ class SizeLaw:
         points (m,) increasing from 0, the last one at least the largest size. A size held as a range counts as its lower end.
         Numerators and their denominator.
         """
-        above = np.maximum(np.searchsorted(points, self.low), 1)  # points[above - 1] < size <= points[above]; 0 lies on the first
+        above = np.maximum(cells_of(self.low, points), 1)  # points[above - 1] < size <= points[above]; 0 lies on the first
         up, width = self.low - points[above - 1], points[above] - points[above - 1]
         if not self.exact:
             right = self.mass * (up / width)
@@ -76,6 +76,10 @@ class SizeLaw:
             left[i - 1] += ((mass * (whole - share)) << BITS) // whole
         return left, total << BITS
 
+    def between(self, points: Ints) -> NDArray[np.bool_]:
+        """Whether sizes occur strictly between each of the points (m,), increasing from 0, and the next one: (m - 1,)."""
+        return np.searchsorted(self.low, points[1:]) > np.searchsorted(self.low, points[:-1], side="right")
+
     @cached_property
     def _probabilities(self) -> tuple[list[int], int]:
         """The masses (n,) as integers, and their sum."""
@@ -83,6 +87,11 @@ class SizeLaw:
         common = max(below for _, below in fractions)  # all are powers of two
         masses = [above * (common // below) for above, below in fractions]
         return masses, sum(masses)
+
+
+def cells_of(values: Ints, ends: Ints) -> Ints:
+    """(n,) the first of `ends` that is at least as large as each of `values` (n,). Both increase; the last end is enough."""
+    return np.repeat(np.arange(len(ends)), np.diff(np.searchsorted(values, ends, side="right"), prepend=0))
 
 
 def _around(value: float) -> tuple[int, int]:
