@@ -22,6 +22,7 @@ from packenv.theory.size_law import SizeLaw
 from packenv.theory.vector_certificate import LARGEST_WEIGHT, MOST_VECTORS, Boxes, Priced, Scalarised, maximal_fillings
 from packenv.theory.vector_law import FEW, Atoms, VectorKinds, VectorLaw
 from packenv.theory.vector_packing import columns_of, packing, valuable
+from packenv.theory.vector_pricing import IntegerPricing
 
 FINE = 8 * FEW  # boxes that are packed; the program is for FEW
 MIXTURES = (1 / 2, 1 / 3, 2 / 3, 1 / 5, 4 / 5)  # weight of a resource against another one
@@ -123,14 +124,15 @@ class VectorSearch(Ends):
         for one in weights[: self.kinds.capacity.shape[1]]:
             packed = packing(boxes, shares, self.kinds, np.array(one, np.float64))
             program.add(columns_of(packed))
-        generate(
-            program,
-            partial(valuable, boxes, self.kinds),
-            np.asarray(boxes @ np.array(weights[0], np.float64)),
-            lambda value, bound: value * (1 - SPARE) >= self.upper * (1 - self.gap),
-            self.deadline,
-        )
-        self.offer_attained(self._boxes(program, boxes))
+        prices: Floats = np.asarray(boxes @ np.array(weights[0]), np.float64)
+        for pricing in (partial(valuable, boxes, self.kinds), IntegerPricing(boxes, self.kinds)):
+            prices = generate(program, pricing, prices, self._enough, self.deadline).prices
+            self.offer_attained(self._boxes(program, boxes))
+            if self.done:
+                return
+
+    def _enough(self, value: float, bound: float) -> bool:
+        return value * (1 - SPARE) >= self.upper * (1 - self.gap)
 
     def _boxes(self, program: Program, boxes: Ints) -> list[Boxes]:
         """Proofs from a program's weights."""

@@ -67,6 +67,18 @@ def test_a_gap_out_of_reach(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no gap of 1e-07 in" in capsys.readouterr().out
 
 
+def test_several_resources(tmp_path: Path) -> None:
+    trace, out, proof = tmp_path / "trace.csv", tmp_path / "out.json", tmp_path / "proof.json"
+    trace.write_text("arrival,cpu,memory,service\n0,0.6,0.2,3\n0,0.2,0.6,1\n1,0.2,0.6,2\n")
+    words = (trace, "--servers", "2x1:1", "--resources", "all")
+    capacity(*words, "--json", out, "--certificate", proof)
+    record = json.loads(out.read_text())
+    assert set(record) == KEYS and record["lower"] == pytest.approx(4) and record["area_bound"] == pytest.approx(5)
+    capacity(*words, "--check", proof)
+    capacity(trace, "--servers", "2", "--json", out)
+    assert json.loads(out.read_text())["lower"] == pytest.approx(2)  # each is as large as its largest demand
+
+
 def test_a_trace(tmp_path: Path) -> None:
     trace, out = tmp_path / "trace.csv", tmp_path / "out.json"
     trace.write_text("arrival,size,service\n0,0.6,3\n0,0.4,1\n1,0.4,2\n")

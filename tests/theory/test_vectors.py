@@ -20,7 +20,8 @@ from packenv.theory.bracket import law_and_kinds
 from packenv.theory.certificate import Refuted
 from packenv.theory.certificate_files import load_certificate, save_certificate
 from packenv.theory.vector_certificate import Boxes, Priced, Scalarised, maximal_fillings
-from packenv.theory.vector_law import Atoms, Independent, first_box
+from packenv.theory.vector_law import Atoms, Independent, VectorKinds, first_box
+from packenv.theory.vector_pricing import IntegerPricing
 from packenv.theory.vectors import VectorSearch
 from packenv.units import UNIT
 from packenv.workloads.joint import Conditional, Joint
@@ -125,6 +126,20 @@ def test_a_table() -> None:
     table = Jobs.of([0, 0, 1], [[0.6, 0.2], [0.2, 0.6], [0.2, 0.6]], [4, 3, 1])
     bracket = packenv.max_workload(Workload(jobs=table, servers="1x1:1"))
     assert bracket.lower == pytest.approx(2) and bracket.upper == pytest.approx(2)
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(instances())
+def test_integer_pricing(instance: tuple[list[tuple[int, ...]], list[int], list[tuple[int, ...]]]) -> None:
+    """The best configuration of all, and only configurations that fit."""
+    vectors, weights, servers = instance
+    kinds = sorted(set(servers))
+    prices = np.array(weights, float)
+    pricing = IntegerPricing(np.array(vectors), VectorKinds(np.array(kinds), np.ones(len(kinds), np.int64)))
+    worth, columns = pricing(prices)
+    for k, capacity in enumerate(kinds):
+        assert worth[k] == pytest.approx(max(np.array(vector_configurations(vectors, capacity)) @ prices), rel=2e-4)
+    assert (columns.held @ np.array(vectors) <= np.array(kinds)[columns.kind]).all()
 
 
 def test_google_like() -> None:
