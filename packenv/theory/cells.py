@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.theory.certificate import Bounded
 from packenv.theory.columns import Columns, Ints, Kinds
 from packenv.theory.size_law import SizeLaw
 
@@ -16,6 +17,9 @@ GRID = 3 * 2**10  # steps in the largest server, at least
 FREEDOM = 8  # steps for every cell
 MOST_STEPS = 2**25  # states times cells of the knapsack: about a tenth of a second
 HEAVY = 1 / 64  # share of the jobs from which on a size between two steps is told apart
+
+Price = tuple[Callable[[Ints], Any], float]
+"""Prices of sizes (m,) in units, to any scale, and the weight they have."""
 
 
 class Cells:
@@ -45,8 +49,8 @@ class Cells:
         points = np.union1d(self.cuts[self.cuts > 0], self.odd)
         return points, self.law.between(np.append(0, points))
 
-    def split(self, prices: Bounded) -> None:
-        """Twice as many cells (FIRST at first): always halve that in which share × rise of price is largest."""
+    def split(self, prices: Sequence[Price]) -> None:
+        """Twice as many cells (FIRST at first): always halve that in which share × rise of the prices is largest."""
         target = max(FIRST, 2 * self.count)
         self.earlier = self.edges()
         self._refine_steps(target)
@@ -56,10 +60,13 @@ class Cells:
         mass = self.law.mass.copy()
         mass[np.searchsorted(self.law.low, self.odd)] = 0.0
         below = np.append(0.0, np.cumsum(mass))
+        shares = np.diff(below[np.searchsorted(self.law.high, self.cuts, side="right")])
+        weighed = [(price, weight / max(float(shares @ price(self.cuts[1:])), 1e-300)) for price, weight in prices]
 
         def scored(a: int, b: int) -> tuple[float, int, int]:
             share = np.diff(below[np.searchsorted(self.law.high, (a, b), side="right")])[0]
-            return -float(share * np.diff(prices.price(np.array([a, b])))[0]), a, b
+            rises = (weight * float(np.diff(price(np.array([a, b])))[0]) for price, weight in weighed)
+            return -float(share) * sum(rises), a, b
 
         queue = [scored(a, b) for a, b in zip(self.cuts.tolist(), self.cuts[1:].tolist(), strict=False)]
         heapify(queue)

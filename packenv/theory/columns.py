@@ -58,6 +58,11 @@ class Solved(NamedTuple):
     weights: Floats
     prices: Floats
 
+    def in_use(self) -> Columns:
+        """Those with weight."""
+        used = self.weights > 0
+        return Columns(self.columns.held[used], self.columns.kind[used])
+
 
 def generate(
     program: Program, pricing: Pricing, prices: Floats, enough: Enough, deadline: float, start: Columns | None = None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 
 from packenv.theory.bracket import areas
-from packenv.theory.cells import Cells
-from packenv.theory.columns import Columns, Enough, Kinds, Program, generate
+from packenv.theory.cells import Cells, Price
+from packenv.theory.columns import Enough, Kinds, Program, Solved, generate
 from packenv.theory.ends import Ends, Progress
 from packenv.theory.packing import packing
 from packenv.theory.pricing import PointPricing
@@ -17,6 +18,7 @@ from packenv.theory.size_law import SizeLaw, cells_of
 
 FEW = 200  # sizes that are types of their own, if their sums allow it
 MOST_POINTS, MOST_CELLS = 256, 4096
+EVERYWHERE = 0.1  # weight of a price in proportion to size: every cell is cut at last, even where no price rises yet
 EXACT = 1e-9  # gap of a program that is solved to its end
 SPARE = 1e-8  # lost from a program's value to its proof, at most
 WORTH_IT = 0.05  # of the gap that prices must close, or they are left alone for a while
@@ -58,16 +60,19 @@ class Search(Ends):
     def refine(self) -> None:
         """Twice as many cells each time, cut where the price rises most over the jobs that are there."""
         cells = Cells(self.law, self.kinds)
-        known: Columns | None = None
+        solved: Solved | None = None
         next_prices = 0
         with suppress(OverflowError):  # more cells than the knapsack can tell apart
             while not self.done and cells.count < MOST_CELLS:
-                cells.split(self.bounded)
+                prices: list[Price] = [(self.bounded.price, 1.0), (lambda sizes: sizes / 1.0, EVERYWHERE)]
+                if solved is not None:
+                    prices.append((partial(np.interp, xp=np.append(0, cells.edges()), fp=np.append(0.0, solved.prices)), 1.0))
+                cells.split(prices)
                 if next_prices <= cells.count <= MOST_POINTS:
                     better = self._better_prices(cells)
                     next_prices = 2 * cells.count if better else 4 * cells.count
                 if not self.done:
-                    known = self._better_configurations(cells, known)
+                    solved = self._better_configurations(cells, solved)
 
     def _better_prices(self, cells: Cells) -> bool:
         """Whether that was worth its time."""
@@ -86,8 +91,8 @@ class Search(Ends):
         self.offer_bounded(bounded_proofs(solved, points, split))
         return before - self.upper > WORTH_IT * (before - self.lower)
 
-    def _better_configurations(self, cells: Cells, known: Columns | None) -> Columns:
-        """Returns those in use, for the next cells to begin with."""
+    def _better_configurations(self, cells: Cells, before: Solved | None) -> Solved:
+        """Begins with the configurations in use of the cells before the last split."""
         edges = cells.edges()
         shares = np.bincount(cells_of(self.law.high, edges), self.law.mass, len(edges)) / self.law.mass.sum()
         pricing = PointPricing(edges, self.kinds.capacity, np.zeros(len(edges), np.bool_))
@@ -98,11 +103,10 @@ class Search(Ends):
             self.bounded.price(edges),
             lambda value, bound: close(value, bound) or value * (1 - SPARE) >= self.upper * (1 - self.gap),
             self.deadline,
-            None if known is None else cells.inherit(known),
+            None if before is None else cells.inherit(before.in_use()),
         )
         self.offer_attained(attained_proofs(solved, edges, self.kinds))
-        used = solved.weights > 0
-        return Columns(solved.columns.held[used], solved.columns.kind[used])
+        return solved
 
 
 def within(gap: float) -> Enough:

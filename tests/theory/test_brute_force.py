@@ -35,7 +35,7 @@ def text_of(servers: list[tuple[int, int]]) -> list[float]:
     return [units / UNIT for count, units in servers for _ in range(count)]
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=15, deadline=None, derandomize=True)
 @given(instances(GRID))
 def test_exact_types(instance: tuple[list[int], list[int], list[tuple[int, int]]]) -> None:
     sizes, mass, servers = instance

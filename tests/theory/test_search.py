@@ -64,3 +64,18 @@ def test_a_service_or_a_rate_does_not_matter() -> None:
     one = packenv.max_workload(Workload(sizes=Discrete([0.3, 0.5]), service=Geometric(7), servers=2, rate=0.1))
     other = packenv.max_workload(Workload(sizes=Discrete([0.3, 0.5]), service=Fixed(900), servers=2, load=0.5))
     assert (one.lower, one.upper) == (other.lower, other.upper)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "servers"),
+    [
+        (Mixture([Constant(0.25), Uniform(0.44, 0.625)], [0.2, 0.8]), "3x1,1x0.5"),  # prices are flat where cells must be cut
+        (Mixture([Constant(0.5), Uniform(0.2, 0.35)], [0.3, 0.7]), "1x1,2x0.7"),  # a capacity that the grid does not divide
+        (Uniform(0.1, 0.3), "1x3.3"),
+    ],
+)
+def test_hard_laws(sizes: Any, servers: str) -> None:
+    workload = setting(sizes, servers)
+    bracket = packenv.max_workload(workload, 0.01, seconds=20)
+    bracket.verify(workload)
+    assert bracket.reached
