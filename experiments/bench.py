@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments import bench_envs
+from experiments.bench_theory import bracket_times
 from packenv.files import write_json
 
 POLICIES = {"bf-js": 15.0, "vqs-bf": 10.0, "fifo-ff": 10.0, "vqs": None}
@@ -114,8 +115,11 @@ def measurements(effort: Effort, say: Callable[[str], None]) -> Iterator[Row]:
     for name in POLICIES:
         say(f"{name} on longer queues")
         yield from _series("waiting tasks", name, effort.backlogs, partial(backlog_cost, name, effort.repeats))
-    if os.environ.get("PACKENV_TRACES"):
-        yield from trace_rows(Path(os.environ["PACKENV_TRACES"]), effort, say)
+    traces = Path(os.environ["PACKENV_TRACES"]) if os.environ.get("PACKENV_TRACES") else None
+    if traces is not None:
+        yield from trace_rows(traces, effort, say)
+    for one in bracket_times(traces, effort.repeats, say):
+        yield Row("bracket on ρ*, against the time allowed", one.what, one.seconds, "s", one.seconds / one.target, limit=1.0)
     with_sb3 = find_spec("sb3_contrib") is not None
     for measured in bench_envs.environment_rows(cartpole_steps, effort.environments, say, with_sb3):
         yield Row(*measured)

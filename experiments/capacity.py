@@ -38,6 +38,7 @@ def capacity(gap: float, seconds: float, json_path: str | None, certificate: str
     packenv capacity paper/fig4b
     packenv capacity --sizes uniform:0.1:0.9 --servers 3x1,2x0.5 --gap 0.0005
     packenv capacity trace.parquet --servers 160 --certificate proof.json
+    packenv capacity google2011-like --resources all --gap 0.01
     """
     for path in (json_path, certificate):
         if path is not None and not Path(path).absolute().parent.is_dir():

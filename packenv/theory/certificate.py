@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 
 from packenv.errors import InputError
 from packenv.theory.columns import Floats, Ints, Kinds
 from packenv.theory.knapsack import Knapsack
-from packenv.theory.size_law import SizeLaw
+from packenv.theory.size_law import SizeLaw, cells_of
 
 LARGEST_PRICE = 2**31
+LARGEST_SIZE = 2**40  # units: beyond any server
 
 
 class Refuted(InputError):
@@ -48,20 +49,21 @@ class Attained:
     def value(self, law: SizeLaw, kinds: Kinds) -> Fraction:
         """Jobs in service that these configurations keep up with. Raises Refuted where one does not fit."""
         edges, capacity = self.edges, kinds.capacity.tolist()
-        _require(all(a < b for a, b in zip((0, *edges), edges, strict=False)), "edges must increase from above 0")
-        _require(int(law.high[-1]) <= edges[-1], f"no cell holds the size {int(law.high[-1])}")
+        require(self.parts > 0, "a server has at least one part")
+        require(_increase(edges), f"edges must be integers that increase from above 0 to at most {LARGEST_SIZE}")
+        require(int(law.high[-1]) <= edges[-1], f"no cell holds the size {int(law.high[-1])}")
         used, places = [0] * len(capacity), [0] * len(edges)
         for n, (kind, held, servers) in enumerate((c.kind, c.held, c.servers) for c in self.configurations):
-            _require(0 <= kind < len(used) and servers >= 0, f"configuration {n}: no such servers")
-            _require(all(0 <= j < len(edges) and count >= 0 for j, count in held), f"configuration {n}: no such cell")
-            _require(sum(edges[j] * count for j, count in held) <= capacity[kind], f"configuration {n} does not fit")
+            require(0 <= kind < len(used) and servers >= 0, f"configuration {n}: no such servers")
+            require(all(0 <= j < len(edges) and count >= 0 for j, count in held), f"configuration {n}: no such cell")
+            require(sum(edges[j] * count for j, count in held) <= capacity[kind], f"configuration {n} does not fit")
             used[kind] += servers
             for j, count in held:
                 places[j] += count * servers
         for kind, count in enumerate(kinds.number.tolist()):
             most = count * self.parts
-            _require(used[kind] <= most, f"{used[kind]} parts of servers of kind {kind} in use, there are {most}")
-        shares, whole = law.shares(np.searchsorted(edges, law.high), len(edges))
+            require(used[kind] <= most, f"{used[kind]} parts of servers of kind {kind} in use, there are {most}")
+        shares, whole = law.shares(cells_of(law.high, np.array(edges)), len(edges))
         served, needed = 1, 0
         for place, need in zip(_from_the_largest(places), _from_the_largest(shares), strict=True):
             if place * needed < need * served:
@@ -88,16 +90,15 @@ class Bounded:
 
     def value(self, law: SizeLaw, kinds: Kinds) -> Fraction:
         """Jobs in service that no policy exceeds. Raises Refuted where the prices leave out a size."""
+        require(len(self.points) == len(self.prices) == len(self.split), "as many points, prices and cells are needed")
+        require(_increase(self.points), f"points must be integers that increase from above 0 to at most {LARGEST_SIZE}")
         points = np.array((0, *self.points))
-        _require(len(self.points) == len(self.prices) == len(self.split), "as many points, prices and cells are needed")
-        _require(bool((np.diff(points) > 0).all()), "points must increase from above 0")
-        _require(min(self.prices) >= 0 and max(self.prices) <= LARGEST_PRICE, f"prices must lie between 0 and {LARGEST_PRICE}")
-        _require(int(law.high[-1]) <= points[-1], f"the size {int(law.high[-1])} has no price")
-        inside = np.unique(np.searchsorted(points, law.low[~np.isin(law.low, points)]) - 1)
-        _require(all(self.split[i] for i in inside.tolist()), "sizes occur in a cell that is said to have none")
+        require(min(self.prices) >= 0 and max(self.prices) <= LARGEST_PRICE, f"prices must lie between 0 and {LARGEST_PRICE}")
+        require(int(law.high[-1]) <= points[-1], f"the size {int(law.high[-1])} has no price")
+        require(not (law.between(points) & ~np.array(self.split)).any(), "sizes occur in a cell that is said to have none")
         shares, whole = law.spread(points)
         worth = Fraction(sum(price * share for price, share in zip((0, *self.prices), shares, strict=True)), whole)
-        _require(worth > 0, "the prices are all 0")
+        require(worth > 0, "the prices are all 0")
         most = self.most(kinds.capacity)
         return sum((count * one for count, one in zip(kinds.number.tolist(), most, strict=True)), 0) / worth
 
@@ -120,11 +121,17 @@ class Bounded:
         return found
 
 
+def _increase(values: tuple[int, ...]) -> bool:
+    """Whether there are some, and they increase from above 0."""
+    return bool(values) and values[-1] <= LARGEST_SIZE and all(a < b for a, b in pairwise((0, *values)))
+
+
 def _from_the_largest(values: list[int]) -> list[int]:
     """Sums of the values from each of the last ones on."""
     return list(accumulate(reversed(values)))
 
 
-def _require(true: bool, otherwise: str) -> None:
+def require(true: bool, otherwise: str) -> None:
+    """Raise Refuted."""
     if not true:
         raise Refuted(f"certificate: {otherwise}")

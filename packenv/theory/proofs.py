@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.theory.certificate import LARGEST_PRICE, Attained, Bounded, Configuration
-from packenv.theory.columns import Ints, Kinds, Solved
+from packenv.theory.columns import Columns, Floats, Ints, Kinds, Solved
 
 FINE = 2**60
 SIMPLE = 1000  # weights and prices are also tried as fractions with denominators up to this: the truth often is
@@ -17,20 +17,25 @@ SIMPLE = 1000  # weights and prices are also tried as fractions with denominator
 
 def attained_proofs(solved: Solved, edges: Ints, kinds: Kinds) -> list[Attained]:
     """Proofs from the weights, as they are and as simple fractions."""
-    used = np.flatnonzero(solved.weights > 1e-12)
-    held = [tuple((int(j), int(solved.columns.held[n, j])) for j in np.flatnonzero(solved.columns.held[n])) for n in used]
-    kind = solved.columns.kind[used].tolist()
-    weights = [Fraction(weight) for weight in solved.weights[used].tolist()]
-    simple = [weight.limit_denominator(SIMPLE) for weight in weights]
-    proofs = []
-    for servers, parts in ((weights, FINE), (simple, math.lcm(*(weight.denominator for weight in simple)))):
+    found = weighted(solved.columns, solved.weights, kinds.number)
+    return [Attained(tuple(edges.tolist()), configurations, parts) for configurations, parts in found]
+
+
+def weighted(columns: Columns, weights: Floats, number: Ints) -> list[tuple[tuple[Configuration, ...], int]]:
+    """The configurations in use by whole parts of the servers, and how many parts a server has: two choices."""
+    used = np.flatnonzero(weights > 1e-12)
+    held = [tuple((int(j), int(columns.held[n, j])) for j in np.flatnonzero(columns.held[n])) for n in used]
+    kind = columns.kind[used].tolist()
+    exactly = [Fraction(weight) for weight in weights[used].tolist()]
+    simple = [weight.limit_denominator(SIMPLE) for weight in exactly]
+    found = []
+    for servers, parts in ((exactly, FINE), (simple, math.lcm(*(weight.denominator for weight in simple)))):
         counts = [int(weight * parts) for weight in servers]
-        total = [sum(count for count, k in zip(counts, kind, strict=True) if k == g) for g in range(len(kinds.number))]
-        most = [count * parts for count in kinds.number.tolist()]
+        total = [sum(count for count, k in zip(counts, kind, strict=True) if k == g) for g in range(len(number))]
+        most = [count * parts for count in number.tolist()]
         kept = [count * most[k] // max(total[k], most[k]) for count, k in zip(counts, kind, strict=True)]
-        configurations = (Configuration(*one) for one in zip(kind, held, kept, strict=True))
-        proofs.append(Attained(tuple(edges.tolist()), tuple(configurations), parts))
-    return proofs
+        found.append((tuple(Configuration(*one) for one in zip(kind, held, kept, strict=True)), parts))
+    return found
 
 
 def bounded_proofs(solved: Solved, points: Ints, split: NDArray[np.bool_]) -> list[Bounded]:

@@ -24,8 +24,9 @@ Ints = NDArray[np.int64]
 
 FINEST = 2**22  # sizes that are told apart
 BITS = 80
-ABSOLUTE, RELATIVE = 10**12, 10**10
-"""A sum of probabilities computed in floating point is within 1 / ABSOLUTE and a RELATIVE-th of the truth."""
+ABSOLUTE, RELATIVE = 10**12, 10**9
+"""A sum of probabilities computed in floating point is within 1 / ABSOLUTE and a RELATIVE-th of the truth: FINEST terms
+lose at most FINEST · 2^-53."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,7 @@ class SizeLaw:
         points (m,) increasing from 0, the last one at least the largest size. A size held as a range counts as its lower end.
         Numerators and their denominator.
         """
-        above = np.searchsorted(points, self.low)  # points[above - 1] < size <= points[above]
+        above = np.maximum(cells_of(self.low, points), 1)  # points[above - 1] < size <= points[above]; 0 lies on the first
         up, width = self.low - points[above - 1], points[above] - points[above - 1]
         if not self.exact:
             right = self.mass * (up / width)
@@ -75,6 +76,10 @@ class SizeLaw:
             left[i - 1] += ((mass * (whole - share)) << BITS) // whole
         return left, total << BITS
 
+    def between(self, points: Ints) -> NDArray[np.bool_]:
+        """Whether sizes occur strictly between each of the points (m,), increasing from 0, and the next one: (m - 1,)."""
+        return np.searchsorted(self.low, points[1:]) > np.searchsorted(self.low, points[:-1], side="right")
+
     @cached_property
     def _probabilities(self) -> tuple[list[int], int]:
         """The masses (n,) as integers, and their sum."""
@@ -82,6 +87,11 @@ class SizeLaw:
         common = max(below for _, below in fractions)  # all are powers of two
         masses = [above * (common // below) for above, below in fractions]
         return masses, sum(masses)
+
+
+def cells_of(values: Ints, ends: Ints) -> Ints:
+    """(n,) the first of `ends` that is at least as large as each of `values` (n,). Both increase; the last end is enough."""
+    return np.repeat(np.arange(len(ends)), np.diff(np.searchsorted(values, ends, side="right"), prepend=0))
 
 
 def _around(value: float) -> tuple[int, int]:
@@ -102,15 +112,20 @@ def size_law(workload: Workload) -> SizeLaw:
         return atomic(vectors[:, 0], weights)
     law = sizes[0] if isinstance(sizes, tuple) else sizes
     assert isinstance(law, Law)
+    return in_units(law, int(workload.servers.largest[0]))
+
+
+def in_units(law: Law, largest: int) -> SizeLaw:
+    """A law of sizes of which none exceeds `largest` units."""
     if (atoms := law.atoms()) is not None:
         return atomic(to_units(atoms[0]), atoms[1])
     ends = to_units(np.array(law.support()))
-    first, last = int(ends[0]), int(min(ends[1], workload.servers.largest[0]))
+    first, last = int(ends[0]), int(min(ends[1], largest))
     step = 1 + (last - first) // FINEST
     high = np.arange(first, last + step, step)
     mass = np.diff(law.cdf_units(np.concatenate([[first - step], high])))
     possible = mass > 0
-    low = np.maximum(high - step + 1, 1)
+    low = np.where(high > 0, np.maximum(high - step + 1, 1), 0)
     return SizeLaw(low[possible], high[possible], mass[possible], exact=False)
 
 
