@@ -29,7 +29,7 @@ demo: $(VENV)/.base ## compare four policies: a table, and out/demo.png
 	@echo "the same as a picture: out/demo.png; every number: out/demo.json"
 
 test: $(VENV)/.all ## all tests; PACKENV_TRACES=FOLDER adds those on real traces
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest -n auto --dist loadfile
 
 lint: $(VENV)/.all ## ruff and mypy
 	$(VENV)/bin/ruff check

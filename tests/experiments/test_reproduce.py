@@ -42,7 +42,7 @@ def some_result() -> Result:
 
 def like(result: Result, kind: str, queue: list[float], **changes: object) -> Result:
     path = Trajectory(1000, np.array(queue, np.float64), np.array(queue, np.float64))
-    return replace(result, verdict=Verdict(kind, 0.0, 0.0), trajectory=path, slots=1000 * len(queue), **changes)  # type: ignore[arg-type]
+    return replace(result, verdict=Verdict(kind, 0.0, 0.5, 1.0, 1.0), trajectory=path, slots=1000 * len(queue), **changes)  # type: ignore[arg-type]
 
 
 # --- the command ---------------------------------------------------------------------------------------------------

@@ -64,9 +64,9 @@ def test_what_is_offered():
     assert one.with_(service=LogNormal(50, 1)).intensity == 0.9
     assert one.with_(sizes=Uniform(0.1, 0.3), rate=0.2).given == ("rate", 0.2)
     assert one.with_(load=0.5).load == 0.5 and one.load is None
-    with pytest.raises(InputError, match=r"load needs .* use intensity"):
+    with pytest.raises(InputError, match=r"load is a share of rho\*: packenv\.resolved"):
         _ = one.with_(load=0.5).rate
-    with pytest.raises(InputError, match="load needs"):
+    with pytest.raises(InputError, match="load is a share"):
         one.with_(load=0.5).source([0])
     assert one.with_(load=0.5).with_(intensity=0.9) == one
 
