@@ -176,18 +176,19 @@ def server_cost(name: str, repeats: int, servers: int) -> Cost:
 
 
 def backlog_cost(name: str, repeats: int, waiting: int, fill: int = 200, steady: int = 800) -> Cost:
-    """A full cluster of 1,000 servers with `waiting` tasks behind it at first; the note says how many on average.
+    """A full cluster of 1,000 servers with `waiting` tasks behind it; the note says how many there were on average.
 
-    The backlog and what fills the servers arrive in slot 0; from then on 0.9 of the area bound, which drains a small
-    backlog under a policy that serves more. The difference between a long and a short run leaves out the first slots.
+    The backlog and what fills the servers arrive in slot 0, and from then on as much as the servers hold at most: no
+    queue drains. The difference between a long and a short run leaves out the first slots.
     """
     import packenv
 
     law = crowd(1000)
-    in_service = round(1000 * INTENSITY / MEAN_SIZE)
-    rate = in_service / MEAN_SERVICE
-    drawn = law.jobs_table(0, in_service + waiting + round(rate * (fill + steady)))
-    arrival = np.maximum(np.floor((np.arange(len(drawn)) - in_service - waiting) / rate) + 1, 0).astype(np.int64)
+    in_service = law.area_bound
+    rate = law.rate_for(in_service)
+    at_once = round(in_service) + waiting
+    drawn = law.jobs_table(0, at_once + round(rate * (fill + steady)))
+    arrival = np.maximum(np.floor((np.arange(len(drawn)) - at_once) / rate) + 1, 0).astype(np.int64)
     workload = packenv.Workload(jobs=packenv.Jobs(arrival, drawn.demand, drawn.service), servers=1000)
     found = []
     for _ in range(repeats):
