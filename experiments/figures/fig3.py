@@ -10,8 +10,6 @@ import numpy as np
 from experiments.figures.finding import Claim, Finding, Row, Settings
 from experiments.figures.measures import (
     NAMES,
-    STABLE,
-    UNSTABLE,
     agreed,
     growth,
     interval,
@@ -23,6 +21,7 @@ from experiments.figures.measures import (
 )
 from experiments.runs import Run, run_all
 from packenv.simulation import Result
+from packenv.theory.stability import STABLE, UNSTABLE
 from packenv.workloads.named import workload
 from packenv.workloads.workload import Workload
 
@@ -99,11 +98,11 @@ def locked_from(result: Result) -> int | None:
 
 
 def _stability(figure: str, claim: str, results: Sequence[Result], kind: str) -> Claim:
-    counts = kinds_of(results)
     grows = interval(growth(result) for result in results)
     queue = interval(result.mean_queue for result in results)
     per = "–" if grows.mean is None else f"{1e4 * grows.mean:.3g}"
-    return Claim(figure, claim, agreed(counts) == kind, f"{told(counts)}; mean queue {queue}, grows by {per} per 10,000 slots")
+    said = f"{told(kinds_of(results))}; mean queue {queue}, grows by {per} per 10,000 slots"
+    return Claim(figure, claim, agreed(results) == kind, said)
 
 
 def _finding(figure: str, settings: Settings, setting: Workload, curves: Sequence[str], claims: Claims) -> Finding:
@@ -116,7 +115,7 @@ def _finding(figure: str, settings: Settings, setting: Workload, curves: Sequenc
     title = (
         f"{figure[:4].replace('fig', 'Figure ')}({figure[4]}): {WHAT[figure]}; {slots:,} slots, {plural(seeds)}{settings.remark}"
     )
-    verdicts = {curve: agreed(kinds_of(group)) for curve, group in found.items()}
+    verdicts = {curve: agreed(group) for curve, group in found.items()}
 
     def draw(path: Path) -> None:
         from experiments.plots.figure3 import draw_queues

@@ -12,9 +12,9 @@ import numpy as np
 from experiments.figures.finding import Row
 from experiments.summary import mean_and_half
 from packenv.simulation import Result
+from packenv.theory.stability import STABLE, UNDECIDED, UNSTABLE, combine
 
-KINDS = STABLE, UNSTABLE, UNDECIDED = "stable", "unstable", "undecided"
-AGREED = 0.75
+KINDS = STABLE, UNSTABLE, UNDECIDED
 """A policy counts as stable where this share of the seeds say so and no seed says the opposite; unstable likewise."""
 
 NAMES = {"bf-js": "BF-J/S", "vqs": "VQS", "vqs-bf": "VQS-BF", "fifo-ff": "FIFO-FF"}
@@ -65,13 +65,9 @@ def kinds_of(results: Sequence[Result]) -> dict[str, int]:
     return {kind: found[kind] for kind in KINDS}
 
 
-def agreed(counts: dict[str, int]) -> str:
-    """The verdict on a policy: that of nearly all seeds, if none says the opposite; else undecided."""
-    enough = AGREED * sum(counts.values())
-    for kind, opposite in ((STABLE, UNSTABLE), (UNSTABLE, STABLE)):
-        if counts[kind] >= enough and counts[opposite] == 0:
-            return kind
-    return UNDECIDED
+def agreed(results: Sequence[Result]) -> str:
+    """The verdict on all seeds together."""
+    return combine(result.verdict for result in results).kind
 
 
 def told(counts: dict[str, int]) -> str:
@@ -88,7 +84,7 @@ def row_of(results: Sequence[Result], **columns: float | str | None) -> Row:
         found = interval(getattr(result, key) for result in results)
         row |= {key: found.mean, f"{key}_low": found.low, f"{key}_high": found.high}
     counts = kinds_of(results)
-    return row | {"utilisation": interval(r.utilisation[0] for r in results).mean, "verdict": agreed(counts)} | counts
+    return row | {"utilisation": interval(r.utilisation[0] for r in results).mean, "verdict": agreed(results)} | counts
 
 
 def growth(result: Result) -> float:

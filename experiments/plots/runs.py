@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from typing import Any, NamedTuple
 
 import matplotlib
@@ -16,7 +15,7 @@ from matplotlib.ticker import FuncFormatter
 from experiments.plots.palette import colours_for, plain, tidy
 from packenv.files import atomic_path
 from packenv.simulation import Result
-from packenv.theory.stability import UNSTABLE
+from packenv.theory.stability import UNSTABLE, combine
 from packenv.workloads.workload import Workload
 
 QUANTILES = (("delay_p50", "median", "|", 11), ("delay_p95", "95 %", "o", 6), ("delay_p99", "99 %", "D", 5))
@@ -70,9 +69,8 @@ def clock_for(slots: float, slot_seconds: float | None) -> Clock:
 
 
 def verdict_of(runs: list[Result]) -> str:
-    """The verdict of all seeds, or how many say what."""
-    kinds = Counter(str(run.verdict) for run in runs)
-    return next(iter(kinds)) if len(kinds) == 1 else ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+    """The verdict on all seeds together."""
+    return combine(run.verdict for run in runs).kind
 
 
 def _diverges(runs: list[Result]) -> bool:
