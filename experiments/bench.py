@@ -190,12 +190,12 @@ def backlog_cost(name: str, repeats: int, waiting: int, fill: int = 200, steady:
     drawn = law.jobs_table(0, at_once + round(rate * (fill + steady)))
     arrival = np.maximum(np.floor((np.arange(len(drawn)) - at_once) / rate) + 1, 0).astype(np.int64)
     workload = packenv.Workload(jobs=packenv.Jobs(arrival, drawn.demand, drawn.service), servers=1000)
-    found = []
-    for _ in range(repeats):
-        short = packenv.simulate(workload, name, slots=fill)
-        long = packenv.simulate(workload, name, slots=fill + steady, warmup=fill)
-        found.append((long.seconds - short.seconds) / max(long.started - short.started, 1))
-    return Cost(min(found), f" at first, {long.mean_queue:,.0f} on average")
+    short, long = (
+        min((packenv.simulate(workload, name, slots=slots, warmup=0) for _ in range(repeats)), key=lambda run: run.seconds)
+        for slots in (fill, fill + steady)
+    )
+    seconds = (long.seconds - short.seconds) / max(long.started - short.started, 1)
+    return Cost(seconds, f" at first, {long.mean_queue:,.0f} on average")
 
 
 def trace_rows(folder: Path, effort: Effort, say: Callable[[str], None]) -> Iterator[Row]:
