@@ -76,6 +76,12 @@ def judge_command(
     for n, judgment in enumerate(judged):
         if judgment.needed is not None:
             console.print(open_loads(judgment, workloads[n // len(named)]), style="yellow", highlight=False)
+        bound = proved(judgment, workloads[n // len(named)])
+        if bound is not None and bound > judgment.high:
+            said = (
+                f"{judgment.policy} on {judgment.workload}: proved stable up to {bound:.3f}, where runs of this length still grow"
+            )
+            console.print(said, style="yellow", highlight=False)
     if json_path is not None:
         write_json(json_path, [record_of(judgment) for judgment in judged])
     if plot is not None:
@@ -137,12 +143,24 @@ def judgments_table(workloads: list[Workload], judged: list[Judgment], policies:
         table.add_column(name, justify="left" if name in ("workload", "policy") else "right", no_wrap=True)
     for n, judgment in enumerate(judged):
         workload = workloads[n // policies]
-        bound = ""
-        if judgment.policy.split(":")[0] == "vqs" and workload.D == 1 and len(workload.servers.kinds) == 1:
-            levels = getattr(find_policy(judgment.policy), "J", 0) or None
-            bound = f"{vqs_bound(workload, levels) / judgment.rho[1]:.3f}"
+        bound = proved(judgment, workload)
         marks = [f"[{COLOURS[mark]}]{mark}" for mark in (judgment.half, judgment.two_thirds)]
         interval = f"{judgment.low:.3f} – {judgment.high:.3f}"
         claim = f"{judgment.claimed:.3f}" if judgment.claimed else "–"
-        table.add_row(judgment.workload if n % policies == 0 else "", judgment.policy, interval, *marks, claim, bound)
+        table.add_row(
+            judgment.workload if n % policies == 0 else "",
+            judgment.policy,
+            interval,
+            *marks,
+            claim,
+            "" if bound is None else f"{bound:.3f}",
+        )
     return table
+
+
+def proved(judgment: Judgment, workload: Workload) -> float | None:
+    """The share of ρ* that VQS supports at least, by the program over K_RED; None for other policies and settings."""
+    if judgment.policy.split(":")[0] != "vqs" or workload.D > 1 or len(workload.servers.kinds) > 1:
+        return None
+    levels = getattr(find_policy(judgment.policy), "J", 0) or None
+    return vqs_bound(workload, levels) / judgment.rho[1]

@@ -21,9 +21,9 @@ def draw_judgments(judged: list[Judgment], path: str) -> None:
         axes.barh(n, judgment.high - judgment.low, left=judgment.low, color=colour, alpha=0.35, height=0.6)
     for share, label in ((1 / 2, "½"), (2 / 3, "⅔"), (1, "ρ*")):
         axes.axvline(share, color="black", linewidth=1, linestyle=":")
-        axes.text(share, -0.9, label, ha="center", va="bottom")
+        axes.text(share, 1.01, label, ha="center", va="bottom", transform=axes.get_xaxis_transform())
     axes.set_yticks(range(len(judged)), [f"{judgment.workload}   {judgment.policy}" for judgment in judged])
-    axes.set_ylim(len(judged) - 0.4, -1.2)
+    axes.set_ylim(len(judged) - 0.4, -0.6)
     axes.set_xlim(0, 1.05)
     axes.set_xlabel("supported fraction of ρ* (pale: not decided)")
     axes.spines[["top", "right"]].set_visible(False)
