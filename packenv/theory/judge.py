@@ -68,8 +68,8 @@ class Judgment:
     """The policy supports at least `low`, and less than `high`, of ρ*; `rho` is the bracket on ρ* (tasks in service).
 
     `half`, `two_thirds`: held, broken or undecided; not claimed where the policy has no guarantee that large
-    (`claimed`, a fraction of ρ*; 0 for none). All of it is about runs of the lengths in `evidence`, from an empty cluster:
-    a queue that settles only after longer than that counts as unstable. `evidence`: every load that was looked at, in the order of the search.
+    (`claimed`, a fraction of ρ*; 0 for none). `evidence`: every load that was looked at, in the order of the search.
+    All of it is about runs of these lengths from an empty cluster: a queue that settles only later counts as unstable.
     """
 
     policy: str
