@@ -1,1 +1,1 @@
-"""Policies that learn. Nothing here yet."""
+"""Policies that learn: networks, training, the guard, and saved agents."""

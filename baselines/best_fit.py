@@ -40,7 +40,7 @@ from packenv.cluster import (
     waiting,
 )
 from packenv.compile import inlined, outlined
-from packenv.policy import Setting, schedules
+from packenv.policy import Setting, schedules, takes_over
 
 
 def _needs(setting: Setting, scalar: int, stall: bool) -> Needs:
@@ -74,6 +74,13 @@ def schedule_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> No
     place_new(cluster)
     if policy.stall:
         stall_half_empty(cluster)
+
+
+@takes_over(BestFit)
+def take_over_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> None:
+    """From here on only servers with completions are filled, so no other may have room for what waits."""
+    for server in range(server_count(cluster)):
+        fill(cluster, server)
 
 
 @inlined

@@ -34,8 +34,9 @@ from packenv.cluster import (
 from packenv.cluster.build import scalar_capacity, server_kinds
 from packenv.compile import inlined, outlined
 from packenv.errors import InputError
-from packenv.policy import Setting, name_of, schedules
+from packenv.policy import Setting, name_of, schedules, takes_over
 from packenv.theory.configurations import maximal_configurations
+from packenv.theory.partition import reduced_bounds
 from packenv.theory.types import distinct_sizes, largest_of_cells
 
 MOST_TYPES = 32
@@ -95,8 +96,7 @@ def _types(policy: MaxWeight, setting: Setting) -> NDArray[np.int64]:
         raise InputError(f"{name_of(policy)}: give types or J, not both")
     capacity = scalar_capacity(setting.capacity)
     if policy.J:
-        ends = [part for m in range(policy.J) for part in (capacity.max() >> m, 2 * capacity.max() // (3 << m))]
-        return np.array(ends, np.int64)
+        return reduced_bounds(policy.J, int(capacity.max()))
     sizes, servers = setting.workload.demand_law, setting.workload.servers
     if policy.types:
         return largest_of_cells(sizes, servers, policy.types)
@@ -124,6 +124,14 @@ def _configurations(
             what = f"{len(sizes)} types have more than {limit} maximal configurations"
             raise InputError(f"{name_of(policy)}: {what}; give fewer, such as types={max(1, len(sizes) // 2)}") from None
     return found
+
+
+@takes_over(MaxWeight)
+def take_over_max_weight(policy: MaxWeight, cluster: Cluster, state: Configurations) -> None:
+    """What another policy has put on a server need not suit its configuration: it gets one when it is empty."""
+    for server in range(server_count(cluster)):
+        if jobs_in(cluster, server) > 0:
+            state.active[server] = NONE
 
 
 @schedules(MaxWeight)

@@ -49,7 +49,7 @@ from packenv.cluster.configurations import (
 )
 from packenv.compile import inlined, outlined
 from packenv.errors import InputError
-from packenv.policy import Setting, name_of, schedules
+from packenv.policy import Setting, name_of, schedules, takes_over
 
 
 class VirtualQueues(NamedTuple):
@@ -184,6 +184,20 @@ def serve_configuration(cluster: Cluster, state: VirtualQueues, server: int) -> 
     return started
 
 
+@takes_over(VQS)
+def take_over_vqs(policy: VQS, cluster: Cluster, state: VirtualQueues) -> None:
+    forget_configurations(cluster, state)
+
+
+@outlined
+def forget_configurations(cluster: Cluster, state: VirtualQueues) -> None:
+    """What another policy has put on a server need not suit its configuration: it gets one when it is empty."""
+    for server in range(server_count(cluster)):
+        if jobs_in(cluster, server) > 0:
+            state.one[server], state.other[server], state.many[server] = 0, NONE, 0
+            state.reserved[server] = 0
+
+
 class VQSBestFit(NamedTuple):
     """VQS-BF: the active configuration first, each type largest first, then best fit from the whole queue. J as in VQS."""
 
@@ -216,6 +230,11 @@ def schedule_vqs_bf(policy: VQSBestFit, cluster: Cluster, state: VirtualQueues) 
         server = next_with_room(cluster, server + 1)
     if policy.stall and waiting(cluster) > 0:
         stall_light(cluster, state)
+
+
+@takes_over(VQSBestFit)
+def take_over_vqs_bf(policy: VQSBestFit, cluster: Cluster, state: VirtualQueues) -> None:
+    forget_configurations(cluster, state)
 
 
 @inlined

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
+from experiments.outputs import check_outputs, wide_console
 from experiments.setting import Words, understand
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.theory.bracket import Bracket
 from packenv.theory.certificate_files import load_certificate, save_certificate
-from packenv.theory.partition import halving_bound, vqs_bound
+from packenv.theory.guaranteed import halving_bound, vqs_bound
 from packenv.theory.search import GAP, SECONDS, max_workload
 from packenv.workloads.workload import Workload
 
@@ -40,13 +39,11 @@ def capacity(gap: float, seconds: float, json_path: str | None, certificate: str
     packenv capacity trace.parquet --servers 160 --certificate proof.json
     packenv capacity google2011-like --resources all --gap 0.01
     """
-    for path in (json_path, certificate):
-        if path is not None and not Path(path).absolute().parent.is_dir():
-            raise InputError(f"{path}: its folder does not exist")
+    check_outputs(json_path, certificate)
     if not seconds > 0:
         raise InputError(f"--seconds must be positive, not {seconds}")
     workload, _ = understand(Words(**words))
-    console = Console()
+    console = wide_console()
     if check is not None:
         bracket = load_certificate(check)
         bracket.verify(workload)

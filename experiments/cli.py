@@ -15,7 +15,9 @@ COMMANDS = {
     "evaluate": ("experiments.evaluate", "Compare policies on a workload or a trace."),
     "capacity": ("experiments.capacity", "Bracket the maximum supportable workload ρ*, with proof."),
     "judge": ("experiments.judge", "Find the fraction of ρ* that policies support, against their guarantees."),
+    "train": ("experiments.train", "Let an agent learn a policy."),
     "worst-case": ("experiments.worst_case", "Look for the workload on which a policy supports the least."),
+    "leaderboard": ("experiments.leaderboard", "Rank policies and agents on the same jobs of many workloads."),
     "reproduce": ("experiments.reproduce", "Draw the paper's figures again, and say which of its claims they show."),
     "trace": ("experiments.trace", "Convert, describe and profile traces."),
     "list": ("experiments.listing", "Show the policies and workloads that are known by name."),
@@ -24,6 +26,7 @@ COMMANDS = {
 ATTRIBUTES = {
     "list": "listing",
     "judge": "judge_command",
+    "train": "train_command",
     "worst-case": "worst_case_command",
 }  # names that mean something else in their modules
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -56,7 +59,8 @@ def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; bad input is one line on standard error and exit status 2, Ctrl-C is 130."""
     sys.path.append(str(Path.cwd()))  # policies in modules of the user's folder
     try:
-        return cli(arguments, prog_name="packenv", standalone_mode=False)
+        words = sys.argv[1:] if arguments is None else arguments
+        return cli(words, prog_name="packenv", standalone_mode=False, obj=words)  # what was said, for those who keep it
     except click.exceptions.Exit as leave:
         sys.exit(leave.exit_code)
     except (KeyboardInterrupt, click.Abort):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,8 +10,13 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from experiments.board import HELP as BOARD_HELP
+from experiments.board import check_board, write_board
+from experiments.contests import contest_name
+from experiments.measured import measured
+from experiments.outputs import check_outputs, wide_console
 from experiments.runs import Plan, run_all
-from experiments.setting import Words, understand
+from experiments.setting import Words, chosen_policies, understand
 from experiments.summary import Record, record_of, summary_of
 from packenv.errors import InputError
 from packenv.files import atomic_path, write_json
@@ -21,10 +25,7 @@ from packenv.simulation import WAITING_LIMIT, Result, setting_of
 from packenv.workloads.demand import scalar_cdf
 from packenv.workloads.workload import Workload
 
-DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
 DEFAULT_SLOTS = 200_000
-PICTURES = (".png", ".pdf", ".svg")
-TABLE_WIDTH = 150  # columns
 
 
 @click.command()
@@ -64,6 +65,7 @@ TABLE_WIDTH = 150  # columns
 @click.option("--schedule", type=click.Path(dir_okay=False), help="Write when and where each task started (Parquet).")
 @click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write all records as JSON.")
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw queues over time and delays (PNG, PDF, SVG).")
+@click.option("--tensorboard", metavar="DIR", help=BOARD_HELP)
 def evaluate(
     policies: tuple[str, ...],
     slots: int | None,
@@ -76,6 +78,7 @@ def evaluate(
     schedule: str | None,
     json_path: str | None,
     plot: str | None,
+    tensorboard: str | None,
     **words: Any,
 ) -> None:
     """Compare policies on a workload (a name or a .json file) or a trace (Parquet, CSV, or a Google 2011 folder).
@@ -87,14 +90,9 @@ def evaluate(
     """
     if seed < 0:
         raise InputError(f"--seed must not be negative, not {seed}")
-    for path in (schedule, json_path, plot):
-        if path is not None and not Path(path).absolute().parent.is_dir():
-            raise InputError(f"{path}: its folder does not exist")
-    if plot is not None and Path(plot).suffix not in PICTURES:
-        raise InputError(f"{plot}: a plot is one of {', '.join(PICTURES)}")
-    named = tuple(dict.fromkeys(policies or DEFAULT_POLICIES))
-    for name in named:
-        find_policy(name)  # before anything is read or run
+    check_outputs(schedule, json_path, plot=plot)
+    check_board(tensorboard)
+    named = chosen_policies(policies)
     workload, dropped = understand(Words(**words))
     if workload.jobs is None and slots is None:
         slots = DEFAULT_SLOTS
@@ -116,16 +114,14 @@ def evaluate(
         write_json(json_path, [*map(record_of, results), *summaries])
     if schedule is not None:
         write_schedule(schedule, results)
+    if tensorboard is not None:
+        where = contest_name(workload, words["speedup"])
+        for group in by_policy:
+            write_board(tensorboard, where, group[0].policy, [*map(measured, group)])
     if plot is not None:
         from experiments.plots.runs import draw_runs
 
         draw_runs(by_policy, workload, plot)
-
-
-def wide_console() -> Console:
-    """Standard output, wide enough for the table: a narrow terminal folds its lines, numbers are never cut short."""
-    console = Console()
-    return console if console.width >= TABLE_WIDTH else Console(width=TABLE_WIDTH)
 
 
 def print_workload(console: Console, workload: Workload, dropped: dict[str, int]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -14,18 +13,15 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from experiments.evaluate import wide_console
 from experiments.outcomes import Log, Outcomes, record_of_verdict
-from experiments.setting import Words, understand
-from packenv.errors import InputError
+from experiments.outputs import check_outputs, wide_console
+from experiments.setting import Words, chosen_policies, understand
 from packenv.files import write_json
 from packenv.policy import find_policy
+from packenv.theory.guaranteed import vqs_bound
 from packenv.theory.judge import SEEDS, WIDTH, Judgment, judge
-from packenv.theory.partition import vqs_bound
 from packenv.workloads.workload import Workload
 
-DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
-PICTURES = (".png", ".pdf", ".svg")
 COLOURS = {"held": "green", "broken": "red", "undecided": "yellow", "not claimed": "dim"}
 
 
@@ -60,14 +56,8 @@ def judge_command(
     packenv judge paper/fig3a paper/fig3b -p bf-js -p vqs --log judge.jsonl
     packenv judge --sizes uniform:0.1:0.9 --servers 5 -p vqs:J=5 --plot judged.png
     """
-    for path in (log, json_path, plot):
-        if path is not None and not Path(path).absolute().parent.is_dir():
-            raise InputError(f"{path}: its folder does not exist")
-    if plot is not None and Path(plot).suffix not in PICTURES:
-        raise InputError(f"{plot}: a plot is one of {', '.join(PICTURES)}")
-    named = tuple(dict.fromkeys(policies or DEFAULT_POLICIES))
-    for name in named:
-        find_policy(name)
+    check_outputs(log, json_path, plot=plot)
+    named = chosen_policies(policies)
     given = Words(None, **words)
     workloads = [understand(replace(given, source=source))[0] for source in sources or (None,)]
     judged = judge_all([(workload, name) for workload in workloads for name in named], seeds, width, processes, log)

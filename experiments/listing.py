@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from agents.saved import load_agent, shipped
 from packenv.policy import find_policy, registered
 from packenv.workloads.named import names, workload
 
@@ -16,11 +17,13 @@ from packenv.workloads.named import names, workload
 def listing() -> None:
     """Show the policies and workloads that are known by name."""
     policies = Table("policy", "parameters", "what it does", title="Policies (NAME or NAME:key=value,…)", title_justify="left")
-    for name in registered():
+    for name in [name for name in registered() if name != "agent"]:
         kind = type(find_policy(name))
         defaults = getattr(kind, "_field_defaults", {})
         about = (inspect.getdoc(kind) or "").split("\n")[0]
         policies.add_row(name, ", ".join(f"{key}={value}" for key, value in defaults.items()), about)
+    for name in shipped():
+        policies.add_row(f"agent:{name}", "", str(load_agent(name).about.get("summary", "learned")))
     workloads = Table("workload", "resources", "servers", "tasks per slot", "intensity", title="Workloads", title_justify="left")
     for name in names():
         known = workload(name)

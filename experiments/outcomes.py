@@ -2,71 +2,36 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import multiprocessing
 import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from packenv.compile import SOURCE_KEY
-from packenv.errors import InputError
-from packenv.jobs import Jobs
+from experiments.kept import Kept, digest_of_policy, digest_of_workload, key_of_run
 from packenv.simulation import simulate
 from packenv.theory.judge import Outcome, Run, outcome_of
 from packenv.theory.stability import Verdict
-from packenv.workloads.workload import Workload
 
 
-class Log:
-    """Outcomes by what their runs depend on, one JSON line each; a last line that was cut short is dropped."""
+class Log(Kept[Outcome]):
+    """Outcomes by what their runs depend on."""
 
-    def __init__(self, path: str | Path | None) -> None:
-        self.path = None if path is None else Path(path)
-        self.known: dict[str, Outcome] = {}
-        self.lock = threading.Lock()
-        if self.path is not None and self.path.exists():
-            self._read(self.path)
+    kind = "outcome"
 
-    def _read(self, path: Path) -> None:
-        text = path.read_text()
-        whole = text[: text.rfind("\n") + 1]
-        if whole != text:
-            path.write_text(whole)
-        for number, line in enumerate(whole.splitlines(), 1):
-            try:
-                entry = json.loads(line)
-                self.known[entry["run"]] = Outcome(Verdict(*entry["verdict"]), entry["mean_queue"])
-            except (ValueError, KeyError, TypeError):
-                raise InputError(f"{path}, line {number}: not a run's outcome") from None
+    def encode(self, value: Outcome) -> Any:
+        return [list(value.verdict), value.mean_queue]
 
-    def keep(self, key: str, outcome: Outcome) -> None:
-        with self.lock:
-            self.known[key] = outcome
-            if self.path is not None:
-                with self.path.open("a") as file:
-                    file.write(
-                        json.dumps({"run": key, "verdict": list(outcome.verdict), "mean_queue": outcome.mean_queue}) + "\n"
-                    )
+    def decode(self, plain: Any) -> Outcome:
+        verdict, mean_queue = plain
+        return Outcome(Verdict(*verdict), mean_queue)
 
 
 def key_of(run: Run) -> str:
     """A hash of everything that the outcome depends on, the sources included."""
-    jobs = run.workload.jobs
-    workload = _of_table(jobs, run.workload) if jobs is not None else run.workload.to_dict() | {"rho": run.workload.rho}
-    text = json.dumps([SOURCE_KEY, workload, str(run.policy), run.slots, run.seed], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:24]
-
-
-def _of_table(jobs: Jobs, workload: Workload) -> list[str]:
-    digest = hashlib.sha256()
-    for column in (jobs.arrival, jobs.demand, jobs.service):
-        digest.update(column.tobytes())
-    return [digest.hexdigest(), str(workload.servers)]
+    return key_of_run(digest_of_workload(run.workload), digest_of_policy(run.policy), run.slots, run.seed)
 
 
 class Outcomes:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from experiments.outputs import check_outputs
 from packenv.errors import InputError, nearest
 from packenv.files import write_json
 
@@ -58,8 +59,7 @@ def reproduce(
     """
     chosen = choose(figures)
     folder = folder_for(out)
-    if json_path is not None and not Path(json_path).absolute().parent.is_dir():
-        raise InputError(f"{json_path}: its folder does not exist")
+    check_outputs(json_path)
     if trace is not None and not set(OF_TRACES) & set(chosen):
         raise InputError(f"--trace is for {' and '.join(OF_TRACES)}, not {', '.join(chosen)}")
     if numbers["servers"] is not None and "fig5" not in chosen:

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,8 +90,16 @@ def _run(n: int) -> Result:
     return result
 
 
-def run_all(plan: Plan | Sequence[Run], processes: int | None = None, name: str = "") -> list[Result]:
-    """All results, in the order of the runs. Raises what a run raises; Ctrl-C ends all of them. `name`: what is run."""
+def run_all(
+    plan: Plan | Sequence[Run],
+    processes: int | None = None,
+    name: str = "",
+    done: Callable[[int, Result], None] = lambda n, result: None,
+) -> list[Result]:
+    """All results, in the order of the runs. Raises what a run raises; Ctrl-C ends all of them. `name`: what is run.
+
+    `done` hears of every run as soon as it has ended.
+    """
     runs = plan.runs if isinstance(plan, Plan) else plan
     processes = min(processes or os.cpu_count() or 1, len(runs))
     label = f"{name}: {len(runs)} runs" if name else f"{len(runs)} runs"
@@ -99,20 +107,22 @@ def run_all(plan: Plan | Sequence[Run], processes: int | None = None, name: str 
     firsts = [policies.index(policy) for policy in dict.fromkeys(policies)]
     if processes == 1:
         _begin(runs, [0.0] * len(runs))
-        with _patience("compiling (once for this version of the sources)"):
+        with patience("compiling (once for this version of the sources)"):
             for n in firsts:
                 _compile(n)
         with _watch(label, _reached):
-            return [_run(n) for n in range(len(runs))]
+            return [_told(n, _run(n), done) for n in range(len(runs))]
     context = multiprocessing.get_context("spawn")
     reached = context.Array("d", len(runs), lock=False)
     pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_begin, initargs=(runs, reached))
     try:
-        with _patience("compiling (once for this version of the sources)"):
+        with patience("compiling (once for this version of the sources)"):
             for compiled in [pool.submit(_compile, n) for n in firsts]:
                 compiled.result()
         with _watch(label, reached):
-            futures: list[Future[Result]] = [pool.submit(_run, n) for n in range(len(runs))]
+            futures: dict[Future[Result], int] = {pool.submit(_run, n): n for n in range(len(runs))}
+            for future in as_completed(futures):
+                done(futures[future], future.result())
             return [future.result() for future in futures]
     except BaseException:
         for process in list((pool._processes or {}).values()):
@@ -122,8 +132,13 @@ def run_all(plan: Plan | Sequence[Run], processes: int | None = None, name: str 
         pool.shutdown(wait=False, cancel_futures=True)
 
 
+def _told(n: int, result: Result, done: Callable[[int, Result], None]) -> Result:
+    done(n, result)
+    return result
+
+
 @contextlib.contextmanager
-def _patience(what: str) -> Iterator[None]:
+def patience(what: str) -> Iterator[None]:
     """Say what is going on if it takes long."""
     timer = threading.Timer(PATIENCE, lambda: print(f"packenv: {what} …", file=sys.stderr, flush=True))
     timer.daemon = True

@@ -1,4 +1,4 @@
-"""From the command line's words to a Workload: a name, a file, a trace, or laws spelled out."""
+"""From the command line's words to policies, and to a Workload: a name, a file, a trace, or laws spelled out."""
 
 from __future__ import annotations
 
@@ -7,10 +7,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 from packenv.errors import InputError
+from packenv.policy import find_policy
 from packenv.workloads.laws import Joint, parse_law
 from packenv.workloads.named import workload
 from packenv.workloads.servers import as_servers
 from packenv.workloads.workload import INTENSITIES, Workload
+
+DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
+
+
+def chosen_policies(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those named, each once, or the usual ones; InputError for one that is not known, before anything is read or run."""
+    chosen = tuple(dict.fromkeys(names or DEFAULT_POLICIES))
+    for name in chosen:
+        find_policy(name)
+    return chosen
 
 
 @dataclass(frozen=True)

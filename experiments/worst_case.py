@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 from rich.console import Console
 
-from experiments.evaluate import wide_console
 from experiments.judge import judgments_table, record_of
 from experiments.outcomes import Log, Outcomes
-from packenv.errors import InputError
+from experiments.outputs import check_outputs, wide_console
 from packenv.files import write_json
 from packenv.policy import find_policy
 from packenv.theory.worst_case import TRIES, worst_case
@@ -47,9 +44,7 @@ def worst_case_command(
     packenv worst-case -p bf-js --tries 10000 --out worst.json
     packenv judge worst.json -p bf-js
     """
-    for path in (out, log, json_path):
-        if path is not None and not Path(path).absolute().parent.is_dir():
-            raise InputError(f"{path}: its folder does not exist")
+    check_outputs(out, log, json_path)
     find_policy(policy)
     laws = [parse_law(text, "--service") for text in services]
     with Outcomes(Log(log), processes) as run, Console(stderr=True).status(f"{policy}: looking for bad workloads") as status:

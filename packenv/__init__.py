@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from packenv.policy import Setting, completes, find_policy, receives, registered, schedules
     from packenv.simulation import Result, simulate
     from packenv.theory.bracket import Bracket
+    from packenv.theory.guaranteed import halving_bound, vqs_bound
     from packenv.theory.judge import Judgment, judge
     from packenv.theory.load import resolved
-    from packenv.theory.partition import halving_bound, vqs_bound
     from packenv.theory.search import max_workload
     from packenv.units import UNIT, to_units
     from packenv.workloads.named import names, workload
@@ -47,7 +47,7 @@ HOME = {
     "UNIT": "packenv.units",
     "Workload": "packenv.workloads.workload",
     "completes": "packenv.policy",
-    "halving_bound": "packenv.theory.partition",
+    "halving_bound": "packenv.theory.guaranteed",
     "judge": "packenv.theory.judge",
     "max_workload": "packenv.theory.search",
     "names": "packenv.workloads.named",
@@ -58,7 +58,7 @@ HOME = {
     "schedules": "packenv.policy",
     "simulate": "packenv.simulation",
     "to_units": "packenv.units",
-    "vqs_bound": "packenv.theory.partition",
+    "vqs_bound": "packenv.theory.guaranteed",
     "workload": "packenv.workloads.named",
 }
 

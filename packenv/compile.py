@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 import numba
-from numba.extending import typeof_impl
+from numba.extending import overload, typeof_impl
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ("packenv", "baselines", "agents")
@@ -63,6 +63,20 @@ def inlined(function: Function) -> Function:
 def outlined(function: Function) -> Function:
     """An inner function that is called."""
     return Inner(function)  # type: ignore[return-value]
+
+
+def dispatched(stub: Function, parts: dict[tuple[str, type], Any], default: Any = None, **jit_options: Any) -> Function:
+    """Let compiled calls of `stub` mean the function of `parts` under (name of the stub, type of the first argument).
+
+    That type is a NamedTuple's. Which function it is is decided when the caller is compiled, so nothing is looked up while
+    it runs, and machine code is kept on disk, as it would not be for functions passed as arguments.
+    """
+
+    @overload(stub, strict=False, jit_options=jit_options)
+    def find(first: Any, *rest: Any) -> Any:
+        return parts.get((stub.__name__, getattr(first, "instance_class", None)), default)  # type: ignore[arg-type]
+
+    return stub
 
 
 def compiled_beside(function: Any, module: ModuleType) -> Any:

@@ -83,6 +83,8 @@ def _load(target: str, text: str) -> Any:
 
 def _construct(factory: Any, text: str, whole: str) -> Any:
     """Call the policy's class with `key=value` parameters; a key alone means True."""
+    if getattr(factory, "takes_text", False):
+        return factory(text)
     if not callable(factory):
         if text:
             raise InputError(f"policy {whole!r} takes no parameters")
@@ -113,6 +115,8 @@ def _value(text: str, kind: Any, what: str) -> Any:
 
 def name_of(policy: Any) -> str:
     """The name under which results show a policy: `vqs:J=5`, with those parameters that are not the defaults."""
+    if isinstance(getattr(policy, "name", None), str):
+        return str(policy.name)
     kind = type(policy)
     names = {target: name for name, target in registered().items()}
     name = names.get(f"{kind.__module__}:{kind.__qualname__}", kind.__name__)
@@ -146,6 +150,16 @@ def initial_state_of(policy: Any, setting: Setting, seed: int) -> Any:
     return policy.initial_state(setting, seed) if hasattr(policy, "initial_state") else ()
 
 
+def attached(policy: Any, cluster: Any, state: Any) -> Any:
+    """The policy's state for a cluster that has just been made, or whose arrays have moved, by its `attach(cluster, state)`."""
+    return policy.attach(cluster, state) if hasattr(policy, "attach") else state
+
+
+def parameters_of(policy: Any) -> Any:
+    """What compiled code knows of a policy: the policy itself, or the NamedTuple that it keeps in `parameters`."""
+    return getattr(policy, "parameters", policy)
+
+
 Hook = Callable[..., Any]
 hooks: dict[tuple[str, type], Hook] = {}
 """Compiled functions of policies, by (event, type of the parameters)."""
@@ -164,6 +178,11 @@ def completes(policy_type: type) -> Callable[[Hook], Hook]:
 def receives(policy_type: type) -> Callable[[Hook], Hook]:
     """Register `on_message(policy, cluster, state, code, payload)`: called for every message due in the slot."""
     return _register("on_message", policy_type)
+
+
+def takes_over(policy_type: type) -> Callable[[Hook], Hook]:
+    """Register `take_over(policy, cluster, state)`: called before `schedule` when another policy has scheduled so far."""
+    return _register("take_over", policy_type)
 
 
 def _register(event: str, policy_type: type) -> Callable[[Hook], Hook]:

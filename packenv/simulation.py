@@ -16,7 +16,7 @@ from packenv.cluster.measures import delay_values
 from packenv.cluster.slots import FINISHED, GROW, LIMIT
 from packenv.cluster.state import NEVER, Cluster
 from packenv.errors import InputError
-from packenv.policy import Setting, find_policy, initial_state_of, name_of, needs_of
+from packenv.policy import Setting, attached, find_policy, initial_state_of, name_of, needs_of
 from packenv.theory.stability import Verdict, judge_run
 from packenv.units import UNIT, to_units
 from packenv.workloads.workload import Workload
@@ -126,7 +126,7 @@ def simulate(
     )
     if drain and slots is not None:
         cluster.head["arrivals_end"] = horizon
-    state = initial_state_of(policy, setting, seed)
+    state = attached(policy, cluster, initial_state_of(policy, setting, seed))
     run = runner_for(policy)
     until = NEVER if drain else horizon
 
@@ -141,6 +141,7 @@ def simulate(
         seconds += time.perf_counter() - began
         if reason == GROW:
             cluster = make_room(cluster)
+            state = attached(policy, cluster, state)
         elif reason == OVERFULL:
             where = f"server {overfull_server(cluster)} above its capacity in slot {cluster.head['now'][0]}"
             raise InputError(f"policy {name_of(policy)} put {where}")

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from packenv.errors import InputError
+from experiments.outputs import check_picture
 from packenv.files import atomic_path
 from packenv.workloads.traces import SlotTrace, Trace
 
 PAPER = "more than 700 discrete memory requirements and 400 discrete CPU requirements"
-FORMATS = (".png", ".pdf", ".svg")
 
 
-def draw_requests(trace: Trace | SlotTrace, path: str | os.PathLike[str], title: str) -> None:
+def draw_requests(trace: Trace | SlotTrace, path: str | Path, title: str) -> None:
     """Tasks by the level that they request, a panel for each resource, written to `path` (.png, .pdf, .svg).
 
     All tasks of the trace count, in the initial snapshot too; `title` says what data it is. The paper's own count, for a
     full day of Google's trace: PAPER.
     """
-    if Path(path).suffix.lower() not in FORMATS:
-        raise InputError(f"{path}: a figure is written as {', '.join(FORMATS)}")
+    check_picture(path, "a figure is written as")
     timed = trace.timed() if isinstance(trace, SlotTrace) else trace
     figure = Figure(figsize=(5.2 * len(timed.resources), 3.8), layout="constrained")
     for r, resource in enumerate(timed.resources):

@@ -44,6 +44,7 @@ from packenv.cluster.waiting import (
     row_of,
     size_of,
     smallest_size,
+    started_in,
     waiting,
 )
 
@@ -102,6 +103,7 @@ __all__ = [
     "server_count",
     "size_of",
     "smallest_size",
+    "started_in",
     "tightest_server",
     "waiting",
     "wake_at",

@@ -323,7 +323,7 @@ def _start_initial(c: Cluster, n: int, demand: NDArray[np.int64], server: int, r
     """Put a job into service before slot 0, as row -1 - n; it holds its size, or a whole slot of a slotted server."""
     i = take_place(c)
     task = c.task[c.e, i]
-    task.kind, task.row, task.job, task.eligible = TASK, -1 - n, -1 - n, -1
+    task.kind, task.row, task.job, task.since = TASK, -1 - n, -1 - n, 0
     task.server, task.slots = server, remaining
     if c.demand.shape[1] == 0:
         task.size = demand[0]

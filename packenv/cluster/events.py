@@ -156,7 +156,7 @@ def post(c: Cluster, slot: int, code: int, payload: int) -> None:
     message.kind = MESSAGE
     message.row = payload
     message.job = code
-    message.eligible = c.head[c.e].posted  # messages of one slot are delivered in the order in which they were posted
+    message.since = c.head[c.e].posted  # messages of one slot are delivered in the order in which they were posted
     c.head[c.e].posted += 1
     message.slots = slot
     message.server = NONE

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from numba.extending import overload
 
 from packenv.cluster.slots import PAUSED, READY, begin_slot
 from packenv.cluster.state import DONE, MESSAGE, NEVER, NONE, Cluster
-from packenv.compile import SOURCES, compiled, compiled_beside, inlined
+from packenv.compile import SOURCES, compiled, compiled_beside, dispatched, inlined
 from packenv.errors import InputError
-from packenv.policy import hooks
+from packenv.policy import hooks, parameters_of
 
 OVERFULL = 5
 
@@ -33,33 +34,25 @@ def on_message(policy: Any, cluster: Cluster, state: Any, code: int, payload: in
     """Hear a message that was posted; see packenv.policy.receives."""
 
 
+def take_over(policy: Any, cluster: Cluster, state: Any) -> None:
+    """Adopt a cluster that another policy has scheduled so far; see packenv.policy.takes_over."""
+
+
+dispatched(schedule, hooks, forceinline=True)
+dispatched(on_completion, hooks, lambda policy, cluster, state, task: None)
+dispatched(on_message, hooks, lambda policy, cluster, state, code, payload: None)
+dispatched(take_over, hooks, lambda policy, cluster, state: None)
+
+
 def listens(policy: Any) -> bool:
     """Whether the policy hears of completions or messages."""
     return False
 
 
-def _hook(event: str, policy: Any) -> Callable[..., Any] | None:
-    return hooks.get((event, getattr(policy, "instance_class", None)))  # type: ignore[arg-type]
-
-
-@overload(schedule, strict=False, jit_options={"forceinline": True})
-def _schedule(policy: Any, cluster: Any, state: Any) -> Callable[..., Any] | None:
-    return _hook("schedule", policy)
-
-
-@overload(on_completion, strict=False)
-def _on_completion(policy: Any, cluster: Any, state: Any, task: Any) -> Callable[..., Any]:
-    return _hook("on_completion", policy) or (lambda policy, cluster, state, task: None)
-
-
-@overload(on_message, strict=False)
-def _on_message(policy: Any, cluster: Any, state: Any, code: Any, payload: Any) -> Callable[..., Any]:
-    return _hook("on_message", policy) or (lambda policy, cluster, state, code, payload: None)
-
-
 @overload(listens, strict=False)
 def _listens(policy: Any) -> Callable[..., bool]:
-    if _hook("on_completion", policy) or _hook("on_message", policy):
+    kind = getattr(policy, "instance_class", None)
+    if ("on_completion", kind) in hooks or ("on_message", kind) in hooks:
         return lambda policy: True
     return lambda policy: False
 
@@ -79,7 +72,7 @@ def in_order(c: Cluster) -> None:
 @inlined
 def rank(c: Cluster, i: int) -> int:
     task = c.task[c.e, i]
-    return NEVER + task.eligible if task.kind == MESSAGE else task.row
+    return NEVER + task.since if task.kind == MESSAGE else task.row
 
 
 @inlined
@@ -158,12 +151,19 @@ def runner_for(policy: Any) -> Callable[[Any, Cluster, Any, int, int], int]:
     A policy from outside our own packages is compiled by a loop of its own, whose machine code is kept under a hash
     of the policy's source as well: the shared cache neither goes stale with it, nor needs it to be importable.
     """
-    if ("schedule", type(policy)) not in hooks:
+    named = parameters_of(policy)
+    if ("schedule", type(named)) not in hooks:
         if not callable(getattr(policy, "schedule", None)):
             raise InputError(f"policy {policy!r} has no schedule(cluster, state), and none is registered for its type")
         return run_in_python
-    module = sys.modules[type(policy).__module__]
-    if module.__name__.partition(".")[0] in SOURCES:
-        return lambda policy, c, state, until, slots: int(run(policy, c, state, until, slots, False))
-    own_run = compiled_beside(run, module)
-    return lambda policy, c, state, until, slots: int(own_run(policy, c, state, until, slots, True))
+    outside = [module for module in modules_of(named) if module.__name__.partition(".")[0] not in SOURCES]
+    if not outside:
+        return lambda policy, c, state, until, slots: int(run(named, c, state, until, slots, False))
+    own_run = compiled_beside(run, outside[0])
+    return lambda policy, c, state, until, slots: int(own_run(named, c, state, until, slots, True))
+
+
+def modules_of(policy: Any) -> list[ModuleType]:
+    """Where a policy's type comes from, and those of the policies in it."""
+    inner = [module for part in policy if isinstance(part, tuple) for module in modules_of(part)]
+    return [sys.modules[type(policy).__module__], *inner]

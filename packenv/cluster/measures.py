@@ -42,8 +42,8 @@ def record_start(c: Cluster, i: int) -> None:
     head = c.head[c.e]
     task = c.task[c.e, i]
     head.started += 1
-    if task.eligible >= head.warmup:
-        delay = head.now - task.eligible
+    if task.since >= head.warmup:
+        delay = head.now - task.since
         head.delay_sum += delay
         head.delay_count += 1
         head.delay_max = max(head.delay_max, delay)
@@ -52,6 +52,7 @@ def record_start(c: Cluster, i: int) -> None:
     if task.row < c.measures.start.shape[1]:
         c.measures.start[c.e, task.row] = head.now
         c.measures.server[c.e, task.row] = task.server
+    task.since = head.now
 
 
 @inlined

@@ -188,6 +188,21 @@ def close(c: Cluster, server: int) -> None:
 
 
 @inlined
+def reopen(c: Cluster, server: int) -> None:
+    """Let a closed server take jobs again."""
+    if c.server[c.e, server].closed:
+        c.server[c.e, server].closed = 0
+        touch(c, server)
+
+
+@inlined
+def reopen_all(c: Cluster) -> None:
+    """Let every server take jobs."""
+    for server in range(c.server.shape[1]):
+        reopen(c, server)
+
+
+@inlined
 def is_closed(c: Cluster, server: int) -> bool:
     return c.server[c.e, server].closed != 0
 

@@ -133,7 +133,7 @@ def admit(c: Cluster, row: int) -> None:
     task = c.task[c.e, i]
     task.kind = TASK
     task.row = row
-    task.eligible = head.now
+    task.since = head.now
     task.slots = c.source.service[c.s, k]
     task.server = NONE
     task.job = c.source.job[c.s, k] if c.source.job.shape[1] > 0 else row

@@ -78,7 +78,7 @@ head_type = np.dtype(
 task_type = np.dtype(
     [
         ("row", "i8"),  # row of the Jobs table; negative for a job that was in service at the start
-        ("eligible", "i8"),
+        ("since", "i8"),  # slot in which it became eligible; in service: in which it started
         ("size", "i8"),  # largest demand, normalised
         ("held", "i8"),  # what it takes of its server's room
         ("slots", "i8"),  # while waiting: service; in service: the slot in which it leaves

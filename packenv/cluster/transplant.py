@@ -14,6 +14,8 @@ from packenv.cluster.state import NONE, TASK, Cluster, look_at
 from packenv.cluster.waiting import enqueue, order_new
 from packenv.compile import compiled, inlined
 
+NEW = -2  # mark of a task that became eligible in this slot
+
 
 def tasks_of(c: Cluster, e: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Places of the tasks of cluster e: waiting, in queue order, and in service, by row."""
@@ -21,7 +23,7 @@ def tasks_of(c: Cluster, e: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     here = np.flatnonzero(task["kind"] == TASK)
     waits = task["server"][here] == NONE
     waiting, served = here[waits], here[~waits]
-    order = np.lexsort((task["row"][waiting], task["eligible"][waiting]))
+    order = np.lexsort((task["row"][waiting], task["since"][waiting]))
     return waiting[order], served[np.argsort(task["row"][served], kind="stable")]
 
 
@@ -45,6 +47,8 @@ def transplant(
     source, head = a.head[e], b.head[row]
     head.now = head.wheel = source.now
     head.next_row, head.arrived = source.next_row, source.arrived
+    for n in range(source.fresh):
+        at[a.fresh[e, n]] = NEW
     for n in range(served.shape[0]):
         i = adopt(a, e, b, served[n])
         at[served[n]] = i
@@ -61,10 +65,11 @@ def transplant(
         schedule_event(b, i, task.slots)
     for n in range(waiting.shape[0]):
         i = adopt(a, e, b, waiting[n])
+        is_new = at[waiting[n]] == NEW and b.task[row, i].since == source.now
         at[waiting[n]] = i
         head.fresh = 0
         enqueue(b, i)
-        if b.task[row, i].eligible < source.now:
+        if not is_new:
             order_new(b)
     head.fresh = source.fresh
     for n in range(source.fresh):
@@ -81,7 +86,7 @@ def adopt(a: Cluster, e: int, b: Cluster, place: int) -> int:
     """Copy a task into an unused place of b, as one that waits."""
     i = take_place(b)
     old, new = a.task[e, place], b.task[b.e, i]
-    new.kind, new.row, new.job, new.eligible, new.size = TASK, old.row, old.job, old.eligible, old.size
+    new.kind, new.row, new.job, new.since, new.size = TASK, old.row, old.job, old.since, old.size
     new.slots = old.slots
     new.server = NONE
     for r in range(b.demand.shape[2]):

@@ -216,5 +216,11 @@ def row_of(c: Cluster, i: int) -> int:
 
 @inlined
 def eligible_since(c: Cluster, i: int) -> int:
-    """Slot in which task i joined the queue."""
-    return c.task[c.e, i].eligible
+    """Slot in which waiting task i joined the queue."""
+    return c.task[c.e, i].since
+
+
+@inlined
+def started_in(c: Cluster, i: int) -> int:
+    """Slot in which task i, in service or just completed, started."""
+    return c.task[c.e, i].since

@@ -2,48 +2,39 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from packenv.cluster.by_type import jobs_of_type
 from packenv.cluster.configurations import held_by, next_of_configuration, next_reserved, next_unreserved, unreserved_room
 from packenv.cluster.events import wake_at
 from packenv.cluster.servers import first_server, jobs_in, kind_of, room_of, server_count
-from packenv.cluster.slots import GROW
-from packenv.cluster.state import NONE, look_at
+from packenv.cluster.state import NONE
 from packenv.cluster.waiting import largest_fitting, now, size_of, smallest_size, waiting
-from packenv.compile import compiled, inlined, outlined
+from packenv.compile import inlined, outlined
+from packenv.envs.faces import acts, begins, observes
+from packenv.envs.features import describe_cluster, describe_configuration
 from packenv.envs.observation import survey, write_queue, write_servers, write_virtual_queues
-from packenv.envs.prefetch import ask_for
-from packenv.envs.state import DECIDING, FRESH, WAITING, Batch
-from packenv.envs.steps import begin_episode, begin_step, end_step, next_slot, put
+from packenv.envs.state import DECIDING, WAITING, Batch
+from packenv.envs.steps import put
 
 VQS_BF, VQS = 0, 1
 
 
-@compiled
-def step_configuration(b: Batch) -> int:
-    """Rows first .. last - 1: act, go to the next decision, observe. Returns the row whose pool must grow, or NONE."""
-    for e in range(b.first, b.last):
-        look_at(b.c, e)
-        if e + 1 < b.last:
-            ask_for(b, e + 1)
-        turn = b.turn[e]
-        if turn.phase == FRESH:
-            begin_episode(b)
-        elif turn.phase == DECIDING:
-            begin_step(b)
-            act(b)
-        while turn.phase == WAITING:
-            if next_slot(b) == GROW:
-                return e
-            if turn.phase == DECIDING:
-                turn.cursor = turn.started = 0
-                serve_until_asked(b)
-        end_step(b)
-        observe(b)
-    return NONE
+class ConfigurationFace(NamedTuple):
+    """Names this face to the compiler."""
+
+    number: int = 2
 
 
-@inlined
-def act(b: Batch) -> None:
+@begins(ConfigurationFace)
+def begin(face: ConfigurationFace, b: Batch) -> None:
+    turn = b.turn[b.c.e]
+    turn.cursor = turn.started = 0
+    serve_until_asked(b)
+
+
+@acts(ConfigurationFace)
+def act(face: ConfigurationFace, b: Batch) -> None:
     c, turn = b.c, b.turn[b.c.e]
     action = b.action[c.e]
     if action >= b.known[kind_of(c, turn.server)]:
@@ -135,21 +126,33 @@ def serve_reserved(b: Batch, server: int) -> int:
     return started
 
 
-@inlined
-def observe(b: Batch) -> None:
+@observes(ConfigurationFace)
+def observe(face: ConfigurationFace, b: Batch) -> None:
     c, e, server = b.c, b.c.e, b.turn[b.c.e].server
     kind = kind_of(c, server) if server != NONE else 0
     survey(b, kind)
-    write_virtual_queues(b, kind, 0, c.server[e, server].capacity if server != NONE else 0, server)
-    if b.queue.shape[1] > 0:
-        write_queue(b)
-    write_servers(b, server)
-    for j in range(b.configurations.shape[1]):
-        b.configurations[e, j] = 0.0
-    if b.configurations.shape[1] > 0:
-        for s in range(server_count(c)):
-            if b.active[e, s] != NONE and jobs_in(c, s) > 0:
-                for j in range(b.table.shape[2]):
-                    b.configurations[e, j] += b.table[kind_of(c, s), b.active[e, s], j]
     for n in range(b.mask.shape[1]):
         b.mask[e, n] = n < b.known[kind]
+    if b.actions.shape[1] > 0:
+        for n in range(b.mask.shape[1]):
+            describe_configuration(b, n, kind, server)
+        describe_cluster(b, kind)
+    else:
+        write_virtual_queues(b, kind, 0, c.server[e, server].capacity if server != NONE else 0, server)
+        if b.queue.shape[1] > 0:
+            write_queue(b)
+        write_servers(b, server)
+        if b.configurations.shape[1] > 0:
+            write_configurations(b)
+
+
+@outlined
+def write_configurations(b: Batch) -> None:
+    """(2J,): what the active configurations of the servers with jobs have of each type."""
+    c, e = b.c, b.c.e
+    for j in range(b.configurations.shape[1]):
+        b.configurations[e, j] = 0.0
+    for s in range(server_count(c)):
+        if b.active[e, s] != NONE and jobs_in(c, s) > 0:
+            for j in range(b.table.shape[2]):
+                b.configurations[e, j] += b.table[kind_of(c, s), b.active[e, s], j]

@@ -11,21 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.build import build, grow
+from packenv.cluster.slots import GROW
 from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.cluster.transplant import copy_rows, row_arrays, tasks_of, transplant
 from packenv.envs.arena import gathered
+from packenv.envs.batch import make_batch
+from packenv.envs.faces import step
+from packenv.envs.guard import Guard, together
 from packenv.envs.kinds import MAKERS, OWN_OPTIONS, sizes_of
 from packenv.envs.lockstep import CHUNK, Twin, initial_jobs
 from packenv.envs.options import LATEST, levels_for, mean_scalar_size, most_in_service, split
 from packenv.envs.rewards import advantage, find_reward
 from packenv.envs.seeds import episode_seed, share
-from packenv.envs.state import FRESH, OVER, Batch, passage_type, turn_type
+from packenv.envs.state import BEGUN, FRESH, Batch
 from packenv.errors import InputError
 from packenv.policy import Setting
 from packenv.workloads.sampling import begin
 
 FIRST_PLACES = 64
-SEEN = ("queue", "virtual_queues", "servers", "server", "cluster", "configurations")
 
 
 class Core:
@@ -47,6 +50,9 @@ class Core:
         self.sizes = sizes_of(units, levels, options)
         rules = MAKERS[kind](self.sizes, units, options, **own)
         self.rules = replace(rules, needs=rules.needs._replace(in_service=most_in_service(self.workload)))
+        self.guard = Guard(options.guard, self.setting, rows) if options.guard is not None else None
+        if self.guard is not None:
+            self.rules = replace(self.rules, needs=together(self.rules.needs, self.guard.needs))
         self.reward = find_reward(options.reward)
         self.mean_size = mean_scalar_size(self.workload)
         self.initial = initial_jobs(options.start, units)
@@ -79,46 +85,16 @@ class Core:
         )
 
     def _batch(self) -> Batch:
-        rows, sizes, rules = self.rows, self.sizes, self.rules
-        c = self._cluster(rows)
-        turn = np.zeros(rows, turn_type)
-        turn["phase"] = OVER
-        has_configurations = rules.table.shape[1] > 0
-        seen = {name: np.zeros((rows, *rules.seen.get(name, self._nothing(name))), np.float32) for name in SEEN}
-        batch = Batch(
-            c=c,
-            first=0,
-            last=rows,
-            form=rules.form,
-            width=rules.width,
-            finite=int(self.workload.jobs is not None),
-            turn=turn,
-            passage=np.zeros(rows, passage_type),
-            action=np.zeros(rows, np.int64),
-            since=np.zeros((rows, c.task.shape[1]), np.int32),
-            ages=np.zeros((rows, sizes.servers if rules.books else 0, 2)),
-            room_class=np.zeros((rows, sizes.servers if rules.books else 0), np.int32),
-            rooms=np.zeros((rows, sizes.types + 1 if rules.books else 0), np.int32),
-            active=np.full((rows, sizes.servers if has_configurations else 0), NONE, np.int32),
-            reserved=np.zeros((rows, sizes.servers if has_configurations else 0), np.int64),
-            table=rules.table,
-            known=rules.known,
-            total=self.setting.capacity.sum(axis=0),
-            least=np.full((sizes.kinds, sizes.types), NEVER, np.int64),
-            most=np.zeros((sizes.kinds, sizes.types), np.int64),
-            mask=np.zeros((rows, rules.actions), np.int8),
-            **seen,
-        )
+        service = self.workload.mean_service
+        batch = make_batch(self._cluster(self.rows), self.rules, self.sizes, service, finite=self.workload.jobs is not None)
+        if self.guard is not None:
+            batch.assign("guard_limit", self.options.guard_limit)
         return self._gathered(batch)
 
     def _gathered(self, batch: Batch) -> Batch:
         """All in large pages, but for a table, which all rows share."""
         found: Batch = gathered(batch, ("source",) if batch.finite else ())
         return found
-
-    def _nothing(self, name: str) -> tuple[int, ...]:
-        """The shape of an array that this environment does not show."""
-        return {"queue": (0, self.sizes.resources + 2), "virtual_queues": (0, 2), "servers": (0, 1)}.get(name, (0,))
 
     # episodes
 
@@ -134,7 +110,6 @@ class Core:
         index: Any = slice(None) if len(chosen) == self.rows else chosen
         for array, fresh in zip(row_arrays(self.batch.c), row_arrays(self.template), strict=True):
             array[index] = fresh[0]
-        self.batch.since[index] = 0
         for row in chosen.tolist():
             self.episodes[row] += 1
             seed = episode_seed(int(self.roots[row]), int(self.episodes[row]))
@@ -153,6 +128,8 @@ class Core:
         slots = self.warm.slots if self.warm else 0
         horizon = self.options.horizon
         turn["until"] = NEVER if horizon is None else min(slots + horizon, LATEST)
+        if self.guard is not None:
+            self.guard.restart(row, seed)
         if self.twins:
             self.twins[row].restart(seed, rate)
         if self.warm:
@@ -171,8 +148,6 @@ class Core:
         at = np.zeros(before.cluster.task.shape[1], np.int64)
         transplant(before.cluster, 0, waiting, served, batch.c, row, at, np.zeros_like(at))
         copy_rows(before.cluster.source, 0, batch.c.source, row)
-        own_row = before.cluster.task["row"][0, served]
-        batch.since[row, at[served]] = np.where(own_row >= 0, before.cluster.measures.start[0, np.maximum(own_row, 0)], 0)
         batch.c.head["fresh"][row] = batch.c.head["freed"][row] = 0
         if self.twins:
             self.twins[row].warm_up(before.cluster)
@@ -184,10 +159,19 @@ class Core:
         end = self.rows if last is None else last
         self.batch.assign("first", first)
         self.batch.assign("last", end)
-        while (row := self.rules.step(self.batch)) != NONE:
-            self.grow()
+        while (row := step(self.rules.face, self.batch)) != NONE:
+            self.help(row)
             self.batch.assign("first", row)
             self.batch.assign("last", end)
+
+    def help(self, row: int) -> None:
+        """Do what a row cannot do by itself: have the guard schedule it, or make room."""
+        if self.batch.turn["phase"][row] == BEGUN:
+            assert self.guard is not None
+            while self.guard.schedule(self.batch, row) == GROW:
+                self.grow()
+        else:
+            self.grow()
 
     def baseline_queue(self, rows: Iterable[int]) -> list[float]:
         """∫ Q dt of each row's baseline since it was last asked, up to the row's slot."""
@@ -208,9 +192,7 @@ class Core:
             if places < most_places < more:
                 more = most_places
             c, self.template = grow(batch.c, more, most), grow(self.template, more, most)
-        since = np.zeros((self.rows, c.task.shape[1]), np.int32)
-        since[:, :places] = batch.since
-        self.batch = self._gathered(batch.replace(c=c, since=since))
+        self.batch = self._gathered(batch.replace(c=c))
 
     # snapshots
 
@@ -226,7 +208,7 @@ class Core:
             setattr(self, name, self._gathered(value) if name == "batch" else value)
 
     def _state(self) -> dict[str, Any]:
-        names = ("kind", "batch", "template", "twins", "roots", "episodes", "seeds")
+        names = ("kind", "batch", "template", "guard", "twins", "roots", "episodes", "seeds")
         return {name: getattr(self, name) for name in names}
 
     def _shared(self) -> dict[int, Any]:

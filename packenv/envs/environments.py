@@ -2,10 +2,74 @@
 
 from __future__ import annotations
 
+import inspect
+
 from packenv.envs.single import SingleEnv
 from packenv.envs.vector import BatchEnv
 
+OBSERVED = """
+    D resources, L servers, G kinds of server (by capacity), 2J types, K = `window`. Only in full: (f).
 
+    With `observation="actions"` instead: `actions` (A, 14), a row of features for every action (zeros where it is not
+    valid), and `context` (9,), a few numbers about the whole cluster, all of order 1 whatever the workload; listed in
+    `packenv.envs.features`. Networks that score every action by the same weights read it.
+"""
+
+IN_COMMON = """
+    ## Rewards
+    Of a step that takes the cluster over some slots (none, for a task that starts): `queue`: −∫ Q dt, Q the waiting
+    tasks; `delay`: minus the delays, in slots, of the tasks that started; `size`: size placed less the rate at which
+    size arrives; `advantage`: ∫ Q dt of the baseline on the same jobs, less one's own. `info["elapsed"]` has the slots.
+
+    ## Starting State
+    An empty cluster in slot 0, or what `start` says. `reset(seed=s)`: the jobs that `packenv.simulate` draws with seed s;
+    later episodes have other jobs, and so have other seeds.
+
+    ## Episode End
+    Endless workloads are never terminated, only truncated: at `horizon` slots, or when more than `waiting_limit` tasks
+    wait. A finite table is terminated when all its work is done. `info["reason"]` says which.
+
+    ## Arguments
+    | argument | default | |
+    |---|---|---|
+{own}    | `workload` | `"paper/fig4b"` | a name, a `.json` file, or a `packenv.Workload` (also of a finite table of jobs) |
+    | `servers` | the workload's | 5, "3x1,2x0.5", "3x1:0.5" (two resources), capacities |
+    | `load`, `intensity`, `rate` | the workload's | a number, or a pair from which each episode draws its own |
+    | `horizon` | 10,000 | slots of an episode; None: never truncated |
+    | `J` | the workload's | levels of the universal partition: 2J virtual queues |
+    | `window` | 16 | K, how many of the oldest waiting tasks are shown |
+    | `observation` | `"full"` | or `"compact"`, `"actions"` |
+    | `mask_in_observation` | False | adds `action_mask` to the observation |
+    | `reward` | `"queue"` | `"delay"`, `"size"`, `"advantage"`, or a function of a `Passage` |
+    | `baseline` | `"bf-js"` | the policy that `advantage` compares with |
+    | `invalid_penalty` | 0 | taken from the reward for an invalid action |
+    | `waiting_limit` | 1,000 | more waiting tasks truncate the episode |
+    | `guard` | None | a compiled policy that schedules in the agent's place, unasked, in every slot that |
+    | `guard_limit` | 500 | begins with more than so many tasks waiting; `info["guarded"]`: slots that passed so |
+    | `start` | `"empty"` | `"warm"`, `Warm(policy, slots)`, or a list of (size, server, slots that remain) in service |
+    | `record_schedule` | False | keeps when and where each task started, for `schedule()` |
+    | `render_mode` | None | `"rgb_array"`, `"human"`, `"ansi"` |
+
+    Raises InputError for what cannot be, with the nearest names.
+
+    ## Vectorized
+    `gymnasium.make_vec(…, num_envs=N, vectorization_mode="vector_entry_point", autoreset_mode=…)` steps N clusters in
+    one compiled call; row i is the single environment with seed s + i. `packenv.envs.sb3.PackVecEnv` is the same for
+    Stable-Baselines3.
+
+    ## Version History
+    v0: first.
+"""
+
+
+def documented(kind: type[SingleEnv]) -> type[SingleEnv]:
+    """Complete a docstring by what all environments have in common; `{own}` is replaced by the rows of its own arguments."""
+    own, _, rest = (kind.__doc__ or "").partition("## Own Arguments\n")
+    kind.__doc__ = inspect.cleandoc(own.rstrip() + "\n" + OBSERVED + IN_COMMON.replace("{own}", rest.rstrip() + "\n"))
+    return kind
+
+
+@documented
 class Placement(SingleEnv):
     """Which job goes on which server: the whole cluster at once.
 
@@ -31,55 +95,14 @@ class Placement(SingleEnv):
     | `servers` | (L, D + 2J or D) | of each server: free amount of each resource, (f) jobs in service of each type |
     | `action_mask` | (A,) | 1 where an action is valid; with `mask_in_observation` |
 
-    D resources, L servers, G kinds of server (by capacity), 2J types, K = `window`. Only in full: (f).
-
-    ## Rewards
-    Of a step that takes the cluster over some slots (none, for a task that starts): `queue`: −∫ Q dt, Q the waiting
-    tasks; `delay`: minus the delays, in slots, of the tasks that started; `size`: size placed less the rate at which
-    size arrives; `advantage`: ∫ Q dt of the baseline on the same jobs, less one's own. `info["elapsed"]` has the slots.
-
-    ## Starting State
-    An empty cluster in slot 0, or what `start` says. `reset(seed=s)`: the jobs that `packenv.simulate` draws with seed s;
-    later episodes have other jobs, and so have other seeds.
-
-    ## Episode End
-    Endless workloads are never terminated, only truncated: at `horizon` slots, or when more than `waiting_limit` tasks
-    wait. A finite table is terminated when all its work is done. `info["reason"]` says which.
-
-    ## Arguments
-    | argument | default | |
-    |---|---|---|
+    ## Own Arguments
     | `rule` | `"largest"` | or `"head"`, `"window"` |
-    | `workload` | `"paper/fig4b"` | a name, a `.json` file, or a `packenv.Workload` (also of a finite table of jobs) |
-    | `servers` | the workload's | 5, "3x1,2x0.5", "3x1:0.5" (two resources), capacities |
-    | `load`, `intensity`, `rate` | the workload's | a number, or a pair from which each episode draws its own |
-    | `horizon` | 10,000 | slots of an episode; None: never truncated |
-    | `J` | the workload's | levels of the universal partition: 2J virtual queues |
-    | `window` | 16 | K, how many of the oldest waiting tasks are shown |
-    | `observation` | `"full"` | or `"compact"` |
-    | `mask_in_observation` | False | adds `action_mask` to the observation |
-    | `reward` | `"queue"` | `"delay"`, `"size"`, `"advantage"`, or a function of a `Passage` |
-    | `baseline` | `"bf-js"` | the policy that `advantage` compares with |
-    | `invalid_penalty` | 0 | taken from the reward for an invalid action |
-    | `waiting_limit` | 1,000 | more waiting tasks truncate the episode |
-    | `start` | `"empty"` | `"warm"`, `Warm(policy, slots)`, or a list of (size, server, slots that remain) in service |
-    | `record_schedule` | False | keeps when and where each task started, for `schedule()` |
-    | `render_mode` | None | `"rgb_array"`, `"human"`, `"ansi"` |
-
-    Raises InputError for what cannot be, with the nearest names.
-
-    ## Vectorized
-    `gymnasium.make_vec(…, num_envs=N, vectorization_mode="vector_entry_point", autoreset_mode=…)` steps N clusters in
-    one compiled call; row i is the single environment with seed s + i. `packenv.envs.sb3.PackVecEnv` is the same for
-    Stable-Baselines3.
-
-    ## Version History
-    v0: first.
     """
 
     kind = "Placement"
 
 
+@documented
 class ServerFill(SingleEnv):
     """One server at a time: which virtual queue does it serve next?
 
@@ -104,55 +127,15 @@ class ServerFill(SingleEnv):
     | `cluster` | (D + 2J + 1,) | (f) free share of each resource; share of servers by the type of their room; the last: none |
     | `action_mask` | (A,) | 1 where an action is valid; with `mask_in_observation` |
 
-    D resources, L servers, G kinds of server (by capacity), 2J types, K = `window`. Only in full: (f).
-
-    ## Rewards
-    Of a step that takes the cluster over some slots (none, for a task that starts): `queue`: −∫ Q dt, Q the waiting
-    tasks; `delay`: minus the delays, in slots, of the tasks that started; `size`: size placed less the rate at which
-    size arrives; `advantage`: ∫ Q dt of the baseline on the same jobs, less one's own. `info["elapsed"]` has the slots.
-
-    ## Starting State
-    An empty cluster in slot 0, or what `start` says. `reset(seed=s)`: the jobs that `packenv.simulate` draws with seed s;
-    later episodes have other jobs, and so have other seeds.
-
-    ## Episode End
-    Endless workloads are never terminated, only truncated: at `horizon` slots, or when more than `waiting_limit` tasks
-    wait. A finite table is terminated when all its work is done. `info["reason"]` says which.
-
-    ## Arguments
-    | argument | default | |
-    |---|---|---|
+    ## Own Arguments
     | `order` | `"tightest"` | or `"index"` |
-    | `workload` | `"paper/fig4b"` | a name, a `.json` file, or a `packenv.Workload` (also of a finite table of jobs) |
-    | `servers` | the workload's | 5, "3x1,2x0.5", "3x1:0.5" (two resources), capacities |
-    | `load`, `intensity`, `rate` | the workload's | a number, or a pair from which each episode draws its own |
-    | `horizon` | 10,000 | slots of an episode; None: never truncated |
-    | `J` | the workload's | levels of the universal partition: 2J virtual queues |
-    | `window` | 16 | K, how many of the oldest waiting tasks are shown |
-    | `observation` | `"full"` | or `"compact"` |
-    | `mask_in_observation` | False | adds `action_mask` to the observation |
-    | `reward` | `"queue"` | `"delay"`, `"size"`, `"advantage"`, or a function of a `Passage` |
-    | `baseline` | `"bf-js"` | the policy that `advantage` compares with |
-    | `invalid_penalty` | 0 | taken from the reward for an invalid action |
-    | `waiting_limit` | 1,000 | more waiting tasks truncate the episode |
-    | `start` | `"empty"` | `"warm"`, `Warm(policy, slots)`, or a list of (size, server, slots that remain) in service |
-    | `record_schedule` | False | keeps when and where each task started, for `schedule()` |
-    | `render_mode` | None | `"rgb_array"`, `"human"`, `"ansi"` |
-
-    Raises InputError for what cannot be, with the nearest names.
-
-    ## Vectorized
-    `gymnasium.make_vec(…, num_envs=N, vectorization_mode="vector_entry_point", autoreset_mode=…)` steps N clusters in
-    one compiled call; row i is the single environment with seed s + i. `packenv.envs.sb3.PackVecEnv` is the same for
-    Stable-Baselines3.
-
-    ## Version History
-    v0: first.
+    | `passing` | True | False: a server may not be passed, and what can only be done in one way is done unasked |
     """
 
     kind = "ServerFill"
 
 
+@documented
 class Configuration(SingleEnv):
     """An empty server takes a configuration, and keeps it until it is empty again.
 
@@ -179,51 +162,9 @@ class Configuration(SingleEnv):
     | `configurations` | (2J,) | (f) active configurations of the busy servers, added up |
     | `action_mask` | (A,) | 1 where an action is valid; with `mask_in_observation` |
 
-    D resources, L servers, G kinds of server (by capacity), 2J types, K = `window`. Only in full: (f).
-
-    ## Rewards
-    Of a step that takes the cluster over some slots (none, for a task that starts): `queue`: −∫ Q dt, Q the waiting
-    tasks; `delay`: minus the delays, in slots, of the tasks that started; `size`: size placed less the rate at which
-    size arrives; `advantage`: ∫ Q dt of the baseline on the same jobs, less one's own. `info["elapsed"]` has the slots.
-
-    ## Starting State
-    An empty cluster in slot 0, or what `start` says. `reset(seed=s)`: the jobs that `packenv.simulate` draws with seed s;
-    later episodes have other jobs, and so have other seeds.
-
-    ## Episode End
-    Endless workloads are never terminated, only truncated: at `horizon` slots, or when more than `waiting_limit` tasks
-    wait. A finite table is terminated when all its work is done. `info["reason"]` says which.
-
-    ## Arguments
-    | argument | default | |
-    |---|---|---|
+    ## Own Arguments
     | `rule` | `"vqs-bf"` | or `"vqs"` |
     | `configurations` | `"reduced"` | or `"maximal"` |
-    | `workload` | `"paper/fig4b"` | a name, a `.json` file, or a `packenv.Workload` (also of a finite table of jobs) |
-    | `servers` | the workload's | 5, "3x1,2x0.5", "3x1:0.5" (two resources), capacities |
-    | `load`, `intensity`, `rate` | the workload's | a number, or a pair from which each episode draws its own |
-    | `horizon` | 10,000 | slots of an episode; None: never truncated |
-    | `J` | the workload's | levels of the universal partition: 2J virtual queues |
-    | `window` | 16 | K, how many of the oldest waiting tasks are shown |
-    | `observation` | `"full"` | or `"compact"` |
-    | `mask_in_observation` | False | adds `action_mask` to the observation |
-    | `reward` | `"queue"` | `"delay"`, `"size"`, `"advantage"`, or a function of a `Passage` |
-    | `baseline` | `"bf-js"` | the policy that `advantage` compares with |
-    | `invalid_penalty` | 0 | taken from the reward for an invalid action |
-    | `waiting_limit` | 1,000 | more waiting tasks truncate the episode |
-    | `start` | `"empty"` | `"warm"`, `Warm(policy, slots)`, or a list of (size, server, slots that remain) in service |
-    | `record_schedule` | False | keeps when and where each task started, for `schedule()` |
-    | `render_mode` | None | `"rgb_array"`, `"human"`, `"ansi"` |
-
-    Raises InputError for what cannot be, with the nearest names.
-
-    ## Vectorized
-    `gymnasium.make_vec(…, num_envs=N, vectorization_mode="vector_entry_point", autoreset_mode=…)` steps N clusters in
-    one compiled call; row i is the single environment with seed s + i. `packenv.envs.sb3.PackVecEnv` is the same for
-    Stable-Baselines3.
-
-    ## Version History
-    v0: first.
     """
 
     kind = "Configuration"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.build import Needs, kind_levels, scalar_capacity, server_kinds
-from packenv.cluster.reduced import reduced_configuration
 from packenv.cluster.state import BY_DEMAND, BY_INDEX, BY_QUEUE, BY_ROOM, BY_SIZE, BY_TYPE
+from packenv.envs.features import CONTEXT, FEATURES
 from packenv.envs.options import Options, one_of
 from packenv.errors import InputError
 from packenv.theory.configurations import maximal_configurations
+from packenv.theory.partition import reduced_bounds, reduced_configurations
 
 MOST_ACTIONS = 2**20
 MOST_CONFIGURATIONS = 20_000
@@ -24,6 +25,9 @@ PLACEMENT_RULES = ("largest", "head", "window")
 SERVER_ORDERS = ("tightest", "index")
 CONFIGURATION_RULES = ("vqs-bf", "vqs")
 CONFIGURATION_SETS = ("reduced", "maximal")
+
+
+Shapes = Mapping[str, tuple[int, ...]]
 
 
 class Sizes(NamedTuple):
@@ -38,15 +42,15 @@ class Sizes(NamedTuple):
 
 @dataclass(frozen=True)
 class Rules:
-    """One environment: its compiled step and what it works on."""
+    """One environment: its face, and what its steps work on."""
 
-    step: Callable[[Any], int]
+    face: Any  # see packenv.envs.faces
     form: int
     needs: Needs
     actions: int
     width: int
-    seen: dict[str, tuple[int, ...]]  # shapes of the observation's arrays, in order
-    books: bool  # whether ages and rooms of the servers are kept
+    seen: Shapes  # shapes of the observation's arrays, in order
+    books: bool  # whether ages of jobs and rooms of servers are kept
     table: NDArray[np.int64]  # (G, N, 2J) configurations
     known: NDArray[np.int64]  # (G,)
 
@@ -69,8 +73,13 @@ def _orders(sizes: Sizes, full: bool) -> int:
     return BY_SIZE | BY_TYPE | (BY_QUEUE if full else 0)
 
 
-def _queue(sizes: Sizes, full: bool) -> dict[str, tuple[int, ...]]:
-    return {"queue": (sizes.window, sizes.resources + 2)} if full else {}
+def _seen(sizes: Sizes, options: Options, actions: int, compact: Shapes, full: Shapes) -> Shapes:
+    """Shapes of the observation, in order: of the arrays that are always shown, and of those that only full shows."""
+    if options.observation == "actions":
+        return {"actions": (actions, FEATURES), "context": (CONTEXT,)}
+    if options.observation == "compact":
+        return compact
+    return {"queue": (sizes.window, sizes.resources + 2), **compact, **full}
 
 
 def _no_table(sizes: Sizes) -> dict[str, Any]:
@@ -79,37 +88,38 @@ def _no_table(sizes: Sizes) -> dict[str, Any]:
 
 def placement(sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, rule: str = "largest") -> Rules:
     """The whole cluster at once."""
-    from packenv.envs.placement import WINDOW, step_placement
+    from packenv.envs.placement import WINDOW, PlacementFace
 
     form = one_of("rule", rule, PLACEMENT_RULES)
     full = options.observation == "full"
     width = sizes.window if form == WINDOW else sizes.types
-    orders = _orders(sizes, full or form == WINDOW)
-    seen = _queue(sizes, full)
-    seen |= {
+    needs = Needs(_orders(sizes, full or form == WINDOW), vectors=sizes.resources > 1, levels=sizes.types // 2)
+    actions = _check_actions(sizes.servers * width + 1)
+    shown = {
         "virtual_queues": (sizes.kinds * sizes.types, 4 if full else 2),
         "servers": (sizes.servers, sizes.resources + (sizes.types if full else 0)),
     }
-    needs = Needs(orders, vectors=sizes.resources > 1, levels=sizes.types // 2)
-    actions = _check_actions(sizes.servers * width + 1)
-    return Rules(step_placement, form, needs, actions, width, seen, False, **_no_table(sizes))
+    seen = _seen(sizes, options, actions, shown, {})
+    return Rules(PlacementFace(), form, needs, actions, width, seen, "actions" in seen, **_no_table(sizes))
 
 
-def server_fill(sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, order: str = "tightest") -> Rules:
+def server_fill(
+    sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, order: str = "tightest", passing: bool = True
+) -> Rules:
     """One server at a time."""
-    from packenv.envs.server_fill import step_server_fill
+    from packenv.envs.server_fill import ServerFillFace
 
     form = one_of("order", order, SERVER_ORDERS)
+    width = one_of("passing", passing, (False, True))
     full = options.observation == "full"
     orders = _orders(sizes, full)
     if sizes.resources == 1:
         orders |= (BY_ROOM, BY_INDEX)[form]
-    seen = _queue(sizes, full)
-    seen |= {"virtual_queues": (sizes.types, 4 if full else 2), "server": (sizes.resources + (sizes.types + 2 if full else 0),)}
-    if full:
-        seen["cluster"] = (sizes.resources + sizes.types + 1,)
+    shown = {"virtual_queues": (sizes.types, 4 if full else 2), "server": (sizes.resources + (sizes.types + 2 if full else 0),)}
+    seen = _seen(sizes, options, sizes.types + 1, shown, {"cluster": (sizes.resources + sizes.types + 1,)})
     needs = Needs(orders, vectors=sizes.resources > 1, levels=sizes.types // 2)
-    return Rules(step_server_fill, form, needs, sizes.types + 1, sizes.types, seen, full, **_no_table(sizes))
+    books = options.observation != "compact"
+    return Rules(ServerFillFace(), form, needs, sizes.types + 1, width, seen, books, **_no_table(sizes))
 
 
 def configuration(
@@ -121,7 +131,7 @@ def configuration(
     configurations: str = "reduced",
 ) -> Rules:
     """Empty servers ask for a configuration. Tasks are packed by scalar size, as VQS and VQS-BF do."""
-    from packenv.envs.configuration import VQS, step_configuration
+    from packenv.envs.configuration import VQS, ConfigurationFace
 
     form = one_of("rule", rule, CONFIGURATION_RULES)
     maximal = one_of("configurations", configurations, CONFIGURATION_SETS) == 1
@@ -136,42 +146,27 @@ def configuration(
         table[k, : len(rows)] = rows
     orders = BY_SIZE | BY_TYPE | BY_INDEX | (BY_QUEUE if full else 0)
     least = (kind_capacity >> np.array(levels))[kind] if form == VQS else None
-    seen = _queue(sizes, full)
-    seen |= {
+    needs = Needs(orders, levels=sizes.types // 2, least=least)
+    actions = _check_actions(int(known.max()))
+    shown = {
         "virtual_queues": (sizes.types, 4 if full else 2),
         "servers": (sizes.servers, sizes.resources + (sizes.types if full else 0) + 1),
     }
-    if full:
-        seen["configurations"] = (sizes.types,)
-    needs = Needs(orders, levels=sizes.types // 2, least=least)
-    actions = _check_actions(int(known.max()))
-    return Rules(step_configuration, form, needs, actions, int(maximal), seen, False, table, known)
+    seen = _seen(sizes, options, actions, shown, {"configurations": (sizes.types,)})
+    return Rules(ConfigurationFace(), form, needs, actions, int(maximal), seen, "actions" in seen, table, known)
 
 
 def _configurations(levels: int, types: int, maximal: bool) -> NDArray[np.int64]:
     """Configurations of a kind of server with `levels` levels, as counts of each type."""
-    if maximal:
-        rows = maximal_of_partition(levels)
-        return np.pad(rows, ((0, 0), (0, types - rows.shape[1])))
-    table = np.zeros((4 * levels - 4, types), np.int64)
-    for n in range(len(table)):
-        one, j, count = _reduced(levels, n)
-        table[n, 1] = one
-        table[n, j] = count
-    return table
+    rows = maximal_of_partition(levels) if maximal else reduced_configurations(levels)
+    return np.pad(rows, ((0, 0), (0, types - rows.shape[1])))
 
 
 def maximal_of_partition(levels: int) -> NDArray[np.int64]:
     """(N, 2J) all maximal configurations of the upper-rounded types of the partition I, in descending lexicographic order."""
     whole = 3 << levels  # in these units every supremum is whole
-    supremum = [size for m in range(levels) for size in (whole >> m, 2 * whole // (3 << m))]
-    return maximal_configurations(supremum, whole, MOST_CONFIGURATIONS).astype(np.int64)
-
-
-def _reduced(levels: int, n: int) -> tuple[int, int, int]:
-    function: Any = reduced_configuration
-    return function.function(levels, n)  # in Python: not worth a compilation
+    return maximal_configurations(reduced_bounds(levels, whole), whole, MOST_CONFIGURATIONS).astype(np.int64)
 
 
 MAKERS: dict[str, Callable[..., Rules]] = {"Placement": placement, "ServerFill": server_fill, "Configuration": configuration}
-OWN_OPTIONS = {"Placement": ("rule",), "ServerFill": ("order",), "Configuration": ("rule", "configurations")}
+OWN_OPTIONS = {"Placement": ("rule",), "ServerFill": ("order", "passing"), "Configuration": ("rule", "configurations")}

@@ -13,7 +13,7 @@ from packenv.cluster.loop import runner_for
 from packenv.cluster.slots import FINISHED, GROW
 from packenv.cluster.transplant import copy_rows, tasks_of, transplant
 from packenv.errors import InputError
-from packenv.policy import find_policy, initial_state_of, name_of, needs_of
+from packenv.policy import attached, find_policy, initial_state_of, name_of, needs_of
 from packenv.simulation import check_initial, make_room
 from packenv.workloads.sampling import begin
 
@@ -58,7 +58,7 @@ class Twin:
         )
         if workload.jobs is None:
             begin(self.cluster.source.stream[0], seed, rate / workload.arrivals.tasks_per_job())
-        self.state = initial_state_of(self.policy, self.setting, seed)
+        self.state = attached(self.policy, self.cluster, initial_state_of(self.policy, self.setting, seed))
         self.queue_sum = 0
 
     def warm_up(self, other: Any) -> None:
@@ -66,6 +66,7 @@ class Twin:
         waiting, served = tasks_of(other, 0)
         if len(waiting) + len(served) > self.cluster.task.shape[1]:
             self.cluster = grow(self.cluster, 2 * (len(waiting) + len(served)))
+            self.state = attached(self.policy, self.cluster, self.state)
         at = np.zeros(other.task.shape[1], np.int64)
         transplant(other, 0, waiting, served, self.cluster, 0, at, np.zeros_like(at))
         copy_rows(other.source, 0, self.cluster.source, 0)
@@ -81,6 +82,7 @@ class Twin:
                 raise InputError(f"policy {name_of(self.policy)}: {error}") from error
             if reason == GROW:
                 self.cluster = make_room(self.cluster)
+                self.state = attached(self.policy, self.cluster, self.state)
             elif reason != FINISHED:
                 raise InputError(f"policy {name_of(self.policy)} cannot be run beside an environment")
         before, self.queue_sum = self.queue_sum, int(self.cluster.head["queue_sum"][0])

@@ -17,7 +17,7 @@ from packenv.cluster.transplant import row_arrays, tasks_of, transplant
 from packenv.envs.core import Core
 from packenv.errors import InputError
 from packenv.jobs import Jobs
-from packenv.policy import hooks, initial_state_of, name_of, needs_of
+from packenv.policy import attached, hooks, initial_state_of, name_of, needs_of, parameters_of
 from packenv.workloads.source import table_source
 
 Targets = dict[int, int]
@@ -28,7 +28,7 @@ class Mirror:
     """One row of an environment as a policy sees it, with the policy's state; for one episode."""
 
     def __init__(self, policy: Any, core: Core, row: int) -> None:
-        if ("on_completion", type(policy)) in hooks or ("on_message", type(policy)) in hooks:
+        if any((event, type(parameters_of(policy))) in hooks for event in ("on_completion", "on_message")):
             raise InputError(f"policy {name_of(policy)} listens to completions or messages, which environments do not pass on")
         self.policy, self.row = policy, row
         nothing = Jobs(np.zeros(1, np.int64), np.ones((1, core.sizes.resources), np.int64), np.ones(1, np.int64))
@@ -45,15 +45,16 @@ class Mirror:
         batch = core.batch
         waiting, served = tasks_of(batch.c, self.row)
         task, now = batch.c.task[self.row], batch.c.head["now"][self.row]
-        new = (batch.since[self.row, served] == now) & (task["row"][served] >= 0)
+        new = (task["since"][served] == now) & (task["row"][served] >= 0)
         waiting = np.concatenate([waiting, served[new]])
-        waiting = waiting[np.lexsort((task["row"][waiting], task["eligible"][waiting]))]
+        waiting = waiting[np.lexsort((task["row"][waiting], task["since"][waiting]))]
         self._clear(len(waiting) + len(served) + int(self.cluster.head["reserve"][0]))
         at, held = np.zeros(len(task), np.int64), np.zeros(len(task), np.int64)
         for i in served[~new]:
             held[i] = self.held.get(int(task["row"][i]), 0)
         transplant(batch.c, self.row, waiting, served[~new], self.cluster, 0, at, held)
         head = self.cluster.head
+        self.state = attached(self.policy, self.cluster, self.state)
         head["next_row"], head["arriving"] = 1, 1  # the slot is under way, and nothing else arrives in it
         try:
             runner_for(self.policy)(self.policy, self.cluster, self.state, NEVER, 1)

@@ -105,7 +105,7 @@ def write_queue(b: Batch) -> None:
         else:
             for r in range(resources):
                 seen[k, r] = demand_of(c, i, r) * SHARE
-            seen[k, resources] = slot - task[i].eligible
+            seen[k, resources] = slot - task[i].since
             seen[k, resources + 1] = 1.0
             i = task[i].next
 
@@ -131,7 +131,7 @@ def write_virtual_queues(b: Batch, kind: int, row: int, room: int, server: int) 
             elif least[j] <= room:
                 largest = size_of(c, largest_of_type_fitting(c, kind, j, room))
             if full:
-                age = slot - c.task[e, queues[j].head].eligible
+                age = slot - c.task[e, queues[j].head].since
         seen[row + j, 0] = count
         seen[row + j, 1] = largest * SHARE
         if full:

@@ -55,11 +55,13 @@ class Options:
     baseline: Any = "bf-js"
     invalid_penalty: float = 0.0
     waiting_limit: int = 1000
+    guard: Any = None
+    guard_limit: int = 500
     start: Start = "empty"
     record_schedule: bool = False
 
     def __post_init__(self) -> None:
-        one_of("observation", self.observation, ("full", "compact"))
+        one_of("observation", self.observation, ("full", "compact", "actions"))
         whole("window", self.window, 1, self.waiting_limit)
         whole("waiting_limit", self.waiting_limit, 1, 10_000_000)
         if self.horizon is not None:
@@ -69,6 +71,8 @@ class Options:
         if not np.isfinite(self.invalid_penalty) or self.invalid_penalty < 0:
             raise InputError(f"invalid_penalty must be a number >= 0, not {self.invalid_penalty}")
         find_reward(self.reward)
+        whole("guard_limit", self.guard_limit, 0, 10_000_000)
+        find_policy(self.guard) if isinstance(self.guard, str) else None
         find_policy(self.baseline) if isinstance(self.baseline, str) else None
         if isinstance(self.start, str):
             one_of("start", self.start, ("empty", "warm"))
@@ -114,10 +118,10 @@ def _ends(key: str, value: Any) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def one_of(option: str, value: Any, choices: tuple[str, ...]) -> int:
+def one_of(option: str, value: Any, choices: tuple[Any, ...]) -> int:
     """The position of a choice; InputError for an unknown one, with the nearest."""
     if value not in choices:
-        raise InputError(f"unknown {option} {value!r}{nearest(str(value), choices)}")
+        raise InputError(f"unknown {option} {value!r}{nearest(str(value), [str(choice) for choice in choices])}")
     return choices.index(value)
 
 

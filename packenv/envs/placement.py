@@ -2,43 +2,36 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from packenv.cluster.by_type import head_of_line
 from packenv.cluster.servers import fits, kind_of, server_count
-from packenv.cluster.slots import GROW
-from packenv.cluster.state import NEVER, NONE, look_at
+from packenv.cluster.state import NEVER, NONE
 from packenv.cluster.waiting import size_of
-from packenv.compile import compiled, inlined, outlined
+from packenv.compile import inlined, outlined
+from packenv.envs.faces import acts, begins, observes
+from packenv.envs.features import describe_cluster, describe_start, describe_wait
 from packenv.envs.observation import largest_on, survey, write_queue, write_servers, write_virtual_queues
-from packenv.envs.prefetch import ask_for
-from packenv.envs.state import DECIDING, FRESH, WAITING, Batch
-from packenv.envs.steps import begin_episode, begin_step, end_step, next_slot, put
+from packenv.envs.state import DECIDING, WAITING, Batch
+from packenv.envs.steps import put
 
 LARGEST, HEAD, WINDOW = 0, 1, 2
 """What starts: the largest of a virtual queue that fits, the head of a virtual queue, or one of the oldest waiting tasks."""
 
 
-@compiled
-def step_placement(b: Batch) -> int:
-    """Rows first .. last - 1: act, go to the next decision, observe. Returns the row whose pool must grow, or NONE."""
-    for e in range(b.first, b.last):
-        look_at(b.c, e)
-        if e + 1 < b.last:
-            ask_for(b, e + 1)
-        turn = b.turn[e]
-        if turn.phase == FRESH:
-            begin_episode(b)
-        elif turn.phase == DECIDING:
-            begin_step(b)
-            act(b)
-        if turn.phase == WAITING and next_slot(b) == GROW:
-            return e
-        end_step(b)
-        observe(b)
-    return NONE
+class PlacementFace(NamedTuple):
+    """Names this face to the compiler."""
+
+    number: int = 0
 
 
-@inlined
-def act(b: Batch) -> None:
+@begins(PlacementFace)
+def begin(face: PlacementFace, b: Batch) -> None:
+    b.turn[b.c.e].phase = DECIDING
+
+
+@acts(PlacementFace)
+def act(face: PlacementFace, b: Batch) -> None:
     turn, action = b.turn[b.c.e], b.action[b.c.e]
     turn.phase = WAITING
     if action < b.mask.shape[1] - 1:
@@ -70,23 +63,42 @@ def chosen(b: Batch, server: int, k: int) -> int:
     return largest_on(b, kind, k, server)
 
 
-@inlined
-def observe(b: Batch) -> None:
-    c = b.c
+@observes(PlacementFace)
+def observe(face: PlacementFace, b: Batch) -> None:
+    c, e = b.c, b.c.e
     types = b.least.shape[1]
+    described = b.actions.shape[1] > 0
     for kind in range(b.least.shape[0]):
         survey(b, kind)
-        write_virtual_queues(b, kind, kind * types, most_room(b, kind), NONE)
-    if b.queue.shape[1] > 0:
-        write_queue(b)
-    write_servers(b, NONE)
+        if not described:
+            write_virtual_queues(b, kind, kind * types, most_room(b, kind), NONE)
+    if not described:
+        if b.queue.shape[1] > 0:
+            write_queue(b)
+        write_servers(b, NONE)
     if b.form == WINDOW:
         mask_window(b)
     elif c.vectors:
         mask_tasks(b)
     else:
         mask_types(b)
-    b.mask[c.e, b.mask.shape[1] - 1] = 1
+    b.mask[e, b.mask.shape[1] - 1] = 1
+    if described:
+        describe_all(b)
+
+
+@outlined
+def describe_all(b: Batch) -> None:
+    c, e = b.c, b.c.e
+    for server in range(server_count(c)):
+        for k in range(b.width):
+            action = server * b.width + k
+            i = chosen(b, server, k) if b.mask[e, action] else NONE
+            kind = kind_of(c, server)
+            j = c.types.link[e, i, kind].type if i != NONE else 0
+            describe_start(b, action, kind, j, server, i)
+    describe_wait(b, b.mask.shape[1] - 1, NONE)
+    describe_cluster(b, 0)
 
 
 @inlined

@@ -23,6 +23,7 @@ class Passage(NamedTuple):
     started: Numbers  # tasks
     placed: Numbers  # their sizes, added up
     arriving: Numbers  # mean size that arrives in so many slots
+    guarded: Numbers  # slots that passed under the guard
     baseline: Numbers  # ∫ Q dt of the baseline over the same slots; 0 unless the reward is `advantage`
 
 

@@ -2,49 +2,46 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from packenv.cluster.best_fit import free_share
 from packenv.cluster.by_demand import first_of_group, group_count
 from packenv.cluster.servers import first_server, fits, kind_of, room_of, server_count, tightest_server
-from packenv.cluster.slots import GROW
-from packenv.cluster.state import NONE, look_at
+from packenv.cluster.state import NONE
 from packenv.cluster.waiting import smallest_size, waiting
-from packenv.compile import compiled, inlined, outlined
-from packenv.envs.observation import largest_on, survey, write_cluster, write_queue, write_server, write_virtual_queues
-from packenv.envs.prefetch import ask_for
-from packenv.envs.state import DECIDING, FRESH, WAITING, Batch
-from packenv.envs.steps import begin_episode, begin_step, call_back, end_step, next_slot, pass_over, put
+from packenv.compile import inlined, outlined
+from packenv.envs.faces import acts, begins, observes
+from packenv.envs.features import describe_cluster, describe_start, describe_wait
+from packenv.envs.observation import (
+    largest_of_group,
+    largest_on,
+    survey,
+    write_cluster,
+    write_queue,
+    write_server,
+    write_virtual_queues,
+)
+from packenv.envs.state import DECIDING, WAITING, Batch
+from packenv.envs.steps import call_back, pass_over, put
 
 TIGHTEST, BY_INDEX = 0, 1
 """Which server is asked first: the one with the least room, or the first."""
 
 
-@compiled
-def step_server_fill(b: Batch) -> int:
-    """Rows first .. last - 1: act, go to the next decision, observe. Returns the row whose pool must grow, or NONE."""
-    for e in range(b.first, b.last):
-        look_at(b.c, e)
-        if e + 1 < b.last:
-            ask_for(b, e + 1)
-        turn = b.turn[e]
-        if turn.phase == FRESH:
-            begin_episode(b)
-        elif turn.phase == DECIDING:
-            begin_step(b)
-            act(b)
-        while turn.phase == WAITING:
-            if next_slot(b) == GROW:
-                return e
-            if turn.phase == DECIDING:
-                call_back(b)
-                turn.server = next_server(b)
-                turn.phase = WAITING if turn.server == NONE else DECIDING
-        end_step(b)
-        observe(b)
-    return NONE
+class ServerFillFace(NamedTuple):
+    """Names this face to the compiler."""
+
+    number: int = 1
 
 
-@inlined
-def act(b: Batch) -> None:
+@begins(ServerFillFace)
+def begin(face: ServerFillFace, b: Batch) -> None:
+    call_back(b)
+    next_choice(b)
+
+
+@acts(ServerFillFace)
+def act(face: ServerFillFace, b: Batch) -> None:
     turn, action = b.turn[b.c.e], b.action[b.c.e]
     server = turn.server
     i = NONE
@@ -55,9 +52,46 @@ def act(b: Batch) -> None:
         pass_over(b, server)
     else:
         put(b, i, server)
-    if i == NONE or not something_fits(b, server):
-        turn.server = next_server(b)
-        turn.phase = WAITING if turn.server == NONE else DECIDING
+    next_choice(b)
+
+
+@outlined
+def next_choice(b: Batch) -> None:
+    """Go to the server that is asked next. Where none may be passed, what can only be done in one way is done unasked."""
+    turn = b.turn[b.c.e]
+    turn.server = next_server(b)
+    if b.width == 0:
+        i = forced(b, turn.server)
+        while i != NONE:
+            put(b, i, turn.server)
+            turn.server = next_server(b)
+            i = forced(b, turn.server)
+    turn.phase = WAITING if turn.server == NONE else DECIDING
+
+
+@outlined
+def forced(b: Batch, server: int) -> int:
+    """The task that starts whatever the agent says: the largest of the only virtual queue that the server can serve."""
+    c = b.c
+    if server == NONE:
+        return NONE
+    kind = kind_of(c, server)
+    survey(b, kind)
+    only = NONE
+    for j in range(c.types.count[c.e, kind]):
+        if can_serve(b, kind, j, server):
+            if only != NONE:
+                return NONE
+            only = j
+    return chosen(b, server, only)
+
+
+@inlined
+def can_serve(b: Batch, kind: int, j: int, server: int) -> bool:
+    """Whether some task of virtual queue j fits on the server. Needs `survey`."""
+    if b.c.vectors:
+        return largest_of_group(b, kind, j, server) != NONE
+    return b.least[kind, j] <= room_of(b.c, server)
 
 
 @inlined
@@ -65,14 +99,6 @@ def chosen(b: Batch, server: int, j: int) -> int:
     c = b.c
     kind = kind_of(c, server)
     return largest_on(b, kind, j, server) if j < c.types.count[c.e, kind] else NONE
-
-
-@inlined
-def something_fits(b: Batch, server: int) -> bool:
-    c = b.c
-    if c.vectors:
-        return any_group_fits(b, server)
-    return waiting(c) > 0 and smallest_size(c) <= room_of(c, server)
 
 
 @outlined
@@ -114,20 +140,27 @@ def next_of_all(b: Batch) -> int:
     return best
 
 
-@inlined
-def observe(b: Batch) -> None:
+@observes(ServerFillFace)
+def observe(face: ServerFillFace, b: Batch) -> None:
     c, e, server = b.c, b.c.e, b.turn[b.c.e].server
+    types = b.least.shape[1]
     kind, room = 0, 0
     if server != NONE:
         kind, room = kind_of(c, server), room_of(c, server)
     survey(b, kind)
-    write_virtual_queues(b, kind, 0, room, server)
-    if b.queue.shape[1] > 0:
-        write_queue(b)
-    write_server(b, server)
-    if b.cluster.shape[1] > 0:
-        write_cluster(b)
-    types = b.least.shape[1]
+    known = c.types.count[e, kind]
     for j in range(types):
-        b.mask[e, j] = b.virtual_queues[e, j, 1] > 0.0
-    b.mask[e, types] = 1
+        b.mask[e, j] = server != NONE and j < known and can_serve(b, kind, j, server)
+    b.mask[e, types] = 1 if b.width or server == NONE else 0
+    if b.actions.shape[1] > 0:
+        for j in range(types):
+            describe_start(b, j, kind, j, server, chosen(b, server, j) if b.mask[e, j] else NONE)
+        describe_wait(b, types, server)
+        describe_cluster(b, kind)
+    else:
+        write_virtual_queues(b, kind, 0, room, server)
+        if b.queue.shape[1] > 0:
+            write_queue(b)
+        write_server(b, server)
+        if b.cluster.shape[1] > 0:
+            write_cluster(b)

@@ -11,7 +11,9 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
+from packenv.cluster.state import NONE
 from packenv.envs.core import Core
+from packenv.envs.faces import step
 from packenv.envs.rewards import Passage
 from packenv.envs.seeds import MOST
 from packenv.envs.spaces import action_space, observation_space
@@ -43,7 +45,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         core, batch = self.core, self.core.batch
         self._batch = batch
         self._last = core.rules.actions - 1
-        self._compiled = core.rules.step
+        self._face = core.rules.face
         self._reward = core.reward
         self._twin = core.twins[0] if core.twins else None
         self._penalty = core.options.invalid_penalty
@@ -66,13 +68,15 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         if self._over:
             raise ResetNeeded("the episode is over: call reset() first")
         self._action[0] = chosen
-        if self._compiled(self._batch) != -1:
-            self._grow()
-        elapsed, queue, size, delay, started, placed, arriving, slot, invalid, reason = self._passage.item()
+        if (row := step(self._face, self._batch)) != NONE:
+            self._help(row)
+        elapsed, queue, size, delay, started, placed, arriving, guarded, slot, invalid, reason = self._passage.item()
         baseline = self.core.baseline_queue((0,))[0] if self._twin is not None else 0.0
-        reward = self._reward(Passage(elapsed, queue, size, delay, started, placed, arriving, baseline))
+        reward = self._reward(Passage(elapsed, queue, size, delay, started, placed, arriving, guarded, baseline))
         info = {"elapsed": int(elapsed), "slot": slot, "invalid": invalid == 1, "action_mask": self._mask.copy()}
         terminated = truncated = False
+        if self.core.guard is not None:
+            info["guarded"] = int(guarded)
         if invalid:
             reward -= self._penalty
         if reason:
@@ -90,9 +94,9 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             seen["action_mask"] = self._mask.astype(np.float32)
         return seen
 
-    def _grow(self) -> None:
-        """The pool was short: make room, and go on where the step stopped."""
-        self.core.grow()
+    def _help(self, row: int) -> None:
+        """The step needs help from outside: give it, and go on where it stopped."""
+        self.core.help(row)
         self.core.step()
         self._bind()
 
@@ -177,7 +181,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             self._viewer = None
 
     def __getstate__(self) -> dict[str, Any]:
-        bound = ("_batch", "_compiled", "_twin", "_action", "_passage", "_mask", "_seen", "_viewer", "_reward")
+        bound = ("_batch", "_face", "_twin", "_action", "_passage", "_mask", "_seen", "_viewer", "_reward")
         return {name: value for name, value in self.__dict__.items() if name not in bound}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from gymnasium import spaces
 
+from packenv.envs.features import CONTEXT, FEATURES, HIGHEST
 from packenv.envs.kinds import Rules, Sizes
 from packenv.envs.options import LATEST, Options
 from packenv.units import UNIT
@@ -34,6 +35,8 @@ def observation_space(rules: Rules, sizes: Sizes, options: Options, workload: Wo
         "server": [*capacity, *types, latest, latest],
         "cluster": [1.0] * (sizes.resources + sizes.types + 1),
         "configurations": [most_jobs * sizes.servers] * sizes.types,
+        "actions": [HIGHEST] * FEATURES,
+        "context": [HIGHEST] * CONTEXT,
     }
     if not full and "servers" in rules.seen:
         highs["servers"] = [*capacity, 1.0]

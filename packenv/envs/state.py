@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from packenv.cluster.state import Cluster
 from packenv.frame import Frame
 
-WAITING, DECIDING, OVER, FRESH = 0, 1, 2, 3
-"""Phase of a row: on its way to the next decision, at one, at the end of its episode, or at the beginning of one."""
+WAITING, DECIDING, OVER, FRESH, BEGUN = 0, 1, 2, 3, 4
+"""Phase of a row: on its way to the next decision, at one, at the end of its episode, at the beginning of one, or in a
+slot that has just begun, before anybody has looked at it."""
 
 HORIZON, LIMIT, DONE, STUCK = 1, 2, 3, 4
 """Why an episode ended."""
@@ -30,6 +31,8 @@ turn_type = np.dtype(
         ("started", "i8"),  # tasks started in this pass
         ("passed", "i8"),  # 1 while some server has been passed
         ("fresh", "i8"),  # 1 up to the first decision of an episode
+        ("known_started", "i8"),  # tasks started, and in service, as far as the books of the servers know
+        ("known_in_service", "i8"),
         ("exogenous", "f8"),  # mean scalar size that arrives per slot, in units of capacity
         # at the last decision, or the beginning of the episode:
         ("now", "i8"),
@@ -37,7 +40,9 @@ turn_type = np.dtype(
         ("size_sum", "f8"),
         ("delay_sum", "i8"),
         ("tasks", "i8"),
-        ("placed", "i8"),  # since then: size placed, in units
+        ("placed", "i8"),  # since then: size placed, in units,
+        ("guarded", "i8"),  # and slots that passed under the guard
+        ("guard_slot", "i8"),  # the slot that the guard scheduled last
     ],
     align=True,
 )
@@ -51,6 +56,7 @@ passage_type = np.dtype(
         ("started", "f8"),
         ("placed", "f8"),
         ("arriving", "f8"),
+        ("guarded", "f8"),
         ("slot", "i8"),
         ("invalid", "i8"),
         ("reason", "i8"),
@@ -66,12 +72,12 @@ class Batch(Frame):
     first: int  # the compiled step works on rows first ..
     last: int  # .. last - 1
     form: int  # the environment's main option
-    width: int  # Placement: actions per server; Configuration: 1 if a configuration limits the tasks of each type
+    width: int  # Placement: actions per server; ServerFill: 1 if servers may be passed; Configuration: 1 if it limits each type
+    guard_limit: int  # with more waiting tasks the guard schedules; NEVER without one
     finite: int  # 1 if the work ends
     turn: NDArray[np.void]  # (E,) turn_type
     passage: NDArray[np.void]  # (E,) passage_type: what came of the last action
     action: NDArray[np.int64]  # (E,)
-    since: NDArray[np.int32]  # (E, P) slot in which a task in service started
     ages: NDArray[np.float64]  # (E, L, 2) sums over the jobs in a server: of their starts, and of their squares
     room_class: NDArray[np.int32]  # (E, L) type of each server's room
     rooms: NDArray[np.int32]  # (E, 2J + 1) how many servers there are of each
@@ -80,6 +86,7 @@ class Batch(Frame):
     table: NDArray[np.int64]  # (G, N, 2J) configurations of each kind of server
     known: NDArray[np.int64]  # (G,) how many of them there are
     total: NDArray[np.int64]  # (D,) capacity of the whole cluster
+    scale: NDArray[np.float64]  # (2,) what features are shares of: the largest scalar capacity, in units; the mean service
     least: NDArray[np.int64]  # (G, 2J) scratch: size of the smallest task of each virtual queue, NEVER if empty
     most: NDArray[np.int64]  # (G, 2J) scratch: size of the largest
     # what the agent sees
@@ -89,4 +96,6 @@ class Batch(Frame):
     server: NDArray[np.float32]  # (E, D or D + 2J + 2)
     cluster: NDArray[np.float32]  # (E, D + 2J + 1)
     configurations: NDArray[np.float32]  # (E, 2J)
+    actions: NDArray[np.float32]  # (E, A, F)
+    context: NDArray[np.float32]  # (E, C)
     mask: NDArray[np.int8]  # (E, A)

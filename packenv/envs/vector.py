@@ -208,8 +208,10 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
             "invalid": passage["invalid"] == 1,
             "action_mask": batch.mask,
         }
+        if self.core.guard is not None:
+            info["guarded"] = passage["guarded"].astype(np.int64)
         meant = np.ones(self.num_envs, np.bool_) if rows is None else rows.copy()
-        return info | {"_elapsed": meant, "_slot": meant, "_invalid": meant, "_action_mask": meant}
+        return info | {f"_{key}": meant for key in info}
 
     def _reasons(self, over: Array) -> dict[str, Any]:
         reasons = np.full(self.num_envs, None, object)

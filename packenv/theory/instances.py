@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.theory.configurations import maximal_configurations
-from packenv.theory.partition import served_by
+from packenv.theory.guaranteed import served_by
 from packenv.workloads.law import Law
 from packenv.workloads.sizes import Discrete
 from packenv.workloads.workload import Workload

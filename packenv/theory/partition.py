@@ -1,19 +1,9 @@
-"""What a few configurations guarantee: the universal partition I and K_RED, and the weaker one with cuts at 2^−m alone.
-
-Sizes are rounded up to the upper end of their type, so every value is a lower bound on what the cluster keeps up with
-by these configurations; with K_RED it is a lower bound on the throughput of VQS (PAPERS §1.3, §1.4, §1.7).
-"""
+"""The universal partition I with its reduced configurations K_RED, and the weaker one with cuts at 2^−m (PAPERS §1.3, §1.4)."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-
-from packenv.errors import InputError
-from packenv.theory.bracket import kinds_of
-from packenv.theory.columns import Columns, Kinds, Program
-from packenv.theory.size_law import SizeLaw, size_law
-from packenv.workloads.workload import Workload
 
 Ints = NDArray[np.int64]
 
@@ -35,45 +25,10 @@ def halving_configurations(levels: int) -> Ints:
 
 def reduced_bounds(levels: int, capacity: int) -> Ints:
     """(2 J,) units: the upper ends of the types of I, decreasing; the last type holds all that is smaller (§1.3)."""
-    whole = capacity >> np.arange(levels)
-    return np.column_stack([whole, 2 * whole // 3]).ravel()
+    level = np.arange(levels)
+    return np.column_stack([capacity >> level, 2 * capacity // (3 << level)]).ravel()
 
 
 def halving_bounds(levels: int, capacity: int) -> Ints:
     """(levels,) units: the upper ends 2^−m of the weaker partition."""
     return np.asarray(capacity >> np.arange(levels))
-
-
-def vqs_bound(workload: Workload, levels: int | None = None) -> float:
-    """Jobs in service that VQS keeps up with, at least: the program of §1.2 over K_RED with sizes rounded up.
-
-    Geometric service, equal servers; `levels` is J (by default that of the policy). Exactly 4/3 on figure 3(a).
-    """
-    return _bound(workload, levels, reduced_bounds, reduced_configurations)
-
-
-def halving_bound(workload: Workload, levels: int | None = None) -> float:
-    """The same with cuts only at 2^−m: at least ½ of ρ* where no size is smaller than the last of them."""
-    return _bound(workload, levels, halving_bounds, halving_configurations)
-
-
-def _bound(workload: Workload, levels: int | None, bounds: object, configurations: object) -> float:
-    law, kinds = size_law(workload), kinds_of(workload)
-    if len(kinds.number) > 1:
-        raise InputError("this bound is for servers of equal capacity")
-    J = workload.default_levels() if levels is None else levels
-    upper = bounds(J, int(kinds.capacity[0]))  # type: ignore[operator]
-    return served_by(configurations(J), type_shares(law, upper), int(kinds.number[0]))  # type: ignore[operator]
-
-
-def type_shares(law: SizeLaw, upper: Ints) -> NDArray[np.float64]:
-    """(n,) probabilities of the types with these upper ends, decreasing, in units; the last one holds all smaller sizes."""
-    types = len(upper) - 1 - np.searchsorted(upper[::-1], law.high)
-    return np.bincount(types, law.mass, len(upper)) / law.mass.sum()
-
-
-def served_by(configurations: Ints, shares: NDArray[np.float64], servers: int) -> float:
-    """The largest ρ with ρ · shares (n,) covered by `servers` servers that hold configurations (m, n)."""
-    program = Program(shares, Kinds(np.ones(1, np.int64), np.array([servers])))
-    program.add(Columns(configurations.astype(np.float64), np.zeros(len(configurations), np.int64)))
-    return program.solve()[0]

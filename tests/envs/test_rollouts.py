@@ -98,7 +98,7 @@ def check(env: Any, instance: Instance, info: dict[str, Any]) -> None:
             return bool((used[server] + demand[i] <= capacity[server]).all())
         return scale.size(tasks[int(task["row"][i])]) <= scalar[server] - held[server]
 
-    order = sorted(waiting.tolist(), key=lambda i: (task["eligible"][i], task["row"][i]))
+    order = sorted(waiting.tolist(), key=lambda i: (task["since"][i], task["row"][i]))
     kinds = server_kinds(scalar)[0]
     mask = info["action_mask"]
     assert mask.tolist() == env.action_masks().astype(int).tolist()

@@ -10,16 +10,8 @@ import pytest
 import packenv
 from packenv import InputError
 from packenv.cluster.reduced import reduced_configuration
-from packenv.theory.partition import (
-    halving_bound,
-    halving_bounds,
-    halving_configurations,
-    reduced_bounds,
-    reduced_configurations,
-    served_by,
-    type_shares,
-    vqs_bound,
-)
+from packenv.theory.guaranteed import halving_bound, served_by, type_shares, vqs_bound
+from packenv.theory.partition import halving_bounds, halving_configurations, reduced_bounds, reduced_configurations
 from packenv.theory.size_law import size_law
 from packenv.units import UNIT
 from packenv.workloads.laws import Discrete, Uniform

@@ -1,0 +1,185 @@
+"""The networks of agents that learn: small enough for compiled inference, which reads the same weights by the same names.
+
+`shared` looks at every action with the same weights, so virtual queues and servers may be permuted and their number may
+vary; `mlp` looks at all arrays at once, and knows only the numbers it was trained on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+from agents.saved import SavedAgent
+from packenv.errors import InputError, nearest
+
+KINDS = ("shared", "mlp")
+INVALID = -1e8
+"""The score of an action that is not valid: its probability is 0."""
+
+Observation = Mapping[str, Tensor]
+
+
+class Rows(NamedTuple):
+    """What the shared network reads: a row for every valid action of every environment, N in all (few of E · A are valid)."""
+
+    features: Tensor  # (N, F)
+    context: Tensor  # (E, C)
+    environment: Tensor  # (N,) which environment a row belongs to
+    place: Tensor  # (N,) where its score goes in (E · A)
+    valid: Tensor  # (E, 1) how many each environment has
+
+
+def rows_of(seen: Observation, mask: Tensor) -> Rows:
+    """The rows of the valid actions."""
+    actions = seen["actions"]
+    place = mask.flatten().nonzero().squeeze(1)
+    environment = torch.div(place, mask.shape[1], rounding_mode="floor")
+    return Rows(actions.flatten(0, 1).index_select(0, place), seen["context"], environment, place, mask.sum(1, keepdim=True))
+
+
+def layer_of(layer: nn.Linear, own: Tensor, common: Tensor, environment: Tensor) -> Tensor:
+    """(N, H) relu(W [own; common] + b), the common part computed once per environment."""
+    width = own.shape[1]
+    of_common = linear(common, layer.weight[:, width:], layer.bias)
+    return torch.relu(linear(own, layer.weight[:, :width]) + of_common.index_select(0, environment))
+
+
+def mean_of(rows: Rows, hidden: Tensor) -> Tensor:
+    """(E, H) mean over the valid actions of each environment."""
+    return hidden.new_zeros(len(rows.valid), hidden.shape[1]).index_add(0, rows.environment, hidden) / rows.valid
+
+
+class SharedActor(nn.Module):
+    """A score for every action, from its own features, the context, and the mean of what the valid actions look like."""
+
+    def __init__(self, features: int, context: int, hidden: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(features + context, hidden)
+        self.second = nn.Linear(2 * hidden, hidden)
+        self.last = nn.Linear(hidden, 1)
+
+    def forward(self, rows: Rows) -> Tensor:
+        """(N,) scores of the valid actions."""
+        first = layer_of(self.first, rows.features, rows.context, rows.environment)
+        second = layer_of(self.second, first, mean_of(rows, first), rows.environment)
+        scores: Tensor = self.last(second).squeeze(1)
+        return scores
+
+
+class SharedCritic(nn.Module):
+    """The value of a state, from the context and the mean of what the valid actions look like."""
+
+    def __init__(self, features: int, context: int, hidden: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(features + context, hidden)
+        self.second = nn.Linear(hidden + context, hidden)
+        self.last = nn.Linear(hidden, 1)
+
+    def forward(self, rows: Rows) -> Tensor:
+        """(E, 1)."""
+        mean = mean_of(rows, layer_of(self.first, rows.features, rows.context, rows.environment))
+        value: Tensor = self.last(torch.relu(self.second(torch.cat((mean, rows.context), dim=1))))
+        return value
+
+
+class Mlp(nn.Module):
+    """Plain layers."""
+
+    def __init__(self, inputs: int, hidden: int, outputs: int) -> None:
+        super().__init__()
+        widths = [inputs, hidden, hidden, outputs]
+        self.layers = nn.ModuleList([nn.Linear(a, b) for a, b in pairwise(widths)])
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(E, inputs) to (E, outputs)."""
+        for layer in self.layers[:-1]:
+            x = torch.relu(layer(x))
+        result: Tensor = self.layers[-1](x)
+        return result
+
+
+def flattened(seen: Observation) -> Tensor:
+    """(E, inputs) all arrays but the mask, in the order of their names, on a scale of logarithms."""
+    x = torch.cat([seen[name].flatten(1) for name in sorted(seen) if name != "action_mask"], dim=1)
+    return torch.sign(x) * torch.log1p(torch.abs(x))
+
+
+class Network(nn.Module):
+    """An actor, and a critic where the algorithm asks for one. Masks are found in the observation, or given.
+
+    Raises InputError for an unknown kind, or an observation that the kind cannot read.
+    """
+
+    def __init__(self, seen: spaces.Space[Any], actions: int, kind: str, hidden: int, critic: bool = True) -> None:
+        super().__init__()
+        if kind not in KINDS:
+            raise InputError(f"unknown network {kind!r}{nearest(kind, KINDS)}")
+        assert isinstance(seen, spaces.Dict)
+        shapes = {name: space.shape or () for name, space in seen.spaces.items() if name != "action_mask"}
+        self.shared = kind == "shared"
+        self.actor: nn.Module
+        self.critic: nn.Module
+        if kind == "shared":
+            if set(shapes) != {"actions", "context"}:
+                raise InputError("the shared network reads the observation `actions`; for others there is the network mlp")
+            widths = shapes["actions"][1], shapes["context"][0], hidden
+            self.actor = SharedActor(*widths)
+            self.critic = SharedCritic(*widths) if critic else nn.Identity()
+        else:
+            inputs = sum(int(np.prod(shape)) for shape in shapes.values())
+            self.actor = Mlp(inputs, hidden, actions)
+            self.critic = Mlp(inputs, hidden, 1) if critic else nn.Identity()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Orthogonal weights; scores begin near 0, so that no action is preferred."""
+        for part, last in ((self.actor, 0.01), (self.critic, 1.0)):
+            layers = [layer for layer in part.modules() if isinstance(layer, nn.Linear)]
+            for layer in layers:
+                nn.init.orthogonal_(layer.weight, gain=last if layer is layers[-1] else 2**0.5)
+                nn.init.zeros_(layer.bias)
+
+    def begin_with(self, agent: SavedAgent) -> None:
+        """Take over an agent's actor. Raises InputError if it is another kind of network, or has other sizes."""
+        own = self.actor.state_dict()
+        given = {name.removeprefix("actor."): torch.from_numpy(array) for name, array in agent.weights.items()}
+        if {name: array.shape for name, array in own.items()} != {name: array.shape for name, array in given.items()}:
+            raise InputError(f"{agent.name}: its network is not of the kind and size that is to be trained")
+        self.actor.load_state_dict(given)
+
+    def read(self, seen: Observation, mask: Tensor) -> Any:
+        """The observation as actor and critic take it."""
+        return rows_of(seen, mask) if self.shared else flattened(seen)
+
+    def scores(self, read: Any, mask: Tensor) -> Tensor:
+        """(E, A) the actor's score of every action; INVALID where the mask is 0."""
+        found: Tensor = self.actor(read)
+        if self.shared:
+            return found.new_full((mask.numel(),), INVALID).index_copy(0, read.place, found).view_as(mask)
+        return found.masked_fill(mask == 0, INVALID)
+
+    def values(self, read: Any) -> Tensor:
+        """(E, 1) the critic's value."""
+        value: Tensor = self.critic(read)
+        return value
+
+    def exported(self) -> dict[str, NDArray[np.float32]]:
+        """The actor's weights under the names that compiled inference knows."""
+        return {f"actor.{name}": value.detach().cpu().numpy().copy() for name, value in self.actor.state_dict().items()}
+
+
+def mask_of(seen: Observation, given: Any = None) -> Tensor:
+    """(E, A) float: 1 where an action is valid. All are where none is: an episode that is over has no decision to make."""
+    if given is not None:
+        mask = torch.as_tensor(given).float()
+    else:
+        mask = seen["action_mask"] if "action_mask" in seen else seen["actions"][:, :, 0]
+    return torch.where(mask.sum(dim=1, keepdim=True) > 0, mask, torch.ones_like(mask))

@@ -1,0 +1,180 @@
+"""The observation "actions": a row of features for every action, and a few numbers about the whole cluster.
+
+All are of order 1 whatever the workload: sizes are shares of the largest server, ages are in mean services, counts are
+taken as log(1 + n) / 5. A network that scores every action by the same weights then knows nothing of the number of
+servers or of types. An action that is not valid has a row of zeros.
+
+| feature | an action that starts a task | Configuration: an action that takes configuration k |
+|---|---|---|
+| 0 | 1: valid | 1: valid |
+| 1 | 1 for wait or pass, of which only 0, 1, 3 and 11 are told | 1 if k has a type-1 job |
+| 2 | size of the task | size that k would start now, at most the capacity |
+| 3 | room of the server once it has started | what is left of the capacity |
+| 4 | room if the largest that fit then started too, up to FILL of them | – |
+| 5 | tasks in its virtual queue | weight of k: ⟨k, Q⟩ |
+| 6 | size waiting in its virtual queue | size waiting in the virtual queues of k |
+| 7 | age of the head of its virtual queue, log(1 + age) | the oldest head of these |
+| 8 | jobs of its type in the server | jobs in k |
+| 9 | largest size of its type | largest size of its main type |
+| 10 | share of servers with room of its type or a larger one | share of servers with k active |
+| 11 | room of the server | capacity of the server |
+| 12 | jobs in the server | – |
+| 13 | mean age of its jobs, as a share of itself and the mean service | – |
+
+Context: 0 tasks waiting; 1 size waiting; 2–4 tasks waiting of sizes above ½, ¼ and below, of the kind of server at hand;
+5 free share of the cluster; 6–8 share of servers with room above ½, ¼ and below (full ones are left out).
+"""
+
+from __future__ import annotations
+
+import math
+
+from packenv.cluster.servers import jobs_in, kind_of, server_count
+from packenv.cluster.sorted_keys import floor_item
+from packenv.cluster.state import BY_SIZE, NEVER, NONE
+from packenv.cluster.waiting import ROW_BITS, ROW_MASK, now, size_key, size_of
+from packenv.compile import inlined, outlined
+from packenv.envs.books import scalar_room
+from packenv.envs.state import Batch
+
+FEATURES, CONTEXT = 14, 9
+FILL = 3
+HIGHEST = 32.0
+"""No feature is larger: log(1 + n) / 5 of anything is not, and the rest are shares."""
+
+LOG = 0.2
+
+
+@inlined
+def logarithm(n: float) -> float:
+    return math.log1p(n) * LOG
+
+
+@outlined
+def describe_start(b: Batch, action: int, kind: int, j: int, server: int, i: int) -> None:
+    """An action that starts task i, of virtual queue j, on a server; NONE: it is not valid. Needs `survey`."""
+    c, e = b.c, b.c.e
+    out = b.actions[e, action]
+    if i == NONE:
+        for k in range(FEATURES):
+            out[k] = 0.0
+        return
+    queue = c.types.queue[e, kind, j]
+    share = 1.0 / b.scale[0]
+    room, size = scalar_room(b, server), size_of(c, i)
+    out[0], out[1] = 1.0, 0.0
+    out[2] = size * share
+    out[3] = (room - size) * share
+    out[4] = room_after_filling(b, i, room - size) * share
+    out[5] = logarithm(queue.count)
+    out[6] = logarithm(queue.size * share)
+    out[7] = logarithm((now(c) - c.task[e, queue.head].since) / b.scale[1])
+    out[8] = logarithm(c.types.in_service[e, server, j])
+    out[9] = c.types.bound[e, kind, j - 1 if j > 0 else c.types.count[e, kind] - 1] * share
+    roomy = 0
+    for k in range(j + 1):
+        roomy += b.rooms[e, k]
+    out[10] = roomy / float(server_count(c))
+    describe_server(b, action, server)
+
+
+@inlined
+def describe_wait(b: Batch, action: int, server: int) -> None:
+    """Wait, or passing a server."""
+    out = b.actions[b.c.e, action]
+    for k in range(FEATURES):
+        out[k] = 0.0
+    if b.mask[b.c.e, action]:
+        out[0] = out[1] = 1.0
+        if server != NONE:
+            out[3] = scalar_room(b, server) / b.scale[0]
+            describe_server(b, action, server)
+
+
+@inlined
+def describe_server(b: Batch, action: int, server: int) -> None:
+    out, e = b.actions[b.c.e, action], b.c.e
+    jobs = jobs_in(b.c, server)
+    out[11] = scalar_room(b, server) / b.scale[0]
+    out[12] = logarithm(jobs)
+    age = now(b.c) - b.ages[e, server, 0] / jobs if jobs > 0 else 0.0
+    out[13] = age / (age + b.scale[1])
+
+
+@inlined
+def room_after_filling(b: Batch, i: int, room: int) -> int:
+    """What is left of `room` after the FILL largest tasks that fit in turn, without task i. One resource only."""
+    c = b.c
+    if not c.orders & BY_SIZE:
+        return room
+    own, below = size_key(c, i), NEVER
+    for _ in range(FILL):
+        other = floor_item(c.sizes, c.e, min((room << ROW_BITS) | ROW_MASK, below))
+        if other == i:
+            other = floor_item(c.sizes, c.e, own - 1)
+        if other == NONE:
+            return room
+        below = size_key(c, other) - 1
+        room -= size_of(c, other)
+    return room
+
+
+@inlined
+def describe_cluster(b: Batch, kind: int) -> None:
+    """The context: what waits, and what room there is."""
+    c, e = b.c, b.c.e
+    out, head = b.context[e], c.head[e]
+    servers = float(server_count(c))
+    out[0] = logarithm(head.waiting)
+    out[1] = logarithm(head.waiting_size / b.scale[0])
+    for k in range(3):
+        waiting_tasks, roomy = 0, 0
+        for j in range(2 * k, b.rooms.shape[1] - 1 if k == 2 else 2 * k + 2):
+            waiting_tasks += c.types.queue[e, kind, j].count
+            roomy += b.rooms[e, j]
+        out[2 + k] = logarithm(waiting_tasks)
+        out[6 + k] = roomy / servers
+    free, resources = 0.0, b.total.shape[0]
+    for r in range(resources):
+        if b.total[r] > 0:
+            free += 1.0 - c.used[e, r] / float(b.total[r])
+    out[5] = free / resources
+
+
+@outlined
+def describe_configuration(b: Batch, n: int, kind: int, server: int) -> None:
+    """Taking configuration n on a server of this kind, which is empty."""
+    c, e = b.c, b.c.e
+    out = b.actions[e, n]
+    for k in range(FEATURES):
+        out[k] = 0.0
+    if not b.mask[e, n] or server == NONE:
+        return
+    share, capacity = 1.0 / b.scale[0], float(c.server[e, server].capacity)
+    weight, jobs, starts, size, age, main = 0.0, 0, 0.0, 0.0, 0, NONE
+    for j in range(b.table.shape[2]):
+        many = b.table[kind, n, j]
+        if many > 0:
+            queue = c.types.queue[e, kind, j]
+            jobs += many
+            weight += many * queue.count
+            size += queue.size
+            if main == NONE or j != 1:
+                main = j
+            if queue.count > 0:
+                starts += min(many, queue.count) * (queue.size / float(queue.count))
+                age = max(age, now(c) - c.task[e, queue.head].since)
+    starts = min(starts, capacity)
+    active = 0
+    for s in range(server_count(c)):
+        active += b.active[e, s] == n and kind_of(c, s) == kind and jobs_in(c, s) > 0
+    out[0], out[1] = 1.0, 1.0 if b.table[kind, n, 1] > 0 else 0.0
+    out[2] = starts * share
+    out[3] = (capacity - starts) * share
+    out[5] = logarithm(weight)
+    out[6] = logarithm(size * share)
+    out[7] = logarithm(age / b.scale[1])
+    out[8] = logarithm(jobs)
+    out[9] = c.types.bound[e, kind, main - 1 if main > 0 else c.types.count[e, kind] - 1] * share
+    out[10] = active / float(server_count(c))
+    out[11] = capacity * share
