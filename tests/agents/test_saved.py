@@ -60,8 +60,9 @@ def test_compiled_inference_is_the_network_in_the_environment(kind: str, observa
         mask = torch.from_numpy(info["action_mask"][None].astype(np.float32))
         batch = {name: torch.from_numpy(array[None]) for name, array in seen.items()}
         with torch.no_grad():
-            action = int(made.scores(made.read(batch, mask_of(batch, mask)), mask).argmax())
-        seen, _, _, over, info = env.step(action)
+            scores = made.scores(made.read(batch, mask_of(batch, mask)), mask)[0]
+        # Like servers have like scores, but PyTorch may round the rows of one product differently.
+        seen, _, _, over, info = env.step(int((scores > scores.max() - 1e-5).nonzero()[0, 0]))
     start, server = env.unwrapped.schedule()
     run = packenv.simulate(workload, agent, SLOTS, 11, schedule=True)
     assert run.schedule is not None
