@@ -199,7 +199,7 @@ def write_schedule(path: str, results: list[Result]) -> None:
     tables = []
     for result in results:
         assert result.schedule is not None
-        start, server = result.schedule
+        start, server, _ = result.schedule
         never = start < 0
         columns: dict[str, Any] = {
             "job": np.arange(len(start)),

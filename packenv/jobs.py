@@ -25,6 +25,10 @@ class Ragged(NamedTuple):
     offsets: Ints  # (n + 1,)
     values: Ints
 
+    def row(self, i: int) -> Ints:
+        """The values of row i."""
+        return self.values[self.offsets[i] : self.offsets[i + 1]]
+
     @staticmethod
     def of(lists: list[list[int]]) -> Ragged:
         """From one Python list per row."""
@@ -38,13 +42,15 @@ class Jobs:
     """A finite table of tasks in order of arrival; row numbers are the tasks' identities.
 
     Raises InputError (naming the first bad row) unless arrivals are sorted and not negative, every demand is
-    >= 0 with one of them positive, service >= 1, and predecessors lie earlier in the table.
+    >= 0 with one of them positive, service >= 1, and predecessors lie earlier in the table: those named, and the tasks
+    of a job's earlier phases.
     """
 
     arrival: Ints  # (n,) slot in which the task arrives
     demand: Ints  # (n, D) units of each resource (packenv.units.UNIT per unit of capacity)
     service: Ints  # (n,) slots in service, >= 1
     job: Ints | None = None  # (n,) job that the task belongs to, >= 0
+    phase: Ints | None = None  # (n,) phase of the task in its job, >= 0: eligible when all earlier phases have completed
     value: Floats | None = None  # (n,) value (service level) of the task, finite
     tenant: Ints | None = None  # (n,) who pays, >= 0
     predecessors: Ragged | None = None  # rows that must complete first
@@ -60,6 +66,14 @@ class Jobs:
         _require(np.isfinite(amount).all(axis=1), "demand is not a finite number")
         _require((amount >= 0).all(axis=1), "demand is negative")
         return Jobs(np.asarray(arrival, np.int64), to_units(amount), np.asarray(service, np.int64), **columns)
+
+    def first(self, n: int) -> Jobs:
+        """The first n rows. Raises InputError for none, or more than there are."""
+        if not 1 <= n <= len(self):
+            raise InputError(f"a table of {len(self)} rows has no first {n}")
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        head: dict[str, Any] = {name: None if column is None else _head(column, n) for name, column in columns.items()}
+        return Jobs(**head)
 
     def __len__(self) -> int:
         return len(self.arrival)
@@ -82,10 +96,12 @@ class Jobs:
         _require((self.demand >= 0).all(axis=1), "demand is negative")
         _require((self.demand > 0).any(axis=1), "all demands are 0")
         _require(self.service >= 1, "service is below 1 slot")
-        for name in ("job", "tenant", "remote_overhead"):
+        for name in ("job", "phase", "tenant", "remote_overhead"):
             column = getattr(self, name)
             if column is not None:
                 _require(column >= 0, f"{name} is negative")
+        if self.phase is not None:
+            self._check_phases(self.phase)
         if self.value is not None:
             _require(np.isfinite(self.value), "value is not a finite number")
         if self.estimate is not None:
@@ -94,6 +110,19 @@ class Jobs:
             self._check_ragged(self.predecessors, "predecessor", np.arange(n))
         if self.home is not None:
             self._check_ragged(self.home, "home server", None)
+
+    def _check_phases(self, phase: Ints) -> None:
+        """Within a job phases go up from row to row."""
+        if self.job is None:
+            raise InputError("column phase needs column job")
+        order = np.argsort(self.job, kind="stable")
+        down = (np.diff(self.job[order]) == 0) & (np.diff(phase[order]) < 0)
+        if down.any():
+            row = int(order[1:][down].min())
+            earlier = int(order[:-1][down][np.argmin(order[1:][down])])
+            raise InputError(
+                f"row {row}: phase {phase[row]} of job {self.job[row]} stands behind its phase {phase[earlier]} in row {earlier}"
+            )
 
     def _check_ragged(self, ragged: Ragged, what: str, below: Ints | None) -> None:
         counts = np.diff(ragged.offsets)
@@ -105,6 +134,12 @@ class Jobs:
             i = int(np.argmax(bad))
             rule = "is negative" if below is None else "does not lie earlier in the table"
             raise InputError(f"row {owner[i]}: {what} {ragged.values[i]} {rule}")
+
+
+def _head(column: Any, n: int) -> Any:
+    if isinstance(column, Ragged):
+        return Ragged(column.offsets[: n + 1], column.values[: column.offsets[n]])
+    return column[:n]
 
 
 def _rows(column: NDArray[Any] | Ragged) -> int:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from packenv.cluster.build import InService, build, grow
+from packenv.cluster.build import InService, build, grow, lengthen
 from packenv.cluster.loop import OVERFULL, overfull_server, runner_for
 from packenv.cluster.measures import delay_values
 from packenv.cluster.slots import FINISHED, GROW, LIMIT
 from packenv.cluster.state import NEVER, Cluster
 from packenv.errors import InputError
+from packenv.job_times import JobTimes, job_times
 from packenv.policy import Setting, attached, find_policy, initial_state_of, name_of, needs_of
 from packenv.theory.stability import Verdict, judge_run
 from packenv.units import UNIT, to_units
@@ -26,10 +27,11 @@ WAITING_LIMIT = 5_000_000
 
 
 class Schedule(NamedTuple):
-    """When and where each row of the Jobs table started; -1 where it never did."""
+    """When and where each row of the Jobs table started, and when it leaves; -1 where it never started."""
 
     start: NDArray[np.int64]  # (rows,) slots
     server: NDArray[np.int32]  # (rows,)
+    end: NDArray[np.int64]  # (rows,) slots; after the run's last one where it is still in service
 
 
 class Trajectory(NamedTuple):
@@ -74,6 +76,7 @@ class Result:
     tasks_per_second: float
     trajectory: Trajectory
     schedule: Schedule | None = None
+    jobs: JobTimes | None = None  # completion times of whole jobs, for tables that say which tasks make a job
 
 
 def setting_of(workload: Workload) -> Setting:
@@ -87,7 +90,7 @@ def simulate(
     slots: int | None = None,
     seed: int = 0,
     *,
-    drain: bool = False,
+    drain: bool | None = None,
     warmup: int | None = None,
     initial: Sequence[tuple[ArrayLike, int, int]] = (),
     schedule: bool = False,
@@ -97,7 +100,8 @@ def simulate(
     """Run `policy` (an object, or a name such as "vqs:J=5") on `workload` for `slots` slots.
 
     Without `slots` a table of jobs runs through its last arrival; with `drain` no task arrives after that and the run
-    goes on until all work is done. `warmup` slots are not measured (default: 0 for tables, slots / 10 otherwise).
+    goes on until all work is done, as it does by default where all jobs are there in slot 0. `warmup` slots are not
+    measured (default: 0 for tables, slots / 10 otherwise).
     `initial`: jobs in service at the start, (size or demand vector, server, slots that remain). More than
     `waiting_limit` waiting tasks end the run early. `progress` is called now and then with the slot reached.
     Raises InputError for what cannot be run.
@@ -107,20 +111,25 @@ def simulate(
         from packenv.theory.load import resolved  # brings the solver with it
 
         workload = resolved(workload)
+    offered = workload = workload.at(seed)
+    drain = (slots is None and workload.jobs is not None and workload.jobs.arrival[-1] == 0) if drain is None else drain
     horizon = _horizon(workload, slots, drain)
+    setting = setting_of(workload)
+    if needs_of(policy, setting).table and workload.jobs is None:
+        workload = workload.tabulated(seed, horizon)
+        setting = setting_of(workload)
     table = workload.jobs
     warmup = (0 if table is not None else horizon // 10) if warmup is None else warmup
     if warmup < 0 or (warmup >= horizon and not drain):
         raise InputError(f"warmup must lie between 0 and the number of slots, not {warmup}")
-    setting = setting_of(workload)
-    rows = 0 if not schedule else len(table) if table is not None else max(1024, int(workload.rate * horizon * 1.1))
+    recorded = len(table) if table is not None else max(1024, int(workload.rate * horizon * 1.1))
     cluster = build(
         workload.source([seed]),
         setting.capacity,
         needs_of(policy, setting),
         jobs=table,
         initial=check_initial(initial, setting.capacity),
-        record_rows=rows,
+        record_rows=recorded if schedule or (table is not None and table.job is not None) else 0,
         waiting_limit=waiting_limit,
         warmup=warmup,
     )
@@ -148,7 +157,11 @@ def simulate(
         if progress is not None:
             progress(int(cluster.head["now"][0]))
     stopped = f"more than {waiting_limit} tasks waiting in slot {cluster.head['now'][0]}" if reason == LIMIT else None
-    return _result(cluster, policy, workload, seed, seconds, stopped, schedule)
+    result = _result(cluster, policy, offered, seed, seconds, stopped)
+    starts = _schedule(cluster)
+    if table is not None and table.job is not None and len(starts.start) == len(table):
+        result = replace(result, jobs=job_times(table, starts, result.slots))
+    return replace(result, schedule=starts) if schedule else result
 
 
 def _horizon(workload: Workload, slots: int | None, drain: bool) -> int:
@@ -183,28 +196,23 @@ def check_initial(initial: Sequence[tuple[ArrayLike, int, int]], capacity: NDArr
 
 def make_room(cluster: Cluster) -> Cluster:
     """Room for twice as many tasks in the system, or rows in the schedule: whichever was short."""
-    head, measures = cluster.head[0], cluster.measures
-    rows = measures.start.shape[1]
-    if 0 < rows <= head["next_row"]:
-        more = np.full((1, rows), -1)
-        longer = measures.replace(
-            start=np.concatenate([measures.start, more.astype(np.int64)], axis=1),
-            server=np.concatenate([measures.server, more.astype(np.int32)], axis=1),
-        )
-        return cluster.replace(measures=longer)
+    if 0 < cluster.measures.start.shape[1] <= cluster.head["next_row"][0]:
+        return lengthen(cluster)
     return grow(cluster, 2 * cluster.task.shape[1])
 
 
-def _result(
-    cluster: Cluster, policy: Any, workload: Workload, seed: int, seconds: float, stopped: str | None, scheduled: bool
-) -> Result:
+def _schedule(cluster: Cluster) -> Schedule:
+    measures, rows = cluster.measures, int(cluster.head["arrived"][0])
+    return Schedule(measures.start[0, :rows], measures.server[0, :rows], measures.end[0, :rows])
+
+
+def _result(cluster: Cluster, policy: Any, workload: Workload, seed: int, seconds: float, stopped: str | None) -> Result:
     head = cluster.head[0]
     measured = int(head["measured"])
     capacity = cluster.capacity.sum(axis=0).astype(np.float64)
     used = cluster.measures.used[0] / max(measured, 1)
     trajectory = _trajectory(cluster)
     p50, p95, p99 = _delay_quantiles(cluster, (0.5, 0.95, 0.99))
-    rows = int(head["arrived"])
     return Result(
         policy=name_of(policy),
         workload=workload.name,
@@ -212,7 +220,7 @@ def _result(
         seed=seed,
         slots=int(head["now"]),
         warmup=int(head["warmup"]),
-        arrived=rows,
+        arrived=int(head["arrived"]),
         started=int(head["started"]),
         completed=int(head["completed"]),
         waiting=int(head["waiting"] + head["held_back"] + head["released"] - head["next_released"]),
@@ -231,7 +239,6 @@ def _result(
         seconds=seconds,
         tasks_per_second=int(head["started"]) / max(seconds, 1e-9),
         trajectory=trajectory,
-        schedule=Schedule(cluster.measures.start[0, :rows], cluster.measures.server[0, :rows]) if scheduled else None,
     )
 
 

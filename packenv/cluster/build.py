@@ -61,6 +61,7 @@ class Needs(NamedTuple):
     room: NDArray[np.int64] | None = None  # (L,) scalar room of an empty server, if not its capacity
     reserve: int = 0  # messages posted in one slot at most
     in_service: int = NEVER  # tasks in service at once at most, where that is known
+    table: bool = False  # knows all jobs of the run beforehand, as a Jobs table: what they are made of, not when they come
 
 
 class InService(NamedTuple):
@@ -109,7 +110,7 @@ def build(
 ) -> Cluster:
     """A batch of empty clusters before slot 0, `capacity` (L, D) units, with room for `places` tasks each at first.
 
-    `jobs` is the table behind `source` if it has predecessors; `record_rows` rows get a place in the schedule.
+    `jobs` is the table behind `source` if it has predecessors or phases; `record_rows` rows get a place in the schedule.
     """
     servers, resources = capacity.shape
     if source.demand.shape[2] != resources:
@@ -160,6 +161,7 @@ def build(
             delays=np.zeros((clusters, DELAY_BINS if delays else 0), np.int64),
             used=np.zeros((clusters, resources)),
             start=np.full((clusters, record_rows), NONE, np.int64),
+            end=np.full((clusters, record_rows), NONE, np.int64),
             server=np.full((clusters, record_rows), NONE, np.int32),
         ),
         source=source,
@@ -212,6 +214,14 @@ def grow(c: Cluster, places: int, in_service: int = NEVER) -> Cluster:
             _regroup(new)
         new.assign("e", 0)
     return new
+
+
+def lengthen(c: Cluster) -> Cluster:
+    """The same batch with twice as many rows in its schedule."""
+    measures = c.measures
+    longer = {name: getattr(measures, name) for name in ("start", "end", "server")}
+    longer = {name: np.concatenate([array, np.full_like(array, NONE)], axis=1) for name, array in longer.items()}
+    return c.replace(measures=measures.replace(**longer))
 
 
 def _copy_events(old: Cluster, events: NDArray[np.int64]) -> None:
@@ -272,25 +282,40 @@ def _empty_queues(shape: tuple[int, ...]) -> NDArray[np.void]:
 
 
 def _precedence(jobs: Jobs | None, clusters: int) -> Precedence:
-    """Successors of each row, from the table's predecessors."""
-    if jobs is None or jobs.predecessors is None or len(jobs.predecessors.values) == 0:
-        nothing = np.zeros(0, np.int64)
-        return Precedence(
-            offsets=nothing,
-            successor=nothing,
-            pending=np.zeros((clusters, 0), np.int32),
-            released=np.zeros((clusters, 0), np.int64),
-        )
-    counts = np.diff(jobs.predecessors.offsets)
-    row = np.repeat(np.arange(len(jobs)), counts)
-    order = np.argsort(jobs.predecessors.values, kind="stable")
-    starts = np.searchsorted(jobs.predecessors.values[order], np.arange(len(jobs) + 1))
+    """Successors of each row and barrier, from the table's predecessors and phases."""
+    before, after, nodes = (np.zeros(0, np.int64), np.zeros(0, np.int64), 0) if jobs is None else _edges(jobs)
+    order = np.argsort(before, kind="stable")
+    offsets = np.searchsorted(before[order], np.arange(nodes + 1)) if len(before) else np.zeros(0)
+    pending = np.bincount(after, minlength=nodes if len(after) else 0)
+    rows = 0 if jobs is None or not len(after) else len(jobs)
     return Precedence(
-        offsets=starts.astype(np.int64),
-        successor=row[order],
-        pending=np.repeat(counts[None].astype(np.int32), clusters, axis=0),
-        released=np.zeros((clusters, len(jobs)), np.int64),
+        offsets=offsets.astype(np.int64),
+        successor=after[order],
+        pending=np.repeat(pending[None].astype(np.int32), clusters, axis=0),
+        released=np.zeros((clusters, rows), np.int64),
     )
+
+
+def _edges(jobs: Jobs) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Pairs (before, after) of nodes, and how many nodes there are: the rows, then a barrier for each phase but a job's last."""
+    n = len(jobs)
+    before, after, nodes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], n
+    if jobs.predecessors is not None:
+        before.append(jobs.predecessors.values)
+        after.append(np.repeat(np.arange(n), np.diff(jobs.predecessors.offsets)))
+    if jobs.phase is not None and jobs.job is not None:
+        order = np.lexsort((jobs.phase, jobs.job))
+        job, phase = jobs.job[order], jobs.phase[order]
+        stage = np.cumsum(np.diff(job, prepend=-1).astype(bool) | np.diff(phase, prepend=-1).astype(bool)) - 1
+        first = np.flatnonzero(np.diff(stage, prepend=-1))
+        follows = np.diff(job[first], prepend=-1) == 0  # (stages,) whether an earlier phase of the job comes before it
+        barrier = n + np.cumsum(follows) - 1  # the one in front of a stage that follows another
+        before.append(order[np.append(follows[1:], False)[stage]])
+        after.append(np.append(barrier[1:], -1)[stage][np.append(follows[1:], False)[stage]])
+        before.append(barrier[stage][follows[stage]])
+        after.append(order[follows[stage]])
+        nodes += int(follows.sum())
+    return np.concatenate(before).astype(np.int64), np.concatenate(after).astype(np.int64), nodes
 
 
 @compiled

@@ -51,6 +51,7 @@ def record_start(c: Cluster, i: int) -> None:
             c.measures.delays[c.e, delay_bin(delay)] += 1
     if task.row < c.measures.start.shape[1]:
         c.measures.start[c.e, task.row] = head.now
+        c.measures.end[c.e, task.row] = task.slots
         c.measures.server[c.e, task.row] = task.server
     task.since = head.now
 

@@ -144,11 +144,14 @@ class ByDemand(Frame):
 
 
 class Precedence(Frame):
-    """Who waits for whom, for tables that have predecessors (else empty)."""
+    """Who waits for whom, for tables that have predecessors or phases (else empty).
 
-    offsets: NDArray[np.int64]  # (n + 1,) successors of row i: successor[offsets[i] : offsets[i + 1]]
+    Nodes are the n rows and B barriers: behind all tasks of a phase, in front of all tasks of its job's next phase.
+    """
+
+    offsets: NDArray[np.int64]  # (n + B + 1,) successors of node i: successor[offsets[i] : offsets[i + 1]]
     successor: NDArray[np.int64]
-    pending: NDArray[np.int32]  # (E, n) predecessors still to complete
+    pending: NDArray[np.int32]  # (E, n + B) predecessors still to complete
     released: NDArray[np.int64]  # (E, n) scratch
 
 
@@ -159,6 +162,7 @@ class Measures(Frame):
     delays: NDArray[np.int64]  # (E, H) histogram (packenv.cluster.measures)
     used: NDArray[np.float64]  # (E, D) unit-slots in service
     start: NDArray[np.int64]  # (E, rows) slot in which each row started; (E, 0) unless wanted
+    end: NDArray[np.int64]  # (E, rows) slot in which it leaves
     server: NDArray[np.int32]  # (E, rows)
 
 

@@ -114,5 +114,5 @@ def row_arrays(c: Cluster) -> list[NDArray[Any]]:
         *(c.types.bound, c.types.count, c.types.queue, c.types.link, c.types.in_service),
         *(c.groups.group, c.groups.active, c.groups.count, c.groups.bucket, c.groups.of, c.groups.link),
         *(c.precedence.pending, c.precedence.released),
-        *(c.measures.bins, c.measures.delays, c.measures.used, c.measures.start, c.measures.server),
+        *(c.measures.bins, c.measures.delays, c.measures.used, c.measures.start, c.measures.end, c.measures.server),
     ]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.build import build, grow
+from packenv.cluster.build import build, grow, lengthen
 from packenv.cluster.slots import GROW
 from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.cluster.transplant import copy_rows, row_arrays, tasks_of, transplant
@@ -184,7 +184,7 @@ class Core:
         places = batch.c.task.shape[1]
         recorded = batch.c.measures.start.shape[1]
         if 0 < recorded <= int(batch.c.head["next_row"].max()):
-            c, self.template = _longer(batch.c), _longer(self.template)
+            c, self.template = lengthen(batch.c), lengthen(self.template)
         else:
             most = self.rules.needs.in_service + len(self.initial)
             most_places = self.options.waiting_limit + most + 1
@@ -218,12 +218,3 @@ class Core:
         if self.workload.jobs is not None:
             kept += [c.source, self.template.source]
         return {id(value): value for value in kept}
-
-
-def _longer(c: Cluster) -> Cluster:
-    """The same clusters with room for twice as many rows in the schedule."""
-    measures = c.measures
-    none = np.full_like(measures.start, NONE)
-    start = np.concatenate([measures.start, none], axis=1)
-    server = np.concatenate([measures.server, none.astype(np.int32)], axis=1)
-    return c.replace(measures=measures.replace(start=start, server=server))

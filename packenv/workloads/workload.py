@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # they bring the compiler with them, which takes half a secon
 
 Floats = NDArray[np.float64]
 INTENSITIES = ("load", "intensity", "rate")
+MOST_ROWS = 50_000_000
 
 
 @dataclass(frozen=True, init=False)
@@ -44,7 +45,7 @@ class Workload:
     rate        mean tasks per slot
     intensity   rate · mean service / area bound (the papers' α)
     load        the same as a share of the maximum supportable workload ρ* (packenv.resolved turns it into a rate)
-    jobs      a Jobs table instead of all of the above but servers
+    jobs      instead of all of the above but servers: a Jobs table, or a function that draws one for every seed
     resources, slot_seconds   names of the resources, and the length of a slot, where they are known
 
     Raises InputError if something is missing, contradicts itself, or a task could come that fits in no server.
@@ -56,6 +57,8 @@ class Workload:
     arrivals: Arrivals
     given: tuple[str, float] | None  # which of load, intensity and rate was given, and its value
     jobs: Jobs | None = field(repr=False, hash=False)
+    draw: Callable[[int], Jobs] | None = field(repr=False)
+    """What makes the table of a seed (`at`); `jobs` is that of seed 0."""
     name: str
     resources: tuple[str, ...] | None
     slot_seconds: float | None
@@ -72,22 +75,25 @@ class Workload:
         load: float | None = None,
         intensity: float | None = None,
         rate: float | None = None,
-        jobs: Jobs | None = None,
+        jobs: Jobs | Callable[[int], Jobs] | None = None,
         name: str = "custom",
         resources: Sequence[str] | None = None,
         slot_seconds: float | None = None,
     ) -> None:
         kept = tuple(sizes) if isinstance(sizes, Sequence) else sizes
+        table = jobs if jobs is None or isinstance(jobs, Jobs) else jobs(0)
+        draw = None if table is jobs else jobs
         given = [(key, value) for key, value in zip(INTENSITIES, (load, intensity, rate), strict=True) if value is not None]
-        _check_parts(kept, service, jobs, [key for key, _ in given])
-        demand: Any = kept if jobs is None else jobs
+        _check_parts(kept, service, table, [key for key, _ in given])
+        demand: Any = kept if table is None else table
         checked: dict[str, Any] = {
             "servers": as_servers(servers, resources_of(demand)),
             "sizes": kept,
             "service": service,
             "arrivals": Poisson() if arrivals is None else arrivals,
             "given": (given[0][0], positive(given[0][0], given[0][1])) if given else None,
-            "jobs": jobs,
+            "jobs": table,
+            "draw": draw,
             "name": name,
             "resources": None if resources is None else tuple(resources),
             "slot_seconds": None if slot_seconds is None else positive("slot_seconds", slot_seconds),
@@ -115,7 +121,8 @@ class Workload:
         if not isinstance(other, Workload):
             return NotImplemented
         mine, its = vars(self), vars(other)
-        return self.jobs is other.jobs and all(mine[key] == its[key] for key in self._fields() if key != "jobs")
+        same_table = self.jobs is other.jobs or (self.draw is not None and self.draw == other.draw)
+        return same_table and all(mine[key] == its[key] for key in self._fields() if key != "jobs")
 
     @staticmethod
     def _fields() -> list[str]:
@@ -211,6 +218,7 @@ class Workload:
         arguments = {key: value for key, value in vars(self).items() if key in self._fields() and key != "given"}
         if self.given and not any(changes.get(key) is not None for key in INTENSITIES):
             arguments[self.given[0]] = self.given[1]
+        arguments["jobs"] = arguments.pop("draw") or arguments["jobs"]
         return Workload(**arguments | changes)
 
     def default_levels(self) -> int:
@@ -257,6 +265,28 @@ class Workload:
         refill(source, 0)
         job = source.job[0] if source.job.shape[1] else None
         return Jobs(source.arrival[0], source.demand[0], source.service[0], job)
+
+    def at(self, seed: int) -> Workload:
+        """The workload with the Jobs table of this seed, where every seed has its own; else this one."""
+        return self if self.draw is None else self.with_(jobs=self.draw(seed))
+
+    def tabulated(self, seed: int, slots: int) -> Workload:
+        """The same jobs, those that a run with this seed sees in its first `slots` slots, as a Jobs table."""
+        if self.jobs is not None:
+            return self.at(seed)
+        n, last = max(16, int(1.1 * self.rate * slots)), -1
+        while last < slots:
+            if n > MOST_ROWS:
+                raise InputError(f"workload {self.name}: more than {MOST_ROWS} tasks in {slots} slots are too many for a table")
+            table = self.jobs_table(seed, n)
+            last, n = int(table.arrival[-1]), 2 * n
+        return Workload(
+            servers=self.servers,
+            jobs=table.first(int(np.searchsorted(table.arrival, slots))),
+            name=self.name,
+            resources=self.resources,
+            slot_seconds=self.slot_seconds,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The workload in plain values, ready for JSON (`packenv.workloads.files`)."""
