@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from tests.reference.instances import Instance
-from tests.reference.model import Scale
+from tests.reference.model import Scale, before
 
 
 def eligible_slots(instance: Instance, start: Sequence[int]) -> list[int | None]:
     """When each row could start at the earliest, given when its predecessors did; None if never."""
     found: list[int | None] = []
     for task in instance.tasks:
-        before = [start[p] + instance.tasks[p].service if start[p] >= 0 else None for p in task.predecessors]
-        known = [slot for slot in before if slot is not None]
-        found.append(None if len(known) < len(before) else max([task.arrival, *known]))
+        first = before(task, instance.tasks)
+        over = [start[p] + instance.tasks[p].service for p in first if start[p] >= 0]
+        found.append(None if len(over) < len(first) else max([task.arrival, *over]))
     return found
 
 

@@ -83,6 +83,13 @@ def test_one_resource(name: str, options: dict[str, Any], servers: str, seed: in
         compare(random_instance(rng, servers=servers, kind=kind, predecessors=predecessors), name, options)
 
 
+@pytest.mark.parametrize("name", ["bf-js", "fifo-ff"])
+@pytest.mark.parametrize("seed", range(30))
+def test_phases(name: str, seed: int) -> None:
+    rng = random.Random(f"{name}{seed}")
+    compare(random_instance(rng, resources=rng.randint(1, 3), jobs=True), name, {})
+
+
 @pytest.mark.parametrize("name, options", OPTIONS, ids=str)
 @pytest.mark.parametrize("resources", [2, 3])
 @pytest.mark.parametrize("seed", SEEDS)

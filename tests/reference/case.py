@@ -22,6 +22,16 @@ def rows(*described: tuple[Any, ...]) -> list[Task]:
     return [Task(row, d[0], twelfths(d[1]), d[2], d[3] if len(d) > 3 else ()) for row, d in enumerate(described)]
 
 
+def phased(*jobs: tuple[float, list[list[tuple[Amount, int]]]]) -> list[Task]:
+    """Per job its value and its phases, each a list of tasks (twelfths, service); all there in slot 0."""
+    tasks: list[Task] = []
+    for job, (value, phases) in enumerate(jobs):
+        for phase, members in enumerate(phases):
+            for amount, service in members:
+                tasks.append(Task(len(tasks), 0, twelfths(amount), service, job=job, phase=phase, value=value))
+    return tasks
+
+
 def unit_rows(*described: tuple[int, int, int]) -> list[Task]:
     """(arrival, units, service) per row: sizes that are no twelfths."""
     return [Task(row, arrival, (units,), service) for row, (arrival, units, service) in enumerate(described)]

@@ -1,6 +1,6 @@
 """Worked cases of best fit and FIFO with one resource; order of events; ties."""
 
-from tests.reference.case import WorkedCase, rows, same, servers, there
+from tests.reference.case import WorkedCase, phased, rows, same, servers, there
 
 ONE = servers(12)
 TWO = servers(12, 12)
@@ -19,6 +19,14 @@ ORDER = [
         ALL,
         {},
         {0: (0, 0), 1: (2, 0), 2: (3, 0), 3: (5, 0)},
+    ),
+    *same(
+        "a phase waits for all tasks of the one before, of its own job",
+        phased((1.0, [[(4, 2), (4, 3)], [(8, 1)]]), (1.0, [[(4, 1)], [(4, 1)]])),
+        ONE,
+        ALL,
+        {},
+        {0: (0, 0), 1: (0, 0), 3: (0, 0), 4: (1, 0), 2: (3, 0)},
     ),
     *same("queue order is eligible slot, then row", LATE_ROW, ONE, ("bf-j", "fifo-ff"), {}, {0: (0, 0), 2: (2, 0), 1: (3, 0)}),
     *same("a tie of size goes to the earlier row", LATE_ROW, ONE, ("bf-s", "bf-js"), {}, {0: (0, 0), 1: (2, 0), 2: (3, 0)}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,10 +28,14 @@ def to_jobs(instance: Instance) -> Jobs:
     """The same table for the fast simulator."""
     tasks = instance.tasks
     has_predecessors = any(task.predecessors for task in tasks)
+    has_jobs, has_values = tasks[0].job is not None, tasks[0].value is not None
     return Jobs(
         arrival=np.array([task.arrival for task in tasks], dtype=np.int64),
         demand=np.array([task.demand for task in tasks], dtype=np.int64).reshape(len(tasks), len(instance.capacities[0])),
         service=np.array([task.service for task in tasks], dtype=np.int64),
+        job=np.array([task.job for task in tasks], dtype=np.int64) if has_jobs else None,
+        phase=np.array([task.phase for task in tasks], dtype=np.int64) if any(task.phase for task in tasks) else None,
+        value=np.array([task.value for task in tasks], dtype=np.float64) if has_values else None,
         predecessors=Ragged.of([list(task.predecessors) for task in tasks]) if has_predecessors else None,
     )
 
@@ -46,8 +50,11 @@ def random_instance(
     predecessors: bool | None = None,
     initial: bool | None = None,
     drain: bool | None = None,
+    jobs: bool = False,
 ) -> Instance:
     """`kind` is one of SIZES, `servers` one of SERVERS or the capacities; whatever is None is drawn.
+
+    `jobs`: tasks belong to jobs with phases and values.
 
     Every task fits some empty server, in every resource and by its scalar size.
     """
@@ -63,10 +70,26 @@ def random_instance(
     for row in range(n):
         before = tuple(sorted(rng.sample(range(row), k=min(row, rng.randint(1, 2))))) if linked and rng.random() < 0.4 else ()
         table.append(Task(row, arrivals[row], demands.draw(), service.draw(), before))
+    if jobs:
+        table = random_jobs(rng, table)
     loaded = rng.random() < 0.3 if initial is None else initial
     in_service = random_initial(rng, capacities, demands) if loaded else []
     drained = rng.random() < 0.7 if drain is None else drain
     return Instance(table, capacities, in_service, None if drained else rng.randint(1, max(arrivals) + 10))
+
+
+def random_jobs(rng: random.Random, tasks: list[Task]) -> list[Task]:
+    """The same tasks, of a few jobs or many; phases of a job go up from row to row, some of several tasks, some left out."""
+    names = rng.sample(range(99), k=rng.randint(1, max(1, len(tasks) // rng.choice([1, 3, 8]))))
+    values = {name: float(rng.randint(1, 5)) for name in names}
+    phase = dict.fromkeys(names, 0)
+    steps = rng.choice([(0,), (0, 1), (1,), (0, 0, 0, 1, 3)])
+    table = []
+    for task in tasks:
+        name = rng.choice(names)
+        phase[name] += rng.choice(steps)
+        table.append(replace(task, job=name, phase=phase[name], value=values[name]))
+    return table
 
 
 def random_capacities(rng: random.Random, style: str, resources: int) -> list[Vector]:

@@ -26,6 +26,15 @@ class Task:
     demand: Vector
     service: int
     predecessors: tuple[int, ...] = ()
+    job: int | None = None  # given for all rows or none; None: every row is a job of its own
+    phase: int = 0
+    value: float | None = None  # given for all rows or none
+
+
+def before(task: Task, tasks: Sequence[Task]) -> set[int]:
+    """The rows that must complete first: those named, and all of the earlier phases of the job."""
+    earlier = {row.row for row in tasks if row.job == task.job is not None and row.phase < task.phase}
+    return earlier | set(task.predecessors)
 
 
 @dataclass(frozen=True)
@@ -150,7 +159,7 @@ class World:
 
     def arrive(self) -> None:
         arrived = [task for task in self.tasks if task.arrival <= self.slot and task.row not in self.outcome.eligible]
-        self.newcomers = [task for task in arrived if self.completed.issuperset(task.predecessors)]
+        self.newcomers = [task for task in arrived if self.completed >= before(task, self.tasks)]
         self.outcome.eligible |= {task.row: self.slot for task in self.newcomers}
         self.waiting += self.newcomers
 
@@ -173,7 +182,7 @@ class World:
         for row in running:
             task, start = self.tasks[row], self.outcome.start[row]
             assert task.arrival <= start <= self.slot
-            assert all(self.outcome.start[p] + self.tasks[p].service <= start for p in task.predecessors)
+            assert all(self.outcome.start[p] + self.tasks[p].service <= start for p in before(task, self.tasks))
 
     def all_done(self) -> bool:
         """Is all work done at the start of this slot?"""
