@@ -1,8 +1,22 @@
 """Policies that do not learn: one file per family, each reads like the paper's pseudo-code."""
 
 from baselines.best_fit import BestFit, BestFitJobs, BestFitServers
+from baselines.fair import DRF, SlotFair
 from baselines.fifo import FifoFirstFit, SlotFifo
 from baselines.max_weight import MaxWeight
+from baselines.tetris import Tetris
 from baselines.virtual_queues import VQS, VQSBestFit
 
-__all__ = ["VQS", "BestFit", "BestFitJobs", "BestFitServers", "FifoFirstFit", "MaxWeight", "SlotFifo", "VQSBestFit"]
+__all__ = [
+    "DRF",
+    "VQS",
+    "BestFit",
+    "BestFitJobs",
+    "BestFitServers",
+    "FifoFirstFit",
+    "MaxWeight",
+    "SlotFair",
+    "SlotFifo",
+    "Tetris",
+    "VQSBestFit",
+]

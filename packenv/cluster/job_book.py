@@ -15,6 +15,7 @@ from packenv.cluster.slots import place
 from packenv.cluster.state import NONE, Cluster
 from packenv.cluster.waiting import new_count, new_task, row_of
 from packenv.compile import inlined, outlined
+from packenv.errors import InputError
 from packenv.frame import Frame
 from packenv.job_times import job_numbers, owner_numbers
 from packenv.jobs import Jobs
@@ -54,14 +55,17 @@ class JobBook(Frame):
 
 
 def job_book(jobs: Jobs) -> JobBook:
-    """An empty book for this table."""
+    """An empty book for this table. Raises InputError for a job of several tenants."""
     job, owner = job_numbers(jobs), owner_numbers(jobs)
+    owners = owner[np.unique(job, return_index=True)[1]]
+    if (owners[job] != owner).any():
+        row = int(np.argmax(owners[job] != owner))
+        raise InputError(f"row {row}: a task of another tenant than the first one of its job")
     duration = np.maximum(np.rint(jobs.service if jobs.estimate is None else jobs.estimate).astype(np.int64), 1)
     phase = _numbered(np.stack([job, np.zeros_like(job) if jobs.phase is None else jobs.phase], axis=1))
     homes = _homes(jobs)
     group = _numbered(np.column_stack([phase, duration, jobs.demand, homes]))
     heads = np.unique(group, return_index=True)[1]
-    owners = owner[np.unique(job, return_index=True)[1]]
     first_of_phase = np.unique(phase, return_index=True)[1]
     later = np.zeros(len(first_of_phase), np.int8)
     later[:-1] = job[first_of_phase][1:] == job[first_of_phase][:-1]

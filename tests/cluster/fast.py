@@ -27,6 +27,9 @@ POLICIES = {
     "fifo-ff": baselines.FifoFirstFit,
     "slot-fifo": baselines.SlotFifo,
     "maxweight": baselines.MaxWeight,
+    "drf": baselines.DRF,
+    "slot-fair": baselines.SlotFair,
+    "tetris": baselines.Tetris,
 }
 
 

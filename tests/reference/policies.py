@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tests.reference.fair import DRF, SlotFair
 from tests.reference.max_weight import MaxWeight
 from tests.reference.model import Server, Task, Vector, World
 from tests.reference.stalling import Policy
+from tests.reference.tetris import Tetris
 from tests.reference.vqs import VQS, VQSBF
 
 
@@ -132,6 +134,9 @@ POLICIES: dict[str, Callable[..., Policy]] = {
     "fifo-ff": FifoFirstFit,
     "slot-fifo": SlotFifo,
     "maxweight": MaxWeight,
+    "drf": DRF,
+    "slot-fair": SlotFair,
+    "tetris": Tetris,
 }
 
 
