@@ -45,6 +45,7 @@ class Jobs:
     demand: Ints  # (n, D) units of each resource (packenv.units.UNIT per unit of capacity)
     service: Ints  # (n,) slots in service, >= 1
     job: Ints | None = None  # (n,) job that the task belongs to, >= 0
+    phase: Ints | None = None  # (n,) phase in the job, >= 0: eligible when all tasks of the job's earlier phases have completed
     value: Floats | None = None  # (n,) value (service level) of the task, finite
     tenant: Ints | None = None  # (n,) who pays, >= 0
     predecessors: Ragged | None = None  # rows that must complete first
@@ -82,10 +83,12 @@ class Jobs:
         _require((self.demand >= 0).all(axis=1), "demand is negative")
         _require((self.demand > 0).any(axis=1), "all demands are 0")
         _require(self.service >= 1, "service is below 1 slot")
-        for name in ("job", "tenant", "remote_overhead"):
+        for name in ("job", "phase", "tenant", "remote_overhead"):
             column = getattr(self, name)
             if column is not None:
                 _require(column >= 0, f"{name} is negative")
+        if self.phase is not None:
+            self._check_phases(self.phase)
         if self.value is not None:
             _require(np.isfinite(self.value), "value is not a finite number")
         if self.estimate is not None:
@@ -94,6 +97,12 @@ class Jobs:
             self._check_ragged(self.predecessors, "predecessor", np.arange(n))
         if self.home is not None:
             self._check_ragged(self.home, "home server", None)
+
+    def _check_phases(self, phase: Ints) -> None:
+        if self.job is None:
+            raise InputError("column phase needs column job")
+        goes_down = falls(self.job, phase)
+        _require(~goes_down, "phase is below that of a task above it in its job")
 
     def _check_ragged(self, ragged: Ragged, what: str, below: Ints | None) -> None:
         counts = np.diff(ragged.offsets)
@@ -105,6 +114,14 @@ class Jobs:
             i = int(np.argmax(bad))
             rule = "is negative" if below is None else "does not lie earlier in the table"
             raise InputError(f"row {owner[i]}: {what} {ragged.values[i]} {rule}")
+
+
+def falls(job: Ints, phase: Ints) -> NDArray[np.bool_]:
+    """(n,) whether the task's phase is below that of the task before it in its job."""
+    order = np.argsort(job, kind="stable")
+    down = np.zeros(len(job), np.bool_)
+    down[order[1:]] = (job[order[1:]] == job[order[:-1]]) & (phase[order[1:]] < phase[order[:-1]])
+    return down
 
 
 def _rows(column: NDArray[Any] | Ragged) -> int:

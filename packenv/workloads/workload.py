@@ -82,7 +82,7 @@ class Workload:
         _check_parts(kept, service, jobs, [key for key, _ in given])
         demand: Any = kept if jobs is None else jobs
         checked: dict[str, Any] = {
-            "servers": as_servers(servers, resources_of(demand)),
+            "servers": as_servers(servers, resources_of(demand), None if resources is None else tuple(resources)),
             "sizes": kept,
             "service": service,
             "arrivals": Poisson() if arrivals is None else arrivals,
