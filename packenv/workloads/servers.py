@@ -110,7 +110,7 @@ def parse_servers(text: str, resources: int = 1, names: tuple[str, ...] | None =
     try:
         if all(kinds):
             return Servers([row for kind in kinds if kind for row in _rows(kind)])  # type: ignore[arg-type]
-        if Path(text).exists():
+        if text and Path(text).exists():
             return Servers(_read(Path(text), names))
     except InputError as problem:
         raise InputError(f"servers {text!r}: {str(problem).removeprefix('servers: ')}") from None

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
@@ -34,12 +35,15 @@ def busy(tmp_path: Path) -> Path:
 
 def test_convert(tmp_path: Path) -> None:
     out, report = tmp_path / "out.parquet", tmp_path / "report.json"
-    output = run("convert", native_folder(tmp_path / "google"), out, "--speedup", "1.3", "--sizes", "all", "--json", report)
+    output = run(
+        "convert", native_folder(tmp_path / "google"), out, "--speedup", "1.3", "--resources", "cpu,memory", "--json", report
+    )
     assert "3 tasks written to" in output
     assert "2 in the initial snapshot" in output
     assert read_trace(out).jobs().jobs.arrival.tolist() == [0, 0, 3]
     found = json.loads(report.read_text())
     assert (found["tasks"], found["resources"], found["last_arrival"], found["t0_us"]) == (3, 2, 3, 1_000_000)
+    assert pq.read_schema(out).names == ["arrival", "cpu", "memory", "service", "job"]
     assert "4 tasks written" in run("convert", tmp_path / "google", out, "--all-tasks")
 
 

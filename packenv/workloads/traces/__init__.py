@@ -12,7 +12,7 @@ from packenv.errors import InputError
 from packenv.workloads.traces import dlrm, google2011, openb, swf
 from packenv.workloads.traces.columns import is_csv, is_parquet, names_of
 from packenv.workloads.traces.convert import write_jobs
-from packenv.workloads.traces.machines import initial_capacities
+from packenv.workloads.traces.machines import initial_capacities, is_machines
 from packenv.workloads.traces.table import Conversion, Trace, Wanted
 from packenv.workloads.traces.user import SlotTrace, read_user
 
@@ -45,6 +45,8 @@ def read_trace(path: str | os.PathLike[str], resources: Wanted = None) -> Trace 
     where = Path(path)
     if not where.exists():
         raise InputError(f"{where}: no such file")
+    if is_machines(where) and not google2011.parts(where):
+        raise InputError(f"{where}: machines, not tasks: they go with --servers")
     if where.is_dir():
         if not google2011.parts(where):
             raise InputError(f"{where}: the folder has no task_events/part-*-of-*.csv.gz")
@@ -60,6 +62,4 @@ def read_trace(path: str | os.PathLike[str], resources: Wanted = None) -> Trace 
     for is_form, read in FOLDED_FORMS:
         if is_form(names):
             return read(where, resources)
-    if openb.is_nodes(names):
-        raise InputError(f"{where}: a list of nodes, not of tasks: it goes with --servers")
     return read_user(where, names, resources)

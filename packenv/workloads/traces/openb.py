@@ -19,6 +19,7 @@ from packenv.workloads.traces.table import MISSING, Trace, Wanted, microseconds,
 LARGEST_NODE = {"cpu": 128_000, "memory": 1_048_576, "gpu": 8}  # milli, MiB, GPUs
 RESOURCES = tuple(LARGEST_NODE)
 NODE_COLUMNS = ("cpu_milli", "memory_mib", "gpu")
+OTHER_NODE_COLUMNS = ("sn", "model")
 TIMES = ("creation_time", "scheduled_time", "deletion_time")
 POD_COLUMNS = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli", *TIMES)
 NEVER_SCHEDULED = "never scheduled"
@@ -32,7 +33,7 @@ def is_pods(names: list[str]) -> bool:
 
 def is_nodes(names: list[str]) -> bool:
     """Whether these are the columns of a list of nodes."""
-    return set(NODE_COLUMNS) <= set(names)
+    return set(names) - set(OTHER_NODE_COLUMNS) == set(NODE_COLUMNS)
 
 
 def read_pods(path: Path, wanted: Wanted = None) -> Trace:

@@ -50,6 +50,7 @@ FIELDS = (
     "preceding job",
     "think time",
 )
+ENDINGS = (".swf", ".swf.gz")
 HEADER = re.compile(r";\s*(\w+):\s*(-?\d+)")
 COMPLETED, FIRST_PART, LAST_PART, UNKNOWN = 1, 2, 4, -1
 PART_OF_A_JOB = "part of a job that has a line of its own"
@@ -58,13 +59,14 @@ LATEST = 2.0**53 / SECOND
 
 
 def is_swf(path: Path) -> bool:
-    """Whether the text begins like this format: with a `;` line, or with 18 numbers."""
+    """Whether a file has this format by its name, or begins with a `;` line."""
+    if path.name.lower().endswith(ENDINGS):
+        return True
     try:
         with _text(path) as lines:
-            first = next((line for line in lines if line.strip()), "")
+            return next((line for line in lines if line.strip()), "").startswith(";")
     except (OSError, EOFError):
         return False
-    return first.startswith(";") or _problem(first) is None
 
 
 def read_swf(path: Path, wanted: Wanted = None) -> Trace:
@@ -73,14 +75,15 @@ def read_swf(path: Path, wanted: Wanted = None) -> Trace:
     submit, wait, run = (_microseconds(field[name]) for name in ("submit time", "wait time", "run time"))
     processors = _known(field["allocated processors"], field["requested processors"])
     machine = _machine(header, processors)
-    demands, largest = {"cpu": processors / machine}, [f"{machine:,.0f} processors"]
+    demands, capacity = {"cpu": processors / machine}, {"cpu": f"{machine:,.0f} processors"}
     memory = _known(field["requested memory"], field["used memory"])
-    if (memory > 0).any():
-        in_bytes = bool((memory > LARGEST_KB).any())
-        total = memory / 2**10 if in_bytes else memory * processors
-        demands["memory"] = total / np.nanmax(total)
+    in_bytes = bool((memory > LARGEST_KB).any())
+    total = memory / 2**10 if in_bytes else memory * processors
+    largest = float(np.nanmax(total, initial=0.0))
+    if largest > 0:
+        demands["memory"] = total / largest
         unit = "bytes per job" if in_bytes else "KB per processor"
-        largest.append(f"{np.nanmax(total) / 2**20:,.4g} GiB memory (the largest job's; the file is in {unit})")
+        capacity["memory"] = f"{largest / 2**20:,.4g} GiB memory, the largest job's, read as {unit}"
     preceded = int((field["preceding job"] > 0).sum())
     not_followed = f"; preceding jobs, named {preceded:,} times, are not followed" if preceded else ""
     resources = wanted_of(wanted, tuple(demands), ("cpu",), path)
@@ -102,7 +105,7 @@ def read_swf(path: Path, wanted: Wanted = None) -> Trace:
         requested=None if requested is None else requested[rows],
         unfit={PART_OF_A_JOB: ((status >= FIRST_PART) & (status <= LAST_PART))[rows]},
         source=str(path),
-        about=f"capacity 1: {', '.join(largest)}{not_followed}",
+        about=f"capacity 1: {', '.join(capacity[name] for name in resources)}{not_followed}",
     )
 
 
@@ -116,13 +119,15 @@ def _read(path: Path) -> tuple[dict[str, int], dict[str, Floats]]:
                     header[found[1]] = int(found[2])
                 elif line.strip() and not line.startswith(";"):
                     break
+            else:
+                raise InputError(f"{path}: the file is empty")
         table = np.loadtxt(path, comments=";", usecols=range(len(FIELDS)), ndmin=2, encoding="latin-1")
     except (OSError, EOFError) as error:
         raise unreadable(path, error) from None
+    except InputError:
+        raise
     except ValueError:
         raise _first_problem(path) from None
-    if not len(table):
-        raise InputError(f"{path}: the file is empty")
     field = dict(zip(FIELDS, table.T, strict=True))
     late = (field["submit time"] < 0) | (table[:, 1:4] > LATEST).any(axis=1)
     if late.any() or not np.isfinite(table).all():
