@@ -113,7 +113,8 @@ def parse_servers(text: str, resources: int = 1, names: tuple[str, ...] | None =
         if text and Path(text).exists():
             return Servers(_read(Path(text), names))
     except InputError as problem:
-        raise InputError(f"servers {text!r}: {str(problem).removeprefix('servers: ')}") from None
+        said = str(problem).removeprefix("servers: ")
+        raise InputError(said if text in said else f"servers {text!r}: {said}") from None
     raise InputError(f"servers {text!r}: neither a file nor of the form 5, 3x1,2x0.5 or 3x1:0.5")
 
 

@@ -107,6 +107,15 @@ SWF = [
 ]
 
 
+WORKFLOW = [
+    "id,submit_time_s,duration_s,cpu,memory,job,phase,predecessors,home",
+    "map1,0,2,0.5,0.25,1,0,,0;1",
+    "map2,0,3,0.5,0.25,1,0,,2",
+    "reduce,0,1,0.25,0.5,1,1,map1 map2,",
+    "report,1.5,1,0.125,0.125,2,0,reduce,",
+]
+
+
 def native_folder(where: Path) -> Path:
     """A folder in Google's native format, in two parts, with its machines."""
     gz(where / "task_events" / "part-00000-of-00002.csv.gz", EVENTS)

@@ -43,7 +43,7 @@ def test_parquet_lists(tmp_path: Path) -> None:
         pa.array([None, [0], [1, 0]], pa.list_(pa.int32())),
         pa.array([[], [0], [1, 0]], pa.large_list(pa.int64())),
         pa.array(["", "0", "1;0"]),
-        pa.chunked_array([[None], ["0", "1 0"]]),
+        pa.chunked_array([pa.array([None], pa.string()), pa.array(["0", "1 0"])]),
     ):
         pq.write_table(pa.table({**columns, "predecessors": links}), tmp_path / "a.parquet")
         assert lists(jobs_of(tmp_path / "a.parquet").predecessors) == [[], [0], [1, 0]]
