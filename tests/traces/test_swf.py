@@ -74,6 +74,7 @@ GOOD = "1 0 5 100 32 -1 -1 32 3600 1024 1 3 1 -1 1 -1 -1 -1"
         (GOOD.replace("100", "long"), "line 4: run time 'long' is not a number"),
         (GOOD.replace("100", "nan"), "line 4: run time nan is not a finite number"),
         (GOOD.replace("1 0 5", "1 -3 5"), "line 4: submit time -3 is negative"),
+        (GOOD.replace("3600", "1e12"), "line 4: requested time 1e12 is too large"),
         (GOOD.replace("100", "1e12"), "line 4: run time 1e12 is too large"),
     ],
 )
@@ -89,6 +90,10 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, problem: str, name: str)
 def test_damaged_and_empty_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"a.swf: the file is empty"):
         read_trace(text(tmp_path / "a.swf", "; Version: 2.2"))
-    (tmp_path / "b.swf.gz").write_bytes(gzip.compress("\n".join([GOOD] * 999).encode())[:-9])
-    with pytest.raises(InputError, match=r"b.swf.gz: cannot be read, it is damaged"):
-        read_trace(tmp_path / "b.swf.gz")
+    whole = gzip.compress("\n".join(f"{n} {GOOD[2:]}" for n in range(9_999)).encode())
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 0x55
+    for content in (whole[:-9], bytes(flipped)):
+        (tmp_path / "b.swf.gz").write_bytes(content)
+        with pytest.raises(InputError, match=r"b.swf.gz: cannot be read, it is damaged"):
+            read_trace(tmp_path / "b.swf.gz")

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import zlib
 from pathlib import Path
 from typing import TextIO
 
@@ -50,6 +51,7 @@ FIELDS = (
     "preceding job",
     "think time",
 )
+TIMES = ("submit time", "wait time", "run time", "requested time")
 ENDINGS = (".swf", ".swf.gz")
 HEADER = re.compile(r";\s*(\w+):\s*(-?\d+)")
 COMPLETED, FIRST_PART, LAST_PART, UNKNOWN = 1, 2, 4, -1
@@ -65,7 +67,7 @@ def is_swf(path: Path) -> bool:
     try:
         with _text(path) as lines:
             return next((line for line in lines if line.strip()), "").startswith(";")
-    except (OSError, EOFError):
+    except (OSError, EOFError, zlib.error):
         return False
 
 
@@ -111,28 +113,33 @@ def read_swf(path: Path, wanted: Wanted = None) -> Trace:
 
 def _read(path: Path) -> tuple[dict[str, int], dict[str, Floats]]:
     """The header's numbers by name, and the fields (n,) by name."""
-    header = {}
     try:
-        with _text(path) as lines:
-            for line in lines:
-                if found := HEADER.match(line):
-                    header[found[1]] = int(found[2])
-                elif line.strip() and not line.startswith(";"):
-                    break
-            else:
-                raise InputError(f"{path}: the file is empty")
-        table = np.loadtxt(path, comments=";", usecols=range(len(FIELDS)), ndmin=2, encoding="latin-1")
-    except (OSError, EOFError) as error:
+        header, jobs_follow = _header(path)
+        if not jobs_follow:
+            raise InputError(f"{path}: the file is empty")
+        try:
+            table = np.loadtxt(path, comments=";", usecols=range(len(FIELDS)), ndmin=2, encoding="latin-1")
+        except ValueError:
+            raise _first_problem(path) from None
+        field = dict(zip(FIELDS, table.T, strict=True))
+        out_of_range = any((field[name] > LATEST).any() for name in TIMES) or (field["submit time"] < 0).any()
+        if out_of_range or not np.isfinite(table).all():
+            raise _first_problem(path)
+    except (OSError, EOFError, zlib.error) as error:
         raise unreadable(path, error) from None
-    except InputError:
-        raise
-    except ValueError:
-        raise _first_problem(path) from None
-    field = dict(zip(FIELDS, table.T, strict=True))
-    late = (field["submit time"] < 0) | (table[:, 1:4] > LATEST).any(axis=1)
-    if late.any() or not np.isfinite(table).all():
-        raise _first_problem(path)
     return header, field
+
+
+def _header(path: Path) -> tuple[dict[str, int], bool]:
+    """The header's numbers by name, and whether a job's line follows."""
+    header = {}
+    with _text(path) as lines:
+        for line in lines:
+            if found := HEADER.match(line):
+                header[found[1]] = int(found[2])
+            elif line.strip() and not line.startswith(";"):
+                return header, True
+    return header, False
 
 
 def _first_problem(path: Path) -> InputError:
@@ -156,7 +163,7 @@ def _problem(line: str) -> str | None:
             return f"{name} {word} is not a finite number"
         if name == "submit time" and value < 0:
             return f"{name} {word} is negative"
-        if name.endswith(" time") and value > LATEST:
+        if name in TIMES and value > LATEST:
             return f"{name} {word} is too large"
     return None if len(words) == len(FIELDS) else f"{len(words)} numbers, not {len(FIELDS)}"
 
