@@ -95,5 +95,5 @@ def test_damaged_and_empty_files(tmp_path: Path) -> None:
     flipped[len(whole) // 2] ^= 0x55
     for content in (whole[:-9], bytes(flipped)):
         (tmp_path / "b.swf.gz").write_bytes(content)
-        with pytest.raises(InputError, match=r"b.swf.gz: cannot be read, it is damaged"):
+        with pytest.raises(InputError, match=r"b.swf.gz: (cannot be read, it is damaged|line \d+: )"):
             read_trace(tmp_path / "b.swf.gz")
