@@ -101,8 +101,10 @@ class Jobs:
     def _check_phases(self, phase: Ints) -> None:
         if self.job is None:
             raise InputError("column phase needs column job")
-        goes_down = falls(self.job, phase)
-        _require(~goes_down, "phase is below that of a task above it in its job")
+        order = np.argsort(self.job, kind="stable")
+        below = np.zeros(len(self), np.bool_)
+        below[order[1:]] = (np.diff(self.job[order]) == 0) & (np.diff(phase[order]) < 0)
+        _require(~below, "phase is below that of a task above it in its job")
 
     def _check_ragged(self, ragged: Ragged, what: str, below: Ints | None) -> None:
         counts = np.diff(ragged.offsets)
@@ -114,14 +116,6 @@ class Jobs:
             i = int(np.argmax(bad))
             rule = "is negative" if below is None else "does not lie earlier in the table"
             raise InputError(f"row {owner[i]}: {what} {ragged.values[i]} {rule}")
-
-
-def falls(job: Ints, phase: Ints) -> NDArray[np.bool_]:
-    """(n,) whether the task's phase is below that of the task before it in its job."""
-    order = np.argsort(job, kind="stable")
-    down = np.zeros(len(job), np.bool_)
-    down[order[1:]] = (job[order[1:]] == job[order[:-1]]) & (phase[order[1:]] < phase[order[:-1]])
-    return down
 
 
 def _rows(column: NDArray[Any] | Ragged) -> int:

@@ -1,6 +1,6 @@
-"""Columns with a list in each cell: the predecessors of a task, and the servers that hold its data.
+"""What must end before a task, and where its data lie: predecessors, phases, and home servers.
 
-In CSV a list is separated by spaces or semicolons; in Parquet it is that, or a list. An empty cell is an empty list.
+Predecessors and homes are columns with a list in each cell. In CSV a list is separated by spaces or semicolons; in Parquet it is that, or a list. An empty cell is an empty list.
 """
 
 from __future__ import annotations
@@ -93,6 +93,14 @@ def renumbered(links: Ragged, rows: Ints) -> tuple[Ragged, int]:
     counts = np.bincount(owner[new >= 0], minlength=len(rows))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return Ragged(offsets, new[new >= 0]), int((new < 0).sum())
+
+
+def falls(job: Ints, phase: Ints) -> NDArray[np.bool_]:
+    """(n,) whether the task's phase is below that of the task before it in its job."""
+    order = np.argsort(job, kind="stable")
+    down = np.zeros(len(job), np.bool_)
+    down[order[1:]] = (job[order[1:]] == job[order[:-1]]) & (phase[order[1:]] < phase[order[:-1]])
+    return down
 
 
 def _cells(columns: Columns, name: str) -> tuple[Ints, pa.Array]:

@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.jobs import Jobs, falls
+from packenv.jobs import Jobs
 from packenv.units import LARGEST_CAPACITY, UNIT, to_units
 from packenv.workloads.traces.columns import Columns, decimals
-from packenv.workloads.traces.links import order_of, read_home, read_links, renumbered, take
+from packenv.workloads.traces.links import falls, order_of, read_home, read_links, renumbered, take
 from packenv.workloads.traces.table import (
     LATEST,
     MISSING,
