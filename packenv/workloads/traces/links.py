@@ -1,6 +1,7 @@
 """What must end before a task, and where its data lie: predecessors, phases, and home servers.
 
-Predecessors and homes are columns with a list in each cell. In CSV a list is separated by spaces or semicolons; in Parquet it is that, or a list. An empty cell is an empty list.
+Predecessors and homes are columns with a list in each cell. In CSV a list is separated by spaces or semicolons;
+in Parquet it is that, or a list. An empty cell is an empty list.
 """
 
 from __future__ import annotations
