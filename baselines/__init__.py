@@ -2,7 +2,22 @@
 
 from baselines.best_fit import BestFit, BestFitJobs, BestFitServers
 from baselines.fifo import FifoFirstFit, SlotFifo
+from baselines.job_order import JobFifo, Priority, SmallestDemand
 from baselines.max_weight import MaxWeight
+from baselines.price import Price
 from baselines.virtual_queues import VQS, VQSBestFit
 
-__all__ = ["VQS", "BestFit", "BestFitJobs", "BestFitServers", "FifoFirstFit", "MaxWeight", "SlotFifo", "VQSBestFit"]
+__all__ = [
+    "VQS",
+    "BestFit",
+    "BestFitJobs",
+    "BestFitServers",
+    "FifoFirstFit",
+    "JobFifo",
+    "MaxWeight",
+    "Price",
+    "Priority",
+    "SlotFifo",
+    "SmallestDemand",
+    "VQSBestFit",
+]

@@ -1,0 +1,80 @@
+"""Offline instances: jobs of phases in strict order, all there in slot 0, drawn by seed (seed 002, PAPERS §3).
+
+A phase is one row of the table; amounts are in units of capacity, and of a draw all but the seed is fixed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from packenv.jobs import Jobs
+from packenv.workloads.workload import Workload
+
+MACHINES = "2x50:50"
+RESOURCES = ("bandwidth", "io")
+
+
+@dataclass(frozen=True)
+class PhasedJobs:
+    """`PhasedJobs(...)(seed)` is a Jobs table, a function of the seed alone. All draws are uniform integers from 1."""
+
+    jobs: int
+    phases: int  # of a job, at most
+    demand: tuple[int, ...]  # of each resource, at most
+    service: int  # slots at most: how many times the shortest phase the longest is
+    value: int = 1  # of a job, at most
+    needed: tuple[float, ...] | None = None  # how often a phase needs each resource, the first always; None: it needs all
+
+    def __call__(self, seed: int) -> Jobs:
+        random = np.random.Generator(np.random.Philox(seed))
+        phases = random.integers(1, self.phases + 1, self.jobs)
+        value = random.integers(1, self.value + 1, self.jobs)
+        job = np.repeat(np.arange(self.jobs), phases)
+        n = len(job)
+        amount = random.integers(1, np.array(self.demand) + 1, (n, len(self.demand)))
+        service = random.integers(1, self.service + 1, n)
+        if self.needed is not None:
+            amount = np.where(random.random(amount.shape) < np.array(self.needed), amount, 0)
+        phase = np.arange(n) - np.repeat(np.cumsum(phases) - phases, phases)
+        return Jobs.of(np.zeros(n, np.int64), amount, service, job=job, phase=phase, value=value[job].astype(np.float64))
+
+
+def flow_shop() -> Workload:
+    """Figure 1: jobs (A for 5 slots, then B for 2) and (A for 1, then B for 3); one A and one B at a time."""
+    table = Jobs.of(
+        [0, 0, 0, 0],
+        [[1, 0], [0, 1], [1, 0], [0, 1]],
+        [5, 2, 1, 3],
+        job=np.array([0, 0, 1, 1]),
+        phase=np.array([0, 1, 0, 1]),
+        value=np.ones(4),
+    )
+    return Workload(jobs=table, servers="1x1:1", resources=("A", "B"))
+
+
+def price_fig2() -> Workload:
+    """Figure 2: few small phases, at most a tenth of all machines each; the capacity never binds."""
+    return Workload(jobs=PhasedJobs(10, 3, (10, 10), 4), servers=MACHINES, resources=RESOURCES)
+
+
+def price_fig3() -> Workload:
+    """Figure 3: phases of up to three tenths of all machines, the longest nine times the shortest."""
+    return Workload(jobs=PhasedJobs(30, 5, (30, 30), 9), servers=MACHINES, resources=RESOURCES)
+
+
+def price_fig5() -> Workload:
+    """Figures 5-7: a hundred jobs with values, small phases."""
+    return Workload(jobs=PhasedJobs(100, 5, (10, 10), 4, value=5), servers=MACHINES, resources=RESOURCES)
+
+
+def price_fig8() -> Workload:
+    """Figures 8-10: the same with phases of up to three fifths of a machine; the printed three fifths of all fit nowhere."""
+    return Workload(jobs=PhasedJobs(100, 5, (30, 30), 4, value=5), servers=MACHINES, resources=RESOURCES)
+
+
+def price_abundant() -> Workload:
+    """All phases need the scarce resource, a fifth of them much of an abundant one as well."""
+    draw = PhasedJobs(100, 5, (30, 30), 4, needed=(1.0, 0.2))
+    return Workload(jobs=draw, servers=MACHINES, resources=("scarce", "abundant"))
