@@ -35,7 +35,7 @@ class JobBook(Frame):
     home: Places  # (H,) servers that hold a group's data: home[home_of[g] : home_of[g + 1]]
     home_of: Ints  # (G + 1,)
     overhead: Ints  # (n,) extra slots of a row that runs away from home
-    followed: NDArray[np.bool_]  # (phases,) whether another phase of the job waits for this one
+    followed: NDArray[np.int8]  # (phases,) 1 if another phase of the job waits for this one
     tasks: Ints  # (phases,) how many tasks each has
     # what changes
     ended: Ints  # (phases,) tasks that have completed
@@ -63,7 +63,7 @@ def job_book(jobs: Jobs) -> JobBook:
     heads = np.unique(group, return_index=True)[1]
     owners = owner[np.unique(job, return_index=True)[1]]
     first_of_phase = np.unique(phase, return_index=True)[1]
-    later = np.zeros(len(first_of_phase), np.bool_)
+    later = np.zeros(len(first_of_phase), np.int8)
     later[:-1] = job[first_of_phase][1:] == job[first_of_phase][:-1]
     n, groups, phases = len(jobs), len(heads), len(first_of_phase)
     sets = [np.zeros(0, np.int64)] * groups if jobs.home is None else [jobs.home.row(int(row)) for row in heads]

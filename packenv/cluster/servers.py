@@ -146,8 +146,11 @@ def after_subtree(node: int) -> int:
 
 
 @inlined
-def first_server_for(c: Cluster, i: int) -> int:
-    """The first open server with room for task i in every resource; NONE if there is none. Needs BY_INDEX."""
+def first_server_for(c: Cluster, i: int, checked: int = 0) -> int:
+    """The first open server with room for task i in every resource, or in the first `checked`; NONE if there is none.
+
+    Needs BY_INDEX.
+    """
     require(c, BY_INDEX)
     if not c.vectors:
         return first_server(c, c.task[c.e, i].size, 0)
@@ -156,7 +159,7 @@ def first_server_for(c: Cluster, i: int) -> int:
     node = 1
     while node:
         fits = True
-        for r in range(c.tree.shape[2]):
+        for r in range(checked if checked > 0 else c.tree.shape[2]):
             fits &= c.tree[c.e, node, r] >= c.demand[c.e, i, r]
         if not fits:
             node = after_subtree(node)
