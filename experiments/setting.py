@@ -55,7 +55,7 @@ def understand(words: Words) -> tuple[Workload, dict[str, int]]:
         raise InputError("give one of --load, --intensity and --rate")
     if words.source is not None:
         named = workload(words.source)
-        reduced = _largest_only(named) if named.D > 1 and _choice(words.resources) == "max" else named
+        reduced = _largest_only(named) if named.jobs is None and named.D > 1 and _choice(words.resources) == "max" else named
         if "servers" in changes and as_servers(words.servers).D > reduced.D:  # type: ignore[arg-type]
             raise InputError(f"--servers {words.servers}: tasks have one size; use --resources all for several capacities")
         return _with_rate(reduced.with_(**changes)), {}

@@ -8,10 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from packenv.jobs import Jobs
 from packenv.workloads.workload import Workload
 
+Ints = NDArray[np.int64]
 MACHINES = "2x50:50"
 RESOURCES = ("bandwidth", "io")
 
@@ -25,32 +27,41 @@ class PhasedJobs:
     demand: tuple[int, ...]  # of each resource, at most
     service: int  # slots at most: how many times the shortest phase the longest is
     value: int = 1  # of a job, at most
-    needed: tuple[float, ...] | None = None  # how often a phase needs each resource, the first always; None: it needs all
 
     def __call__(self, seed: int) -> Jobs:
         random = np.random.Generator(np.random.Philox(seed))
         phases = random.integers(1, self.phases + 1, self.jobs)
         value = random.integers(1, self.value + 1, self.jobs)
-        job = np.repeat(np.arange(self.jobs), phases)
-        n = len(job)
+        n = int(phases.sum())
         amount = random.integers(1, np.array(self.demand) + 1, (n, len(self.demand)))
         service = random.integers(1, self.service + 1, n)
-        if self.needed is not None:
-            amount = np.where(random.random(amount.shape) < np.array(self.needed), amount, 0)
-        phase = np.arange(n) - np.repeat(np.cumsum(phases) - phases, phases)
-        return Jobs.of(np.zeros(n, np.int64), amount, service, job=job, phase=phase, value=value[job].astype(np.float64))
+        return at_once(phases, amount, service, value)
+
+
+def at_once(phases: Ints, amount: Ints, service: Ints, value: Ints) -> Jobs:
+    """Jobs of so many phases each, all there in slot 0; `amount` and `service` by phase, `value` by job."""
+    job = np.repeat(np.arange(len(phases)), phases)
+    phase = np.arange(len(job)) - np.repeat(np.cumsum(phases) - phases, phases)
+    return Jobs.of(np.zeros(len(job)), amount, service, job=job, phase=phase, value=value[job].astype(np.float64))
+
+
+def scarce_and_abundant(seed: int) -> Jobs:
+    """Half of the phases need just over half a machine of a scarce resource; the others, which fit beside them, less of it,
+    and some of an abundant one. An alignment with what is free prefers these, and pairs them with each other.
+    """
+    random = np.random.Generator(np.random.Philox(seed))
+    phases = random.integers(1, 6, 100)
+    n = int(phases.sum())
+    large = random.random(n) < 0.5
+    scarce = np.where(large, random.integers(26, 31, n), random.integers(16, 21, n))
+    abundant = np.where(large, 0, random.integers(10, 21, n))
+    return at_once(phases, np.stack([scarce, abundant], axis=1), random.integers(1, 5, n), np.ones(100, np.int64))
 
 
 def flow_shop() -> Workload:
     """Figure 1: jobs (A for 5 slots, then B for 2) and (A for 1, then B for 3); one A and one B at a time."""
-    table = Jobs.of(
-        [0, 0, 0, 0],
-        [[1, 0], [0, 1], [1, 0], [0, 1]],
-        [5, 2, 1, 3],
-        job=np.array([0, 0, 1, 1]),
-        phase=np.array([0, 1, 0, 1]),
-        value=np.ones(4),
-    )
+    jobs, a, b = np.array([2, 2]), [1, 0], [0, 1]
+    table = at_once(jobs, np.array([a, b, a, b]), np.array([5, 2, 1, 3]), np.array([1, 1]))
     return Workload(jobs=table, servers="1x1:1", resources=("A", "B"))
 
 
@@ -75,6 +86,5 @@ def price_fig8() -> Workload:
 
 
 def price_abundant() -> Workload:
-    """All phases need the scarce resource, a fifth of them much of an abundant one as well."""
-    draw = PhasedJobs(100, 5, (30, 30), 4, needed=(1.0, 0.2))
-    return Workload(jobs=draw, servers=MACHINES, resources=("scarce", "abundant"))
+    """Where the alignment of Tetris wastes the scarce resource."""
+    return Workload(jobs=scarce_and_abundant, servers=MACHINES, resources=("scarce", "abundant"))

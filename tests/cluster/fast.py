@@ -27,6 +27,10 @@ POLICIES = {
     "fifo-ff": baselines.FifoFirstFit,
     "slot-fifo": baselines.SlotFifo,
     "maxweight": baselines.MaxWeight,
+    "price": baselines.Price,
+    "priority": baselines.Priority,
+    "capacity": baselines.SmallestDemand,
+    "fifo": baselines.JobFifo,
 }
 
 

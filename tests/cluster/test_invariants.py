@@ -16,6 +16,7 @@ from tests.reference.instances import SERVERS, SIZES, Instance, random_instance,
 from tests.reference.model import Initial, Task
 
 CONSERVING = {"bf-j": "vectors", "bf-s": "vectors", "bf-js": "vectors", "vqs-bf:J=4": "scalar"}
+JOBS = {"price": "vectors", "priority": "vectors", "capacity": "vectors", "fifo:blocking=false": "vectors", "fifo": None}
 OTHERS = ("vqs:J=4", "fifo-ff", "slot-fifo", "bf-js:stall", "vqs-bf:J=3,stall", "vqs:J=2,stall", "maxweight:types=3")
 
 instances = st.builds(
@@ -26,6 +27,13 @@ instances = st.builds(
     st.integers(1, 3),
     st.sampled_from(SERVERS),
     st.sampled_from(SIZES),
+)
+
+phased_instances = st.builds(
+    lambda seed, resources, servers: random_instance(random.Random(seed), resources=resources, servers=servers, jobs=True),
+    st.integers(0, 2**32),
+    st.integers(1, 3),
+    st.sampled_from(SERVERS),
 )
 
 
@@ -55,6 +63,13 @@ def check(instance: Instance, policy: str, conserving: str | None) -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_conserving(policy: str, instance: Instance) -> None:
     check(instance, policy, CONSERVING[policy])
+
+
+@pytest.mark.parametrize("policy", JOBS)
+@given(instance=phased_instances)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_jobs(policy: str, instance: Instance) -> None:
+    check(instance, policy, JOBS[policy])
 
 
 @pytest.mark.parametrize("policy", OTHERS)

@@ -12,6 +12,7 @@ import pytest
 from packenv.units import UNIT
 from tests.reference.case import WorkedCase, rows, servers, there
 from tests.reference.instances import SERVERS, SIZES, random_instance, to_jobs
+from tests.reference.job_policies import JOB_POLICIES
 from tests.reference.model import NoProgress, Scale, Server, Task, World, simulate
 from tests.reference.partition import default_levels, heaviest, levels, reduced_configurations, type_of
 from tests.reference.policies import POLICIES, make
@@ -153,6 +154,9 @@ def test_slot_fifo_refuses_what_is_larger_than_a_slot() -> None:
 
 
 def options_for(rng: random.Random, name: str) -> dict[str, object]:
+    if name in JOB_POLICIES:
+        prices = {"welfare": rng.choice([0.0, 0.1, 1.0]), "gamma": rng.choice([0.0, 0.5])} if name == "price" else {}
+        return {"blocking": rng.random() < 0.4, **prices}
     options: dict[str, object] = {"stall": rng.random() < 0.4}
     if name in ("vqs", "vqs-bf"):
         adaptive = {"adaptive": True, "first_check": rng.choice([2, 4, 8])}
@@ -168,7 +172,7 @@ def test_invariants_and_littles_law(name: str, resources: int) -> None:
     rng = random.Random(f"{name} {resources}")
     finished = 0
     for _ in range(20):
-        instance = random_instance(rng, resources=resources, drain=True)
+        instance = random_instance(rng, resources=resources, drain=True, jobs=name in JOB_POLICIES)
         policy = make(name, **options_for(rng, name))
         try:
             outcome = simulate(instance.tasks, instance.capacities, policy, drain=True, initial=instance.initial)

@@ -249,5 +249,7 @@ def test_the_package_lends_its_names_without_loading_the_compiler():
 
 def test_every_named_workload_makes_rows():
     for name in names():
-        table = workload(name).jobs_table(0, 100)
-        assert len(table) == 100 and table.resources == workload(name).D
+        known = workload(name)
+        table = known.jobs_table(0, 100) if known.jobs is None else known.jobs
+        assert len(table) == 100 or known.jobs is not None
+        assert table.resources == known.D
