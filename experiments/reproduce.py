@@ -44,7 +44,11 @@ OF_TRACES = ("fig1", "fig5")
 @click.command()
 @click.argument("figures", nargs=-1, required=True, metavar=f"{'|'.join([*FIGURES, *GROUPS])} …")
 @click.option("--out", default="out", show_default=True, metavar="DIR", help="Where pictures, tables and claims go.")
-@click.option("--seeds", type=click.IntRange(min=1), help="Seeds of every point  [default: 24 in fig3, 8 in fig4, 4 in fig5, 20 in price-…, 3 in price-fig4].")
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    help="Seeds of every point  [default: 24 in fig3, 8 in fig4, 4 in fig5, 3 in price-fig4, 20 in others of price-figs].",
+)
 @click.option(
     "--slots",
     type=click.IntRange(min=100),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from experiments.figures.finding import Claim, Finding, Row, Settings
 from experiments.figures.measures import certainly_above, certainly_below, interval, plural, ratio
-from experiments.figures.price_runs import NAMES, OTHERS, PRICES, Runs, makespans, row, runs_of
+from experiments.figures.price_runs import NAMES, OTHERS, PRICES, makespans, row, runs_of
 from packenv.job_times import NEVER, efficiency, occupancy, progress
 from packenv.simulation import Result
 from packenv.workloads.named import workload
@@ -27,8 +27,8 @@ BEST = {"makespan": "the shortest makespan", "utilisation": "the highest utilisa
 BEST |= {"unfairness": "the highest fairness (the least variance of progress)"}
 LESS = ("makespan", "unfairness")  # is better
 OVER_CAPACITY = 1.12
-WHAT = {"price-fig5": "Figures 5-7: demands of at most a tenth of all machines"}
-WHAT |= {"price-fig8": "Figures 8-10: demands of at most three fifths of a machine"}
+WHAT = {"price-fig5": "Figures 5–7: demands of at most a tenth of all machines"}
+WHAT |= {"price-fig8": "Figures 8–10: demands of at most three fifths of a machine"}
 
 
 class Curves(NamedTuple):
@@ -57,7 +57,7 @@ def reproduce(figure: str, settings: Settings) -> Finding:
     curves = {p: [curves_of(setting, result, max(ends)) for result in results] for p, results in runs.items()}
     values = {policy: values_of(runs[policy], curves[policy], ends) for policy in runs}
     claims = [*best_claims(figure, values), over_capacity(figure, values)]
-    title = f"{WHAT[figure]}; 100 jobs of 1-5 phases on 2 machines, {plural(seeds)}{settings.remark}"
+    title = f"{WHAT[figure]}; 100 jobs of 1–5 phases on 2 machines, {plural(seeds)}{settings.remark}"
     rows = [row(policy, measure, own[measure]) for policy, own in values.items() for measure in own]
     paths = path_rows(curves)
 

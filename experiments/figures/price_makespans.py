@@ -77,12 +77,12 @@ def bars_of(name: str, setting: Workload, result: Result) -> list[Row]:
 
 def reproduce_2(settings: Settings) -> Finding:
     """More of every resource than can be used."""
-    return against_sat("price-fig2", "Figure 2: 10 jobs of 1-3 phases, each at most a tenth of all machines", settings)
+    return against_sat("price-fig2", "Figure 2: 10 jobs of 1–3 phases, each at most a tenth of all machines", settings)
 
 
 def reproduce_3(settings: Settings) -> Finding:
     """Resources are scarce."""
-    return against_sat("price-fig3", "Figure 3: 30 jobs of 1-5 phases, each at most three tenths of all machines", settings)
+    return against_sat("price-fig3", "Figure 3: 30 jobs of 1–5 phases, each at most three tenths of all machines", settings)
 
 
 def against_sat(figure: str, what: str, settings: Settings) -> Finding:
@@ -126,13 +126,11 @@ def reproduce_abundant(settings: Settings) -> Finding:
         )
         for other in policies[2:]
     ]
-    what = "One abundant resource: half of the phases need just over half a machine of the scarce one"
+    what = "One abundant resource: 100 jobs of 1–5 phases"
     return spread(figure, what, runs, bounds, claims, settings)
 
 
-def spread(
-    figure: str, what: str, runs: Runs, bounds: list[float], claims: list[Claim], settings: Settings
-) -> Finding:
+def spread(figure: str, what: str, runs: Runs, bounds: list[float], claims: list[Claim], settings: Settings) -> Finding:
     """Makespans by policy and seed."""
     table = {policy: makespans(results) for policy, results in runs.items()}
     rows = [row(policy, "makespan", values) for policy, values in table.items()] + [row("lower bound", "makespan", bounds)]

@@ -10,7 +10,6 @@ from experiments.figures.measures import Interval, interval, ratio
 from experiments.runs import Plan, run_all
 from packenv.policy import registered
 from packenv.simulation import Result
-from packenv.units import UNIT
 from packenv.workloads.workload import Workload
 
 NAMES = {
@@ -65,13 +64,6 @@ def least_makespan(setting: Workload, seed: int) -> int:
     assert jobs is not None
     work, capacity = jobs.service @ jobs.demand, setting.servers.units.sum(axis=0)
     return max(longest_job(setting, seed), *(-(-int(w) // int(k)) for w, k in zip(work, capacity, strict=True) if k > 0))
-
-
-def abundance(setting: Workload, seed: int) -> float:
-    """The largest demand of all, as a share of what the machines have together."""
-    jobs = setting.at(seed).jobs
-    assert jobs is not None
-    return float((jobs.demand / UNIT / setting.servers.capacity.sum(axis=0)).max())
 
 
 def row(policy: str, measure: str, values: Sequence[float | None]) -> Row:

@@ -68,24 +68,22 @@ def draw_makespans(
     """A line of points for each policy, one per instance, with their mean; the lower bounds below. `policies`: whose colours."""
     lines = [*((name, values, LOOKS[policy]) for (name, values), policy in zip(makespans.items(), policies, strict=True))]
     lines.append(("lower bound", list(bounds), (GREY, "-")))
-    figure = Figure(figsize=(7.6, 1.5 + 0.48 * len(lines)), layout="constrained")
+    figure = Figure(figsize=(7.6, 1.5 + 0.42 * len(lines)), layout="constrained")
     axes = figure.add_subplot()
     known = [value for _, values, _ in lines for value in values if value is not None]
     width = max(known) - min(known) or 1.0
     for n, (_, values, (colour, style)) in enumerate(lines):
         own = [value for value in values if value is not None]
-        hollow = style == "--"
         spread = np.linspace(-0.22, 0.22, len(own)) if len(own) > 1 else np.zeros(1)
-        axes.plot(own, n + spread, "o", color=colour, markersize=4, alpha=0.35, markeredgewidth=0, zorder=2)
+        face = "white" if style == "--" else colour
+        axes.plot(own, n + spread, "o", color=colour, markersize=4, alpha=0.5, markerfacecolor=face, zorder=2)
         mean = float(np.mean(own))
-        axes.plot([mean, mean], [n - 0.34, n + 0.34], "--" if hollow else "-", color=colour, linewidth=2.4, zorder=3)
-        axes.text(
-            max(own) + 0.015 * width, n, f"{mean:.4g}", va="center", fontsize=9, color=colour, fontweight="bold"
-        )
+        axes.plot([mean, mean], [n - 0.34, n + 0.34], color=colour, linewidth=2.4, zorder=3)
+        axes.text(1.01, n, f"{mean:.1f}", transform=axes.get_yaxis_transform(), va="center", fontsize=10, color=colour)
     axes.set_yticks(range(len(lines)), [name for name, _, _ in lines])
     axes.set_ylim(len(lines) - 0.4, -0.6)
-    axes.set_xlim(min(known) - 0.05 * width, max(known) + 0.12 * width)
-    axes.set_xlabel("makespan (slots): one point per instance, a line and a number for the mean")
+    axes.set_xlim(min(known) - 0.05 * width, max(known) + 0.05 * width)
+    axes.set_xlabel("makespan (slots): a point per instance, a line and a number for the mean")
     plain(axes.xaxis)
     axes.grid(axis="x", alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)

@@ -49,7 +49,7 @@ def check(instance: Instance, policy: str, conserving: str | None) -> None:
     result = simulate(instance, policy)
     assert result.schedule is not None
     rows = len(instance.tasks)
-    start, server = (np.concatenate([column, np.full(rows - len(column), -1)]).tolist() for column in result.schedule)
+    start, server = (np.concatenate([column, np.full(rows - len(column), -1)]).tolist() for column in result.schedule[:2])
     assert violations(instance, start, server, result.slots, conserving=conserving) == []
     assert result.started == sum(slot >= 0 for slot in start)
     assert result.arrived == sum(task.arrival < result.slots for task in instance.tasks)
