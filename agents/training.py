@@ -186,9 +186,7 @@ class Run(BaseCallback):
         self.board = Board(self.plan.folder, done)
         if done == 0:
             self.board.settings(self.settings.record(), self.plan.command)
-        self.evaluation = Evaluation(
-            self.settings, self.plan.against, self.plan.evaluation_slots, self.plan.evaluation_seeds
-        )
+        self.evaluation = Evaluation(self.settings, self.plan.against, self.plan.evaluation_slots, self.plan.evaluation_seeds)
         self.every = {
             self.log: max(samples // LOGS, 1),
             self.evaluate: self.plan.evaluate_every or max(samples // 10, 1),

@@ -1,13 +1,16 @@
 """Policies that do not learn: one file per family, each reads like the paper's pseudo-code."""
 
 from baselines.best_fit import BestFit, BestFitJobs, BestFitServers
+from baselines.fair import DRF, SlotFair
 from baselines.fifo import FifoFirstFit, SlotFifo
 from baselines.job_order import JobFifo, Priority, SmallestDemand
 from baselines.max_weight import MaxWeight
 from baselines.price import Price
+from baselines.tetris import Tetris
 from baselines.virtual_queues import VQS, VQSBestFit
 
 __all__ = [
+    "DRF",
     "VQS",
     "BestFit",
     "BestFitJobs",
@@ -17,7 +20,9 @@ __all__ = [
     "MaxWeight",
     "Price",
     "Priority",
+    "SlotFair",
     "SlotFifo",
     "SmallestDemand",
+    "Tetris",
     "VQSBestFit",
 ]

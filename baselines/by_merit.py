@@ -33,7 +33,7 @@ def ranking(book: JobBook, capacity: NDArray[np.int64], kind: NDArray[np.int64])
     shape = len(book.demand), len(kinds)
     possible = np.ones(shape, np.bool_)
     if len(kinds) > 1:
-        possible = (book.demand[:, None] <= capacity[first][None]).all(axis=2)
+        np.all(book.demand[:, None] <= capacity[first], axis=2, out=possible)
     return Ranking(
         merit=np.zeros(shape),
         possible=possible,

@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from experiments.outputs import check_outputs, wide_console
-from experiments.setting import Words, understand
+from experiments.setting import RESOURCES_HELP, Words, understand
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.theory.bracket import Bracket
@@ -24,7 +24,7 @@ from packenv.workloads.workload import Workload
 @click.option("--sizes", help="uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …")
 @click.option("--servers", help="5, or 3x1,2x0.5, or 3x1:0.5 for several resources, or a file.")
 @click.option("--service", help="Matters for the rate only: geometric:100, fixed:100, …")
-@click.option("--resources", default="max", show_default=True, help="Of tasks with several demands: `max` or `all`.")
+@click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
 @click.option("--gap", type=float, default=GAP, show_default=True, help="Stop when (upper - lower) / upper is this small,")
 @click.option("--seconds", type=float, default=SECONDS, show_default=True, help="or after this time.")
 @click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write the numbers as JSON.")

@@ -16,7 +16,7 @@ from experiments.contests import contest_name
 from experiments.measured import measured
 from experiments.outputs import check_outputs, wide_console
 from experiments.runs import Plan, run_all
-from experiments.setting import Words, chosen_policies, understand
+from experiments.setting import RESOURCES_HELP, Words, chosen_policies, understand
 from experiments.summary import OF_JOBS, Record, record_of, summary_of
 from packenv.errors import InputError
 from packenv.files import atomic_path, write_json
@@ -33,18 +33,13 @@ DEFAULT_SLOTS = 200_000
 @click.option(
     "--policy", "-p", "policies", multiple=True, help="Policy to run, e.g. bf-js, vqs:J=4, my_module:MyPolicy; repeat for more."
 )
-@click.option("--servers", help="5, or 3x1,2x0.5, or 3x1:0.5 for several resources, or a file.")
+@click.option("--servers", help="5, or 3x1,2x0.5, or 3x1:0.5 for several resources, or a file (also a trace's machines).")
 @click.option("--load", type=float, help="Arrivals as a share of the maximum supportable workload ρ*.")
 @click.option("--intensity", type=float, help="Arrivals as a share of the area bound (the papers' α).")
 @click.option("--rate", type=float, help="Tasks per slot.")
 @click.option("--sizes", help="uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …")
 @click.option("--service", help="geometric:100, fixed:100, lognormal:100:2, …")
-@click.option(
-    "--resources",
-    default="max",
-    show_default=True,
-    help="Of tasks with several demands: `max`, the largest as the size; `all`, every one.",
-)
+@click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
 @click.option("--slot-seconds", default="0.1", show_default=True, help="Length of a slot, for traces in seconds.")
 @click.option("--speedup", default="1", show_default=True, help="β: arrivals of a trace come this many times as fast.")
 @click.option("--slots", type=int, help=f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS} otherwise].")
@@ -81,7 +76,7 @@ def evaluate(
     tensorboard: str | None,
     **words: Any,
 ) -> None:
-    """Compare policies on a workload (a name or a .json file) or a trace (Parquet, CSV, or a Google 2011 folder).
+    """Compare policies on a workload (a name or a .json file) or a trace (see `packenv trace --help`).
 
     \b
     packenv evaluate paper/fig4b --intensity 0.95 --seeds 8

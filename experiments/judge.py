@@ -15,7 +15,7 @@ from rich.table import Table
 
 from experiments.outcomes import Log, Outcomes, record_of_verdict
 from experiments.outputs import check_outputs, wide_console
-from experiments.setting import Words, chosen_policies, understand
+from experiments.setting import RESOURCES_HELP, Words, chosen_policies, understand
 from packenv.files import write_json
 from packenv.policy import find_policy
 from packenv.theory.guaranteed import vqs_bound
@@ -31,7 +31,7 @@ COLOURS = {"held": "green", "broken": "red", "undecided": "yellow", "not claimed
 @click.option("--sizes", help="Instead of a workload: uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, …")
 @click.option("--servers", help="5, or 3x1,2x0.5, or 3x1:0.5 for several resources, or a file.")
 @click.option("--service", help="geometric:100, fixed:100, lognormal:100:2, …")
-@click.option("--resources", default="max", show_default=True, help="Of tasks with several demands: `max` or `all`.")
+@click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
 @click.option("--slot-seconds", default="0.1", show_default=True, help="Length of a slot, for traces in seconds.")
 @click.option("--seeds", type=click.IntRange(min=1), default=SEEDS, show_default=True, help="Runs at each load.")
 @click.option("--width", type=float, default=WIDTH, show_default=True, help="Of the interval that ends the search.")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from packenv.errors import InputError
 from packenv.policy import find_policy
 from packenv.workloads.laws import Joint, parse_law
 from packenv.workloads.named import workload
-from packenv.workloads.servers import as_servers
+from packenv.workloads.servers import Servers, as_servers
 from packenv.workloads.workload import INTENSITIES, Workload
 
+if TYPE_CHECKING:
+    from packenv.workloads.traces.table import Sizes, Wanted
+
+RESOURCES_HELP = "Of tasks with several demands: `max`, the largest as the size; `all`; names: cpu,memory; or max:cpu,memory."
 DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
 
 
@@ -55,9 +59,9 @@ def understand(words: Words) -> tuple[Workload, dict[str, int]]:
         raise InputError("give one of --load, --intensity and --rate")
     if words.source is not None:
         named = workload(words.source)
-        reduced = _largest_only(named) if named.jobs is None and named.D > 1 and _choice(words.resources) == "max" else named
-        if "servers" in changes and as_servers(words.servers).D > reduced.D:  # type: ignore[arg-type]
-            raise InputError(f"--servers {words.servers}: tasks have one size; use --resources all for several capacities")
+        reduced = _reduced(named, *chosen_resources(words.resources))
+        if "servers" in changes:
+            changes["servers"] = _servers(words, reduced.D, reduced.resources)
         return _with_rate(reduced.with_(**changes)), {}
     if "sizes" not in changes:
         raise InputError("name a workload or a trace, or give --sizes (see `packenv list`)")
@@ -89,21 +93,63 @@ def _trace(words: Words, source: str) -> tuple[Workload, dict[str, int]]:
             raise InputError(f"--{option} does not go with a trace, which says it itself")
     if words.servers is None:
         raise InputError("a trace needs --servers, for example --servers 160")
-    converted = read_trace(source).jobs(slot_seconds=words.slot_seconds, speedup=words.speedup, sizes=_choice(words.resources))
-    made = Workload(jobs=converted.jobs, servers=words.servers, name=Path(source).name, slot_seconds=float(words.slot_seconds))
+    wanted, sizes = chosen_resources(words.resources)
+    recorded = read_trace(source, wanted)
+    converted = recorded.jobs(slot_seconds=words.slot_seconds, speedup=words.speedup, sizes=sizes)
+    names = recorded.resources if sizes == "all" else None
+    made = Workload(
+        jobs=converted.jobs,
+        servers=_servers(words, converted.jobs.resources, names),
+        name=Path(source).name,
+        resources=names,
+        slot_seconds=float(words.slot_seconds),
+    )
     return made, dict(converted.dropped)
 
 
-def _choice(resources: str) -> Literal["max", "all"]:
-    if resources not in ("max", "all"):
-        raise InputError(f"--resources is max or all, not {resources!r}")
-    return "max" if resources == "max" else "all"
+def chosen_resources(text: str) -> tuple[Wanted, Sizes]:
+    """Which resources `--resources` names, None for the usual ones, and whether their largest becomes the size."""
+    if text in ("max", "all"):
+        return (None, "max") if text == "max" else ("all", "all")
+    listed = text.removeprefix("max:")
+    names = tuple(name.strip() for name in listed.split(","))
+    if "" in names or len(set(names)) < len(names):
+        raise InputError(f"--resources is max, all, names such as cpu,memory, or max:cpu,memory, not {text!r}")
+    return names, "all" if listed == text else "max"
 
 
-def _largest_only(made: Workload) -> Workload:
-    """The paper's preprocessing: one resource, each task's largest demand. Servers must be equal in all resources."""
-    capacity = made.servers.capacity
-    if not isinstance(made.sizes, Joint) or (capacity != capacity[:, :1]).any():
-        raise InputError(f"workload {made.name} has no single size: use --resources all")
+def _servers(words: Words, resources: int, names: tuple[str, ...] | None) -> Servers:
+    assert words.servers is not None
+    servers = as_servers(words.servers, resources, names)
+    if servers.D > resources == 1:
+        raise InputError(f"--servers {words.servers}: tasks have one size; use --resources all for several capacities")
+    return servers
+
+
+def _reduced(made: Workload, wanted: Wanted, sizes: Sizes) -> Workload:
+    """Only the resources wanted, or the paper's one: each task's largest demand, if servers are equal in all resources."""
+    if made.jobs is not None:
+        if isinstance(wanted, tuple):
+            raise InputError(f"workload {made.name} is a table of tasks: --resources does not go with it")
+        return made
+    columns = [*range(made.D)]
+    if isinstance(wanted, tuple):
+        known = made.resources or ()
+        for name in wanted:
+            if name not in known:
+                raise InputError(
+                    f"workload {made.name} has no resource {name}; known: {', '.join(known) or 'one without a name'}"
+                )
+        columns = [known.index(name) for name in wanted]
+    if made.D == 1 or (sizes == "all" and columns == [*range(made.D)]):
+        return made
+    capacity = made.servers.capacity[:, columns]
+    if not isinstance(made.sizes, Joint):
+        raise InputError(f"workload {made.name} has independent demands: use --resources all")
     vectors, weights = made.sizes.atoms()
+    vectors = vectors[:, columns]
+    if sizes == "all":
+        return made.with_(sizes=Joint(vectors.tolist(), weights.tolist()), servers=capacity, resources=wanted)
+    if (capacity != capacity[:, :1]).any():
+        raise InputError(f"workload {made.name} has no single size: use --resources all")
     return made.with_(sizes=Joint(vectors.max(axis=1, keepdims=True), weights.tolist()), servers=capacity[:, 0], resources=None)

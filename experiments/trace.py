@@ -11,31 +11,34 @@ import click
 from rich.console import Console
 from rich.table import Column, Table
 
+from experiments.setting import RESOURCES_HELP, chosen_resources
 from packenv.files import write_json
 
 if TYPE_CHECKING:
     from packenv.workloads.traces import SlotTrace, Trace
+    from packenv.workloads.traces.table import Sizes
 
 json_option = click.option("--json", "json_path", metavar="FILE", help="Also write the result to FILE as JSON.")
 slot_option = click.option(
     "--slot-seconds", default="0.1", show_default=True, metavar="H", help="Length of a slot: an exact decimal."
 )
-resource_option = click.option(
-    "--resource",
-    "resources",
-    multiple=True,
-    metavar="COLUMN",
-    help="A column of demands to take; repeat for several. Default: all.",
-)
+resource_option = click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
 
 
 @click.group(name="trace")
 def trace() -> None:
     """Convert, describe and profile recorded workloads.
 
-    A trace is the folder of Google's cluster trace of 2011 (with task_events/), the same folded to a Parquet file with a row
-    per task, or your own Parquet or CSV with columns arrival, size, service (in slots), or submit_time_s, duration_s and a
-    column per resource (in seconds).
+    A trace is one of these, recognised by its columns or content:
+
+    \b
+    the folder of Google's trace of 2011 (with task_events/), or the same folded to a row per task
+    Alibaba's pods of 2023 (openb_pod_list_*.csv) or instances of 2025 (disaggregated_DLRM_trace.csv)
+    Standard Workload Format (.swf, .swf.gz)
+    your own, with columns arrival, size, service (in slots),
+      or submit_time_s, duration_s and a column per resource (in seconds)
+
+    Tables are Parquet or CSV.
     """
 
 
@@ -46,9 +49,6 @@ def trace() -> None:
 @click.option(
     "--speedup", default="1", show_default=True, metavar="BETA", help="Divide submission times by BETA: an exact decimal."
 )
-@click.option(
-    "--sizes", type=click.Choice(["max", "all"]), default="max", show_default=True, help="One size, the largest demand, or all."
-)
 @click.option("--all-tasks", is_flag=True, help="Also keep tasks that ended without finishing (evicted, failed, killed).")
 @resource_option
 @json_option
@@ -57,21 +57,22 @@ def convert(
     out: str,
     slot_seconds: str,
     speedup: str,
-    sizes: Any,
     all_tasks: bool,
-    resources: tuple[str, ...],
+    resources: str,
     json_path: str | None,
 ) -> None:
     """Convert the trace at PATH to slots and write it to OUT (.parquet, .csv or .csv.gz).
 
-    OUT has columns arrival, size (size_1, … for further resources), service and job, and reads back as the same jobs.
+    OUT has columns arrival, size (or one per resource, by name), service, and those of job, phase, value, tenant,
+    predecessors, home, estimate and remote_overhead that the trace has. It reads back as the same jobs.
     """
     from packenv.workloads.traces import write_jobs
 
     with progress(f"reading {path}"):
-        jobs, dropped, t0 = read(path, resources).jobs(slot_seconds, speedup, sizes, only_finished=not all_tasks)
+        recorded, sizes = read(path, resources)
+        jobs, dropped, t0 = recorded.jobs(slot_seconds, speedup, sizes, only_finished=not all_tasks)
     with progress(f"writing {out}"):
-        write_jobs(jobs, out)
+        write_jobs(jobs, out, recorded.resources if sizes == "all" else None)
     last = int(jobs.arrival[-1])
     result = {"out": out, "tasks": len(jobs), "resources": jobs.resources, "last_arrival": last, "dropped": dropped, "t0_us": t0}
     click.echo(f"{len(jobs):,} tasks written to {out}, arriving in slots 0 to {last:,}{_dropped(dropped)}")
@@ -87,12 +88,12 @@ def convert(
 )
 @resource_option
 @json_option
-def describe(path: str, slot_seconds: str, plot: str | None, resources: tuple[str, ...], json_path: str | None) -> None:
+def describe(path: str, slot_seconds: str, plot: str | None, resources: str, json_path: str | None) -> None:
     """Print what the trace at PATH holds: counts, distinct sizes, rates, quantiles, correlations, offered load."""
     from packenv.workloads.profile import describe as statistics_of
 
     with progress(f"reading {path}"):
-        recorded = read(path, resources)
+        recorded, _ = read(path, resources)
         statistics = statistics_of(recorded, slot_seconds)
     if plot:
         from experiments.plots.figure1 import draw_requests
@@ -122,7 +123,7 @@ def profile(
     name: str | None,
     about: str,
     out: str | None,
-    resources: tuple[str, ...],
+    resources: str,
     json_path: str | None,
 ) -> None:
     """Fit a random workload to the trace at PATH, and print how well it matches.
@@ -132,7 +133,7 @@ def profile(
     from packenv.workloads.profile import profile as fit_to
 
     with progress(f"reading {path}"):
-        recorded = read(path, resources)
+        recorded, _ = read(path, resources)
     with progress("fitting and comparing with two million tasks"):
         fitted = fit_to(recorded, name or f"{Path(path).name.split('.')[0]}-like", slot_seconds, servers, about)
     print_match(fitted["workload"]["name"], fitted["match"])
@@ -142,11 +143,12 @@ def profile(
         write_json(json_path, fitted)
 
 
-def read(path: str, resources: tuple[str, ...]) -> Trace | SlotTrace:
-    """The trace at `path`; pyarrow is loaded here, not for `--help`."""
+def read(path: str, resources: str) -> tuple[Trace | SlotTrace, Sizes]:
+    """The trace at `path`, and whether its tasks have one size; pyarrow is loaded here, not for `--help`."""
     from packenv.workloads.traces import read_trace
 
-    return read_trace(path, resources or None)
+    wanted, sizes = chosen_resources(resources)
+    return read_trace(path, wanted), sizes
 
 
 def progress(what: str) -> AbstractContextManager[Any]:
@@ -163,6 +165,8 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
         f"{statistics['submitted']:,} submitted, {statistics['kept']:,} kept{_dropped(statistics['dropped'])}",
         highlight=False,
     )
+    if statistics["about"]:
+        console.print(statistics["about"], highlight=False)
     counts = Table("distinct", *statistics["distinct"]["rows"], title="Distinct demands")
     for which, levels in statistics["distinct"].items():
         counts.add_row(which, *(f"{count:,}" for count in levels.values()))

@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 
 from experiments.outputs import check_outputs
-from experiments.setting import Words, understand
+from experiments.setting import RESOURCES_HELP, Words, understand
 from packenv.envs.kinds import MAKERS
 from packenv.errors import InputError
 from packenv.policy import find_policy, guarantee_of
@@ -37,7 +37,7 @@ SPECIAL = {"true": True, "false": False}
 @click.option("--servers", help="5, or 3x1,2x0.5, or 3x1:0.5 for several resources, or a file.")
 @click.option("--sizes", help="uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, …")
 @click.option("--service", help="geometric:100, fixed:100, lognormal:100:2, …")
-@click.option("--resources", default="max", show_default=True, help="Of tasks with several demands: `max` or `all`.")
+@click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
 @click.option("--J", "levels", type=int, help="Levels of the partition: 2J virtual queues  [default: the workload's].")
 @click.option("--window", type=int, default=16, show_default=True, help="Oldest tasks that are shown.")
 @click.option("--observation", default="actions", show_default=True, help="actions, full or compact.")

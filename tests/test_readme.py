@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.traces import samples
+from tests.traces.samples import text
+
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
 EXAMPLES = ROOT / "experiments" / "examples"
@@ -33,11 +36,17 @@ def named(block: str) -> str | None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A user's folder: the README's modules, and a small trace in each of the two forms."""
+    """A user's folder: the README's modules, and a small trace in each form."""
     path = tmp_path_factory.mktemp("readme")
     for block in filter(named, blocks("python")):
         (path / str(named(block))).write_text(block)
     rows = [f"{7 * n},{5 + n % 40},{(1 + n % 5) / 10},{(1 + n % 3) / 10}" for n in range(300)]
+    text(path / "openb_pod_list_default.csv", *samples.PODS)
+    text(path / "openb_node_list_all_node.csv", *samples.NODES)
+    text(path / "disaggregated_DLRM_trace.csv", *samples.INSTANCES)
+    text(path / "log.swf", *samples.SWF)
+    text(path / "workflow.csv", *samples.WORKFLOW)
+    samples.native_folder(path / "google2011")
     (path / "tasks.csv").write_text("\n".join(["submit_time_s,duration_s,cpu,memory", *rows]) + "\n")
     return path
 

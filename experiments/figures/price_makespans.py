@@ -134,7 +134,7 @@ def spread(figure: str, what: str, runs: Runs, bounds: list[float], claims: list
     """Makespans by policy and seed."""
     table = {policy: makespans(results) for policy, results in runs.items()}
     rows = [row(policy, "makespan", values) for policy, values in table.items()] + [row("lower bound", "makespan", bounds)]
-    each = [
+    each: list[Row] = [
         {"seed": seed, "lower_bound": bounds[seed]} | {policy: values[seed] for policy, values in table.items()}
         for seed in range(len(bounds))
     ]

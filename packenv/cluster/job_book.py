@@ -15,6 +15,7 @@ from packenv.cluster.slots import place
 from packenv.cluster.state import NONE, Cluster
 from packenv.cluster.waiting import new_count, new_task, row_of
 from packenv.compile import inlined, outlined
+from packenv.errors import InputError
 from packenv.frame import Frame
 from packenv.job_times import job_numbers, owner_numbers
 from packenv.jobs import Jobs
@@ -54,18 +55,21 @@ class JobBook(Frame):
 
 
 def job_book(jobs: Jobs) -> JobBook:
-    """An empty book for this table."""
+    """An empty book for this table. Raises InputError for a job of several tenants."""
     job, owner = job_numbers(jobs), owner_numbers(jobs)
+    owners = owner[np.unique(job, return_index=True)[1]]
+    if (owners[job] != owner).any():
+        row = int(np.argmax(owners[job] != owner))
+        raise InputError(f"row {row}: a task of another tenant than the first one of its job")
     duration = np.maximum(np.rint(jobs.service if jobs.estimate is None else jobs.estimate).astype(np.int64), 1)
     phase = _numbered(np.stack([job, np.zeros_like(job) if jobs.phase is None else jobs.phase], axis=1))
     homes = _homes(jobs)
     group = _numbered(np.column_stack([phase, duration, jobs.demand, homes]))
     heads = np.unique(group, return_index=True)[1]
-    owners = owner[np.unique(job, return_index=True)[1]]
-    first_of_phase = np.unique(phase, return_index=True)[1]
-    later = np.zeros(len(first_of_phase), np.int8)
-    later[:-1] = job[first_of_phase][1:] == job[first_of_phase][:-1]
-    n, groups, phases = len(jobs), len(heads), len(first_of_phase)
+    job_of_phase = job[np.unique(phase, return_index=True)[1]]
+    last_phase = np.zeros(len(owners), np.int64)
+    np.maximum.at(last_phase, job, phase)  # later phases come later in the table, so they have higher numbers
+    n, groups, phases = len(jobs), len(heads), len(job_of_phase)
     sets = [np.zeros(0, np.int64)] * groups if jobs.home is None else [jobs.home.row(int(row)) for row in heads]
     return JobBook(
         group=group.astype(np.int32),
@@ -77,7 +81,7 @@ def job_book(jobs: Jobs) -> JobBook:
         home=np.concatenate([*sets, np.zeros(0)]).astype(np.int32),
         home_of=np.cumsum([0, *map(len, sets)]).astype(np.int64),
         overhead=np.zeros(n, np.int64) if jobs.remote_overhead is None else jobs.remote_overhead,
-        followed=later,
+        followed=(np.arange(phases) < last_phase[job_of_phase]).astype(np.int8),
         tasks=np.bincount(phase, minlength=phases),
         ended=np.zeros(phases, np.int64),
         place=np.full(n, NONE, np.int32),

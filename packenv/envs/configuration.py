@@ -30,6 +30,7 @@ class ConfigurationFace(NamedTuple):
 def begin(face: ConfigurationFace, b: Batch) -> None:
     turn = b.turn[b.c.e]
     turn.cursor = turn.started = 0
+    turn.server = NONE
     serve_until_asked(b)
 
 

@@ -53,6 +53,7 @@ def describe(trace: Trace | SlotTrace, slot_seconds: Exact = "0.1") -> dict[str,
     within = ~timed.in_snapshot
     demand = np.nan_to_num(timed.demand)
     return {
+        "about": timed.about,
         "rows": len(timed),
         "in_snapshot": int(timed.in_snapshot.sum()),
         "submitted": int(within.sum()),

@@ -82,12 +82,12 @@ class Servers:
         return np.asarray(np.unique(self.units, axis=0))
 
 
-def as_servers(servers: int | str | ArrayLike | Servers, resources: int = 1) -> Servers:
+def as_servers(servers: int | str | ArrayLike | Servers, resources: int = 1, names: tuple[str, ...] | None = None) -> Servers:
     """Servers from a number of them (capacity 1 in each of `resources`), a text (`parse_servers`) or capacities."""
     if isinstance(servers, Servers):
         return servers
     if isinstance(servers, str):
-        return parse_servers(servers, resources)
+        return parse_servers(servers, resources, names)
     if servers is None or isinstance(servers, (bool, float)):
         raise InputError(f"servers must be a number of servers, capacities or a text such as 3x1,2x0.5, not {servers!r}")
     if isinstance(servers, (int, np.integer)):
@@ -97,10 +97,11 @@ def as_servers(servers: int | str | ArrayLike | Servers, resources: int = 1) -> 
     return Servers(servers)  # type: ignore[arg-type]
 
 
-def parse_servers(text: str, resources: int = 1) -> Servers:
+def parse_servers(text: str, resources: int = 1, names: tuple[str, ...] | None = None) -> Servers:
     """Servers from `5` (of capacity 1), `3x1,2x0.5`, `3x1:0.5` (3 of capacity 1 and 0.5 in two resources), or a file.
 
-    A file is JSON (a list with one number or one list per server) or CSV (one row per server, a header if it likes).
+    A file is JSON (a list with one number or one list per server), CSV (one row per server, a header if it likes), or the
+    machines of a published trace (packenv.workloads.traces.machines): of these, the resources called `names`.
     """
     text = text.strip()
     if text.isdigit():
@@ -109,10 +110,11 @@ def parse_servers(text: str, resources: int = 1) -> Servers:
     try:
         if all(kinds):
             return Servers([row for kind in kinds if kind for row in _rows(kind)])  # type: ignore[arg-type]
-        if Path(text).is_file():
-            return Servers(_read(Path(text)))  # type: ignore[arg-type]
+        if text and Path(text).exists():
+            return Servers(_read(Path(text), names))
     except InputError as problem:
-        raise InputError(f"servers {text!r}: {str(problem).removeprefix('servers: ')}") from None
+        said = str(problem).removeprefix("servers: ")
+        raise InputError(said if text in said else f"servers {text!r}: {said}") from None
     raise InputError(f"servers {text!r}: neither a file nor of the form 5, 3x1,2x0.5 or 3x1:0.5")
 
 
@@ -123,7 +125,7 @@ def _rows(kind: re.Match[str]) -> list[list[float]]:
     return [[_number(part) for part in kind[2].split(":")]] * count
 
 
-def _read(file: Path) -> list[Any]:
+def _read(file: Path, names: tuple[str, ...] | None) -> Any:
     if file.suffix.lower() == ".json":
         try:
             rows = json.loads(file.read_text())
@@ -133,6 +135,12 @@ def _read(file: Path) -> list[Any]:
         if not isinstance(rows, list):
             raise InputError("expected a list with one row per server")
         return rows
+    from packenv.workloads.traces.machines import initial_capacities, is_machines  # brings pyarrow with it
+
+    if is_machines(file):
+        return initial_capacities(file, names)
+    if not file.is_file():
+        raise InputError("a folder without machine_events")
     with file.open(newline="") as lines:
         table = [row for row in csv.reader(lines) if row]
     if table and not _is_number(table[0][0]):

@@ -104,8 +104,9 @@ def dispersion(submit: Floats, window: float) -> float | None:
     whole = int((submit[-1] - submit[0]) // window)
     if whole < FEWEST_WINDOWS:
         return None
-    counts = np.bincount(number[number < whole], minlength=whole)
-    return _round(counts.var() / counts.mean()) if counts.any() else None
+    counts = np.unique(number[number < whole], return_counts=True)[1]  # of the windows that are not empty
+    mean = counts.sum() / whole
+    return _round(float(counts @ counts) / whole / mean - mean) if mean else None
 
 
 def correlations(sample: Sample) -> dict[str, dict[str, float | None]]:

@@ -87,7 +87,7 @@ class Workload:
         _check_parts(kept, service, table, [key for key, _ in given])
         demand: Any = kept if table is None else table
         checked: dict[str, Any] = {
-            "servers": as_servers(servers, resources_of(demand)),
+            "servers": as_servers(servers, resources_of(demand), None if resources is None else tuple(resources)),
             "sizes": kept,
             "service": service,
             "arrivals": Poisson() if arrivals is None else arrivals,

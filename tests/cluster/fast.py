@@ -31,6 +31,9 @@ POLICIES = {
     "priority": baselines.Priority,
     "capacity": baselines.SmallestDemand,
     "fifo": baselines.JobFifo,
+    "drf": baselines.DRF,
+    "slot-fair": baselines.SlotFair,
+    "tetris": baselines.Tetris,
 }
 
 

@@ -120,6 +120,36 @@ def test_phases(name: str, seed: int) -> None:
     compare(random_instance(rng, resources=rng.randint(1, 3), jobs=True), name, {})
 
 
+OF_JOBS: list[tuple[str, dict[str, Any]]] = [
+    ("drf", {}),
+    ("drf", {"checked": 1}),
+    ("slot-fair", {}),
+    ("slot-fair", {"checked": 2}),
+    ("tetris", {}),
+    ("tetris", {"f": 0.0}),
+    ("tetris", {"f": 0.6, "b": 0.3, "m": 2.0}),
+    ("tetris", {"f": 0.0, "b": 0.0, "m": 0.0, "remote": 0.5, "weights": "2:0:1"}),
+    ("tetris", {"f": 0.3, "b": 1.0, "packing": 0.0}),
+]
+
+
+@pytest.mark.parametrize("name, options", OF_JOBS, ids=str)
+@pytest.mark.parametrize("seed", range(20))
+def test_policies_that_know_jobs(name: str, options: dict[str, Any], seed: int) -> None:
+    """Phases, tenants, wrong estimates, data that lies elsewhere, over-allocation."""
+    rng = random.Random(f"{name}{options}{seed}")
+    for servers in SERVERS:
+        compare(random_instance(rng, resources=3, servers=servers, jobs=True), name, options)
+
+
+@pytest.mark.parametrize("name, options", OF_JOBS[::2], ids=str)
+@pytest.mark.parametrize("seed", range(10))
+def test_policies_that_know_jobs_with_one_resource(name: str, options: dict[str, Any], seed: int) -> None:
+    rng = random.Random(f"{name}{options}{seed}")
+    for jobs in (True, False):
+        compare(random_instance(rng, jobs=jobs), name, options)
+
+
 @pytest.mark.parametrize("name, options", OPTIONS, ids=str)
 @pytest.mark.parametrize("resources", [2, 3])
 @pytest.mark.parametrize("seed", SEEDS)

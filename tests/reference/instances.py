@@ -37,6 +37,10 @@ def to_jobs(instance: Instance) -> Jobs:
         phase=np.array([task.phase for task in tasks], dtype=np.int64) if any(task.phase for task in tasks) else None,
         value=np.array([task.value for task in tasks], dtype=np.float64) if has_values else None,
         predecessors=Ragged.of([list(task.predecessors) for task in tasks]) if has_predecessors else None,
+        tenant=np.array([task.tenant for task in tasks], dtype=np.int64) if tasks[0].tenant is not None else None,
+        estimate=np.array([task.estimate for task in tasks], dtype=np.float64) if tasks[0].estimate is not None else None,
+        home=Ragged.of([list(task.home) for task in tasks]) if any(task.home for task in tasks) else None,
+        remote_overhead=np.array([task.overhead for task in tasks], dtype=np.int64) if any(task.home for task in tasks) else None,
     )
 
 
@@ -71,7 +75,7 @@ def random_instance(
         before = tuple(sorted(rng.sample(range(row), k=min(row, rng.randint(1, 2))))) if linked and rng.random() < 0.4 else ()
         table.append(Task(row, arrivals[row], demands.draw(), service.draw(), before))
     if jobs:
-        table = random_jobs(rng, table)
+        table = dressed(rng, random_jobs(rng, table), len(capacities))
     loaded = rng.random() < 0.3 if initial is None else initial
     in_service = random_initial(rng, capacities, demands) if loaded else []
     drained = rng.random() < 0.7 if drain is None else drain
@@ -90,6 +94,22 @@ def random_jobs(rng: random.Random, tasks: list[Task]) -> list[Task]:
         phase[name] += rng.choice(steps)
         table.append(replace(task, job=name, phase=phase[name], value=values[name]))
     return table
+
+
+def dressed(rng: random.Random, tasks: list[Task], servers: int) -> list[Task]:
+    """The same tasks with, or without: tenants, wrong estimates, homes on some servers."""
+    tenants, wrong, placed = (rng.random() < 0.5 for _ in range(3))
+    tenant = {task.job: rng.randint(0, 3) for task in tasks}
+    return [
+        replace(
+            task,
+            tenant=tenant[task.job] if tenants else None,
+            estimate=task.service * rng.choice([0.3, 1, 1, 2.5]) if wrong else None,
+            home=tuple(rng.sample(range(servers), k=rng.randint(0, min(2, servers)))) if placed else (),
+            overhead=rng.randint(0, 9) if placed else 0,
+        )
+        for task in tasks
+    ]
 
 
 def random_capacities(rng: random.Random, style: str, resources: int) -> list[Vector]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tests.reference.fair import alike, believed, remote_slots
 from tests.reference.model import SchedulingPolicy, Server, Task, Vector, World
 
 Merits = dict[tuple[int, int], float]  # by row and server
@@ -12,8 +13,8 @@ Merits = dict[tuple[int, int], float]  # by row and server
 class ByMerit:
     """The ready phase with the most merit on any server, to the server where it has most of those with room.
 
-    Ties, up to 10⁻⁹ of the largest merit: earlier job, earlier phase, earlier row; lower server. Of like phases of a job that
-    wait for each other's turn the earliest row stands for all.
+    Ties, up to 10⁻⁹ of the largest merit: earlier job, earlier phase, earlier row; lower server. Like tasks of a phase start
+    in row order.
     """
 
     def __init__(self, *, blocking: bool = False) -> None:
@@ -24,8 +25,8 @@ class ByMerit:
         self.number = {name: n for n, name in enumerate(dict.fromkeys(names))}
         self.members = {name: [task for task in world.tasks if self.name(task) == name] for name in self.number}
 
-    def name(self, task: Task) -> object:
-        return ("row", task.row) if task.job is None else task.job
+    def name(self, task: Task) -> int:
+        return task.row if task.job is None else task.job
 
     def value(self, task: Task) -> float:
         """That of the job's first row."""
@@ -44,7 +45,7 @@ class ByMerit:
             if pair is None:
                 return
             self.chosen(world, pair[0])
-            world.start(*pair)
+            world.start(*pair, extra=remote_slots(*pair))
 
     def choice(self, world: World) -> tuple[Task, Server] | None:
         ready = {task.row: task for task in self.heads(world)}
@@ -59,9 +60,9 @@ class ByMerit:
         return (ready[row], world.servers[min(s for _, s in servers)]) if servers else None
 
     def heads(self, world: World) -> list[Task]:
-        first: dict[object, Task] = {}
+        first: dict[tuple[object, ...], Task] = {}
         for task in sorted(world.waiting, key=lambda task: task.row):
-            first.setdefault((self.name(task), task.phase, task.demand, task.service), task)
+            first.setdefault(alike(task), task)
         return list(first.values())
 
 
@@ -118,7 +119,7 @@ class Price(ByMerit):
         waste = 0.0
         for r, k in enumerate(server.capacity):
             demanded = sum(self.phase_value(other) for other in S if other.demand[r] > 0)
-            for t in range(world.slot, world.slot + task.service):
+            for t in range(world.slot, world.slot + believed(task)):
                 discount = self.c * len(S) * (1 + self.gamma) ** (t - world.slot)
                 if k > 0:
                     waste += demanded / (discount * k) * (k - task.demand[r])

@@ -29,6 +29,10 @@ class Task:
     job: int | None = None  # given for all rows or none; None: every row is a job of its own
     phase: int = 0
     value: float | None = None  # given for all rows or none
+    tenant: int | None = None  # given for all rows or none
+    estimate: float | None = None  # given for all rows or none; None: the service
+    home: tuple[int, ...] = ()  # servers that hold its data; none: all
+    overhead: int = 0  # extra slots away from home
 
 
 def before(task: Task, tasks: Sequence[Task]) -> set[int]:
@@ -74,8 +78,9 @@ class Server:
     def residual(self) -> Vector:
         return tuple(c - o for c, o in zip(self.capacity, self.occupied, strict=True))
 
-    def fits(self, demand: Vector) -> bool:
-        return all(d <= free for d, free in zip(demand, self.residual, strict=True))
+    def fits(self, demand: Vector, checked: int | None = None) -> bool:
+        """In every resource, or in the first `checked`."""
+        return all(d <= free for d, free in list(zip(demand, self.residual, strict=True))[:checked])
 
 
 @dataclass(frozen=True)
@@ -130,19 +135,21 @@ class World:
         self.newcomers: list[Task] = []  # became eligible in this slot
         self.vacated: list[Server] = []  # had a completion in this slot
         self.completed: set[int] = set()
+        self.checked: int | None = None  # resources that the policy looks at, None: all
         self.outcome = Outcome()
 
     def size(self, task: Task) -> int:
         return self.scale.size(task.demand)
 
-    def start(self, task: Task, server: Server, counted: int | None = None) -> None:
-        """Put a waiting task on a server now."""
+    def start(self, task: Task, server: Server, counted: int | None = None, extra: int = 0, checked: int | None = None) -> None:
+        """Put a waiting task on a server now, for `extra` slots more than its service; it must fit in the checked resources."""
         assert task in self.waiting, f"row {task.row} does not wait"
         assert task.row not in self.outcome.start, f"row {task.row} starts twice"
-        assert server.fits(task.demand), f"row {task.row} does not fit on server {server.index}"
+        assert server.fits(task.demand, checked), f"row {task.row} does not fit on server {server.index}"
+        self.checked = checked
         self.waiting.remove(task)
         counted = self.size(task) if counted is None else counted
-        server.running.append(Running(task.row, task.demand, self.slot + task.service, counted))
+        server.running.append(Running(task.row, task.demand, self.slot + task.service + extra, counted))
         self.outcome.start[task.row] = self.slot
         self.outcome.server[task.row] = server.index
 
@@ -171,7 +178,7 @@ class World:
     def check(self) -> None:
         """No server above capacity; every row in exactly one place, and none in service before its time."""
         for server in self.servers:
-            assert all(o <= c for o, c in zip(server.occupied, server.capacity, strict=True)), f"server {server.index} is over"
+            assert all(free >= 0 for free in server.residual[: self.checked]), f"server {server.index} is over"
             assert all(job.leaves > self.slot for job in server.running)
         waiting = [task.row for task in self.waiting]
         running = [job.row for server in self.servers for job in server.running if job.row is not None]

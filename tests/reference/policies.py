@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tests.reference.fair import DRF, SlotFair
 from tests.reference.job_policies import JOB_POLICIES
 from tests.reference.max_weight import MaxWeight
 from tests.reference.model import SchedulingPolicy, Server, Task, Vector, World
 from tests.reference.stalling import Policy
+from tests.reference.tetris import Tetris
 from tests.reference.vqs import VQS, VQSBF
 
 
@@ -134,6 +136,9 @@ POLICIES: dict[str, Callable[..., SchedulingPolicy]] = {
     "slot-fifo": SlotFifo,
     "maxweight": MaxWeight,
     **JOB_POLICIES,
+    "drf": DRF,
+    "slot-fair": SlotFair,
+    "tetris": Tetris,
 }
 
 

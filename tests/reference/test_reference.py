@@ -11,6 +11,7 @@ import pytest
 
 from packenv.units import UNIT
 from tests.reference.case import WorkedCase, rows, servers, there
+from tests.reference.fair import remote_slots
 from tests.reference.instances import SERVERS, SIZES, random_instance, to_jobs
 from tests.reference.job_policies import JOB_POLICIES
 from tests.reference.model import NoProgress, Scale, Server, Task, World, simulate
@@ -181,7 +182,8 @@ def test_invariants_and_littles_law(name: str, resources: int) -> None:
             continue
         assert len(outcome.start) == len(instance.tasks)
         assert sum(outcome.queue) == sum(outcome.start[row] - outcome.eligible[row] for row in outcome.start)
-        work = [sum(t.demand[r] * t.service for t in instance.tasks) for r in range(resources)]
+        stay = [t.service + remote_slots(t, Server(outcome.server[t.row], ())) for t in instance.tasks]
+        work = [sum(t.demand[r] * slots for t, slots in zip(instance.tasks, stay, strict=True)) for r in range(resources)]
         work = [w + sum(job.demand[r] * job.remaining for job in instance.initial) for r, w in enumerate(work)]
         assert [sum(column) for column in zip(*outcome.used, strict=True)] == work
         finished += 1

@@ -64,6 +64,57 @@ FOLDED = {
     "task_index": [0, 1, 0, 1, 0, 0, 0, 0, 0],
 }
 
+PODS = [
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time",
+    "p1,64000,524288,2,1000,,LS,Running,20,140,30",
+    "p0,32000,262144,1,500,T4|P100,BE,Failed,10,130,10",  # created earlier, a part of a GPU
+    "p2,128000,0,0,0,,LS,Pending,40,90,",  # never scheduled
+    "p3,16000,131072,8,1000,,Burstable,Succeeded,50,51,50",
+]
+NODES = [
+    "sn,cpu_milli,memory_mib,gpu,model",
+    "n0,32000,262144,0,",
+    "n1,128000,786432,8,G3",
+]
+
+INSTANCES = [
+    "instance_sn,role,app_name,cpu_request,gpu_request,rdma_request,memory_request,disk_request,max_instance_per_node,"
+    "creation_time,scheduled_time,deletion_time",
+    "i0,HN,app_4,12,1,25,120.0,640.0,8,,,",  # there throughout
+    "i1,CN,app_7,64,0,1,320.0,255.0,-1,200.0,210.0,300.0",
+    "i2,HN,app_4,16,1,50,160.0,510.0,2,100.0,100.0,150.5",
+    "i3,CN,app_7,32,0,1,80.0,255.0,-1,,,400.0",  # there at the start
+    "i4,CN,app_9,32,0,1,80.0,255.0,-1,250.0,260.0,",  # there at the end
+    "i5,CN,app_9,32,0,1,80.0,255.0,-1,260.0,270.0,270.0",  # no duration
+]
+
+# job, submit, wait, run, processors, cpu time, memory, requested processors, time, memory, status, user, …, preceding, think
+SWF = [
+    "; Version: 2.2",
+    "; MaxProcs: 64",
+    "; MaxNodes: 16",
+    "; MaxRuntime: 7200",
+    ";",
+    " 1  0  5 100  32 -1 -1  32 3600 1024 1  3 1 -1 1 -1 -1 -1",
+    "",
+    " 3 20 -1  60.5 -1 -1 4096 16   -1   -1 1 -1 1 -1 1 -1  1 10",  # requested processors, used memory, no time requested
+    " 2 10  0  50   8 -1 -1   8   60  512 -1 4 1 -1 1 -1 -1 -1",  # out of order, status unknown
+    " 4 30  0  40   8 -1 -1   8   60  512 0  4 1 -1 1 -1 -1 -1",  # failed
+    " 5 40  0  40   8 -1 -1   8   60  512 5  4 1 -1 1 -1 -1 -1",  # cancelled
+    " 5 40  0  20   8 -1 -1   8   60  512 2  4 1 -1 1 -1 -1 -1",  # a part of it
+    " 6 50  0   0   8 -1 -1   8   60  512 1  4 1 -1 1 -1 -1 -1",  # no run time
+    " 7 60  0   9  -1 -1 -1  -1   60  512 1  4 1 -1 1 -1 -1 -1",  # no processors
+]
+
+
+WORKFLOW = [
+    "id,submit_time_s,duration_s,cpu,memory,job,phase,predecessors,home",
+    "map1,0,2,0.5,0.25,1,0,,0;1",
+    "map2,0,3,0.5,0.25,1,0,,2",
+    "reduce,0,1,0.25,0.5,1,1,map1 map2,",
+    "report,1.5,1,0.125,0.125,2,0,reduce,",
+]
+
 
 def native_folder(where: Path) -> Path:
     """A folder in Google's native format, in two parts, with its machines."""

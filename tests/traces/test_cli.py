@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
@@ -14,7 +15,7 @@ from experiments.trace import trace
 from packenv.errors import InputError
 from packenv.workloads.files import load_workload
 from packenv.workloads.traces import read_trace
-from tests.traces.samples import native_folder, text
+from tests.traces.samples import INSTANCES, PODS, SWF, WORKFLOW, native_folder, text
 
 
 def run(*arguments: object) -> str:
@@ -34,13 +35,38 @@ def busy(tmp_path: Path) -> Path:
 
 def test_convert(tmp_path: Path) -> None:
     out, report = tmp_path / "out.parquet", tmp_path / "report.json"
-    output = run("convert", native_folder(tmp_path / "google"), out, "--speedup", "1.3", "--sizes", "all", "--json", report)
+    output = run(
+        "convert", native_folder(tmp_path / "google"), out, "--speedup", "1.3", "--resources", "cpu,memory", "--json", report
+    )
     assert "3 tasks written to" in output
     assert "2 in the initial snapshot" in output
     assert read_trace(out).jobs().jobs.arrival.tolist() == [0, 0, 3]
     found = json.loads(report.read_text())
     assert (found["tasks"], found["resources"], found["last_arrival"], found["t0_us"]) == (3, 2, 3, 1_000_000)
+    assert pq.read_schema(out).names == ["arrival", "cpu", "memory", "service", "job"]
     assert "4 tasks written" in run("convert", tmp_path / "google", out, "--all-tasks")
+
+
+@pytest.mark.parametrize(
+    ("lines", "name", "resources", "first"),
+    [
+        (PODS, "pods.csv", "all", "4 tasks, 0 in the initial snapshot, 4 submitted, 3 kept; dropped: 1 never scheduled"),
+        (INSTANCES, "dlrm.csv", "cpu,disk", "6 tasks, 2 in the initial snapshot, 4 submitted, 2 kept"),
+        (SWF, "log.swf", "max", "8 tasks, 0 in the initial snapshot, 8 submitted, 3 kept"),
+        (WORKFLOW, "flow.csv", "max:cpu", "4 tasks, 0 in the initial snapshot, 4 submitted, 4 kept"),
+    ],
+)
+def test_every_form(tmp_path: Path, lines: list[str], name: str, resources: str, first: str) -> None:
+    file = text(tmp_path / name, *lines)
+    output = " ".join(run("describe", file, "--resources", resources).split())
+    assert first in output
+    assert ("capacity 1: " in output) == (lines is not WORKFLOW)
+    kept = int(first.split(" kept")[0].split()[-1])
+    for out in ("out.parquet", "out.csv.gz"):
+        assert f"{kept} tasks written" in run("convert", file, tmp_path / out, "--resources", resources, "--slot-seconds", 1)
+        jobs = read_trace(tmp_path / out).jobs(sizes="all").jobs
+        assert (len(jobs), jobs.resources) == (kept, {"all": 3, "cpu,disk": 2}.get(resources, 1))
+    assert (jobs.predecessors is not None) == (jobs.phase is not None) == (jobs.home is not None) == (lines is WORKFLOW)
 
 
 def test_describe_and_figure(tmp_path: Path) -> None:

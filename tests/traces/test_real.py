@@ -12,6 +12,7 @@ import pytest
 
 import packenv.workloads
 from packenv.jobs import Jobs
+from packenv.units import to_units
 from packenv.workloads.profile import describe, expected_load, goodness
 from packenv.workloads.traces import Trace, initial_capacities, read_trace, write_jobs
 from packenv.workloads.workload import Workload
@@ -95,6 +96,61 @@ def test_machines() -> None:
     kinds, count = np.unique(capacity.round(2), axis=0, return_counts=True)
     common = {tuple(kind): int(n) for kind, n in zip(kinds.tolist(), count, strict=True) if n > 700}
     assert common == {(0.5, 0.5): 6_672, (0.5, 0.25): 3_835, (0.5, 0.75): 992, (1.0, 1.0): 788}
+
+
+@real
+def test_google_with_disk(window: Trace) -> None:
+    whole = read_trace(FOLDER / "google2011_tasks.parquet", "all")
+    assert isinstance(whole, Trace) and whole.resources == ("cpu", "memory", "disk")
+    assert np.array_equal(whole.demand[:, :2], window.demand, equal_nan=True)
+    native = read_trace(FOLDER / "raw" / "google2011", "all")
+    assert isinstance(native, Trace)
+    assert np.array_equal(whole.demand, native.demand, equal_nan=True)
+
+
+@real
+def test_alibaba_2023() -> None:
+    for pods, nodes in (
+        ("alibaba2023_openb_pods.parquet", "alibaba2023_openb_nodes.parquet"),
+        ("raw/openb_pod_list_default.csv", "raw/openb_node_list_all_node.csv"),
+    ):
+        trace = read_trace(FOLDER / pods)
+        jobs, dropped, _ = trace.jobs(slot_seconds=1, sizes="all")
+        assert (len(trace), len(jobs), jobs.resources) == (8_152, 7_255, 3)
+        assert {reason: count for reason, count in dropped.items() if count} == {"never scheduled": 897}
+        capacity = initial_capacities(FOLDER / nodes)
+        assert capacity.shape == (1_523, 3)
+        assert capacity.max(axis=0).tolist() == [1, 1, 1]
+        assert jobs.service.max() == 12_537_496
+
+
+@real
+def test_alibaba_2025() -> None:
+    trace = read_trace(FOLDER / "alibaba2025_dlrm_instances.parquet")
+    assert isinstance(trace, Trace)
+    assert len(trace) == 23_871
+    assert ((trace.duration >= 0) & ~trace.in_snapshot).sum() == 12_390
+    jobs, dropped, _ = trace.jobs(slot_seconds=1, sizes="all")
+    assert (len(jobs), jobs.resources, len(np.unique(trace.demand, axis=0))) == (12_374, 5, 134)
+    assert {reason: count for reason, count in dropped.items() if count} == {
+        "in the initial snapshot": 7_280,
+        "not finished": 4_201,
+        "duration missing or <= 0": 16,
+    }
+
+
+@real
+@pytest.mark.parametrize(
+    ("name", "rows", "kept", "largest"),
+    [("LLNL-Atlas-2006-2.1-cln_head.swf", 2_968, 1_669, 8_672 / 9_216), ("wagap-2013_head.swf", 400, 400, 1.0)],
+)
+def test_standard_workload_format(name: str, rows: int, kept: int, largest: float) -> None:
+    trace = read_trace(FOLDER / "raw" / name)
+    assert isinstance(trace, Trace)
+    jobs, dropped, _ = trace.jobs(slot_seconds=1)
+    assert (len(trace), len(jobs), sum(dropped.values())) == (rows, kept, rows - kept)
+    assert jobs.demand.max() == int(to_units(largest))
+    assert jobs.tenant is not None and jobs.estimate is not None and jobs.estimate.min() >= 60
 
 
 @real

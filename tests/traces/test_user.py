@@ -139,7 +139,7 @@ def test_a_bad_row_is_named(tmp_path: Path, form: str, line: str, problem: str, 
         ("submit_time_s,cpu", "column duration_s is missing; needs"),
         ("arrival,service", "column size is missing; needs"),
         ("a,b", "columns a, b; needs arrival, size, service (in slots), or submit_time_s, duration_s"),
-        ("arrival,service,size,sixe", "column sixe is not known; known: arrival, service, job, value"),
+        ("arrival,service,size,sixe", "column sixe is not known; known: arrival, service, job, phase, value"),
         ("arrival,service,size,size", "column size occurs more than once"),
     ],
 )

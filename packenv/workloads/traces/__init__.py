@@ -9,43 +9,57 @@ import os
 from pathlib import Path
 
 from packenv.errors import InputError
-from packenv.workloads.traces import google2011
+from packenv.workloads.traces import dlrm, google2011, openb, swf
 from packenv.workloads.traces.columns import is_csv, is_parquet, names_of
 from packenv.workloads.traces.convert import write_jobs
-from packenv.workloads.traces.machines import initial_capacities
-from packenv.workloads.traces.table import Conversion, Trace
+from packenv.workloads.traces.machines import initial_capacities, is_machines
+from packenv.workloads.traces.table import Conversion, Trace, Wanted
 from packenv.workloads.traces.user import SlotTrace, read_user
 
-__all__ = ["Conversion", "SlotTrace", "Trace", "initial_capacities", "is_trace", "read_trace", "write_jobs"]
+__all__ = ["Conversion", "SlotTrace", "Trace", "Wanted", "initial_capacities", "is_trace", "read_trace", "write_jobs"]
+
+FOLDED_FORMS = (
+    (google2011.is_folded, google2011.read_folded),
+    (openb.is_pods, openb.read_pods),
+    (dlrm.is_instances, dlrm.read_instances),
+)
 
 
 def is_trace(path: str | os.PathLike[str]) -> bool:
-    """Whether `path` exists and is named like a trace: a folder of Google's task events, or a Parquet or CSV file."""
+    """Whether `path` looks like a trace: Google's folder, a Parquet or CSV file by name, or Standard Workload Format."""
     where = Path(path)
     if where.is_dir():
         return bool(google2011.parts(where))
-    return where.is_file() and (is_parquet(where) or is_csv(where))
+    return where.is_file() and (is_parquet(where) or is_csv(where) or swf.is_swf(where))
 
 
-def read_trace(path: str | os.PathLike[str], resources: tuple[str, ...] | None = None) -> Trace | SlotTrace:
-    """The trace at `path`, in whichever known form it is; `resources` names the columns of demands to take.
+def read_trace(path: str | os.PathLike[str], resources: Wanted = None) -> Trace | SlotTrace:
+    """The trace at `path`, in whichever known form it is by its columns or content.
 
-    Known forms: the folder of Google's cluster trace of 2011 (with `task_events/`), the same folded to a row per task
-    (Parquet or CSV), and the user's own Parquet or CSV (packenv.workloads.traces.user).
+    The folder of Google's cluster trace of 2011 (with `task_events/`), Standard Workload Format (also gzipped), and as
+    Parquet or CSV: Google's folded to a row per task, Alibaba's pods of 2023 and instances of 2025, and the user's own
+    (packenv.workloads.traces.user). `resources`: names of those to take, "all", or None for the usual ones (all, but without
+    Google's disk, and of Standard Workload Format the processors alone).
     Raises InputError, naming file, row and column, if it is none of these or holds a malformed value.
     """
     where = Path(path)
     if not where.exists():
         raise InputError(f"{where}: no such file")
+    if is_machines(where) and not google2011.parts(where):
+        raise InputError(f"{where}: machines, not tasks: they go with --servers")
     if where.is_dir():
         if not google2011.parts(where):
             raise InputError(f"{where}: the folder has no task_events/part-*-of-*.csv.gz")
-        return google2011.read_folder(where, resources or google2011.DEFAULT_RESOURCES)
+        return google2011.read_folder(where, resources)
     if not (is_parquet(where) or is_csv(where)):
-        raise InputError(f"{where}: not a trace by its name: .parquet, .csv, .csv.gz, or a folder with task_events")
+        if swf.is_swf(where):
+            return swf.read_swf(where, resources)
+        kinds = ".parquet, .csv, .csv.gz, or a folder with task_events"
+        raise InputError(f"{where}: not a trace by its name ({kinds}), nor Standard Workload Format by its content")
     names = names_of(where)
     if not names:
         raise InputError(f"{where}: the file is empty")
-    if google2011.is_folded(names):
-        return google2011.read_folded(where, resources or google2011.DEFAULT_RESOURCES)
+    for is_form, read in FOLDED_FORMS:
+        if is_form(names):
+            return read(where, resources)
     return read_user(where, names, resources)

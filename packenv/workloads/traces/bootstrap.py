@@ -25,7 +25,8 @@ def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: 
 
     The gaps are all multiplied by one factor, the one that gives this span. A function of the arguments only: block b's
     first task is drawn by a counter-based generator from (seed, b). A job that is cut by a block's end, or drawn again,
-    counts as another job. Raises InputError if the trace keeps fewer than two tasks, or all at one time.
+    counts as another job; phases, predecessors and home servers are not kept.
+    Raises InputError if the trace keeps fewer than two tasks, or all at one time.
     """
     if tasks < 2 or not seconds > 0 or block < 1 or not 0 <= seed < 2**63:
         raise InputError(f"bootstrap: cannot make {tasks} tasks in {seconds:g} s from blocks of {block} with seed {seed}")
@@ -45,7 +46,7 @@ def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: 
         finished=np.ones(tasks, np.bool_),
         in_snapshot=np.zeros(tasks, np.bool_),
         job=None if trace.job is None else _jobs_apart(trace.job[rows], min(block, len(kept))),
-        others={name: column[rows] for name, column in trace.others.items()},
+        others={name: column[rows] for name, column in trace.others.items() if name != "phase"},
         source=f"block bootstrap of {trace.source}",
     )
 

@@ -70,7 +70,7 @@ class Columns:
 
     def whole(self, name: str, missing: int | None = None) -> Ints:
         """A column of whole numbers (n,) as integers, exact for 64-bit integer columns; "3.0" counts as 3."""
-        column = self._column(name)
+        column = self.column(name)
         try:
             integers = column.cast(pa.int64())
         except pa.ArrowException:
@@ -83,14 +83,14 @@ class Columns:
 
     def is_numeric(self, name: str) -> bool:
         """Whether a column holds numbers: by its type or, where it is text, by its first value."""
-        column = self._column(name)
+        column = self.column(name)
         try:
             (column.drop_null().slice(0, 1) if pa.types.is_string(column.type) else column.slice(0, 0)).cast(pa.float64())
         except pa.ArrowException:
             return False
         return not (pa.types.is_boolean(column.type) or pa.types.is_temporal(column.type))
 
-    def _column(self, name: str) -> pa.ChunkedArray:
+    def column(self, name: str) -> pa.ChunkedArray:
         """The column, dictionaries decoded, text trimmed and empty cells null."""
         column = self.table[name]
         if pa.types.is_dictionary(column.type):
@@ -101,7 +101,7 @@ class Columns:
         return column
 
     def _cast(self, name: str, type_: pa.DataType) -> pa.ChunkedArray:
-        column = self._column(name)
+        column = self.column(name)
         if pa.types.is_boolean(column.type) or pa.types.is_temporal(column.type):
             raise InputError(f"{self.path}: column {name} holds {column.type}, not numbers")
         try:

@@ -4,44 +4,62 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
 from packenv.errors import InputError
 from packenv.files import atomic_path
-from packenv.jobs import Jobs
+from packenv.jobs import Jobs, Ragged
 from packenv.units import UNIT
 from packenv.workloads.traces.columns import is_csv, is_parquet
+from packenv.workloads.traces.user import OPTIONAL
 
 
-def write_jobs(jobs: Jobs, path: str | os.PathLike[str]) -> None:
+def write_jobs(jobs: Jobs, path: str | os.PathLike[str], resources: tuple[str, ...] | None = None) -> None:
     """Write `arrival, size[, size_1, …], service[, job, …]` as .parquet, .csv or .csv.gz: whole, or not at all.
 
-    Sizes are units / packenv.units.UNIT in double precision, which reads back as the same units. Raises InputError for
-    another file name, a folder that cannot be written to, or columns that the form does not have.
+    `resources` are the names of the sizes' columns, if they have any.
+
+    Sizes are units / packenv.units.UNIT in double precision, which reads back as the same units; predecessors and home
+    servers are lists in Parquet, and separated by spaces in CSV. Raises InputError for another file name, or a folder that
+    cannot be written to.
     """
     where = Path(path)
     if not (is_parquet(where) or is_csv(where)):
         raise InputError(f"{where}: the name of a converted trace ends in .parquet, .csv or .csv.gz")
-    if jobs.predecessors is not None or jobs.home is not None:
-        raise InputError(f"{where}: a trace file cannot hold predecessors or home servers")
-    table = table_of(jobs)
+    table = table_of(jobs, resources)
     with atomic_path(where) as temporary:
         if is_parquet(where):
             pq.write_table(table, temporary, compression="zstd")
         else:
             compression = "gzip" if where.name.lower().endswith(".gz") else None
             with pa.output_stream(temporary, compression=compression) as stream:
-                pc_csv.write_csv(table, stream, pc_csv.WriteOptions(quoting_style="needed"))
+                pc_csv.write_csv(_without_lists(table), stream, pc_csv.WriteOptions(quoting_style="needed"))
 
 
-def table_of(jobs: Jobs) -> pa.Table:
+def table_of(jobs: Jobs, resources: tuple[str, ...] | None = None) -> pa.Table:
     """The columns of the file."""
-    sizes = {"size" if r == 0 else f"size_{r}": jobs.demand[:, r] / UNIT for r in range(jobs.resources)}
-    columns = {"arrival": jobs.arrival, **sizes, "service": jobs.service}
-    for name in ("job", "value", "tenant", "estimate", "remote_overhead"):
-        if getattr(jobs, name) is not None:
-            columns[name] = getattr(jobs, name)
+    names = resources or ("size", *(f"size_{r}" for r in range(1, jobs.resources)))
+    sizes = {name: jobs.demand[:, r] / UNIT for r, name in enumerate(names)}
+    columns: dict[str, Any] = {"arrival": jobs.arrival, **sizes, "service": jobs.service}
+    for name in OPTIONAL:
+        column = getattr(jobs, name)
+        if isinstance(column, Ragged):
+            columns[name] = pa.LargeListArray.from_arrays(column.offsets, column.values)
+        elif column is not None:
+            columns[name] = column
     return pa.table(columns)
+
+
+def _without_lists(table: pa.Table) -> pa.Table:
+    """The same columns; lists become text."""
+    for place, (name, type_) in enumerate(zip(table.schema.names, table.schema.types, strict=True)):
+        if pa.types.is_large_list(type_):
+            cells = table[name].combine_chunks()
+            words = pa.LargeListArray.from_arrays(cells.offsets, cells.values.cast(pa.string()))
+            table = table.set_column(place, name, pc.binary_join(words, " "))
+    return table

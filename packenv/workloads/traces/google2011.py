@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.workloads.traces.columns import Columns, decimals, headless
-from packenv.workloads.traces.table import MISSING, SECOND, Trace
+from packenv.workloads.traces.table import MISSING, Trace, Wanted, microseconds, wanted_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -26,7 +26,7 @@ Bools = NDArray[np.bool_]
 Value = TypeVar("Value", np.int64, np.float64)
 
 RESOURCES = ("cpu", "memory", "disk")
-DEFAULT_RESOURCES = ("cpu", "memory")  # the papers' two
+USUAL_RESOURCES = ("cpu", "memory")  # the papers' two
 AFTER_THE_TRACE = 2**63 - 1
 SUBMIT, SCHEDULE, EVICT, FAIL, FINISH, KILL, LOST = range(7)
 
@@ -55,9 +55,9 @@ def parts(folder: Path) -> list[Path]:
     return sorted((folder / "task_events").glob("part-*-of-*.csv.gz"))
 
 
-def read_folder(folder: Path, resources: tuple[str, ...] = DEFAULT_RESOURCES) -> Trace:
+def read_folder(folder: Path, wanted: Wanted = None) -> Trace:
     """The native folder as a Trace: as many parts as it holds. Raises InputError for a damaged part."""
-    _known(resources, folder)
+    resources = wanted_of(wanted, RESOURCES, USUAL_RESOURCES, folder)
     skip = (*UNUSED, *(name for name in RESOURCES if name not in resources))
     files = [headless(part, EVENT_COLUMNS, skip) for part in parts(folder)]
     for file in files:
@@ -112,18 +112,18 @@ def is_folded(names: list[str]) -> bool:
     return set(FOLDED_COLUMNS) <= set(names)
 
 
-def read_folded(path: Path, resources: tuple[str, ...] = DEFAULT_RESOURCES) -> Trace:
+def read_folded(path: Path, wanted: Wanted = None) -> Trace:
     """A file with a row per task: times in seconds, requests as fractions, `end_event` 4 = finished. Raises InputError."""
-    _known(resources, path)
+    resources = wanted_of(wanted, RESOURCES, USUAL_RESOURCES, path)
     table = Columns.read(path, [*FOLDED_COLUMNS, *FOLDED_RESOURCES.values(), "priority", "sched_class"])
-    submit = _microseconds(table, "submit_time_s", None)
+    submit = microseconds(table, "submit_time_s", None)
     job, task = table.whole("job_id"), table.whole("task_index")
     rows = np.lexsort((task, job, submit))
     demand = [decimals(table, FOLDED_RESOURCES[name]) for name in resources]
     return Trace(
         submit=submit[rows],
-        schedule=_microseconds(table, "schedule_time_s", MISSING)[rows],
-        end=_microseconds(table, "end_time_s", MISSING)[rows],
+        schedule=microseconds(table, "schedule_time_s", MISSING)[rows],
+        end=microseconds(table, "end_time_s", MISSING)[rows],
         demand=np.stack(demand, axis=1)[rows],
         resources=resources,
         finished=table.whole("end_event", MISSING)[rows] == FINISH,
@@ -132,12 +132,6 @@ def read_folded(path: Path, resources: tuple[str, ...] = DEFAULT_RESOURCES) -> T
         others={name: table.whole(name, MISSING)[rows] for name in ("priority", "sched_class") if name in table},
         source=str(path),
     )
-
-
-def _known(resources: tuple[str, ...], source: Path) -> None:
-    for name in resources:
-        if name not in RESOURCES:
-            raise InputError(f"{source}: no resource {name}; known: {', '.join(RESOURCES)}")
 
 
 def _first(values: NDArray[Value], where: Bools, owner: Ints, n: int, otherwise: float) -> NDArray[Value]:
@@ -149,9 +143,3 @@ def _last(values: NDArray[Value], where: Bools, owner: Ints, n: int, otherwise: 
     found = np.full(n, otherwise, values.dtype)
     found[owner[where]] = values[where]  # of several events of a task, the last one written stays
     return found
-
-
-def _microseconds(table: Columns, name: str, missing: int | None) -> Ints:
-    seconds = table.numbers(name, None if missing is None else np.nan)
-    table.require(~(seconds < 0), name, "{} is negative")
-    return np.where(np.isnan(seconds), MISSING, np.rint(np.nan_to_num(seconds) * SECOND)).astype(np.int64)

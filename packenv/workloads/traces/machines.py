@@ -1,4 +1,4 @@
-"""The machines of Google's cluster of 2011, from its native folder or from a Parquet file of machine events."""
+"""The machines of published clusters as capacities: Google's of 2011 and Alibaba's nodes of 2023."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.workloads.traces.columns import Columns, decimals, headless, is_parquet
+from packenv.workloads.traces import openb
+from packenv.workloads.traces.columns import Columns, decimals, headless, is_csv, is_parquet, names_of
 
 COLUMNS = {
     "time": pa.int64(),
@@ -20,23 +21,52 @@ COLUMNS = {
     "cpu": pa.float64(),
     "memory": pa.float64(),
 }
+FOLDED_COLUMNS = ("time_s", "machine_id", "event", "cpu", "mem")
+GOOGLE_RESOURCES = ("cpu", "memory")
 ADDED = 0
 
 
-def initial_capacities(path: str | os.PathLike[str]) -> NDArray[np.float64]:
-    """Capacities (L, 2) in cpu and memory of the machines there at time 0, as fractions of the largest, in order of id.
+def is_machines(path: str | os.PathLike[str]) -> bool:
+    """Whether `path` is one of the forms that `initial_capacities` reads. Raises InputError for a damaged file."""
+    where = Path(path)
+    if where.is_dir():
+        return bool(_parts(where))
+    if not (where.is_file() and (is_parquet(where) or is_csv(where))):
+        return False
+    names = names_of(where)
+    return set(FOLDED_COLUMNS) <= set(names) or openb.is_nodes(names)
 
-    `path` is a folder that holds `machine_events/`, or a Parquet file with columns time_s, machine_id, event, cpu, mem.
-    Machines whose capacity is not known are left out. Raises InputError if there is none.
+
+def initial_capacities(path: str | os.PathLike[str], resources: tuple[str, ...] | None = None) -> NDArray[np.float64]:
+    """Capacities (L, D) of the machines there at the start, as fractions of the largest, in the file's order or that of ids.
+
+    Google's cluster of 2011, cpu and memory: a folder that holds `machine_events/`, or a file with columns time_s,
+    machine_id, event, cpu, mem. Alibaba's of 2023, cpu, memory and gpu: a list of nodes with columns cpu_milli, memory_mib,
+    gpu. `resources` names those to take, by default all. Machines of unknown capacity, or without any of the resources, are
+    left out. Raises InputError if there is none, or for a resource that is not known of the machines.
     """
     where = Path(path)
-    if is_parquet(where):
-        table = Columns.read(where, ["time_s", "machine_id", "event", "cpu", "mem"])
-        if len(table.names) < 5:
-            raise InputError(f"{where}: needs columns time_s, machine_id, event, cpu, mem; has {', '.join(table.names)}")
+    names = names_of(where) if is_parquet(where) or is_csv(where) else []
+    known, capacity = (openb.RESOURCES, openb.node_capacities(where)) if openb.is_nodes(names) else _google(where, names)
+    chosen = known if resources is None else resources
+    for name in chosen:
+        if name not in known:
+            raise InputError(
+                f"{where}: {name} of the machines is not known, only {', '.join(known)}: choose resources among these"
+            )
+    capacity = capacity[:, [known.index(name) for name in chosen]]
+    return np.asarray(capacity[(capacity > 0).any(axis=1)], np.float64)
+
+
+def _google(where: Path, names: list[str]) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    if names:
+        missing = [name for name in FOLDED_COLUMNS if name not in names]
+        if missing:
+            raise InputError(f"{where}: needs columns {', '.join(FOLDED_COLUMNS)}; has {', '.join(names)}")
+        table = Columns.read(where, FOLDED_COLUMNS)
         columns = [(table.numbers("time_s"), table.whole("machine_id"), table.whole("event"), _pair(table, "cpu", "mem"))]
     else:
-        files = [headless(part, COLUMNS, ("platform",)) for part in sorted((where / "machine_events").glob("part-*-of-*.csv.gz"))]
+        files = [headless(part, COLUMNS, ("platform",)) for part in _parts(where)]
         columns = [(f.numbers("time"), f.whole("machine"), f.whole("event"), _pair(f, "cpu", "memory")) for f in files]
     if not columns:
         raise InputError(f"{where}: no machine_events in this folder")
@@ -44,7 +74,11 @@ def initial_capacities(path: str | os.PathLike[str]) -> NDArray[np.float64]:
     there = (time == 0) & (event == ADDED) & ~np.isnan(capacity).any(axis=1)
     if not there.any():
         raise InputError(f"{where}: no machine with a known capacity at time 0")
-    return np.asarray(capacity[there][np.argsort(machine[there], kind="stable")], np.float64)
+    return GOOGLE_RESOURCES, capacity[there][np.argsort(machine[there], kind="stable")]
+
+
+def _parts(folder: Path) -> list[Path]:
+    return sorted((folder / "machine_events").glob("part-*-of-*.csv.gz"))
 
 
 def _pair(table: Columns, first: str, second: str) -> NDArray[np.float64]:

@@ -5,24 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.jobs import Jobs
+from packenv.jobs import Jobs, Ragged
 from packenv.units import LARGEST_CAPACITY, to_units
+from packenv.workloads.traces.columns import Columns
+from packenv.workloads.traces.links import LOST_LINKS, renumbered, take
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Exact = str | int | float | Decimal | Fraction
 Sizes = Literal["max", "all"]
+Wanted = tuple[str, ...] | Literal["all"] | None
+"""Names of resources, all that the trace has, or (None) those that are usual for its form."""
 
 MISSING = -1
 SECOND = 1_000_000
 """Traces count time in microseconds."""
+LATEST = 2.0**53  # slots, or microseconds: beyond it a float no longer tells neighbours apart
 
 NOT_FINISHED = "not finished"
 IN_SNAPSHOT = "in the initial snapshot"
@@ -31,7 +37,7 @@ NO_DEMAND = "all demands missing or 0"
 
 
 class Conversion(NamedTuple):
-    """Jobs made from a trace: the table, how many tasks were dropped for each reason, and the µs at which slot 0 begins."""
+    """Jobs made from a trace: the table, how much was dropped for each reason, and the µs at which slot 0 begins."""
 
     jobs: Jobs
     dropped: dict[str, int]
@@ -51,7 +57,12 @@ class Trace:
     in_snapshot: Bools  # (n,) it was there when the trace began, so its submission is unknown
     job: Ints | None = None  # (n,) job that the task belongs to
     others: dict[str, NDArray[Any]] = field(default_factory=dict)  # further columns (n,), by name
+    requested: Ints | None = None  # (n,) µs that the user expected the task to take at most: a scheduler's estimate
+    predecessors: Ragged | None = None  # rows that must end first, all of them above
+    home: Ragged | None = None  # servers that hold the task's data
     source: str = ""  # where it was read from
+    about: str = ""  # what a capacity of 1 is, and what the reader leaves out
+    unfit: dict[str, Bools] = field(default_factory=dict)  # (n,) what else keeps a task from being converted, by reason
     dropped: dict[str, int] = field(default_factory=dict)  # what the reader could not make a task of, by reason
 
     def __len__(self) -> int:
@@ -71,6 +82,7 @@ class Trace:
     def kept(self, only_finished: bool = True) -> tuple[Bools, dict[str, int]]:
         """Which tasks (n,) a conversion keeps, and how many it drops by reason: each by the first one that holds."""
         reasons = {
+            **self.unfit,
             IN_SNAPSHOT: self.in_snapshot,
             NOT_FINISHED: ~self.finished & only_finished,
             NO_DURATION: self.duration <= 0,
@@ -103,19 +115,47 @@ class Trace:
             raise InputError(f"{self.source}: a demand of {amount.max():g} exceeds the largest capacity, {LARGEST_CAPACITY}")
         units = to_units(amount)
         extra: dict[str, Any] = {name: self.others[name][kept] for name in JOBS_COLUMNS if name in self.others}
+        if self.requested is not None:
+            extra["estimate"] = _slots(self.requested[kept], slot).astype(np.float64)
+        if self.predecessors is not None:
+            extra["predecessors"], dropped[LOST_LINKS] = renumbered(self.predecessors, np.flatnonzero(kept))
+        if self.home is not None:
+            extra["home"] = take(self.home, np.flatnonzero(kept))
         t0 = int(submit[0])
         jobs = Jobs(
             arrival=floor_divide(submit - t0, beta * slot),
             demand=units.max(axis=1, keepdims=True) if one_size(sizes) else units,
-            service=np.maximum(-floor_divide(-self.duration[kept], slot), 1),
+            service=_slots(self.duration[kept], slot),
             job=None if self.job is None else self.job[kept],
             **extra,
         )
         return Conversion(jobs, dropped, t0)
 
 
-JOBS_COLUMNS = ("value", "tenant", "estimate", "remote_overhead")
+JOBS_COLUMNS = ("phase", "value", "tenant", "estimate", "remote_overhead")
 """Columns of a trace, besides `job`, that its Jobs take over as they are."""
+
+
+def wanted_of(wanted: Wanted, known: tuple[str, ...], usual: tuple[str, ...], source: Path) -> tuple[str, ...]:
+    """The names of the resources to read. Raises InputError for one that the trace does not have."""
+    names = usual if wanted is None else known if wanted == "all" else wanted
+    for name in names:
+        if name not in known:
+            raise InputError(f"{source}: no resource {name}; known: {', '.join(known)}")
+    return names
+
+
+def microseconds(columns: Columns, name: str, missing: int | None) -> Ints:
+    """A column of seconds (n,) in µs; empty cells are an error, or become `missing`. Raises InputError."""
+    seconds = columns.numbers(name, None if missing is None else np.nan)
+    columns.require(~(seconds < 0), name, "{} is negative")
+    columns.require(~(seconds * SECOND >= LATEST), name, "{} is too large")
+    return np.where(np.isnan(seconds), missing or 0, np.rint(np.nan_to_num(seconds) * SECOND)).astype(np.int64)
+
+
+def _slots(lasts: Ints, slot: Fraction) -> Ints:
+    """(n,) µs as whole slots, rounded up."""
+    return np.maximum(-floor_divide(-lasts, slot), 1)
 
 
 def one_size(sizes: Sizes) -> bool:

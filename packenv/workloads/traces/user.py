@@ -2,8 +2,16 @@
 
 In slots: `arrival`, `service`, and the demands: `size`, or `size_0, size_1, …`, or a column per resource.
 In seconds: `submit_time_s`, `duration_s`, and a column per resource. Demands are in units of capacity.
-Both may have `job`, `value`, `tenant`, `estimate` and `remote_overhead` (the last two in slots). Every other column is a
-resource; where there are further columns, name the resources.
+Both may have `job`, `value`, `tenant`, `estimate` and `remote_overhead` (the last two in slots) and
+`phase`         a task is eligible when all tasks of its job's earlier phases have ended; needs `job`
+`predecessors`  the tasks that must end first: numbers of rows, from 0, or values of a column `id` if there is one
+`home`          the servers that hold the task's data: their numbers, from 0
+The last two hold lists (packenv.workloads.traces.links). Every other column is a resource; where there are further columns,
+name the resources.
+
+Rows in seconds may stand in any order, those in slots are in order of arrival. Of tasks that come at the same time, those
+above go first, but a predecessor goes before what waits for it, and is renumbered with it. A predecessor that comes later
+is an error, and so is a job whose phases go down in that order. A predecessor that is dropped is forgotten, and counted.
 
 Bad input is one InputError that names file, row and column. Row N is the N-th row of data, from 1: a header and blank
 lines do not count. In seconds an empty duration or demand means that it is unknown; anywhere else it is an error.
@@ -22,12 +30,26 @@ from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.units import LARGEST_CAPACITY, UNIT, to_units
 from packenv.workloads.traces.columns import Columns, decimals
-from packenv.workloads.traces.table import SECOND, Conversion, Exact, Sizes, Trace, exact, floor_divide, one_size
+from packenv.workloads.traces.links import falls, order_of, read_home, read_links, renumbered, take
+from packenv.workloads.traces.table import (
+    LATEST,
+    MISSING,
+    SECOND,
+    Conversion,
+    Exact,
+    Sizes,
+    Trace,
+    Wanted,
+    exact,
+    floor_divide,
+    microseconds,
+    one_size,
+)
 
 SLOT_FORM = ("arrival", "service")
 SECONDS_FORM = ("submit_time_s", "duration_s")
-OPTIONAL = ("job", "value", "tenant", "estimate", "remote_overhead")
-LATEST = 2.0**53  # slots, or microseconds: beyond it a float no longer tells neighbours apart
+OPTIONAL = ("job", "phase", "value", "tenant", "predecessors", "home", "estimate", "remote_overhead")
+NAMED = (*OPTIONAL, "id")
 FORMS = "needs arrival, size, service (in slots), or submit_time_s, duration_s and a column per resource (in seconds)"
 
 
@@ -70,12 +92,12 @@ class SlotTrace:
         )
 
 
-def read_user(path: Path, names: list[str], resources: tuple[str, ...] | None = None) -> Trace | SlotTrace:
-    """The file in whichever form its columns say; `resources` are the demand columns, by default all that are left."""
+def read_user(path: Path, names: list[str], wanted: Wanted = None) -> Trace | SlotTrace:
+    """The file in whichever form its columns say; `wanted` are the demand columns, by default all that are left."""
     for form in (SLOT_FORM, SECONDS_FORM):
         if set(form) <= set(names):
-            demands = _demand_columns(path, names, form, resources)
-            columns = Columns.read(path, [*form, *OPTIONAL, *demands])
+            demands = _demand_columns(path, names, form, wanted)
+            columns = Columns.read(path, [*form, *NAMED, *demands])
             if not len(columns):
                 raise InputError(f"{path}: the file is empty")
             return _in_slots(columns, demands) if form is SLOT_FORM else _in_seconds(columns, demands)
@@ -85,18 +107,18 @@ def read_user(path: Path, names: list[str], resources: tuple[str, ...] | None = 
     raise InputError(f"{path}: {what}; {FORMS}")
 
 
-def _demand_columns(path: Path, names: list[str], form: tuple[str, ...], resources: tuple[str, ...] | None) -> tuple[str, ...]:
-    if resources is None:
-        left = [name for name in names if name not in (*form, *OPTIONAL)]
+def _demand_columns(path: Path, names: list[str], form: tuple[str, ...], wanted: Wanted) -> tuple[str, ...]:
+    if wanted is None or wanted == "all":
+        left = [name for name in names if name not in (*form, *NAMED)]
         sizes = [name for name in left if name == "size" or name.startswith("size_")]
         other = [name for name in left if name not in sizes]
         if sizes and other:
-            raise InputError(f"{path}: column {other[0]} is not known; known: {', '.join((*form, *OPTIONAL))}, size, size_0, …")
-        resources = tuple(sorted(sizes, key=_place) if sizes else left)
-    absent = [name for name in resources if name not in names]
-    if absent or not resources:
+            raise InputError(f"{path}: column {other[0]} is not known; known: {', '.join((*form, *NAMED))}, size, size_0, …")
+        wanted = tuple(sorted(sizes, key=_place) if sizes else left)
+    absent = [name for name in wanted if name not in names]
+    if absent or not wanted:
         raise InputError(f"{path}: column {absent[0] if absent else 'size'} is missing; {FORMS}")
-    return resources
+    return wanted
 
 
 def _place(name: str) -> tuple[int, str]:
@@ -114,33 +136,27 @@ def _in_slots(columns: Columns, demands: tuple[str, ...]) -> SlotTrace:
     service = columns.whole("service")
     columns.require(service >= 1, "service", "{} is below 1 slot")
     columns.require(service < LATEST, "service", "{} is too large")
-    jobs = Jobs(arrival, to_units(amount), service, **_optional(columns))
+    rows, extra = _in_order(columns, arrival)
+    jobs = Jobs(arrival[rows], to_units(amount[rows]), service[rows], **extra)
     return SlotTrace(jobs, demands, str(columns.path))
 
 
 def _in_seconds(columns: Columns, demands: tuple[str, ...]) -> Trace:
-    seconds = columns.numbers("submit_time_s")
-    columns.require(seconds >= 0, "submit_time_s", "{} is negative")
-    columns.require(seconds * SECOND < LATEST, "submit_time_s", "{} is too large")
-    lasts = columns.numbers("duration_s", np.nan)
-    columns.require(~(lasts < 0), "duration_s", "{} is negative")
-    columns.require(~(lasts * SECOND >= LATEST), "duration_s", "{} is too large")
+    submit, duration = microseconds(columns, "submit_time_s", None), microseconds(columns, "duration_s", MISSING)
     amount = _amounts(columns, demands, empty=True)
-    extra = _optional(columns)
-    submit = np.rint(seconds * SECOND).astype(np.int64)
-    order = np.argsort(submit, kind="stable")
-    submit, known = submit[order], ~np.isnan(lasts[order])
-    duration = np.rint(np.nan_to_num(lasts[order]) * SECOND).astype(np.int64)
-    extra = {name: column[order] for name, column in extra.items()}
+    rows, extra = _in_order(columns, submit)
+    submit, duration = submit[rows], duration[rows]
     return Trace(
         submit=submit,
         schedule=submit,
-        end=np.where(known, submit + duration, -1),
-        demand=amount[order],
+        end=np.where(duration == MISSING, MISSING, submit + duration),
+        demand=amount[rows],
         resources=demands,
         finished=np.ones(len(submit), np.bool_),
         in_snapshot=np.zeros(len(submit), np.bool_),
         job=extra.pop("job", None),
+        predecessors=extra.pop("predecessors", None),
+        home=extra.pop("home", None),
         others=extra,
         source=str(columns.path),
     )
@@ -164,9 +180,27 @@ def _amounts(columns: Columns, names: tuple[str, ...], empty: bool) -> NDArray[n
     return amount
 
 
-def _optional(columns: Columns) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name in ("job", "tenant", "remote_overhead"):
+def _in_order(columns: Columns, time: NDArray[np.int64]) -> tuple[NDArray[np.int64], dict[str, Any]]:
+    """Rows in the order of the table, and the columns that users may add, in that order and renumbered."""
+    links = read_links(columns) if "predecessors" in columns else None
+    rows = order_of(time, links, columns)
+    found: dict[str, Any] = {name: column[rows] for name, column in _optional(columns).items()}
+    if "phase" in columns:
+        if "job" not in columns:
+            raise InputError(f"{columns.path}: column phase needs a column job")
+        down = np.zeros(len(rows), np.bool_)
+        down[rows] = falls(found["job"], found["phase"])
+        columns.require(~down, "phase", "{} is below the phase of an earlier task of the job")
+    if links is not None:
+        found["predecessors"] = renumbered(links, rows)[0]
+    if "home" in columns:
+        found["home"] = take(read_home(columns), rows)
+    return rows, found
+
+
+def _optional(columns: Columns) -> dict[str, NDArray[Any]]:
+    found: dict[str, NDArray[Any]] = {}
+    for name in ("job", "phase", "tenant", "remote_overhead"):
         if name in columns:
             found[name] = columns.whole(name)
             columns.require(found[name] >= 0, name, "{} is negative")

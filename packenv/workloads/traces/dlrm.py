@@ -1,0 +1,64 @@
+"""Alibaba's trace of 2025 of recommendation models (DLRM): instances with five resources, CSV as published or in Parquet.
+
+An instance asks for cores, GPUs, a share of the network card (RDMA, %), memory (GiB) and disk (GiB). Times are in seconds;
+those before the trace began or after it ended are empty. The nodes are not published: amounts are in units of the largest
+request of the file in each resource. Simplified: the limit on instances of an application on one node is left out.
+Source: Yang et al., "GPU-disaggregated serving", NSDI 2025; github.com/alibaba/clusterdata, cluster-trace-gpu-v2025.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+
+from packenv.workloads.traces.columns import Columns, decimals
+from packenv.workloads.traces.table import MISSING, Trace, Wanted, microseconds, wanted_of
+
+RESOURCES = ("cpu", "gpu", "rdma", "memory", "disk")
+REQUESTS = {name: f"{name}_request" for name in RESOURCES}
+UNITS = {"cpu": " cores", "gpu": " GPU", "rdma": " % of the network card", "memory": " GiB memory", "disk": " GiB disk"}
+TIMES = ("creation_time", "scheduled_time", "deletion_time")
+APPLICATION = ("app_name", "app_id")  # as published, and numbered
+
+
+def is_instances(names: list[str]) -> bool:
+    """Whether these are the columns of a list of instances."""
+    return {*REQUESTS.values(), *TIMES} <= set(names)
+
+
+def read_instances(path: Path, wanted: Wanted = None) -> Trace:
+    """A task per instance, its application as the tenant.
+
+    An instance without a creation was there when the trace began, one without a deletion has not finished.
+    Raises InputError.
+    """
+    resources = wanted_of(wanted, RESOURCES, RESOURCES, path)
+    table = Columns.read(path, [*REQUESTS.values(), *TIMES, *APPLICATION])
+    created, scheduled, deleted = (microseconds(table, name, MISSING) for name in TIMES)
+    demand = np.stack([decimals(table, REQUESTS[name]) for name in resources], axis=1)
+    largest = np.nanmax(demand, axis=0, initial=0.0)
+    there = created == MISSING
+    submit = np.where(there, 0, created)
+    rows = np.argsort(submit, kind="stable")
+    application = next((name for name in APPLICATION if name in table), None)
+    amounts = ", ".join(f"{amount:g}{UNITS[name]}" for name, amount in zip(resources, largest, strict=True))
+    tenant = {} if application is None else {"tenant": _numbered(table, application)[rows]}
+    return Trace(
+        submit=submit[rows],
+        schedule=scheduled[rows],
+        end=deleted[rows],
+        demand=(demand / np.where(largest > 0, largest, 1))[rows],
+        resources=resources,
+        finished=deleted[rows] != MISSING,
+        in_snapshot=there[rows],
+        others=tenant,
+        source=str(path),
+        about=f"capacity 1: the largest request, {amounts}",
+    )
+
+
+def _numbered(table: Columns, name: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """(n,) the applications, numbered from 0 as they occur."""
+    return np.asarray(pc.index_in(table.column(name), value_set=pc.unique(table.column(name))), np.int64)

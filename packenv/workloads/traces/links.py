@@ -1,0 +1,178 @@
+"""What must end before a task, and where its data lie: predecessors, phases, and home servers.
+
+Predecessors and homes are columns with a list in each cell. In CSV a list is separated by spaces or semicolons;
+in Parquet it is that, or a list. An empty cell is an empty list.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from packenv.jobs import Ragged
+from packenv.workloads.traces.columns import Columns
+
+Ints = NDArray[np.int64]
+
+LOST_LINKS = "links to a predecessor that was dropped"
+
+
+def read_links(columns: Columns) -> Ragged:
+    """The predecessors of each row, as row numbers from 0: the cells hold those, or values of column `id` if there is one.
+
+    Raises InputError for a row that is not there, for a row that is its own predecessor, and for ids that are not distinct.
+    """
+    offsets, cells = _cells(columns, "predecessors")
+    owner = np.repeat(np.arange(len(columns)), np.diff(offsets))
+    if "id" in columns:
+        row = pc.index_in(cells, value_set=_ids(columns)).fill_null(-1).to_numpy()
+    else:
+        row = _numbers(columns, "predecessors", cells, owner)
+    for bad, problem in (
+        ((row < 0) | (row >= len(columns)), "{} is no task of this file"),
+        (row == owner, "{} is the task itself"),
+    ):
+        if bad.any():
+            first = int(np.argmax(bad))
+            raise columns.error(int(owner[first]), "predecessors", problem.format(cells[first]))
+    return Ragged(offsets, row.astype(np.int64))
+
+
+def read_home(columns: Columns) -> Ragged:
+    """The numbers, from 0, of the servers that hold each row's data. Raises InputError."""
+    offsets, cells = _cells(columns, "home")
+    owner = np.repeat(np.arange(len(columns)), np.diff(offsets))
+    server = _numbers(columns, "home", cells, owner)
+    if (server < 0).any():
+        first = int(np.argmax(server < 0))
+        raise columns.error(int(owner[first]), "home", f"{cells[first]} is negative")
+    return Ragged(offsets, server)
+
+
+def order_of(time: Ints, links: Ragged | None, columns: Columns) -> Ints:
+    """Rows (n,) in order of time, of equal times as they stand, but predecessors first.
+
+    Raises InputError, naming rows, if predecessors go in a circle or come later than what waits for them.
+    """
+    order = np.argsort(time, kind="stable")
+    if links is None:
+        return order
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    owner = np.repeat(np.arange(len(time)), np.diff(links.offsets))
+    if (place[links.values] < place[owner]).all():
+        return order
+    sorted_rows = _topological(place, owner, links.values)
+    if len(sorted_rows) < len(order):
+        _raise_circle(links, np.setdiff1d(order, sorted_rows), columns)
+    late = time[links.values] > time[owner]
+    if late.any():
+        first = int(np.argmax(late))
+        raise columns.error(int(owner[first]), "predecessors", f"{_name(columns, int(links.values[first]))} comes later")
+    return np.array(sorted_rows, np.int64)
+
+
+def take(lists: Ragged, rows: Ints) -> Ragged:
+    """The lists of `rows`, in that order."""
+    counts = np.diff(lists.offsets)[rows]
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
+    return Ragged(offsets, lists.values[np.repeat(lists.offsets[rows], counts) + within])
+
+
+def renumbered(links: Ragged, rows: Ints) -> tuple[Ragged, int]:
+    """The links among `rows`, which become 0, 1, …; and how many led to other rows and are forgotten."""
+    place = np.full(len(links.offsets) - 1, -1)
+    place[rows] = np.arange(len(rows))
+    taken = take(links, rows)
+    new = place[taken.values]
+    owner = np.repeat(np.arange(len(rows)), np.diff(taken.offsets))
+    counts = np.bincount(owner[new >= 0], minlength=len(rows))
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Ragged(offsets, new[new >= 0]), int((new < 0).sum())
+
+
+def falls(job: Ints, phase: Ints) -> NDArray[np.bool_]:
+    """(n,) whether the task's phase is below that of the task before it in its job."""
+    order = np.argsort(job, kind="stable")
+    down = np.zeros(len(job), np.bool_)
+    down[order[1:]] = (job[order[1:]] == job[order[:-1]]) & (phase[order[1:]] < phase[order[:-1]])
+    return down
+
+
+def _cells(columns: Columns, name: str) -> tuple[Ints, pa.Array]:
+    """Offsets (n + 1,) and all lists' items as text, one after the other."""
+    column = columns.column(name).combine_chunks()
+    if not _is_list(column.type):
+        column = pc.split_pattern_regex(column.cast(pa.string()), r"[;\s]+")
+    column = pc.if_else(pc.is_null(column), pa.scalar([], column.type), column)
+    lengths = np.asarray(pc.list_value_length(column), np.int64)
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), pc.list_flatten(column).cast(pa.string()).fill_null("null")
+
+
+def _is_list(type_: pa.DataType) -> bool:
+    return pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_)
+
+
+def _ids(columns: Columns) -> pa.Array:
+    ids = columns.column("id").cast(pa.string()).combine_chunks()
+    columns.require(np.asarray(pc.is_valid(ids)), "id", "is empty")
+    first = np.asarray(pc.index_in(ids, value_set=ids))
+    columns.require(first == np.arange(len(ids)), "id", "{} occurs more than once")
+    return ids
+
+
+def _numbers(columns: Columns, name: str, cells: pa.Array, owner: Ints) -> Ints:
+    try:
+        return np.asarray(cells.cast(pa.int64()), np.int64)
+    except pa.ArrowException:
+        bad = next(i for i, cell in enumerate(cells.to_pylist()) if not _is_whole(cell))
+        raise columns.error(int(owner[bad]), name, f"{cells[bad]} is not a whole number") from None
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        return abs(int(text)) < 2**63
+    except ValueError:
+        return False
+
+
+def _topological(place: Ints, owner: Ints, before: Ints) -> list[int]:
+    """Rows by place, each after all that it waits for; those in a circle, or behind one, are left out."""
+    waits = np.bincount(owner, minlength=len(place)).tolist()
+    by_predecessor = np.argsort(before, kind="stable")
+    successors = owner[by_predecessor]
+    first = np.searchsorted(before[by_predecessor], np.arange(len(place) + 1))
+    row_at = np.argsort(place)
+    free = [int(place[row]) for row in range(len(place)) if not waits[row]]
+    heapq.heapify(free)
+    done = []
+    while free:
+        row = int(row_at[heapq.heappop(free)])
+        done.append(row)
+        for successor in successors[first[row] : first[row + 1]].tolist():
+            waits[successor] -= 1
+            if not waits[successor]:
+                heapq.heappush(free, int(place[successor]))
+    return done
+
+
+def _raise_circle(links: Ragged, stuck: Ints, columns: Columns) -> None:
+    """Each stuck row waits for another one: following them leads into the circle."""
+    is_stuck = set(stuck.tolist())
+    path = [int(stuck[0])]
+    while path[-1] not in path[:-1]:
+        before = links.values[links.offsets[path[-1]] : links.offsets[path[-1] + 1]].tolist()
+        path.append(next(row for row in before if row in is_stuck))
+    circle = path[path.index(path[-1]) :]
+    names = " after ".join(_name(columns, row) for row in circle)
+    raise columns.error(circle[0], "predecessors", f"they go in a circle: {names}")
+
+
+def _name(columns: Columns, row: int) -> str:
+    """What the file calls a row: its id, or its number from 0."""
+    return str(columns.table["id"][row]) if "id" in columns else str(row)

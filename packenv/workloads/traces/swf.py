@@ -1,0 +1,195 @@
+"""The Standard Workload Format of parallel jobs: `;` header lines, then 18 numbers per job, -1 where unknown.
+
+A parallel job runs on many nodes at once, so the whole machine is one server: capacity 1 of `cpu` is all its processors
+(header MaxProcs, or MaxNodes, or else those of the largest job), and `--servers 1` is the machine. Capacity 1 of `memory`
+is the largest job's.
+
+A job's processors are those allocated, else those requested; its memory is what it requested per processor, else what it
+used, times the processors. By the standard that is in KB; amounts above 2^32 (4 TiB per processor) say that the file has
+bytes per job, as MetaCentrum's have. The user is the tenant, 0 where unknown. The time requested is the scheduler's
+estimate, where unknown the longest that may be requested (header MaxRuntime, or else the longest that was). Submission
+times hold as recorded: preceding jobs and think times are counted, not followed. Jobs that failed or were cancelled
+(status 0, 5) did not finish; lines for parts of a job (status 2 to 4) repeat what its own line says, and are dropped.
+Source: Feitelson, Parallel Workloads Archive, "The Standard Workload Format", version 2.2.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.workloads.traces.columns import unreadable
+from packenv.workloads.traces.table import MISSING, SECOND, Trace, Wanted, wanted_of
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+FIELDS = (
+    "job number",
+    "submit time",
+    "wait time",
+    "run time",
+    "allocated processors",
+    "average cpu time",
+    "used memory",
+    "requested processors",
+    "requested time",
+    "requested memory",
+    "status",
+    "user",
+    "group",
+    "executable",
+    "queue",
+    "partition",
+    "preceding job",
+    "think time",
+)
+TIMES = ("submit time", "wait time", "run time", "requested time")
+ENDINGS = (".swf", ".swf.gz")
+HEADER = re.compile(r";\s*(\w+):\s*(-?\d+)")
+COMPLETED, FIRST_PART, LAST_PART, UNKNOWN = 1, 2, 4, -1
+PART_OF_A_JOB = "part of a job that has a line of its own"
+LARGEST_KB = 2.0**32  # per processor: 4 TiB
+LATEST = 2.0**53 / SECOND
+
+
+def is_swf(path: Path) -> bool:
+    """Whether a file has this format by its name, or begins with a `;` line."""
+    if path.name.lower().endswith(ENDINGS):
+        return True
+    try:
+        with _text(path) as lines:
+            return next((line for line in lines if line.strip()), "").startswith(";")
+    except (OSError, EOFError, zlib.error):
+        return False
+
+
+def read_swf(path: Path, wanted: Wanted = None) -> Trace:
+    """A task per job, by default with processors only. Raises InputError, naming file and line."""
+    header, field = _read(path)
+    submit, wait, run = (_microseconds(field[name]) for name in ("submit time", "wait time", "run time"))
+    processors = _known(field["allocated processors"], field["requested processors"])
+    machine = _machine(header, processors)
+    demands, capacity = {"cpu": processors / machine}, {"cpu": f"{machine:,.0f} processors"}
+    memory = _known(field["requested memory"], field["used memory"])
+    in_bytes = bool((memory > LARGEST_KB).any())
+    total = memory / 2**10 if in_bytes else memory * processors
+    largest = float(np.nanmax(total, initial=0.0))
+    if largest > 0:
+        demands["memory"] = total / largest
+        unit = "bytes per job" if in_bytes else "KB per processor"
+        capacity["memory"] = f"{largest / 2**20:,.4g} GiB memory, the largest job's, read as {unit}"
+    preceded = int((field["preceding job"] > 0).sum())
+    not_followed = f"; preceding jobs, named {preceded:,} times, are not followed" if preceded else ""
+    resources = wanted_of(wanted, tuple(demands), ("cpu",), path)
+
+    rows = np.argsort(submit, kind="stable")
+    start = submit + np.maximum(wait, 0)  # where the wait is unknown, as if it had started at once: only run times matter
+    status = field["status"]
+    user = field["user"]
+    requested = _requested(header, _microseconds(field["requested time"]))
+    return Trace(
+        submit=submit[rows],
+        schedule=start[rows],
+        end=np.where(run == MISSING, MISSING, start + run)[rows],
+        demand=np.stack([demands[name] for name in resources], axis=1)[rows],
+        resources=resources,
+        finished=np.isin(status, (COMPLETED, UNKNOWN))[rows],
+        in_snapshot=np.zeros(len(rows), np.bool_),
+        others={"tenant": np.maximum(user, 0).astype(np.int64)[rows]} if (user > 0).any() else {},
+        requested=None if requested is None else requested[rows],
+        unfit={PART_OF_A_JOB: ((status >= FIRST_PART) & (status <= LAST_PART))[rows]},
+        source=str(path),
+        about=f"capacity 1: {', '.join(capacity[name] for name in resources)}{not_followed}",
+    )
+
+
+def _read(path: Path) -> tuple[dict[str, int], dict[str, Floats]]:
+    """The header's numbers by name, and the fields (n,) by name."""
+    try:
+        header, jobs_follow = _header(path)
+        if not jobs_follow:
+            raise InputError(f"{path}: the file is empty")
+        try:
+            table = np.loadtxt(path, comments=";", usecols=range(len(FIELDS)), ndmin=2, encoding="latin-1")
+        except ValueError:
+            raise _first_problem(path) from None
+        field = dict(zip(FIELDS, table.T, strict=True))
+        out_of_range = any((field[name] > LATEST).any() for name in TIMES) or (field["submit time"] < 0).any()
+        if out_of_range or not np.isfinite(table).all():
+            raise _first_problem(path)
+    except (OSError, EOFError, zlib.error) as error:
+        raise unreadable(path, error) from None
+    return header, field
+
+
+def _header(path: Path) -> tuple[dict[str, int], bool]:
+    """The header's numbers by name, and whether a job's line follows."""
+    header = {}
+    with _text(path) as lines:
+        for line in lines:
+            if found := HEADER.match(line):
+                header[found[1]] = int(found[2])
+            elif line.strip() and not line.startswith(";"):
+                return header, True
+    return header, False
+
+
+def _first_problem(path: Path) -> InputError:
+    with _text(path) as lines:
+        for number, line in enumerate(lines, 1):
+            text = line.partition(";")[0]
+            if text.strip() and (problem := _problem(text)):
+                return InputError(f"{path}: line {number}: {problem}")
+    return InputError(f"{path}: cannot be read as Standard Workload Format")
+
+
+def _problem(line: str) -> str | None:
+    """What is wrong with a job's line."""
+    words = line.split()[: len(FIELDS)]
+    for name, word in zip(FIELDS, words, strict=False):
+        try:
+            value = float(word)
+        except ValueError:
+            return f"{name} {word!r} is not a number"
+        if not np.isfinite(value):
+            return f"{name} {word} is not a finite number"
+        if name == "submit time" and value < 0:
+            return f"{name} {word} is negative"
+        if name in TIMES and value > LATEST:
+            return f"{name} {word} is too large"
+    return None if len(words) == len(FIELDS) else f"{len(words)} numbers, not {len(FIELDS)}"
+
+
+def _text(path: Path) -> TextIO:
+    return gzip.open(path, "rt", encoding="latin-1") if path.suffix == ".gz" else path.open(encoding="latin-1")
+
+
+def _known(first: Floats, second: Floats) -> Floats:
+    """(n,) the first amount, or the second where that is unknown; NaN where both are."""
+    return np.where(first > 0, first, np.where(second > 0, second, np.nan))
+
+
+def _machine(header: dict[str, int], processors: Floats) -> float:
+    """The processors of a capacity of 1."""
+    sizes = [header.get("MaxProcs", 0), header.get("MaxNodes", 0), np.nanmax(processors, initial=1.0)]
+    return float(next(size for size in sizes if size > 0))
+
+
+def _requested(header: dict[str, int], requested: Ints) -> Ints | None:
+    """(n,) µs; None if nobody requested a time."""
+    if (requested <= 0).all():
+        return None
+    longest = header.get("MaxRuntime", 0) * SECOND
+    return np.where(requested > 0, requested, longest if longest > 0 else requested.max())
+
+
+def _microseconds(seconds: Floats) -> Ints:
+    return np.where(seconds < 0, MISSING, np.rint(seconds * SECOND)).astype(np.int64)
