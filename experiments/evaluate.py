@@ -92,7 +92,7 @@ def evaluate(
     if workload.jobs is None and slots is None:
         slots = DEFAULT_SLOTS
     if workload.jobs is not None and workload.draw is None and seeds > 1:
-        raise InputError("a trace has no randomness of its own: --seeds goes with random workloads")
+        raise InputError(f"{workload.name} has no randomness of its own: --seeds goes with workloads that are drawn")
     options = {"drain": drain or None, "warmup": warmup, "waiting_limit": max_waiting, "schedule": schedule is not None}
     plan = Plan(workload, named, tuple(range(seed, seed + seeds)), slots, options)
     console = wide_console()
