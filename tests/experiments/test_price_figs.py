@@ -52,7 +52,7 @@ def test_what_is_not_installed_is_left_out(
 
 
 def test_curves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    reproduce(tmp_path, "price-fig8", "--seeds", 3)
+    reproduce(tmp_path, "price-fig8", "--seeds", 10)
     out = capsys.readouterr().out
     assert "shown      price, welfare 0.1: the shortest makespan" in out
     assert (tmp_path / "price-fig8.png").read_bytes().startswith(b"\x89PNG")
