@@ -3,7 +3,9 @@
 from baselines.best_fit import BestFit, BestFitJobs, BestFitServers
 from baselines.fair import DRF, SlotFair
 from baselines.fifo import FifoFirstFit, SlotFifo
+from baselines.job_order import JobFifo, Priority, SmallestDemand
 from baselines.max_weight import MaxWeight
+from baselines.price import Price
 from baselines.tetris import Tetris
 from baselines.virtual_queues import VQS, VQSBestFit
 
@@ -14,9 +16,13 @@ __all__ = [
     "BestFitJobs",
     "BestFitServers",
     "FifoFirstFit",
+    "JobFifo",
     "MaxWeight",
+    "Price",
+    "Priority",
     "SlotFair",
     "SlotFifo",
+    "SmallestDemand",
     "Tetris",
     "VQSBestFit",
 ]

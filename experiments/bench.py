@@ -29,6 +29,7 @@ GROWTH = 2.0
 """What the cost per task must stay below, relative to the smallest cluster or backlog."""
 
 MEAN_SIZE, MEAN_SERVICE, INTENSITY = 0.05, 100, 0.9
+PRICE_SPEED = 50_000  # phases per second, to reach
 TOO_LONG = 5_000_000  # tasks in a run that is not repeated
 COLD = """
 import sys, time, packenv
@@ -123,6 +124,8 @@ def measurements(effort: Effort, say: Callable[[str], None]) -> Iterator[Row]:
     with_sb3 = find_spec("sb3_contrib") is not None
     for measured in bench_envs.environment_rows(cartpole_steps, effort.environments, say, with_sb3):
         yield Row(*measured)
+    say("the price scheduler")
+    yield price_row(effort.repeats)
     say("the start")
     yield from start_rows(effort)
 
@@ -219,6 +222,22 @@ def trace_rows(folder: Path, effort: Effort, say: Callable[[str], None]) -> Iter
         say(f"{name} on the Google trace")
         seconds = min(packenv.simulate(workload, name).seconds for _ in range(effort.repeats))
         yield Row("Google trace", f"{name}: {len(jobs):,} tasks, 200 servers", seconds, "s")
+
+
+def price_row(repeats: int, jobs: int = 150, phases: int = 1000) -> Row:
+    """The price scheduler on the machines of its figures, with about a hundred phases ready at all times."""
+    import packenv
+    from packenv.workloads.instances import MACHINES, at_once
+
+    random = np.random.default_rng(0)
+    n = jobs * phases
+    demand, service = random.integers(1, 31, (n, 2)), random.integers(1, 5, n)
+    table = at_once(np.full(jobs, phases), demand, service, random.integers(1, 6, jobs))
+    workload = packenv.Workload(jobs=table, servers=MACHINES)
+    run = min((packenv.simulate(workload, "price") for _ in range(repeats)), key=lambda run: run.seconds)
+    speed, waiting = run.started / run.seconds, run.mean_queue or 0.0
+    what = f"price: {n:,} phases, {waiting:.0f} ready on average, 2 machines"
+    return Row("price scheduler, against the speed to reach", what, speed, "phases/s", speed / PRICE_SPEED, target=1.0)
 
 
 def start_rows(effort: Effort) -> Iterator[Row]:

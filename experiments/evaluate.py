@@ -17,7 +17,7 @@ from experiments.measured import measured
 from experiments.outputs import check_outputs, wide_console
 from experiments.runs import Plan, run_all
 from experiments.setting import RESOURCES_HELP, Words, chosen_policies, understand
-from experiments.summary import Record, record_of, summary_of
+from experiments.summary import OF_JOBS, Record, record_of, summary_of
 from packenv.errors import InputError
 from packenv.files import atomic_path, write_json
 from packenv.policy import find_policy
@@ -91,18 +91,20 @@ def evaluate(
     workload, dropped = understand(Words(**words))
     if workload.jobs is None and slots is None:
         slots = DEFAULT_SLOTS
-    if workload.jobs is not None and seeds > 1:
-        raise InputError("a trace has no randomness of its own: --seeds goes with random workloads")
-    options = {"drain": drain, "warmup": warmup, "waiting_limit": max_waiting, "schedule": schedule is not None}
+    if workload.jobs is not None and workload.draw is None and seeds > 1:
+        raise InputError(f"{workload.name} has no randomness of its own: --seeds goes with workloads that are drawn")
+    options = {"drain": drain or None, "warmup": warmup, "waiting_limit": max_waiting, "schedule": schedule is not None}
     plan = Plan(workload, named, tuple(range(seed, seed + seeds)), slots, options)
     console = wide_console()
-    print_workload(console, workload, dropped)
+    print_workload(console, workload.at(seed), dropped, f" with seed {seed}" if workload.draw else "")
     for notice in notices(workload, named):
         console.print(notice, style="yellow")
     results = run_all(plan, processes)
     by_policy = [results[n : n + seeds] for n in range(0, len(results), seeds)]
     summaries = [summary_of(group) for group in by_policy]
     console.print(results_table(summaries))
+    if results[0].jobs is not None:
+        console.print(jobs_table(summaries))
     for stopped in (f"{s['policy']}: stopped, {s['stopped']}" for s in summaries if s["stopped"]):
         console.print(stopped, style="red")
     if json_path is not None:
@@ -119,12 +121,14 @@ def evaluate(
         draw_runs(by_policy, workload, plot)
 
 
-def print_workload(console: Console, workload: Workload, dropped: dict[str, int]) -> None:
-    """What is simulated, in a line or two."""
-    tasks = f"{len(workload.jobs)} tasks, " if workload.jobs is not None else ""
+def print_workload(console: Console, workload: Workload, dropped: dict[str, int], drawn: str = "") -> None:
+    """What is simulated, in a line or two; `drawn` says how the table came about."""
+    tasks = f"{len(workload.jobs)} tasks{drawn}, " if workload.jobs is not None else ""
+    at_once = workload.jobs is not None and workload.jobs.arrival[-1] == 0
+    rate = "all there in slot 0" if at_once else f"{workload.rate:.4g} tasks per slot, intensity {workload.intensity:.3f}"
     console.print(
-        f"[bold]{workload.name}[/bold]: {tasks}{len(workload.servers)} servers, {workload.rate:.4g} tasks per slot, "
-        f"intensity {workload.intensity:.3f} (area bound {workload.area_bound:.4g} tasks in service)",
+        f"[bold]{workload.name}[/bold]: {tasks}{len(workload.servers)} servers, {rate} "
+        f"(area bound {workload.area_bound:.4g} tasks in service)",
         highlight=False,
     )
     if workload.rho is not None:
@@ -132,7 +136,7 @@ def print_workload(console: Console, workload: Workload, dropped: dict[str, int]
     left_out = ", ".join(f"{count} {reason}" for reason, count in dropped.items() if count)
     if left_out:
         console.print(f"dropped rows: {left_out}", highlight=False)
-    if workload.intensity >= 1:
+    if workload.intensity >= 1 and not at_once:
         console.print("intensity is 1 or more: no policy is stable in the long run", style="yellow")
 
 
@@ -172,6 +176,17 @@ def results_table(summaries: list[Record]) -> Table:
             f"[{_colour(record['verdict'])}]{record['verdict']}",
             f"{record['tasks_per_second']:.2g}",
         )
+    return table
+
+
+def jobs_table(summaries: list[Record]) -> Table:
+    """What became of whole jobs, where the table of tasks says which of them make a job."""
+    table = Table(title="jobs: slots from the first arrival to the last end", title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("policy", no_wrap=True)
+    for name in ("makespan", "mean completion", "p50", "p95", "p99"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for record in summaries:
+        table.add_row(record["policy"], *(_number(record[key], record["interval"][key]) for key in OF_JOBS))
     return table
 
 

@@ -27,5 +27,6 @@ def listing() -> None:
     workloads = Table("workload", "resources", "servers", "tasks per slot", "intensity", title="Workloads", title_justify="left")
     for name in names():
         known = workload(name)
-        workloads.add_row(name, str(known.D), str(len(known.servers)), f"{known.rate:.4g}", f"{known.intensity:.3f}")
+        offered = (f"{known.rate:.4g}", f"{known.intensity:.3f}") if known.jobs is None else (f"{len(known.jobs)} at once", "–")
+        workloads.add_row(name, str(known.D), str(len(known.servers)), *offered)
     Console().print(policies, workloads)

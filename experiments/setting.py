@@ -128,6 +128,10 @@ def _servers(words: Words, resources: int, names: tuple[str, ...] | None) -> Ser
 
 def _reduced(made: Workload, wanted: Wanted, sizes: Sizes) -> Workload:
     """Only the resources wanted, or the paper's one: each task's largest demand, if servers are equal in all resources."""
+    if made.jobs is not None:
+        if isinstance(wanted, tuple):
+            raise InputError(f"workload {made.name} is a table of tasks: --resources does not go with it")
+        return made
     columns = [*range(made.D)]
     if isinstance(wanted, tuple):
         known = made.resources or ()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
+from packenv.job_times import JobTimes
 from packenv.simulation import Result
 from packenv.theory.stability import combine
 
@@ -20,6 +22,15 @@ AVERAGED = (
     "delay_p99",
     "tasks_per_second",
 )
+OF_JOBS: dict[str, Callable[[JobTimes], float | None]] = {
+    "makespan": lambda times: times.makespan,
+    "mean_completion": lambda times: times.mean,
+    "completion_p50": lambda times: times.quantile(0.5),
+    "completion_p95": lambda times: times.quantile(0.95),
+    "completion_p99": lambda times: times.quantile(0.99),
+}
+"""What is said of whole jobs, in slots: None where the table has no jobs, or they did not end."""
+
 RECORDED = (
     *("policy", "workload", "servers", "seed", "slots", "warmup", "arrived", "started", "completed", "waiting", "mean_queue"),
     *("max_queue", "mean_waiting_size", "mean_delay", "delay_p50", "delay_p95", "delay_p99", "utilisation", "verdict"),
@@ -32,7 +43,13 @@ def record_of(result: Result) -> Record:
     """The JSON record of one run."""
     record = {key: getattr(result, key) for key in RECORDED}
     verdict = {"verdict": str(result.verdict), "confidence": result.verdict.confidence}
-    return record | {"utilisation": list(result.utilisation), "load": result.load, "rho": result.rho} | verdict
+    record |= {"utilisation": list(result.utilisation), "load": result.load, "rho": result.rho}
+    return record | {key: of_jobs(result, key) for key in OF_JOBS} | verdict
+
+
+def of_jobs(result: Result, key: str) -> float | None:
+    """One of OF_JOBS."""
+    return None if result.jobs is None else OF_JOBS[key](result.jobs)
 
 
 def summary_of(results: list[Result]) -> Record:
@@ -45,6 +62,9 @@ def summary_of(results: list[Result]) -> Record:
     interval: Record = {}
     for key in AVERAGED:
         record[key], interval[key] = mean_and_half([getattr(result, key) for result in results])
+    for key in OF_JOBS:
+        values = [of_jobs(result, key) for result in results]
+        record[key], interval[key] = (None, None) if None in values else mean_and_half(values)
     shares = [mean_and_half([result.utilisation[r] for result in results]) for r in range(len(results[0].utilisation))]
     record["utilisation"] = [mean for mean, _ in shares]
     interval["utilisation"] = [half for _, half in shares]

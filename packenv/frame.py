@@ -26,7 +26,7 @@ from numba.extending import (
     typeof_impl,
     unbox,
 )
-from numba.np.numpy_support import from_dtype
+from numba.np.numpy_support import as_dtype, from_dtype
 from numpy.typing import NDArray
 
 WORD = 8  # bytes
@@ -148,9 +148,7 @@ def _get_field(context: Any, builder: Any, typ: Any, frame: Any, name: str) -> A
     array.meminfo = cgutils.get_null_value(array.meminfo.type)
     array.parent = cgutils.get_null_value(array.parent.type)
     array.nitems = _constant_word(builder, frame, offset + 2)
-    array.itemsize = context.get_constant(
-        types.intp, kind.dtype.bitwidth // 8 if hasattr(kind.dtype, "bitwidth") else kind.dtype.size
-    )
+    array.itemsize = context.get_constant(types.intp, as_dtype(kind.dtype).itemsize)
     array.data = builder.inttoptr(_constant_word(builder, frame, offset + 4), data)
     extents = [_constant_word(builder, frame, offset + HEADER + k) for k in range(2 * kind.ndim)]
     array.shape = cgutils.pack_array(builder, extents[: kind.ndim])

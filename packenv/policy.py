@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from packenv.cluster.build import Needs
+    from packenv.jobs import Jobs
     from packenv.workloads.workload import Workload
 
 
@@ -45,6 +46,13 @@ class Setting(NamedTuple):
     workload: Workload
     levels: int  # J by default (PAPERS §1.3), from the law or table of sizes
     largest_size: int  # units of scalar size; sup of the law
+
+    @property
+    def table(self) -> Jobs:
+        """All jobs of the run, for a policy whose `needs` say so. Raises InputError where the workload is a stream."""
+        if self.workload.jobs is None:
+            raise InputError(f"workload {self.workload.name} is a stream: a policy that knows all jobs needs a table of them")
+        return self.workload.jobs
 
 
 @functools.cache

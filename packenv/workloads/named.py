@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from packenv.errors import InputError, nearest
+from packenv.workloads import instances
 from packenv.workloads.files import load_workload
 from packenv.workloads.laws import Discrete, Fixed, Geometric, Uniform
 from packenv.workloads.workload import Workload
@@ -43,6 +44,12 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "paper/fig4a": fig4a,
     "paper/fig4b": fig4b,
     "google2011-like": google2011_like,
+    "price/fig1": instances.flow_shop,
+    "price/fig2": instances.price_fig2,
+    "price/fig3": instances.price_fig3,
+    "price/fig5": instances.price_fig5,
+    "price/fig8": instances.price_fig8,
+    "price/abundant": instances.price_abundant,
 }
 
 

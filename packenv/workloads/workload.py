@@ -282,7 +282,7 @@ class Workload:
             last, n = int(table.arrival[-1]), 2 * n
         return Workload(
             servers=self.servers,
-            jobs=table.first(int(np.searchsorted(table.arrival, slots))),
+            jobs=table.first(max(1, int(np.searchsorted(table.arrival, slots)))),  # a table has a row, if a later one
             name=self.name,
             resources=self.resources,
             slot_seconds=self.slot_seconds,

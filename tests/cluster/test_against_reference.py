@@ -42,6 +42,20 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+JOB_OPTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("price", {}),
+    ("price", {"welfare": 1.0}),
+    ("price", {"welfare": 0.0, "c": 0.5, "gamma": 0.25}),
+    ("price", {"gamma": -0.2, "blocking": True}),
+    ("priority", {}),
+    ("priority", {"blocking": True}),
+    ("capacity", {}),
+    ("capacity", {"blocking": True}),
+    ("fifo", {}),
+    ("fifo", {"blocking": False}),
+]
+
+
 def compare(instance: Instance, name: str, options: dict[str, Any]) -> None:
     try:
         policy = policies.make(name, **options)
@@ -81,6 +95,22 @@ def test_one_resource(name: str, options: dict[str, Any], servers: str, seed: in
     for kind in SIZES:
         predecessors = False if "adaptive" in options else None
         compare(random_instance(rng, servers=servers, kind=kind, predecessors=predecessors), name, options)
+
+
+@pytest.mark.parametrize("name, options", JOB_OPTIONS, ids=str)
+@pytest.mark.parametrize("resources", [1, 2, 3])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_jobs(name: str, options: dict[str, Any], resources: int, seed: int) -> None:
+    rng = random.Random(f"{name}{options}{resources}{seed}")
+    for servers in SERVERS:
+        compare(random_instance(rng, resources=resources, servers=servers, tasks=rng.randint(5, 30), jobs=True), name, options)
+
+
+@pytest.mark.parametrize("name", ["price", "capacity", "fifo"])
+def test_every_task_a_job(name: str) -> None:
+    rng = random.Random(name)
+    for _ in range(8):
+        compare(random_instance(rng, resources=2, tasks=20), name, {})
 
 
 @pytest.mark.parametrize("name", ["bf-js", "fifo-ff"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from tests.reference.instances import SERVERS, SIZES, Instance, random_instance,
 from tests.reference.model import Initial, Task
 
 CONSERVING = {"bf-j": "vectors", "bf-s": "vectors", "bf-js": "vectors", "vqs-bf:J=4": "scalar"}
+JOBS = {"price": "vectors", "priority": "vectors", "capacity": "vectors", "fifo:blocking=false": "vectors", "fifo": None}
 OTHERS = ("vqs:J=4", "fifo-ff", "slot-fifo", "bf-js:stall", "vqs-bf:J=3,stall", "vqs:J=2,stall", "maxweight:types=3")
 
 instances = st.builds(
@@ -26,6 +28,21 @@ instances = st.builds(
     st.integers(1, 3),
     st.sampled_from(SERVERS),
     st.sampled_from(SIZES),
+)
+
+
+def at_home(instance: Instance) -> Instance:
+    """The same tasks, none of which stays longer anywhere."""
+    return replace(instance, tasks=[replace(task, home=(), overhead=0) for task in instance.tasks])
+
+
+phased_instances = st.builds(
+    lambda seed, resources, servers: at_home(
+        random_instance(random.Random(seed), resources=resources, servers=servers, jobs=True)
+    ),
+    st.integers(0, 2**32),
+    st.integers(1, 3),
+    st.sampled_from(SERVERS),
 )
 
 
@@ -41,7 +58,7 @@ def check(instance: Instance, policy: str, conserving: str | None) -> None:
     result = simulate(instance, policy)
     assert result.schedule is not None
     rows = len(instance.tasks)
-    start, server = (np.concatenate([column, np.full(rows - len(column), -1)]).tolist() for column in result.schedule)
+    start, server = (np.concatenate([column, np.full(rows - len(column), -1)]).tolist() for column in result.schedule[:2])
     assert violations(instance, start, server, result.slots, conserving=conserving) == []
     assert result.started == sum(slot >= 0 for slot in start)
     assert result.arrived == sum(task.arrival < result.slots for task in instance.tasks)
@@ -55,6 +72,13 @@ def check(instance: Instance, policy: str, conserving: str | None) -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_conserving(policy: str, instance: Instance) -> None:
     check(instance, policy, CONSERVING[policy])
+
+
+@pytest.mark.parametrize("policy", JOBS)
+@given(instance=phased_instances)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_jobs(policy: str, instance: Instance) -> None:
+    check(instance, policy, JOBS[policy])
 
 
 @pytest.mark.parametrize("policy", OTHERS)

@@ -24,7 +24,8 @@ FIELDS = (
     *("policy", "workload", "servers", "seed", "slots", "arrived", "started", "completed", "waiting", "mean_queue", "max_queue"),
     *("mean_delay", "delay_p50", "delay_p95", "delay_p99", "utilisation", "verdict", "seconds", "tasks_per_second"),
 )
-MORE_FIELDS = ("warmup", "mean_waiting_size", "stopped", "confidence", "load", "rho")
+OF_JOBS = ("makespan", "mean_completion", "completion_p50", "completion_p95", "completion_p99")
+MORE_FIELDS = ("warmup", "mean_waiting_size", "stopped", "confidence", "load", "rho", *OF_JOBS)
 
 
 def evaluate(*arguments: object) -> None:
@@ -72,6 +73,29 @@ def test_json(tmp_path: Path) -> None:
     found = runs[1]
     assert (found["mean_queue"], found["arrived"], found["mean_delay"]) == (direct.mean_queue, direct.arrived, direct.mean_delay)
     assert found["verdict"] == str(direct.verdict)
+
+
+def test_jobs_of_many_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A table drawn by seed runs until it is done, and completion times are those of whole jobs."""
+    path = tmp_path / "out.json"
+    evaluate("price/fig2", "-p", "price", "-p", "fifo", "--seed", 1, "--seeds", 3, "--processes", 1, "--json", path)
+    out = capsys.readouterr().out
+    assert "price/fig2: " in out and "tasks with seed 1, 2 servers, all there in slot 0" in out
+    assert "mean completion" in out and "no policy is stable" not in out
+    runs, summaries = (records := json.loads(path.read_text()))[:6], records[6:]
+    direct = packenv.simulate(packenv.workload("price/fig2"), "fifo", seed=2).jobs
+    assert direct is not None
+    expected = [direct.makespan, direct.mean, *(direct.quantile(share) for share in (0.5, 0.95, 0.99))]
+    assert [runs[4][key] for key in OF_JOBS] == expected
+    for n, summary in enumerate(summaries):
+        makespans = [run["makespan"] for run in runs[3 * n : 3 * n + 3]]
+        assert summary["makespan"] == pytest.approx(np.mean(makespans))
+        assert summary["interval"]["makespan"] == pytest.approx(4.302653 * np.std(makespans, ddof=1) / 3**0.5, rel=1e-5)
+    evaluate("price/fig2", "-p", "fifo", "--slots", 2, "--processes", 1, "--json", path)
+    run, _ = json.loads(path.read_text())
+    assert run["makespan"] is None and run["slots"] == 2
+    evaluate("paper/fig4b", "-p", "bf-js", "--slots", 500, "--processes", 1, "--json", path)
+    assert {json.loads(path.read_text())[0][key] for key in OF_JOBS} == {None}
 
 
 def test_schedule(tmp_path: Path) -> None:
@@ -159,6 +183,10 @@ BAD_WORDS: list[tuple[tuple[object, ...], str]] = [
     ((), "name a workload or a trace"),
     (("no-such-trace.csv", "--servers", 2), "no-such-trace.csv: no such file"),
     (("paper/fig4b", "--no-such-option"), "No such option"),
+    (("price/fig1", "--seeds", 2), "price/fig1 has no randomness of its own"),
+    (("price/fig5", "--resources", "io"), "price/fig5 is a table of tasks: --resources does not go with it"),
+    (("price/fig5", "-p", "price:c=0"), "price: needs welfare >= 0, c > 0 and gamma > -1"),
+    (("paper/fig4b", "-p", "priority"), "policy priority: workload paper/fig4b has no column `value`"),
 ]
 
 BAD_ROWS: list[tuple[tuple[str, ...], str]] = [

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.reference.fair import DRF, SlotFair
+from tests.reference.job_policies import JOB_POLICIES
 from tests.reference.max_weight import MaxWeight
-from tests.reference.model import Server, Task, Vector, World
+from tests.reference.model import SchedulingPolicy, Server, Task, Vector, World
 from tests.reference.stalling import Policy
 from tests.reference.tetris import Tetris
 from tests.reference.vqs import VQS, VQSBF
@@ -125,7 +126,7 @@ class SlotFifo(FifoFirstFit):
         return 2 * occupied < capacity and max(world.size(task) for task in world.waiting) > capacity - occupied
 
 
-POLICIES: dict[str, Callable[..., Policy]] = {
+POLICIES: dict[str, Callable[..., SchedulingPolicy]] = {
     "bf-j": BestFitJobs,
     "bf-s": BestFitServers,
     "bf-js": BestFit,
@@ -134,12 +135,13 @@ POLICIES: dict[str, Callable[..., Policy]] = {
     "fifo-ff": FifoFirstFit,
     "slot-fifo": SlotFifo,
     "maxweight": MaxWeight,
+    **JOB_POLICIES,
     "drf": DRF,
     "slot-fair": SlotFair,
     "tetris": Tetris,
 }
 
 
-def make(name: str, **options: Any) -> Policy:
+def make(name: str, **options: Any) -> SchedulingPolicy:
     """A fresh policy by the name that the command line uses."""
     return POLICIES[name](**options)

@@ -11,7 +11,9 @@ import pytest
 
 from packenv.units import UNIT
 from tests.reference.case import WorkedCase, rows, servers, there
+from tests.reference.fair import remote_slots
 from tests.reference.instances import SERVERS, SIZES, random_instance, to_jobs
+from tests.reference.job_policies import JOB_POLICIES
 from tests.reference.model import NoProgress, Scale, Server, Task, World, simulate
 from tests.reference.partition import default_levels, heaviest, levels, reduced_configurations, type_of
 from tests.reference.policies import POLICIES, make
@@ -153,6 +155,9 @@ def test_slot_fifo_refuses_what_is_larger_than_a_slot() -> None:
 
 
 def options_for(rng: random.Random, name: str) -> dict[str, object]:
+    if name in JOB_POLICIES:
+        prices = {"welfare": rng.choice([0.0, 0.1, 1.0]), "gamma": rng.choice([0.0, 0.5])} if name == "price" else {}
+        return {"blocking": rng.random() < 0.4, **prices}
     options: dict[str, object] = {"stall": rng.random() < 0.4}
     if name in ("vqs", "vqs-bf"):
         adaptive = {"adaptive": True, "first_check": rng.choice([2, 4, 8])}
@@ -168,7 +173,7 @@ def test_invariants_and_littles_law(name: str, resources: int) -> None:
     rng = random.Random(f"{name} {resources}")
     finished = 0
     for _ in range(20):
-        instance = random_instance(rng, resources=resources, drain=True)
+        instance = random_instance(rng, resources=resources, drain=True, jobs=name in JOB_POLICIES)
         policy = make(name, **options_for(rng, name))
         try:
             outcome = simulate(instance.tasks, instance.capacities, policy, drain=True, initial=instance.initial)
@@ -177,7 +182,8 @@ def test_invariants_and_littles_law(name: str, resources: int) -> None:
             continue
         assert len(outcome.start) == len(instance.tasks)
         assert sum(outcome.queue) == sum(outcome.start[row] - outcome.eligible[row] for row in outcome.start)
-        work = [sum(t.demand[r] * t.service for t in instance.tasks) for r in range(resources)]
+        stay = [t.service + remote_slots(t, Server(outcome.server[t.row], ())) for t in instance.tasks]
+        work = [sum(t.demand[r] * slots for t, slots in zip(instance.tasks, stay, strict=True)) for r in range(resources)]
         work = [w + sum(job.demand[r] * job.remaining for job in instance.initial) for r, w in enumerate(work)]
         assert [sum(column) for column in zip(*outcome.used, strict=True)] == work
         finished += 1

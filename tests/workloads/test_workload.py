@@ -247,7 +247,16 @@ def test_the_package_lends_its_names_without_loading_the_compiler():
     assert done.stdout.strip() == "False"
 
 
+def test_a_table_of_a_stream_has_a_row():
+    """Also where nothing arrives before its end: then the row arrives later."""
+    stream = workload("paper/fig4b", rate=0.001)
+    table = stream.tabulated(0, 1).jobs
+    assert len(table) == 1 and table.arrival[0] >= 1
+
+
 def test_every_named_workload_makes_rows():
     for name in names():
-        table = workload(name).jobs_table(0, 100)
-        assert len(table) == 100 and table.resources == workload(name).D
+        known = workload(name)
+        table = known.jobs_table(0, 100) if known.jobs is None else known.jobs
+        assert len(table) == 100 or known.jobs is not None
+        assert table.resources == known.D

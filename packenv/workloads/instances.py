@@ -1,0 +1,90 @@
+"""Offline instances: jobs of phases in strict order, all there in slot 0, drawn by seed (seed 002, PAPERS §3).
+
+A phase is one row of the table; amounts are in units of capacity, and of a draw all but the seed is fixed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.jobs import Jobs
+from packenv.workloads.workload import Workload
+
+Ints = NDArray[np.int64]
+MACHINES = "2x50:50"
+RESOURCES = ("bandwidth", "io")
+
+
+@dataclass(frozen=True)
+class PhasedJobs:
+    """`PhasedJobs(...)(seed)` is a Jobs table, a function of the seed alone. All draws are uniform integers from 1."""
+
+    jobs: int
+    phases: int  # of a job, at most
+    demand: tuple[int, ...]  # of each resource, at most
+    service: int  # slots at most: how many times the shortest phase the longest is
+    value: int = 1  # of a job, at most
+
+    def __call__(self, seed: int) -> Jobs:
+        random = np.random.Generator(np.random.Philox(seed))
+        phases = random.integers(1, self.phases + 1, self.jobs)
+        value = random.integers(1, self.value + 1, self.jobs)
+        n = int(phases.sum())
+        amount = random.integers(1, np.array(self.demand) + 1, (n, len(self.demand)))
+        service = random.integers(1, self.service + 1, n)
+        return at_once(phases, amount, service, value)
+
+
+def at_once(phases: Ints, amount: Ints, service: Ints, value: Ints) -> Jobs:
+    """Jobs of so many phases each, all there in slot 0; `amount` and `service` by phase, `value` by job."""
+    job = np.repeat(np.arange(len(phases)), phases)
+    phase = np.arange(len(job)) - np.repeat(np.cumsum(phases) - phases, phases)
+    return Jobs.of(np.zeros(len(job)), amount, service, job=job, phase=phase, value=value[job].astype(np.float64))
+
+
+def scarce_and_abundant(seed: int) -> Jobs:
+    """Half of the phases need just over half a machine of a scarce resource; the others, which fit beside them, less of it,
+    and some of an abundant one. An alignment with what is free prefers these, and pairs them with each other.
+    """
+    random = np.random.Generator(np.random.Philox(seed))
+    phases = random.integers(1, 6, 100)
+    n = int(phases.sum())
+    large = random.random(n) < 0.5
+    scarce = np.where(large, random.integers(26, 31, n), random.integers(16, 21, n))
+    abundant = np.where(large, 0, random.integers(10, 21, n))
+    return at_once(phases, np.stack([scarce, abundant], axis=1), random.integers(1, 5, n), np.ones(100, np.int64))
+
+
+def flow_shop() -> Workload:
+    """Figure 1: jobs (A for 5 slots, then B for 2) and (A for 1, then B for 3); one A and one B at a time."""
+    jobs, a, b = np.array([2, 2]), [1, 0], [0, 1]
+    table = at_once(jobs, np.array([a, b, a, b]), np.array([5, 2, 1, 3]), np.array([1, 1]))
+    return Workload(jobs=table, servers="1x1:1", resources=("A", "B"))
+
+
+def price_fig2() -> Workload:
+    """Figure 2: few small phases, at most a tenth of all machines each; the capacity never binds."""
+    return Workload(jobs=PhasedJobs(10, 3, (10, 10), 4), servers=MACHINES, resources=RESOURCES)
+
+
+def price_fig3() -> Workload:
+    """Figure 3: phases of up to three tenths of all machines, the longest nine times the shortest."""
+    return Workload(jobs=PhasedJobs(30, 5, (30, 30), 9), servers=MACHINES, resources=RESOURCES)
+
+
+def price_fig5() -> Workload:
+    """Figures 5-7: a hundred jobs with values, small phases."""
+    return Workload(jobs=PhasedJobs(100, 5, (10, 10), 4, value=5), servers=MACHINES, resources=RESOURCES)
+
+
+def price_fig8() -> Workload:
+    """Figures 8-10: the same with phases of up to three fifths of a machine; the printed three fifths of all fit nowhere."""
+    return Workload(jobs=PhasedJobs(100, 5, (30, 30), 4, value=5), servers=MACHINES, resources=RESOURCES)
+
+
+def price_abundant() -> Workload:
+    """Where the alignment of Tetris wastes the scarce resource."""
+    return Workload(jobs=scarce_and_abundant, servers=MACHINES, resources=("scarce", "abundant"))
