@@ -16,7 +16,8 @@ TETRIS, FAIR, TWO, OTHERS = COLOURS[0], COLOURS[2], COLOURS[1], GREY
 def draw_tetris(compared: list[Row], curve: list[Row], pieces: list[Row], title: str, path: str | os.PathLike[str]) -> None:
     """Rows as experiments.figures.tetris writes them into its tables."""
     figure = Figure(figsize=(12.5, 8.4), layout="constrained")
-    top, bottom = figure.subfigures(2, 1)
+    parts: Any = figure.subfigures(2, 1)
+    top, bottom = parts
     labels = {"mean": "mean completion time of jobs (slots)", "makespan": "makespan (slots)"}
     for axes, (what, label) in zip(top.subplots(1, 2, sharey=True), labels.items(), strict=True):
         draw_bars(axes, compared, what, label)
