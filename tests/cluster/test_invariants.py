@@ -17,7 +17,17 @@ from tests.reference.instances import SERVERS, SIZES, Instance, random_instance,
 from tests.reference.model import Initial, Task
 
 CONSERVING = {"bf-j": "vectors", "bf-s": "vectors", "bf-js": "vectors", "vqs-bf:J=4": "scalar"}
-JOBS = {"price": "vectors", "priority": "vectors", "capacity": "vectors", "fifo:blocking=false": "vectors", "fifo": None}
+JOBS = {
+    "price": "vectors",
+    "priority": "vectors",
+    "capacity": "vectors",
+    "fifo:blocking=false": "vectors",
+    "fifo": None,
+    "tetris:f=0": "vectors",
+    "tetris": None,
+    "drf": "vectors",
+    "slot-fair": "vectors",
+}
 OTHERS = ("vqs:J=4", "fifo-ff", "slot-fifo", "bf-js:stall", "vqs-bf:J=3,stall", "vqs:J=2,stall", "maxweight:types=3")
 
 instances = st.builds(

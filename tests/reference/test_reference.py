@@ -154,7 +154,12 @@ def test_slot_fifo_refuses_what_is_larger_than_a_slot() -> None:
 # What must hold in every run, on random instances; the model itself checks its invariants at every slot.
 
 
+SHARING = ("drf", "slot-fair", "tetris")
+
+
 def options_for(rng: random.Random, name: str) -> dict[str, object]:
+    if name in SHARING:
+        return {"f": rng.choice([0.0, 0.25, 0.7])} if name == "tetris" else {}
     if name in JOB_POLICIES:
         prices = {"welfare": rng.choice([0.0, 0.1, 1.0]), "gamma": rng.choice([0.0, 0.5])} if name == "price" else {}
         return {"blocking": rng.random() < 0.4, **prices}
@@ -173,7 +178,7 @@ def test_invariants_and_littles_law(name: str, resources: int) -> None:
     rng = random.Random(f"{name} {resources}")
     finished = 0
     for _ in range(20):
-        instance = random_instance(rng, resources=resources, drain=True, jobs=name in JOB_POLICIES)
+        instance = random_instance(rng, resources=resources, drain=True, jobs=name in (*JOB_POLICIES, *SHARING))
         policy = make(name, **options_for(rng, name))
         try:
             outcome = simulate(instance.tasks, instance.capacities, policy, drain=True, initial=instance.initial)
