@@ -224,7 +224,7 @@ def trace_rows(folder: Path, effort: Effort, say: Callable[[str], None]) -> Iter
         yield Row("Google trace", f"{name}: {len(jobs):,} tasks, 200 servers", seconds, "s")
 
 
-def price_row(repeats: int, jobs: int = 150, phases: int = 1000) -> Row:
+def price_row(repeats: int, jobs: int = 160, phases: int = 1000) -> Row:
     """The price scheduler on the machines of its figures, with about a hundred phases ready at all times."""
     import packenv
     from packenv.workloads.instances import MACHINES, at_once
