@@ -35,12 +35,10 @@ class Shares(Frame):
 
 def shares(setting: Setting, kind: int = DOMINANT, checked: int = 0) -> Shares:
     """Before slot 0. `checked` = 0 stands for all resources. Raises InputError for more than there are."""
-    jobs = setting.workload.jobs
-    assert jobs is not None, "the policy's needs say table=True"
     resources = setting.capacity.shape[1]
     if not 0 <= checked <= resources:
         raise InputError(f"checked must lie between 0 (all) and the {resources} resources, not {checked}")
-    book = job_book(jobs)
+    book = job_book(setting.table)
     owner = book.owner[book.job]
     owners = len(book.queued)
     return Shares(

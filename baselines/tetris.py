@@ -84,7 +84,9 @@ class Tetris(NamedTuple):
             ends=np.zeros(jobs, np.int64),
             rate=np.zeros(jobs, np.int64),
             leaves=np.zeros(len(book.group), np.int64),
-            fresh=np.zeros(groups, np.int32),
+            considered=np.zeros(len(book.queued), np.int8),
+            news=np.zeros(groups, np.int32),
+            count=np.zeros(1, np.int64),
             noted=np.full(groups, NONE, np.int64),
             fitting=np.zeros(groups, np.int32),
             alignment=np.zeros(groups),
@@ -111,7 +113,9 @@ class Candidates(Frame):
     ends: Ints  # (jobs,) Σ work · slot in which it should leave, over the tasks in service
     rate: Ints  # (jobs,) Σ work over the tasks in service
     leaves: Ints  # (n,) that slot for each row
-    fresh: NDArray[np.int32]  # (G,) scratch: groups with new tasks,
+    considered: NDArray[np.int8]  # (owners,) 1 for those that were, when that was last looked at
+    news: NDArray[np.int32]  # (G,) groups that have new tasks in this slot, or whose owner has come to be considered,
+    count: Ints  # (1,) how many there are,
     noted: Ints  # (G,) and the slot in which each was last one of them
     fitting: NDArray[np.int32]  # (G,) scratch: the groups that fit,
     alignment: Floats  # (G,) and their a
@@ -121,11 +125,11 @@ class Candidates(Frame):
 @schedules(Knobs)
 def schedule_tetris(knobs: Knobs, cluster: Cluster, state: Candidates) -> None:
     take_up(cluster, state.shares)
-    if knobs.f == 0.0:
-        fill_changed(knobs, cluster, state)
-    else:
-        while fill_all(knobs, cluster, state):  # who is served less, and so considered, changes with every start
-            pass
+    state.count[0] = 0
+    note_new_groups(cluster, state)
+    note_considered(knobs, cluster, state)
+    while fill_changed(knobs, cluster, state):  # who is considered changes with every start
+        pass
 
 
 @completes(Knobs)
@@ -140,38 +144,59 @@ def complete_tetris(knobs: Knobs, cluster: Cluster, state: Candidates, task: int
 
 
 @outlined
-def fill_all(knobs: Knobs, cluster: Cluster, state: Candidates) -> bool:
-    """Fill every server once; whether anything started."""
-    started = False
-    for server in range(server_count(cluster)):
-        started |= fill_one(knobs, cluster, state, server)
-    return started
-
-
-@outlined
-def fill_changed(knobs: Knobs, cluster: Cluster, state: Candidates) -> None:
-    """Every task is considered, and none fitted anywhere at the end of the last slot: only what changed since can matter."""
-    book = state.shares.book
-    count = 0
+def note_new_groups(cluster: Cluster, state: Candidates) -> None:
     for n in range(new_count(cluster)):
         i = new_task(cluster, n)
         if i != NONE:
-            g = book.group[row_of(cluster, i)]
-            if state.noted[g] != now(cluster):
-                state.noted[g] = now(cluster)
-                state.fresh[count] = g
-                count += 1
-    for server in range(server_count(cluster)):
-        if cluster.server[cluster.e, server].freed == now(cluster) or any_fits(cluster, state, count, server):
-            fill_one(knobs, cluster, state, server)
+            note(cluster, state, state.shares.book.group[row_of(cluster, i)])
 
 
 @inlined
-def any_fits(cluster: Cluster, state: Candidates, count: int, server: int) -> bool:
-    for n in range(count):
-        g = state.fresh[n]
-        if state.shares.book.waiting[g] > 0 and group_fits(cluster, state.shares.book, g, server):
-            return True
+def note(cluster: Cluster, state: Candidates, g: int) -> None:
+    """A group that may fit where nothing did at the end of the last slot."""
+    if state.noted[g] != now(cluster):
+        state.noted[g] = now(cluster)
+        state.news[state.count[0]] = g
+        state.count[0] += 1
+
+
+@outlined
+def note_considered(knobs: Knobs, cluster: Cluster, state: Candidates) -> None:
+    """Note the groups of the owners that are considered and were not before."""
+    fair = state.shares
+    considered = owners_considered(knobs, state)
+    for k in range(fair.ranked[0]):
+        owner = fair.order[k]
+        if k >= considered:
+            state.considered[owner] = 0
+        elif state.considered[owner] == 0:
+            state.considered[owner] = 1
+            for n in range(fair.groups_of[owner], fair.groups_of[owner + 1]):
+                if fair.book.waiting[fair.groups[n]] > 0:
+                    note(cluster, state, fair.groups[n])
+
+
+@outlined
+def fill_changed(knobs: Knobs, cluster: Cluster, state: Candidates) -> bool:
+    """Fill the servers in index order; whether anything started.
+
+    Nothing that was considered fitted anywhere at the end of the last slot: only completions and news can change that.
+    """
+    started = False
+    for server in range(server_count(cluster)):
+        if cluster.server[cluster.e, server].freed == now(cluster) or any_news_fits(knobs, cluster, state, server):
+            started |= fill_one(knobs, cluster, state, server)
+    return started
+
+
+@inlined
+def any_news_fits(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> bool:
+    considered = owners_considered(knobs, state)
+    for n in range(state.count[0]):
+        g = state.news[n]
+        if state.shares.book.waiting[g] > 0 and state.shares.rank[owner_of(state.shares, g)] < considered:
+            if group_fits(cluster, state.shares.book, g, server):
+                return True
     return False
 
 
@@ -181,14 +206,14 @@ def fill_one(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> 
     started = False
     row = best_row(knobs, cluster, state, server)
     while row != NONE:
-        begin(cluster, state, row, server)
+        begin(knobs, cluster, state, row, server)
         started = True
         row = best_row(knobs, cluster, state, server)
     return started
 
 
 @inlined
-def begin(cluster: Cluster, state: Candidates, row: int, server: int) -> None:
+def begin(knobs: Knobs, cluster: Cluster, state: Candidates, row: int, server: int) -> None:
     book = state.shares.book
     g = book.group[row]
     job, slots = book.job[g], book.duration[g]
@@ -199,6 +224,8 @@ def begin(cluster: Cluster, state: Candidates, row: int, server: int) -> None:
     state.ends[job] += state.work[g] * state.leaves[row]
     state.rate[job] += state.work[g]
     launch(cluster, state.shares, row, server)
+    if knobs.f > 0:
+        note_considered(knobs, cluster, state)
 
 
 @outlined

@@ -29,6 +29,7 @@ GROWTH = 2.0
 """What the cost per task must stay below, relative to the smallest cluster or backlog."""
 
 MEAN_SIZE, MEAN_SERVICE, INTENSITY = 0.05, 100, 0.9
+TETRIS_SPEED = 200_000  # tasks per second, to reach
 PRICE_SPEED = 50_000  # phases per second, to reach
 TOO_LONG = 5_000_000  # tasks in a run that is not repeated
 COLD = """
@@ -124,7 +125,8 @@ def measurements(effort: Effort, say: Callable[[str], None]) -> Iterator[Row]:
     with_sb3 = find_spec("sb3_contrib") is not None
     for measured in bench_envs.environment_rows(cartpole_steps, effort.environments, say, with_sb3):
         yield Row(*measured)
-    say("the price scheduler")
+    say("jobs of many tasks")
+    yield tetris_row(effort.repeats)
     yield price_row(effort.repeats)
     say("the start")
     yield from start_rows(effort)
@@ -222,6 +224,17 @@ def trace_rows(folder: Path, effort: Effort, say: Callable[[str], None]) -> Iter
         say(f"{name} on the Google trace")
         seconds = min(packenv.simulate(workload, name).seconds for _ in range(effort.repeats))
         yield Row("Google trace", f"{name}: {len(jobs):,} tasks, 200 servers", seconds, "s")
+
+
+def tetris_row(repeats: int) -> Row:
+    """Tetris on a thousand servers with four resources, nearly full."""
+    import packenv
+    from packenv.workloads.analytics import analytics
+
+    table = analytics(jobs=2100, servers=1000, intensity=0.95)
+    run = min((packenv.simulate(table, "tetris", drain=True) for _ in range(repeats)), key=lambda run: run.seconds)
+    what = f"tetris: {run.arrived:,} tasks, 1,000 servers, 4 resources, {run.mean_queue or 0.0:.0f} waiting on average"
+    return Row("Tetris, against the speed to reach", what, run.tasks_per_second, "tasks/s", run.tasks_per_second / TETRIS_SPEED, 1.0)
 
 
 def price_row(repeats: int, jobs: int = 160, phases: int = 1000) -> Row:

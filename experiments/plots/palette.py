@@ -29,5 +29,6 @@ def plain(axis: Any) -> None:
 
 def tidy(axes: Any) -> None:
     """A light grid, and no box."""
+    axes.set_axisbelow(True)
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)

@@ -8,6 +8,7 @@ from typing import Any
 
 from packenv.errors import InputError, nearest
 from packenv.workloads import instances
+from packenv.workloads.analytics import analytics
 from packenv.workloads.files import load_workload
 from packenv.workloads.laws import Discrete, Fixed, Geometric, Uniform
 from packenv.workloads.workload import Workload
@@ -44,6 +45,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "paper/fig4a": fig4a,
     "paper/fig4b": fig4b,
     "google2011-like": google2011_like,
+    "analytics": analytics,
     "price/fig1": instances.flow_shop,
     "price/fig2": instances.price_fig2,
     "price/fig3": instances.price_fig3,

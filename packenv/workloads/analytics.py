@@ -1,0 +1,85 @@
+"""Jobs of many tasks as data analytics has them (seed 001, PAPERS §2): phases that read, shuffle or compute, drawn by seed.
+
+The tasks of a phase have like demands and about the same duration, of which a scheduler knows the phase's mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.jobs import Jobs
+from packenv.workloads.workload import Workload
+
+Floats = NDArray[np.float64]
+
+RESOURCES = ("cpu", "memory", "disk", "network")
+KINDS = np.array(
+    [  # mean demand of a task, in shares of a server, of each resource
+        [0.06, 0.06, 0.40, 0.05],  # reads much
+        [0.06, 0.08, 0.10, 0.45],  # shuffles
+        [0.40, 0.20, 0.05, 0.05],  # computes
+    ]
+)
+SPREAD = 0.6  # a phase's demands lie within this share of their kind's
+LEAST, MOST = 0.02, 0.5  # of a demand that is of no kind
+MEAN_SLOTS = 40.0  # of a task: a phase's mean is log-normal, a task's lies within a fifth of it
+SLOTS_SIGMA = 0.8
+MEDIAN_TASKS, TASKS_SIGMA, MOST_TASKS = 12, 1.3, 300  # of a phase, log-normal
+
+
+@dataclass(frozen=True)
+class Analytics:
+    """`Analytics(...)(seed)` is a Jobs table, a function of the seed alone.
+
+    `kinds`: phases are of a kind and have a taste for some resources; without, demands are independent and uniform.
+    """
+
+    jobs: int
+    servers: int
+    intensity: float  # work that arrives while jobs do, over what the servers could do of the scarcest resource meanwhile
+    resources: int = 4
+    kinds: bool = True
+
+    def __call__(self, seed: int) -> Jobs:
+        random = np.random.Generator(np.random.Philox(seed))
+        phases = random.integers(1, 4, self.jobs)
+        total = int(phases.sum())
+        job = np.repeat(np.arange(self.jobs), phases)
+        tasks = np.clip(np.rint(MEDIAN_TASKS * np.exp(TASKS_SIGMA * random.standard_normal(total))), 1, MOST_TASKS).astype(int)
+        mean = MEAN_SLOTS * np.exp(SLOTS_SIGMA * random.standard_normal(total) - SLOTS_SIGMA**2 / 2)
+        demand = self._demands(random, total)[:, : self.resources]
+        gaps = random.exponential(size=self.jobs)
+        of = np.repeat(np.arange(total), tasks)  # phase of each task
+        service = np.maximum(np.rint(mean[of] * random.uniform(0.8, 1.2, len(of))), 1)
+        work = (demand[of] * service[:, None]).sum(axis=0).max()
+        arrival = np.floor((np.cumsum(gaps) - gaps[0]) / gaps.sum() * work / (self.servers * self.intensity))
+        first = np.cumsum(phases) - phases
+        return Jobs.of(
+            arrival[job[of]],
+            demand[of],
+            service,
+            job=job[of],
+            phase=(np.arange(total) - first[job])[of],
+            estimate=np.maximum(mean[of], 1.0),
+        )
+
+    def _demands(self, random: np.random.Generator, phases: int) -> Floats:
+        """(phases, 4) shares of a server."""
+        if not self.kinds:
+            return random.uniform(LEAST, MOST, (phases, len(RESOURCES)))
+        kind = random.integers(0, len(KINDS), phases)
+        return KINDS[kind] * random.uniform(1 - SPREAD, 1 + SPREAD, (phases, len(RESOURCES)))
+
+
+def analytics(jobs: int = 200, servers: int = 50, intensity: float = 1.5, resources: int = 4, kinds: bool = True) -> Workload:
+    """A cluster for Tetris and its comparators: jobs of one to three phases with a barrier between them, under high load."""
+    return Workload(
+        jobs=Analytics(jobs, servers, intensity, resources, kinds),
+        servers=f"{servers}x" + ":".join(["1"] * resources),
+        resources=RESOURCES[:resources],
+        slot_seconds=1.0,
+        name="analytics",
+    )
