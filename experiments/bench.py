@@ -238,7 +238,7 @@ def tetris_row(repeats: int) -> Row:
     return Row("Tetris, against the speed to reach", what, speed, "tasks/s", speed / TETRIS_SPEED, target=1.0)
 
 
-def price_row(repeats: int, jobs: int = 150, phases: int = 1000) -> Row:
+def price_row(repeats: int, jobs: int = 160, phases: int = 1000) -> Row:
     """The price scheduler on the machines of its figures, with about a hundred phases ready at all times."""
     import packenv
     from packenv.workloads.instances import MACHINES, at_once
