@@ -6,6 +6,7 @@ from typing import Any
 
 import packenv
 from packenv.envs.options import Warm
+from packenv.workloads.analytics import analytics
 from packenv.workloads.laws import Geometric, Uniform
 
 KINDS = ("Placement", "ServerFill", "Configuration")
@@ -14,6 +15,7 @@ PAIR = packenv.Workload(
 )
 UNEQUAL: dict[str, Any] = {"servers": "1x1,2x0.5,1x0.9", "intensity": 0.7, "workload": "paper/fig4a"}
 TABLE = packenv.Workload(jobs=packenv.workload("paper/fig4b").jobs_table(5, 40), servers=3)
+JOBS = analytics(jobs=10, servers=4)  # of many tasks, in phases, with four resources
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "Placement": [{}, {"rule": "head"}, {"rule": "window", "window": 4}, {"rule": "window", "window": 3, "workload": PAIR}],
@@ -26,6 +28,7 @@ SHARED: list[dict[str, Any]] = [
     {"workload": PAIR, "reward": "delay"},
     UNEQUAL,
     {"workload": TABLE, "horizon": None},
+    {"workload": JOBS, "horizon": None, "reward": "delay"},
     {"intensity": (0.3, 0.9), "start": Warm("bf-j", 200)},
     {"start": [(0.5, 0, 30), (0.25, 1, 7)], "reward": "advantage", "baseline": "bf-j"},
 ]

@@ -15,18 +15,26 @@ from packenv import UNIT, Workload
 from packenv.cluster.build import server_kinds
 from packenv.cluster.state import NONE, TASK
 from packenv.envs.scene import type_of_size
-from tests.cluster.replay import violations
+from tests.cluster.replay import eligible_slots, violations
 from tests.reference.instances import SERVERS, SIZES, Instance, random_instance, to_jobs
 from tests.reference.model import Scale
 
 instances = st.builds(
-    lambda seed, resources, servers, kind: random_instance(
-        random.Random(seed), resources=resources, servers=servers, kind=kind, tasks=seed % 20 + 1, drain=True, initial=False
+    lambda seed, resources, servers, kind, jobs: random_instance(
+        random.Random(seed),
+        resources=resources,
+        servers=servers,
+        kind=kind,
+        tasks=seed % 20 + 1,
+        drain=True,
+        initial=False,
+        jobs=jobs,
     ),
     st.integers(0, 2**32),
-    st.integers(1, 2),
+    st.integers(1, 3),
     st.sampled_from(SERVERS),
     st.sampled_from(SIZES),
+    st.booleans(),
 )
 FORMS: list[tuple[str, dict[str, Any]]] = [
     ("Placement", {}),
@@ -65,9 +73,8 @@ def test_random_play(kind: str, options: dict[str, Any], instance: Instance, see
         assert info["reason"] == "nothing left to happen"  # the agent let tasks wait, and nobody else will wake it
         return
     assert violations(instance, start.tolist(), server.tolist(), int(info["slot"]) + 1) == []
-    eligible = {task.row: task.arrival for task in instance.tasks}
-    if not any(task.predecessors for task in instance.tasks):
-        assert area == sum(int(start[row]) - slot for row, slot in eligible.items())  # Little's law, exactly
+    eligible = eligible_slots(instance, start.tolist())
+    assert area == sum(int(start[row]) - slot for row, slot in enumerate(eligible) if slot is not None)  # Little's law, exactly
 
 
 def check(env: Any, instance: Instance, info: dict[str, Any]) -> None:
