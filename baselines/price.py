@@ -55,7 +55,7 @@ class Price(NamedTuple):
     def needs(self, setting: Setting) -> Needs:
         if not (0 <= self.welfare < np.inf and 0 < self.c < np.inf and -1 < self.gamma < np.inf):
             raise InputError(f"price: needs welfare >= 0, c > 0 and gamma > -1, not {self.welfare}, {self.c} and {self.gamma}")
-        return table_needs(setting)
+        return table_needs(setting)._replace(durations=True)
 
     def initial_state(self, setting: Setting, seed: int) -> PriceState:
         jobs = setting.table

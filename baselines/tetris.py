@@ -67,7 +67,7 @@ class Tetris(NamedTuple):
         for name, most in (("f", 1 - 1e-9), ("b", 1), ("m", math.inf), ("packing", math.inf), ("remote", 1)):
             if not 0 <= getattr(self, name) <= most:
                 raise InputError(f"tetris: {name} must not lie below 0 or above {most:.3g}, not at {getattr(self, name)}")
-        return Needs(vectors=setting.capacity.shape[1] > 1, table=True)
+        return Needs(vectors=setting.capacity.shape[1] > 1, table=True, durations=True)
 
     def initial_state(self, setting: Setting, seed: int) -> Candidates:
         fair = shares(setting, DOMINANT)

@@ -20,9 +20,10 @@ from experiments.setting import RESOURCES_HELP, Words, chosen_policies, understa
 from experiments.summary import OF_JOBS, Record, record_of, summary_of
 from packenv.errors import InputError
 from packenv.files import atomic_path, write_json
-from packenv.policy import find_policy
+from packenv.policy import find_policy, needs_of
 from packenv.simulation import WAITING_LIMIT, Result, setting_of
 from packenv.workloads.demand import scalar_cdf
+from packenv.workloads.estimates import misjudged
 from packenv.workloads.workload import Workload
 
 DEFAULT_SLOTS = 200_000
@@ -42,6 +43,7 @@ DEFAULT_SLOTS = 200_000
 @click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
 @click.option("--slot-seconds", default="0.1", show_default=True, help="Length of a slot, for traces in seconds.")
 @click.option("--speedup", default="1", show_default=True, help="β: arrivals of a trace come this many times as fast.")
+@click.option("--estimate-error", type=float, help="Durations are believed with up to this share of error (tables of jobs).")
 @click.option("--slots", type=int, help=f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS} otherwise].")
 @click.option("--drain", is_flag=True, help="Go on until all work is done.")
 @click.option("--warmup", type=int, help="Slots at the start that are not measured  [default: 0 for traces, a tenth otherwise].")
@@ -63,6 +65,7 @@ DEFAULT_SLOTS = 200_000
 @click.option("--tensorboard", metavar="DIR", help=BOARD_HELP)
 def evaluate(
     policies: tuple[str, ...],
+    estimate_error: float | None,
     slots: int | None,
     drain: bool,
     warmup: int | None,
@@ -89,6 +92,8 @@ def evaluate(
     check_board(tensorboard)
     named = chosen_policies(policies)
     workload, dropped = understand(Words(**words))
+    if estimate_error is not None:
+        workload = misjudged(workload, estimate_error)
     if workload.jobs is None and slots is None:
         slots = DEFAULT_SLOTS
     if workload.jobs is not None and workload.draw is None and seeds > 1:
@@ -141,9 +146,12 @@ def print_workload(console: Console, workload: Workload, dropped: dict[str, int]
 
 
 def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
-    """What is left of the guarantee where J is set too low for the sizes (Corollary 1)."""
-    default = setting_of(workload).levels
-    found = []
+    """Who is told durations, and what is left of the guarantee where J is set too low for the sizes (Corollary 1)."""
+    setting = setting_of(workload)
+    default = setting.levels
+    told = [name for name in policies if needs_of(find_policy(name), setting).durations]
+    believed = "true" if workload.jobs is None or workload.jobs.estimate is None else "estimated"
+    found = [f"told {believed} durations: {', '.join(told)}"] if told else []
     for name in policies:
         chosen = find_policy(name)
         levels = getattr(chosen, "J", 0)

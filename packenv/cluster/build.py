@@ -61,6 +61,7 @@ class Needs(NamedTuple):
     room: NDArray[np.int64] | None = None  # (L,) scalar room of an empty server, if not its capacity
     reserve: int = 0  # messages posted in one slot at most
     in_service: int = NEVER  # tasks in service at once at most, where that is known
+    durations: bool = False  # is told how long tasks take: column `estimate`, or the truth where there is none
     table: bool = False  # knows all jobs of the run beforehand, as a Jobs table: what they are made of, not when they come
 
 
