@@ -78,6 +78,8 @@ def optimum(
         )
     replayed = simulate(workload, Replay(best.schedule.start, best.schedule.server, "sat"), seed=seed, drain=True, schedule=True)
     assert makespan_of(workload, replayed) == best.makespan
+    size = f"{len(best.schedule.start)} tasks on {len(workload.servers)} servers"
+    console.print(f"[bold]{workload.name}[/bold]: {size}; no schedule is shorter than {best.bound} slots", highlight=False)
     console.print(optimum_table(workload, best, results))
     if json_path is not None:
         write_json(json_path, optimum_record(workload, best, results, seed, fixed_allocation))
@@ -118,13 +120,10 @@ def progress_line(seconds: float, makespan: int, bound: int) -> str:
 
 def optimum_table(workload: Workload, best: Optimum, results: list[Result]) -> Table:
     """Makespans, and how far each is above the bound."""
-    how = "proven" if best.proven else f"{best.seconds:.0f} s, not proven"
-    assert workload.jobs is not None
-    size = f"{len(workload.jobs)} tasks on {len(workload.servers)} servers"
-    title = f"{workload.name}: {size}; no schedule is shorter than {best.bound} slots"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    table = Table(box=SIMPLE_HEAD)
     for name in ("", "makespan", "above the bound", ""):
         table.add_column(name, justify="right" if name else "left", no_wrap=True)
+    how = "proven" if best.proven else f"not proven in {best.seconds:.0f} s"
     table.add_row("optimum" if best.proven else "best found", str(best.makespan), f"{best.gap:.1%}", how)
     for result in results:
         span = makespan_of(workload, result)

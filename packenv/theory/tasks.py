@@ -197,7 +197,8 @@ def _dual_feasible(demand: Ints, capacity: int) -> list[Ints]:
 
     For a cut: a demand that leaves less room than it counts as the whole server, and one that is smaller as nothing.
     """
-    cuts = _cuts(demand[(demand > 0) & (2 * demand <= capacity)])
+    cuts = np.concatenate([demand, capacity - demand + 1])  # the least that make a difference
+    cuts = _cuts(cuts[(cuts > 0) & (2 * cuts <= capacity)])
     large = [np.where(demand + cut > capacity, capacity, demand) for cut in cuts]
     return [demand, *(np.where(demand < cut, 0, counted) for cut, counted in zip(cuts, large, strict=True))]
 

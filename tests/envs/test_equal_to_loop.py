@@ -88,10 +88,10 @@ def test_the_comparison_can_fail() -> None:
         equal("Placement", {}, "fifo-ff", packenv.workload("paper/fig4b"), 1500, 3)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 OFFLINE = {"replay", "sat"}
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "policy", [*sorted(set(registered()) - OFFLINE - {"agent"}), "agent:fig4b", "vqs:adaptive", "vqs-bf:stall"]
 )
