@@ -8,6 +8,7 @@ A neighbour has one task moved or two exchanged.
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,10 +21,11 @@ from packenv.compile import inlined, outlined, unlocked
 from packenv.theory.tasks import Ints, Tasks
 from packenv.workloads.sampling import another, uniform
 
-WARMTH = 0.2  # first temperature, in mean services
-EARLY = 10.0  # weight of the mean end of the work against the makespan: what fills the servers early leaves room to end early
+WARMTH = 0.4  # first temperature, in mean services
+EARLY = 30.0  # weight of the mean end of the work against the makespan: what fills the servers early leaves room to end early
+SCARCE = 6  # a resource with a share x of the work of the scarcest one counts x ** SCARCE in that
 TRIALS = 200  # neighbours looked at, for every pair of tasks
-SLICE = 2_000_000  # tasks scheduled between two looks at the clock
+SLICE = 200_000_000  # steps between two looks at the clock, a neighbour of n tasks on L servers being n (n + L) of them
 
 HERE, TRIAL, BEST = 0, 1, 2
 
@@ -35,6 +37,7 @@ class Search(NamedTuple):
     service: Ints  # (n,)
     demand: Ints  # (n, D)
     capacity: Ints  # (L, D)
+    share: NDArray[np.float64]  # (L, D) of the server's capacity that a unit is; 0 where it has none
     allowed: NDArray[np.bool_]  # (n, L)
     offsets: Ints  # (n + 1,) predecessors of row i: waits_for[offsets[i] : offsets[i + 1]]
     waits_for: Ints
@@ -55,16 +58,18 @@ def search_from(tasks: Tasks, order: Ints, seed: int) -> Search:
     """A search that has not begun, at this list."""
     n, (servers, resources) = len(tasks), tasks.capacity.shape
     offsets, waits_for = tasks.waits_for
-    work = (tasks.demand / np.maximum(tasks.capacity.sum(axis=0), 1)).max(axis=1) * tasks.service
+    work = tasks.demand / np.maximum(tasks.capacity.sum(axis=0), 1) * tasks.service[:, None]  # (n, D) ticks of the cluster
+    scarcity = (work.sum(axis=0) / work.sum(axis=0).max()) ** SCARCE
     return Search(
         release=tasks.release,
         service=tasks.service,
         demand=tasks.demand,
         capacity=tasks.capacity,
+        share=np.where(tasks.capacity > 0, 1 / np.maximum(tasks.capacity, 1), 0.0),
         allowed=tasks.allowed,
         offsets=offsets,
         waits_for=waits_for,
-        weight=EARLY * work / work.sum(),
+        weight=EARLY * (work @ scarcity) / (work @ scarcity).sum(),
         order=np.stack([order, order]),
         position=np.argsort(order),
         start=np.zeros((3, n), np.int64),
@@ -141,8 +146,7 @@ def room_left(s: Search, i: int, server: int, start: int) -> float:
     while k < s.segments[server] and s.time[server, k] < end:
         until = min(end, s.time[server, k + 1]) if k + 1 < s.segments[server] else end
         for r in range(s.room.shape[2]):
-            if s.capacity[server, r] > 0:
-                free += (until - max(s.time[server, k], start)) * s.room[server, k, r] / s.capacity[server, r]
+            free += (until - max(s.time[server, k], start)) * s.room[server, k, r] * s.share[server, r]
         k += 1
     return free
 
@@ -296,8 +300,9 @@ def anneal(
     target: int,
     seed: int = 0,
     improved: Callable[[int], None] = lambda makespan: None,
+    stop: threading.Event | None = None,
 ) -> Found:
-    """The best schedule found from the list `order`: after TRIALS · n² neighbours, at `target`, or out of time.
+    """The best schedule found from the list `order`: after TRIALS · n² neighbours, at `target`, out of time, or on `stop`.
 
     The temperature falls with the share of trials or time that is used up, whichever is more.
     """
@@ -310,9 +315,9 @@ def anneal(
             best = search.makespan[BEST]
             improved(int(best))
         used = max(made / trials, (time.monotonic() - began) / seconds if seconds > 0 else 1)
-        if used >= 1 or best <= target:
+        if used >= 1 or best <= target or (stop is not None and stop.is_set()):
             return Found(search.start[BEST], search.server[BEST], int(best))
-        some = min(max(SLICE // n, 100), trials - made)
+        some = min(max(SLICE // (n * (n + len(tasks.capacity))), 1), trials - made)
         look(search, WARMTH * float(tasks.service.mean()) * (1 - used), some, target)
         made += some
 
@@ -326,6 +331,10 @@ def anneal_beside(
     improved: Callable[[int], None] = lambda makespan: None,
 ) -> Found:
     """The best of several searches side by side, one from each list."""
+    stop = threading.Event()
     with ThreadPoolExecutor(len(orders)) as pool:
-        runs = [pool.submit(anneal, tasks, order, seconds, target, seed + 1009 * k, improved) for k, order in enumerate(orders)]
-        return min((run.result() for run in runs), key=lambda found: found.makespan)
+        runs = [pool.submit(anneal, tasks, order, seconds, target, seed + k, improved, stop) for k, order in enumerate(orders)]
+        try:
+            return min((run.result() for run in runs), key=lambda found: found.makespan)
+        finally:  # on Ctrl-C too
+            stop.set()

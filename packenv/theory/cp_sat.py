@@ -19,7 +19,6 @@ from packenv.theory.annealing import Found
 from packenv.theory.tasks import Ints, Tasks
 
 MOST_CHOICES = 100_000  # (task, server) pairs: a larger program is not built in reasonable time and memory
-PATIENCE = 0.05  # of the seconds allowed are kept for building the program
 
 
 def cp_model() -> Any:
@@ -138,7 +137,7 @@ def improve(
 
     `heard` is told of every better schedule or bound.
     """
-    if tasks.allowed.sum() > MOST_CHOICES or seconds <= 0:
+    if len(tasks) * len(tasks.capacity) > MOST_CHOICES or seconds <= 0:
         return known, tasks.bound
     deadline = time.monotonic() + seconds
     program = Program(tasks, known)

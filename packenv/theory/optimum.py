@@ -24,7 +24,9 @@ HEURISTICS = ("price", "priority", "capacity", "fifo", "tetris", "bf-js", "fifo-
 
 LIMIT = 60.0
 ANNEALED = 0.85  # share of the time that annealing gets, at most; CP-SAT improves and proves in the rest
-MOST_TASKS, MOST_PAIRS = 20_000, 2_000_000  # tasks, and pairs of which one waits for the other, that annealing can deal with
+MOST_TASKS = 20_000  # that annealing can deal with,
+MOST_PAIRS = 2_000_000  # and pairs of which one waits for the other,
+MOST_PLACES = 5_000_000  # and pairs of a task and a server
 
 Progress = Callable[[float, int, int], None]  # seconds, the shortest makespan and the largest lower bound so far
 
@@ -82,7 +84,7 @@ def optimal_schedule(
     known = [hint] if hint is not None else heuristic_schedules(workload, warm_start, seed)
     found = [one for one in (as_found(tasks, schedule) for schedule in known) if one is not None]
     orders = [np.argsort(one.start, kind="stable") for one in sorted(found, key=_length)] + [tasks.longest_tail_first()]
-    annealed = len(tasks) <= MOST_TASKS and tasks.pairs <= MOST_PAIRS
+    annealed = len(tasks) <= MOST_TASKS and tasks.pairs <= MOST_PAIRS and len(tasks) * len(tasks.capacity) <= MOST_PLACES
     if annealed:
         found += [schedule_list(tasks, order) for order in orders]  # and all is compiled before the clock runs
     if not found:
@@ -146,7 +148,7 @@ def as_found(tasks: Tasks, schedule: Schedule) -> Found | None:
     """The schedule in ticks, if it is one of the whole table that keeps to the rules."""
     start, server, _ = schedule
     whole = len(start) == len(tasks) and bool((start >= 0).all() and ((start - tasks.origin) % tasks.tick == 0).all())
-    if not whole or tasks.fault(start, server) or not tasks.allowed[np.arange(len(tasks)), server].all():
+    if not whole or tasks.fault(start, server) or (tasks.fixed is not None and (server != tasks.fixed).any()):
         return None
     ticks = (start - tasks.origin) // tasks.tick
     return Found(ticks, server.astype(np.int64), int((ticks + tasks.service).max()))

@@ -33,13 +33,20 @@ class Tasks:
     service: Ints  # (n,) ticks
     demand: Ints  # (n, D) units
     capacity: Ints  # (L, D) units
-    allowed: Bools  # (n, L) servers that a task may run on
+    fixed: Ints | None  # (n,) servers of the tasks where they are decided beforehand
     before: Ints  # (edges,) nodes
     after: Ints  # (edges,)
     nodes: int
 
     def __len__(self) -> int:
         return len(self.service)
+
+    @cached_property
+    def allowed(self) -> Bools:
+        """(n, L) servers that a task may run on."""
+        if self.fixed is not None:
+            return np.asarray(self.fixed[:, None] == np.arange(len(self.capacity)))
+        return np.all(self.demand[:, None, :] <= self.capacity, axis=2)
 
     @cached_property
     def head(self) -> Ints:
@@ -84,10 +91,10 @@ class Tasks:
         Of the whole cluster, and of each server where it is decided who runs where.
         """
         servers = np.arange(len(self.capacity))
-        groups = [servers, *servers[:, None]] if (self.allowed.sum(axis=1) == 1).all() else [servers]
+        groups = [servers] if self.fixed is None else [servers, *servers[:, None]]
         found = []
         for group in groups:
-            here = self.allowed[:, group].any(axis=1)
+            here = np.ones(len(self), np.bool_) if self.fixed is None else np.isin(self.fixed, group)
             for r in range(self.demand.shape[1]):
                 capacity = self.capacity[group, r]
                 if capacity.any():
@@ -160,7 +167,6 @@ def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
     if jobs.home is not None and jobs.remote_overhead is not None and jobs.remote_overhead.any():
         raise InputError("the offline optimum knows no remote reading: leave out the column remote_overhead")
     capacity = workload.servers.units
-    allowed: Bools = np.all(jobs.demand[:, None, :] <= capacity[None], axis=2)
     before, after, nodes = precedence_edges(jobs)
     origin = int(jobs.arrival[0])
     tick = int(np.gcd.reduce(np.append(jobs.service, jobs.arrival - origin)))
@@ -171,24 +177,23 @@ def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
         service=jobs.service // tick,
         demand=jobs.demand,
         capacity=capacity,
-        allowed=_least_loaded(jobs, capacity, allowed) if fixed_allocation else allowed,
+        fixed=_least_loaded(jobs, capacity) if fixed_allocation else None,
         before=before,
         after=after,
         nodes=nodes,
     )
 
 
-def _least_loaded(jobs: Jobs, capacity: Ints, allowed: Bools) -> Bools:
-    """One server for each task, row by row: of those that it fits, the one with the least workload so far (PAPERS §3).
+def _least_loaded(jobs: Jobs, capacity: Ints) -> Ints:
+    """(n,) servers, row by row: of those with room for the task, the one with the least workload so far (PAPERS §3).
 
     Workload is service times demand, as a share of the server's capacity, added up over the resources; lower index first.
     """
     load = np.zeros(len(capacity))
-    chosen = np.zeros_like(allowed)
-    for row in range(len(jobs)):
-        server = int(np.argmin(np.where(allowed[row], load, np.inf)))
-        load[server] += jobs.service[row] * (jobs.demand[row] / np.maximum(capacity[server], 1)).sum()
-        chosen[row, server] = True
+    chosen = np.zeros(len(jobs), np.int64)
+    for row, demand in enumerate(jobs.demand):
+        chosen[row] = np.argmin(np.where((demand <= capacity).all(axis=1), load, np.inf))
+        load[chosen[row]] += jobs.service[row] * (demand / np.maximum(capacity[chosen[row]], 1)).sum()
     return chosen
 
 

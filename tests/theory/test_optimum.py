@@ -106,7 +106,7 @@ def test_fixed_allocation() -> None:
     """Work 6, 4, 3, 2 in shares times slots: servers 0, 1, 1 (4 < 6), 0 (6 < 7); beforehand, whatever is free then."""
     workload = table((1.0, 6), (1.0, 4), (0.75, 4), (0.5, 4), servers=2)
     tasks = tasks_of(workload, fixed_allocation=True)
-    assert tasks.allowed.tolist() == [[True, False], [False, True], [False, True], [True, False]]
+    assert tasks.fixed is not None and tasks.fixed.tolist() == [0, 1, 1, 0]
     best = optimal_schedule(workload, 30, fixed_allocation=True, warm_start=(), workers=1)
     assert (best.makespan, best.proven) == (10, True)
     assert best.schedule.server.tolist() == [0, 1, 1, 0]
