@@ -24,7 +24,7 @@ from packenv.workloads.sampling import another, uniform
 WARMTH = 0.4  # first temperature, in mean services
 EARLY = 30.0  # weight of the mean end of the work against the makespan: what fills the servers early leaves room to end early
 SCARCE = 6  # a resource with a share x of the work of the scarcest one counts x ** SCARCE in that
-TRIALS = 200  # neighbours looked at, for every pair of tasks
+TRIALS = 400  # neighbours looked at, for every pair of tasks
 SLICE = 200_000_000  # steps between two looks at the clock, a neighbour of n tasks on L servers being n (n + L) of them
 
 HERE, TRIAL, BEST = 0, 1, 2
