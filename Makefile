@@ -9,7 +9,7 @@ SOURCES := pyproject.toml constraints.txt
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
 
-install: $(VENV)/.all ## .venv with packenv and everything its tests use (torch included)
+install: $(VENV)/.all ## .venv with packenv and everything its tests use (torch and OR-tools included)
 
 # Stamps: `.base` is packenv alone, `.all` adds the extras. Each is made anew when the pins or the project file change.
 $(VENV)/.base: $(SOURCES)
@@ -18,7 +18,7 @@ $(VENV)/.base: $(SOURCES)
 	touch $@
 
 $(VENV)/.all: $(VENV)/.base
-	$(PIP) -e '.[dev,agents,render]'
+	$(PIP) -e '.[dev,agents,render,sat]'
 	touch $@
 
 # Four policies on a random workload fitted to a Google trace, on machines a fifth of the size of its largest.

@@ -6,6 +6,8 @@ from baselines.fifo import FifoFirstFit, SlotFifo
 from baselines.job_order import JobFifo, Priority, SmallestDemand
 from baselines.max_weight import MaxWeight
 from baselines.price import Price
+from baselines.replay import Replay
+from baselines.sat import Sat
 from baselines.tetris import Tetris
 from baselines.virtual_queues import VQS, VQSBestFit
 
@@ -20,6 +22,8 @@ __all__ = [
     "MaxWeight",
     "Price",
     "Priority",
+    "Replay",
+    "Sat",
     "SlotFair",
     "SlotFifo",
     "SmallestDemand",

@@ -15,6 +15,7 @@ COMMANDS = {
     "evaluate": ("experiments.evaluate", "Compare policies on a workload or a trace."),
     "capacity": ("experiments.capacity", "Bracket the maximum supportable workload ρ*, with proof."),
     "judge": ("experiments.judge", "Find the fraction of ρ* that policies support, against their guarantees."),
+    "optimum": ("experiments.optimum", "Find the shortest schedule of a table of jobs, and how far policies are from it."),
     "train": ("experiments.train", "Let an agent learn a policy."),
     "worst-case": ("experiments.worst_case", "Look for the workload on which a policy supports the least."),
     "leaderboard": ("experiments.leaderboard", "Rank policies and agents on the same jobs of many workloads."),

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from agents.saved import load_agent, shipped
+from baselines.replay import find_replay
 from packenv.policy import find_policy, registered
 from packenv.workloads.named import names, workload
 
@@ -17,11 +18,12 @@ from packenv.workloads.named import names, workload
 def listing() -> None:
     """Show the policies and workloads that are known by name."""
     policies = Table("policy", "parameters", "what it does", title="Policies (NAME or NAME:key=value,…)", title_justify="left")
-    for name in [name for name in registered() if name != "agent"]:
+    for name in [name for name in registered() if name not in ("agent", "replay")]:
         kind = type(find_policy(name))
         defaults = getattr(kind, "_field_defaults", {})
         about = (inspect.getdoc(kind) or "").split("\n")[0]
         policies.add_row(name, ", ".join(f"{key}={value}" for key, value in defaults.items()), about)
+    policies.add_row("replay:FILE", "", (inspect.getdoc(find_replay) or "").split("\n")[0])
     for name in shipped():
         policies.add_row(f"agent:{name}", "", str(load_agent(name).about.get("summary", "learned")))
     workloads = Table("workload", "resources", "servers", "tasks per slot", "intensity", title="Workloads", title_justify="left")

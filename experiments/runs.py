@@ -16,6 +16,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from packenv.policy import find_policy
 from packenv.simulation import Result, simulate
 from packenv.workloads.workload import Workload
 
@@ -74,7 +75,8 @@ def _compile(n: int) -> None:
     """Have the machine code of run n's policy made, or found on disk."""
     run = _runs[n]
     options = {key: value for key, value in run.options.items() if key not in ("schedule", "warmup")}
-    simulate(run.made(), run.policy, slots=1, warmup=0, **options | {"drain": False})
+    policy = find_policy(run.policy)
+    simulate(run.made(), getattr(policy, "rehearsal", policy), slots=1, warmup=0, **options | {"drain": False})
 
 
 def _run(n: int) -> Result:

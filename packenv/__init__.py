@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from packenv.theory.guaranteed import halving_bound, vqs_bound
     from packenv.theory.judge import Judgment, judge
     from packenv.theory.load import resolved
+    from packenv.theory.optimum import Optimum, optimal_schedule
     from packenv.theory.search import max_workload
     from packenv.units import UNIT, to_units
     from packenv.workloads.named import names, workload
@@ -39,6 +40,7 @@ HOME = {
     "Bracket": "packenv.theory.bracket",
     "InputError": "packenv.errors",
     "Judgment": "packenv.theory.judge",
+    "Optimum": "packenv.theory.optimum",
     "Jobs": "packenv.jobs",
     "Ragged": "packenv.jobs",
     "Result": "packenv.simulation",
@@ -51,6 +53,7 @@ HOME = {
     "judge": "packenv.theory.judge",
     "max_workload": "packenv.theory.search",
     "names": "packenv.workloads.named",
+    "optimal_schedule": "packenv.theory.optimum",
     "resolved": "packenv.theory.load",
     "find_policy": "packenv.policy",
     "receives": "packenv.policy",
@@ -68,6 +71,7 @@ __all__ = [
     "InputError",
     "Jobs",
     "Judgment",
+    "Optimum",
     "Ragged",
     "Result",
     "Servers",
@@ -79,6 +83,7 @@ __all__ = [
     "judge",
     "max_workload",
     "names",
+    "optimal_schedule",
     "receives",
     "registered",
     "resolved",

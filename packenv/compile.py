@@ -1,4 +1,4 @@
-"""The compiler's settings, in one place: every compiled function of packenv is made here: `compiled`, `inlined` or `outlined`.
+"""The compiler's settings, in one place: every compiled function of packenv is made here.
 
 Numba's cache on disk looks only at the file of the function itself, so an edit in a function that it calls
 would go unseen. The folder is therefore keyed by a hash of all the sources that compiled code can come from.
@@ -31,6 +31,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def compiled(function: Function) -> Function:
     """An entry point: machine code that Python calls, kept on disk."""
     return numba.njit(cache=True, **LEAN)(function)
+
+
+def unlocked(function: Function) -> Function:
+    """An entry point beside which other Python threads run."""
+    return numba.njit(cache=True, nogil=True, **LEAN)(function)
 
 
 class Inner:

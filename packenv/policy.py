@@ -35,7 +35,10 @@ class Policy(Protocol):
         ...
 
     def initial_state(self, setting: Setting, seed: int) -> Any:
-        """Arrays that the policy keeps through a run (a NamedTuple of them, or an empty tuple)."""
+        """Arrays that the policy keeps through a run (a NamedTuple of them, or an empty tuple).
+
+        A policy that prepares long here offers a `rehearsal`: one with the same machine code that does not.
+        """
         ...
 
 

@@ -284,7 +284,7 @@ def _empty_queues(shape: tuple[int, ...]) -> NDArray[np.void]:
 
 def _precedence(jobs: Jobs | None, clusters: int) -> Precedence:
     """Successors of each row and barrier, from the table's predecessors and phases."""
-    before, after, nodes = (np.zeros(0, np.int64), np.zeros(0, np.int64), 0) if jobs is None else _edges(jobs)
+    before, after, nodes = (np.zeros(0, np.int64), np.zeros(0, np.int64), 0) if jobs is None else precedence_edges(jobs)
     order = np.argsort(before, kind="stable")
     offsets = np.searchsorted(before[order], np.arange(nodes + 1)) if len(before) else np.zeros(0)
     pending = np.bincount(after, minlength=nodes if len(after) else 0)
@@ -297,7 +297,7 @@ def _precedence(jobs: Jobs | None, clusters: int) -> Precedence:
     )
 
 
-def _edges(jobs: Jobs) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+def precedence_edges(jobs: Jobs) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Pairs (before, after) of nodes, and how many nodes there are: the rows, then a barrier for each phase but a job's last."""
     n = len(jobs)
     before, after, nodes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], n
