@@ -40,7 +40,8 @@ def table_source(jobs: Jobs) -> Source:
     stream["filled"] = len(jobs)
     stream["ended"] = 1
     job = jobs.job if jobs.job is not None else np.zeros(0, np.int64)
-    return Source(stream, jobs.arrival[None], jobs.demand[None], jobs.service[None], job[None], NO_LAWS)
+    arrival, demand, service, job = (np.ascontiguousarray(own)[None] for own in (jobs.arrival, jobs.demand, jobs.service, job))
+    return Source(stream, arrival, demand, service, job, NO_LAWS)
 
 
 def random_source(laws: Laws, seeds: Sequence[int], rate: float, batches: bool, chunk: int | None = None) -> Source:
