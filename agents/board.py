@@ -27,6 +27,7 @@ class Board:
 
         # what a killed run wrote after its last checkpoint is hidden
         self.writer: Any = SummaryWriter(str(folder), purge_step=samples or None)
+        self.viewer = Viewer("rgb_array")  # remembers the queue from one picture to the next
 
     def scalars(self, values: Mapping[str, float], samples: int) -> None:
         """Numbers by name (`group/name`)."""
@@ -45,7 +46,7 @@ class Board:
 
     def picture(self, core: Any, samples: int) -> None:
         """The cluster of the first row."""
-        self.writer.add_image("cluster/picture", Viewer("rgb_array").show(core, 0), samples, dataformats="HWC")
+        self.writer.add_image("cluster/picture", self.viewer.show(core, 0), samples, dataformats="HWC")
 
     def hyperparameters(self, record: dict[str, Any], measured: dict[str, float]) -> None:
         """The settings beside what they led to, for TensorBoard's comparison of runs."""
