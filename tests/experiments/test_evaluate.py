@@ -232,7 +232,7 @@ def test_bad_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     refused((missing, "--servers", 2), "service", tmp_path, capsys)
     good = trace(tmp_path, *(f"{slot},0.5,3" for slot in range(800)))
     refused((good,), "a trace needs --servers", tmp_path, capsys)
-    refused((good, "--servers", 2, "--seeds", 2), "--seeds goes with random workloads", tmp_path, capsys)
+    refused((good, "--servers", 2, "--seeds", 2), "--seeds goes with workloads that are drawn", tmp_path, capsys)
     refused((good, "--servers", 2, "--rate", 2), "--rate does not go with a trace", tmp_path, capsys)
     packed = tmp_path / "short.csv.gz"
     packed.write_bytes(gzip.compress(good.read_bytes())[:-20])
