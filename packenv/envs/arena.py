@@ -30,11 +30,9 @@ def gathered(frame: Any, keep: tuple[str, ...] = ()) -> Any:
 class _Arena:
     def __init__(self, total: int) -> None:
         size = (total // HUGE + 2) * HUGE
-        if hasattr(mmap, "MADV_HUGEPAGE"):  # private: systems that give large pages seldom do so for shared memory
-            memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory = mmap.mmap(-1, size)
+        if hasattr(mmap, "MADV_HUGEPAGE"):
             memory.madvise(mmap.MADV_HUGEPAGE)
-        else:
-            memory = mmap.mmap(-1, size)
         self.bytes: NDArray[np.uint8] = np.frombuffer(memory, np.uint8)
         self.used = -int(self.bytes.ctypes.data) % HUGE
 
