@@ -37,7 +37,7 @@ def shares(setting: Setting, kind: int = DOMINANT, checked: int = 0) -> Shares:
     """Before slot 0. `checked` = 0 stands for all resources. Raises InputError for more than there are."""
     resources = setting.capacity.shape[1]
     if not 0 <= checked <= resources:
-        raise InputError(f"checked must lie between 0 (all) and the {resources} resources, not {checked}")
+        raise InputError(f"fair sharing: checked must lie between 0 (all) and the {resources} resources, not {checked}")
     book = job_book(setting.table)
     owner = book.owner[book.job]
     owners = len(book.queued)

@@ -64,9 +64,11 @@ class Tetris(NamedTuple):
         return Knobs(self.f, self.b, self.m, self.packing, self.remote)
 
     def needs(self, setting: Setting) -> Needs:
-        for name, most in (("f", 1 - 1e-9), ("b", 1), ("m", math.inf), ("packing", math.inf), ("remote", 1)):
-            if not 0 <= getattr(self, name) <= most:
-                raise InputError(f"tetris: {name} must not lie below 0 or above {most:.3g}, not at {getattr(self, name)}")
+        if not (0 <= self.f < 1 and 0 <= self.b <= 1 and 0 <= self.remote <= 1):
+            knobs = f"{self.f}, {self.b} and {self.remote}"
+            raise InputError(f"tetris: needs 0 <= f < 1, 0 <= b <= 1 and 0 <= remote <= 1, not {knobs}")
+        if not (0 <= self.m < math.inf and 0 <= self.packing < math.inf):
+            raise InputError(f"tetris: needs m >= 0 and packing >= 0, not {self.m} and {self.packing}")
         return Needs(vectors=setting.capacity.shape[1] > 1, table=True, durations=True)
 
     def initial_state(self, setting: Setting, seed: int) -> Candidates:
