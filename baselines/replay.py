@@ -58,8 +58,7 @@ def replay_needs(setting: Setting) -> Needs:
 
 def starts_of(setting: Setting, start: NDArray[Any], server: NDArray[Any], name: str) -> Starts:
     """The state in which a replay of a checked schedule begins."""
-    jobs = setting.workload.jobs
-    rows = 0 if jobs is None else len(jobs)
+    rows = len(setting.table)
     if len(start) != rows:
         raise InputError(f"{name}: a schedule of {len(start)} tasks, for a table of {rows}")
     fault = tasks_of(setting.workload).fault(start, server)

@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.jobs import Jobs
+from packenv.precedence import NEVER, precedence_edges, ready_slots
 
 if TYPE_CHECKING:
     from packenv.simulation import Schedule
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-NEVER = -1
+NONE = -1
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,13 @@ class JobTimes:
 
     job: Ints  # (n,) job of each row
     arrival: Ints  # (jobs,) slot of the first arrival
-    end: Ints  # (jobs,) slot in which the last task leaves, NEVER (-1) if it did not within the run
+    end: Ints  # (jobs,) slot in which the last task leaves, NONE (-1) if it did not within the run
     makespan: int | None  # slots from the first arrival to the last end; None unless all jobs ended
 
     @property
     def completion(self) -> Ints:
         """(ended jobs,) slots from arrival to end."""
-        ended = self.end != NEVER
+        ended = self.end != NONE
         return self.end[ended] - self.arrival[ended]
 
     def quantile(self, share: float) -> float | None:
@@ -51,36 +52,37 @@ class JobTimes:
     def slowed(self, other: JobTimes, by: float = 0.1) -> float:
         """Share of jobs that took longer than in another run of the same table by more than this share."""
         mine, its = self.end - self.arrival, other.end - other.arrival
-        both = (self.end != NEVER) & (other.end != NEVER)
+        both = (self.end != NONE) & (other.end != NONE)
         return float((mine > (1 + by) * its)[both].mean())
 
 
 def job_numbers(jobs: Jobs) -> Ints:
     """(n,) dense number of each row's job, by first appearance; without column `job` every task is a job of its own."""
-    return _numbered(np.arange(len(jobs)) if jobs.job is None else jobs.job)
+    return numbered(np.arange(len(jobs)) if jobs.job is None else jobs.job)
 
 
 def owner_numbers(jobs: Jobs) -> Ints:
     """(n,) dense number of whom each row's share is counted for: its tenant, or its job where there are no tenants."""
-    return job_numbers(jobs) if jobs.tenant is None else _numbered(jobs.tenant)
+    return job_numbers(jobs) if jobs.tenant is None else numbered(jobs.tenant)
 
 
-def _numbered(names: Ints) -> Ints:
-    _, first, inverse = np.unique(names, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[inverse].astype(np.int64)
+def numbered(rows: Ints) -> Ints:
+    """(n,) dense number of each row of (n,) or (n, k) integers, by first appearance."""
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse.ravel()].astype(np.int64)
 
 
 def job_times(jobs: Jobs, schedule: Schedule, until: int) -> JobTimes:
     """From a schedule of the whole table, of a run that lasted until slot `until`."""
     job = job_numbers(jobs)
     count = int(job.max()) + 1
-    arrival, end = np.full(count, np.iinfo(np.int64).max), np.zeros(count, np.int64)
+    arrival, end = np.full(count, NEVER), np.zeros(count, np.int64)
     np.minimum.at(arrival, job, jobs.arrival)
     np.maximum.at(end, job, schedule.end)
     ended = np.ones(count, np.bool_)
     ended[job[(schedule.start < 0) | (schedule.end > until)]] = False
     makespan = int(end.max() - arrival.min()) if ended.all() else None
-    return JobTimes(job, arrival, np.where(ended, end, NEVER), makespan)
+    return JobTimes(job, arrival, np.where(ended, end, NONE), makespan)
 
 
 def efficiency(jobs: Jobs, times: JobTimes) -> tuple[Ints, Floats]:
@@ -90,8 +92,8 @@ def efficiency(jobs: Jobs, times: JobTimes) -> tuple[Ints, Floats]:
     """
     first = np.unique(times.job, return_index=True)[1]
     value = np.ones(len(first)) if jobs.value is None else jobs.value[first]
-    order = np.argsort(np.where(times.end == NEVER, np.iinfo(np.int64).max, times.end), kind="stable")
-    order = order[times.end[order] != NEVER]
+    order = np.argsort(np.where(times.end == NONE, NEVER, times.end), kind="stable")
+    order = order[times.end[order] != NONE]
     return times.end[order], np.cumsum(value[order]) / value.sum()
 
 
@@ -146,21 +148,9 @@ def occupancy(jobs: Jobs, schedule: Schedule, capacity: Ints) -> Occupancy:
 
 def eligible_slots(jobs: Jobs, schedule: Schedule) -> Ints:
     """(n,) slot in which each task could start: its arrival, or the end of the last it waits for; -1 if that never came."""
-    end = np.where(schedule.start < 0, np.iinfo(np.int64).max, schedule.end)
-    eligible = jobs.arrival.copy()
-    if jobs.predecessors is not None:
-        owner = np.repeat(np.arange(len(jobs)), np.diff(jobs.predecessors.offsets))
-        np.maximum.at(eligible, owner, end[jobs.predecessors.values])
-    if jobs.phase is not None and jobs.job is not None:
-        order = np.lexsort((jobs.phase, jobs.job))
-        job, phase = jobs.job[order], jobs.phase[order]
-        first = np.flatnonzero(np.diff(job, prepend=-1).astype(bool) | np.diff(phase, prepend=-1).astype(bool))
-        stage = np.cumsum(np.bincount(first, minlength=len(order))) - 1
-        over = np.maximum.reduceat(end[order], first)
-        follows = np.diff(job[first], prepend=-1) == 0
-        before = np.where(follows, np.append(0, over[:-1]), 0)
-        eligible[order] = np.maximum(eligible[order], before[stage])
-    return np.where(eligible == np.iinfo(np.int64).max, NEVER, eligible)
+    end = np.where(schedule.start < 0, NEVER, schedule.end)
+    ready = ready_slots(jobs.arrival, end, *precedence_edges(jobs))
+    return np.where(ready == NEVER, NONE, ready)
 
 
 def most_allocated(jobs: Jobs, schedule: Schedule, capacity: Ints) -> Floats:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from experiments.figures.finding import Claim, Finding, Row, Settings
 from experiments.figures.measures import certainly_above, certainly_below, interval, plural, ratio
 from experiments.figures.price_runs import NAMES, OTHERS, PRICES, makespans, row, runs_of
-from packenv.job_times import NEVER, efficiency, occupancy, progress
+from packenv.job_times import NONE, efficiency, occupancy, progress
 from packenv.simulation import Result
 from packenv.workloads.named import workload
 from packenv.workloads.workload import Workload
@@ -71,7 +71,7 @@ def reproduce(figure: str, settings: Settings) -> Finding:
 
 def curves_of(setting: Workload, result: Result, end: int) -> Curves:
     jobs, schedule, times = setting.at(result.seed).jobs, result.schedule, result.jobs
-    assert jobs is not None and schedule is not None and times is not None and (times.end != NEVER).all()
+    assert jobs is not None and schedule is not None and times is not None and (times.end != NONE).all()
     slots = np.arange(end + 1)
     when, share = efficiency(jobs, times)
     filled = occupancy(jobs, schedule, setting.servers.units)

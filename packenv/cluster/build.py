@@ -43,6 +43,7 @@ from packenv.cluster.state import (
 from packenv.compile import compiled
 from packenv.errors import InputError
 from packenv.jobs import Jobs
+from packenv.precedence import precedence_edges
 from packenv.workloads.source import Source
 
 TRAJECTORY_BINS = 1024
@@ -295,28 +296,6 @@ def _precedence(jobs: Jobs | None, clusters: int) -> Precedence:
         pending=np.repeat(pending[None].astype(np.int32), clusters, axis=0),
         released=np.zeros((clusters, rows), np.int64),
     )
-
-
-def precedence_edges(jobs: Jobs) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Pairs (before, after) of nodes, and how many nodes there are: the rows, then a barrier for each phase but a job's last."""
-    n = len(jobs)
-    before, after, nodes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], n
-    if jobs.predecessors is not None:
-        before.append(jobs.predecessors.values)
-        after.append(np.repeat(np.arange(n), np.diff(jobs.predecessors.offsets)))
-    if jobs.phase is not None and jobs.job is not None:
-        order = np.lexsort((jobs.phase, jobs.job))
-        job, phase = jobs.job[order], jobs.phase[order]
-        stage = np.cumsum(np.diff(job, prepend=-1).astype(bool) | np.diff(phase, prepend=-1).astype(bool)) - 1
-        first = np.flatnonzero(np.diff(stage, prepend=-1))
-        follows = np.diff(job[first], prepend=-1) == 0  # (stages,) whether an earlier phase of the job comes before it
-        barrier = n + np.cumsum(follows) - 1  # the one in front of a stage that follows another
-        before.append(order[np.append(follows[1:], False)[stage]])
-        after.append(np.append(barrier[1:], -1)[stage][np.append(follows[1:], False)[stage]])
-        before.append(barrier[stage][follows[stage]])
-        after.append(order[follows[stage]])
-        nodes += int(follows.sum())
-    return np.concatenate(before).astype(np.int64), np.concatenate(after).astype(np.int64), nodes
 
 
 @compiled

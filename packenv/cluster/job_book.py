@@ -17,7 +17,7 @@ from packenv.cluster.waiting import new_count, new_task, row_of
 from packenv.compile import inlined, outlined
 from packenv.errors import InputError
 from packenv.frame import Frame
-from packenv.job_times import job_numbers, owner_numbers
+from packenv.job_times import job_numbers, numbered, owner_numbers
 from packenv.jobs import Jobs
 
 Ints = NDArray[np.int64]
@@ -62,9 +62,9 @@ def job_book(jobs: Jobs) -> JobBook:
         row = int(np.argmax(owners[job] != owner))
         raise InputError(f"row {row}: a task of another tenant than the first one of its job")
     duration = np.maximum(np.rint(jobs.service if jobs.estimate is None else jobs.estimate).astype(np.int64), 1)
-    phase = _numbered(np.stack([job, np.zeros_like(job) if jobs.phase is None else jobs.phase], axis=1))
+    phase = numbered(np.stack([job, np.zeros_like(job) if jobs.phase is None else jobs.phase], axis=1))
     homes = _homes(jobs)
-    group = _numbered(np.column_stack([phase, duration, jobs.demand, homes]))
+    group = numbered(np.column_stack([phase, duration, jobs.demand, homes]))
     heads = np.unique(group, return_index=True)[1]
     job_of_phase = job[np.unique(phase, return_index=True)[1]]
     last_phase = np.zeros(len(owners), np.int64)
@@ -97,12 +97,6 @@ def job_book(jobs: Jobs) -> JobBook:
         running=np.zeros(int(owner.max()) + 1, np.int64),
         used=np.zeros((int(owner.max()) + 1, jobs.resources), np.int64),
     )
-
-
-def _numbered(rows: Ints) -> Ints:
-    """(n,) dense number of each row of a matrix, by first appearance."""
-    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[inverse.ravel()].astype(np.int64)
 
 
 def _homes(jobs: Jobs) -> Ints:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.build import precedence_edges
 from packenv.errors import InputError
 from packenv.jobs import Jobs
+from packenv.precedence import NEVER, precedence_edges, ready_slots
 from packenv.workloads.workload import Workload
 
 Ints = NDArray[np.int64]
@@ -132,12 +132,8 @@ class Tasks:
         wrong = rows[(server[rows] < 0) | (server[rows] >= len(self.capacity))]
         if len(wrong):
             return f"row {wrong[0]}: there is no server {server[wrong[0]]}"
-        end = np.where(start < 0, np.iinfo(np.int64).max, start + self.service * self.tick)
-        ready = np.append(self.origin + self.release * self.tick, np.zeros(self.nodes - len(self), np.int64))
-        for barriers in (True, False):  # rows wait for rows and barriers, barriers for rows only
-            ends = np.append(end, ready[len(self) :])
-            kind = (self.after >= len(self)) == barriers
-            np.maximum.at(ready, self.after[kind], ends[self.before[kind]])
+        end = np.where(start < 0, NEVER, start + self.service * self.tick)
+        ready = ready_slots(self.origin + self.release * self.tick, end, self.before, self.after, self.nodes)
         early = rows[start[rows] < ready[rows]]
         if len(early):
             return f"row {early[0]} starts in slot {start[early[0]]} and is not eligible then"
