@@ -7,7 +7,7 @@ A message takes `delay` slots; what is sent in a slot with delay 0 arrives in th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,29 +16,7 @@ import numpy as np
 from packenv.workloads.sampling import mix, uniform, word_at
 from tests.reference.model import Initial, Task, World
 from tests.reference.probing_jobs import Batch, Book, check, short_workers, slots_of
-
-
-@dataclass(eq=False)
-class Entry:
-    """In a worker's queue: a task that was placed there, or a probe for a batch."""
-
-    batch: Batch
-    task: Task | None = None  # None: a probe
-    counter: int = 0  # estimates of those that bypassed it
-
-
-@dataclass(eq=False)
-class Worker:
-    index: int
-    slots: int
-    queue: list[Entry] = field(default_factory=list)
-    running: list[Task | Initial] = field(default_factory=list)
-    held: int = 0  # slots that wait for a reply
-    snapshot: int = 0  # number of the last one that it was sent
-
-    @property
-    def free(self) -> int:
-        return self.slots - len(self.running) - self.held
+from tests.reference.probing_workers import Entry, Worker, shortest, stealable
 
 
 @dataclass
@@ -138,7 +116,7 @@ class Probing:
             self.send(self.first_round, batch)
             return
         for task in batch.tasks:
-            self.placed[task.row] = min(self.workers[: self.general], key=lambda worker: (self.waiting_time(worker), worker.index))
+            self.placed[task.row] = min(self.workers[: self.general], key=self.waiting_time)
         number = len(self.snapshots) + 1
         self.snapshots[number] = frozenset(worker.index for worker in self.placed.values())
         self.send(self.long, batch, number)
@@ -196,7 +174,7 @@ class Probing:
 
     def offer(self, worker: Worker, batch: Batch) -> bool:
         """Whether the worker takes a probe."""
-        if self.sharing and (self.runs_long(worker) or any(entry.task is not None for entry in worker.queue)):
+        if self.sharing and (self.runs_long(worker) or worker.has_long):
             return False
         self.take(worker, batch)
         return True
@@ -211,7 +189,7 @@ class Probing:
 
     def serve(self, worker: Worker) -> None:
         while worker.free > 0:
-            entry = self.choose(worker) if self.srpt else next(iter(worker.queue), None)
+            entry = shortest(worker, self.threshold) if self.srpt else next(iter(worker.queue), None)
             if entry is None:
                 return
             if entry.task is not None:
@@ -223,28 +201,6 @@ class Probing:
                     worker.queue.remove(entry)
                 worker.held += 1
                 self.send(self.request, worker, entry)
-
-    def choose(self, worker: Worker) -> Entry | None:
-        """By Algorithm 1."""
-        front: list[Entry] = []
-        ahead: list[Entry] = []
-        chosen, shortest = None, float("inf")
-        for entry in list(worker.queue):
-            if entry.task is None and entry.batch.told == 0:
-                worker.queue.remove(entry)
-                continue
-            if entry.batch.long:
-                if not front:
-                    return entry
-                break
-            left, estimate = entry.batch.told * entry.batch.estimate, entry.batch.estimate
-            if left < shortest and all(q.counter + estimate <= self.threshold * q.batch.estimate for q in front):
-                chosen, shortest, ahead = entry, left, list(front)
-            front.append(entry)
-        for entry in ahead:
-            assert chosen is not None
-            entry.counter += chosen.batch.estimate
-        return chosen
 
     def start(self, worker: Worker, task: Task) -> None:
         worker.running.append(task)
@@ -271,18 +227,11 @@ class Probing:
             return
         for _ in range(self.attempts):
             victim = self.workers[self.below(self.general)]
-            probes = [] if victim is thief else self.stealable(victim)
+            probes = [] if victim is thief else stealable(victim, self.runs_long(victim))
             if probes:
                 victim.queue = [entry for entry in victim.queue if entry not in probes]
                 self.send(self.stolen, thief, probes)
                 return
-
-    def stealable(self, victim: Worker) -> list[Entry]:
-        """The probes that wait for long tasks: in service, else the first in the queue."""
-        long = [k for k, entry in enumerate(victim.queue) if entry.batch.long]
-        if self.runs_long(victim):
-            return victim.queue[: long[0]] if long else list(victim.queue)
-        return victim.queue[long[0] + 1 : [*long, None][1]] if long else []
 
     def stolen(self, thief: Worker, probes: list[Entry]) -> None:
         thief.queue += probes

@@ -10,6 +10,7 @@ from typing import Any
 from packenv.units import UNIT
 from tests.reference.instances import Instance, random_arrivals, random_jobs
 from tests.reference.model import Initial, Task, Vector
+from tests.reference.probing_jobs import name_of
 
 LARGEST = UNIT // 4
 
@@ -73,11 +74,8 @@ def whole_jobs(rng: random.Random, tasks: list[Task]) -> list[Task]:
 
 def served(rng: random.Random, tasks: list[Task]) -> list[Task]:
     """The same tasks; all of a job serve for about as long, and few jobs for long."""
-    mean = {task.job: rng.choice([1, 2, 3, 4, 6, 30]) for task in tasks}
-    return [
-        replace(task, service=max(1, (mean[task.job] if task.job is not None else rng.choice([1, 3, 5, 30])) + rng.randint(-1, 1)))
-        for task in tasks
-    ]
+    mean = {name_of(task): rng.choice([1, 2, 3, 4, 6, 30]) for task in tasks}
+    return [replace(task, service=max(1, mean[name_of(task)] + rng.randint(-1, 1))) for task in tasks]
 
 
 def in_service(rng: random.Random, capacities: Sequence[Vector]) -> list[Initial]:
