@@ -34,6 +34,11 @@ POLICIES = {
     "drf": baselines.DRF,
     "slot-fair": baselines.SlotFair,
     "tetris": baselines.Tetris,
+    "sparrow": baselines.Sparrow,
+    "hawk": baselines.Hawk,
+    "eagle": baselines.Eagle,
+    "lwl": baselines.LeastWaitingTime,
+    "yaq": baselines.Yaq,
 }
 
 
@@ -56,7 +61,7 @@ def make(name: str, **options: Any) -> Any:
     return POLICIES[name](**options)
 
 
-def run(instance: Instance, policy: Any, *, places: int = 2, steps: int = 7) -> Outcome:
+def run(instance: Instance, policy: Any, seed: int = 0, *, places: int = 2, steps: int = 7) -> Outcome:
     """Small pools and short steps, so that growing and resuming are exercised too."""
     jobs = to_jobs(instance)
     capacity = np.array(instance.capacities, dtype=np.int64)
@@ -67,7 +72,7 @@ def run(instance: Instance, policy: Any, *, places: int = 2, steps: int = 7) -> 
     initial = tuple(InService(job.demand, job.server, job.remaining) for job in instance.initial)
     needs = needs_of(policy, setting)
     c = build(table_source(jobs), capacity, needs, places=places, jobs=jobs, initial=initial, record_rows=len(jobs))
-    state = initial_state_of(policy, setting, 0)
+    state = initial_state_of(policy, setting, seed)
     until = NEVER if instance.slots is None else instance.slots
     step = runner_for(policy)
     reason = PAUSED

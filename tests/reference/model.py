@@ -136,7 +136,6 @@ class World:
         self.vacated: list[Server] = []  # had a completion in this slot
         self.completed: set[int] = set()
         self.checked: int | None = None  # resources that the policy looks at, None: all
-        self.initial = list(initial)
         self.awaiting = False  # messages of the policy are under way
         self.outcome = Outcome()
 

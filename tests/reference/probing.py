@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from packenv.workloads.sampling import mix, uniform, word_at
-from tests.reference.model import Initial, Task, World
+from tests.reference.model import Task, World
 from tests.reference.probing_jobs import Batch, Book, check, short_workers, slots_of
 from tests.reference.probing_workers import Entry, Worker, shortest, stealable
 
@@ -53,7 +53,6 @@ class Probing:
         self.key = np.uint64(mix(np.uint64(seed) + np.uint64(1)))
         self.draws = 0
         self.network: list[Message] = []
-        self.completed: set[int] = set()
         self.batch: dict[int, Batch] = {}  # by row
         self.placed: dict[int, Worker] = {}  # by row: those placed centrally that have not completed
         self.snapshots: dict[int, frozenset[int]] = {}
@@ -63,10 +62,8 @@ class Probing:
         self.world = world
         L = len(world.servers)
         self.book = Book(world.tasks, self.cutoff if self.partitioned else float("inf"))
-        self.workers = [Worker(s.index, slots_of(s.capacity, world.tasks)) for s in world.servers]
+        self.workers = [Worker(server, slots_of(server.capacity, world.tasks)) for server in world.servers]
         self.general = L - short_workers(L, self.reserved, self.book) if self.partitioned else L
-        for job in world.initial:
-            self.workers[job.server].running.append(job)
         short = len(self.book.tasks) > len(self.book.long)
         if self.book.long and (self.general == 0 or (self.sharing and short and self.general == L)):
             raise ValueError("no workers for the long jobs, or for the short ones")
@@ -74,25 +71,16 @@ class Probing:
             raise ValueError("more probes than workers")
 
     def schedule(self, world: World) -> None:
-        for worker, task in self.completions():
-            worker.running.remove(task)
-            if isinstance(task, Task):
-                self.placed.pop(task.row, None)
-            self.serve(worker)
-            self.steal(worker)
+        self.placed = {row: worker for row, worker in self.placed.items() if row not in world.completed}
+        for server in world.vacated:
+            self.serve(self.workers[server.index])
+            self.steal(self.workers[server.index])
         self.deliver()
         for batch in self.book.newcomers(world):
             self.batch |= {task.row: batch for task in batch.tasks}
             self.submit(batch)
         self.deliver()
         world.awaiting = bool(self.network)
-
-    def completions(self) -> list[tuple[Worker, Task | Initial]]:
-        """Of this slot: jobs that were there before slot 0, then by row."""
-        there = [(self.workers[job.server], job) for job in self.world.initial if job.remaining == self.world.slot]
-        rows = sorted(self.world.completed - self.completed)
-        self.completed |= set(rows)
-        return [*there, *((self.workers[self.world.outcome.server[row]], self.world.tasks[row]) for row in rows)]
 
     # The network and chance.
 
@@ -118,7 +106,7 @@ class Probing:
         for task in batch.tasks:
             self.placed[task.row] = min(self.workers[: self.general], key=self.waiting_time)
         number = len(self.snapshots) + 1
-        self.snapshots[number] = frozenset(worker.index for worker in self.placed.values())
+        self.snapshots[number] = frozenset(worker.server.index for worker in self.placed.values())
         self.send(self.long, batch, number)
 
     def waiting_time(self, worker: Worker) -> float:
@@ -180,7 +168,7 @@ class Probing:
         return True
 
     def runs_long(self, worker: Worker) -> bool:
-        return any(isinstance(task, Task) and self.batch[task.row].long for task in worker.running)
+        return any(job.row is not None and self.batch[job.row].long for job in worker.server.running)
 
     def take(self, worker: Worker, batch: Batch) -> None:
         self.probes.append(Entry(batch))
@@ -195,22 +183,18 @@ class Probing:
             if entry.task is not None:
                 worker.queue.remove(entry)
                 entry.batch.told -= 1
-                self.start(worker, entry.task)
+                self.world.start(entry.task, worker.server)
             else:
                 if not self.sticky:
                     worker.queue.remove(entry)
                 worker.held += 1
                 self.send(self.request, worker, entry)
 
-    def start(self, worker: Worker, task: Task) -> None:
-        worker.running.append(task)
-        self.world.start(task, self.world.servers[worker.index])
-
     def reply(self, worker: Worker, probe: Entry, task: Task | None) -> None:
         worker.held -= 1
         if task is not None:
             probe.batch.told -= 1
-            self.start(worker, task)
+            self.world.start(task, worker.server)
             self.serve(worker)
             return
         if probe in worker.queue:

@@ -43,7 +43,7 @@ def probing_instance(
     if not exact and rng.random() < 0.2:
         tasks = [replace(t, predecessors=(rng.randrange(t.row),)) if t.row and rng.random() < 0.4 else t for t in tasks]
     loaded = rng.random() < 0.3 if initial is None else initial
-    there = in_service(rng, capacities) if loaded else []
+    there = in_service(rng, capacities, tasks) if loaded else []
     drained = rng.random() < 0.7 if drain is None else drain
     return Instance(tasks, capacities, there, None if drained else rng.randint(1, tasks[-1].arrival + 20))
 
@@ -78,14 +78,14 @@ def served(rng: random.Random, tasks: list[Task]) -> list[Task]:
     return [replace(task, service=max(1, mean[name_of(task)] + rng.randint(-1, 1))) for task in tasks]
 
 
-def in_service(rng: random.Random, capacities: Sequence[Vector]) -> list[Initial]:
-    """Jobs that fit side by side, on some workers more of them than it has slots."""
+def in_service(rng: random.Random, capacities: Sequence[Vector], tasks: Sequence[Task]) -> list[Initial]:
+    """Jobs like the tasks, on some workers more of them than it has slots."""
     placed: list[Initial] = []
     for _ in range(rng.randint(1, 6)):
-        server, demand = rng.randrange(len(capacities)), rng.choice([LARGEST, LARGEST // 2])
-        there = sum(job.demand[0] for job in placed if job.server == server)
-        if there + demand <= min(capacities[server]):
-            placed.append(Initial((demand,) * len(capacities[server]), server, rng.randint(1, 15)))
+        server, demand = rng.randrange(len(capacities)), rng.choice(tasks).demand
+        together = [demand, *(job.demand for job in placed if job.server == server)]
+        if all(sum(column) <= capacity for column, capacity in zip(zip(*together, strict=True), capacities[server], strict=True)):
+            placed.append(Initial(demand, server, rng.randint(1, 15)))
     return placed
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tests.reference.model import Initial, Task
+from tests.reference.model import Server, Task
 from tests.reference.probing_jobs import Batch
 
 
@@ -19,10 +19,9 @@ class Entry:
 
 @dataclass(eq=False)
 class Worker:
-    index: int
+    server: Server
     slots: int
     queue: list[Entry] = field(default_factory=list)
-    running: list[Task | Initial] = field(default_factory=list)
     held: int = 0  # slots that wait for a reply
     snapshot: int = 0  # number of the last one that it was sent
 
@@ -32,7 +31,7 @@ class Worker:
 
     @property
     def free(self) -> int:
-        return self.slots - len(self.running) - self.held
+        return self.slots - len(self.server.running) - self.held
 
 
 def shortest(worker: Worker, threshold: float) -> Entry | None:

@@ -86,7 +86,7 @@ def test_at_every_slot(name: str, seed: int) -> None:
             assert worker.held >= 0
             assert worker.free <= 0 or not worker.queue  # nobody idles while something waits
             long = [entry.batch.long for entry in worker.queue]
-            assert worker.index < policy.general or not (any(long) or policy.runs_long(worker))
+            assert worker.server.index < policy.general or not (any(long) or policy.runs_long(worker))
             assert not policy.sharing or long == sorted(long)  # no probe joins behind a long task
             for entry in worker.queue:
                 bound = policy.central or entry.batch.long
@@ -111,7 +111,7 @@ def test_every_probe_joins_one_queue_and_leaves_it(name: str, seed: int) -> None
         world.arrive()
         policy.schedule(world)
         world.slot += 1
-    assert not any(worker.queue or worker.held or worker.running for worker in policy.workers)
+    assert not any(worker.queue or worker.held for worker in policy.workers)
     short = {batch for batch in policy.batch.values() if not batch.long}
     sent = {batch: max(policy.ratio * len(batch.tasks), policy.minimum) for batch in short}
     assert Counter(entry.batch for entry in policy.probes) == sent
@@ -146,7 +146,7 @@ BROKEN = [
     ("eagle", "self.general + self.below(len(self.workers) - self.general)", "self.below(len(self.workers))"),
     ("eagle", "self.runs_long(worker) or worker.has_long", "worker.has_long"),
     ("eagle", "self.runs_long(worker) or worker.has_long", "self.runs_long(worker)"),
-    ("eagle", "self.placed.pop(task.row, None)", "pass"),
+    ("eagle", " if row not in world.completed", ""),
     ("eagle", "if not self.sticky:", "if True:"),
     ("eagle", "            break", "            continue"),
     ("eagle", "other.counter += chosen.batch.estimate", "other.counter += 1"),
@@ -168,7 +168,7 @@ BROKEN = [
     ("hawk", "[*long, None][1]", ""),
     ("hawk", "thief.queue += probes", "thief.queue += probes[::-1]"),
     ("sparrow", "self.world.slot + self.delay", "self.world.slot + self.delay // 2"),
-    ("sparrow", "self.world.completed - self.completed)", "self.world.completed - self.completed, reverse=True)"),
+    ("sparrow", "in world.vacated", "in world.vacated[::-1]"),
 ]
 
 
