@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,8 +62,16 @@ def make(name: str, **options: Any) -> Any:
     return POLICIES[name](**options)
 
 
-def run(instance: Instance, policy: Any, seed: int = 0, *, places: int = 2, steps: int = 7) -> Outcome:
-    """Small pools and short steps, so that growing and resuming are exercised too."""
+def run(
+    instance: Instance,
+    policy: Any,
+    seed: int = 0,
+    *,
+    places: int = 2,
+    steps: int = 7,
+    watch: Callable[[Any], None] | None = None,
+) -> Outcome:
+    """Small pools and short steps, so that growing and resuming are exercised too. `watch` sees the state after each step."""
     jobs = to_jobs(instance)
     capacity = np.array(instance.capacities, dtype=np.int64)
     scale = Scale(tuple(int(c) for c in capacity.max(axis=0)))
@@ -80,6 +89,8 @@ def run(instance: Instance, policy: Any, seed: int = 0, *, places: int = 2, step
         reason = step(policy, c, state, until, steps)
         if reason == GROW:
             c = grow(c, c.task.shape[1] + 3)
+        if watch is not None:
+            watch(state)
     head, measures = c.head[0], c.measures
     started = np.flatnonzero(measures.start[0] >= 0)
     return Outcome(

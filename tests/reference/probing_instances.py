@@ -56,7 +56,7 @@ def random_worker(rng: random.Random, slots: int, resources: int) -> Vector:
 
 
 def random_demand(rng: random.Random, resources: int) -> Vector:
-    demand = [rng.choice([LARGEST, LARGEST, LARGEST // 2, 1]) for _ in range(resources)]
+    demand = [rng.choice([LARGEST, LARGEST, LARGEST // 2, LARGEST // 7]) for _ in range(resources)]
     if resources > 1 and rng.random() < 0.2:
         demand[rng.randrange(resources)] = 0
     return tuple(demand)
