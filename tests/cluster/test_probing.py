@@ -10,11 +10,13 @@ import pytest
 
 import baselines
 import packenv
-from packenv import InputError, Jobs, Workload
+from packenv import UNIT, InputError, Jobs, Workload
 from packenv.cluster import NONE
 from tests.cluster import fast
 from tests.cluster.test_against_reference import compare
+from tests.reference.cases_probing import drawing
 from tests.reference.instances import Instance
+from tests.reference.model import Task
 from tests.reference.probing_instances import probing_instance, probing_options
 
 NAMES = ("sparrow", "hawk", "eagle", "lwl", "yaq")
@@ -124,14 +126,35 @@ def fifo(instance: Instance) -> dict[int, int]:
     return start
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_one_central_queue(seed: int) -> None:
-    """Least waiting time with exact estimates of single tasks; late binding where every job has a probe on every worker."""
+@pytest.mark.parametrize("seed", range(20))
+def test_least_waiting_time_is_one_central_queue(seed: int) -> None:
+    """With single tasks and exact estimates."""
     rng = random.Random(seed)
-    workers = rng.randint(1, 3)
-    instance = probing_instance(rng, workers=workers, slots=(1,), single=True, exact=True, initial=False, drain=True)
+    instance = probing_instance(rng, slots=(1,), single=True, exact=True, initial=False, drain=True)
     assert starts(instance, "lwl")[0] == fifo(instance)
-    assert starts(instance, "sparrow", seed, ratio=60, minimum=1)[0] == fifo(instance)  # misses a worker once in 10⁷ jobs
+
+
+def test_late_binding_is_one_central_queue() -> None:
+    """With a probe of every single task on both workers."""
+    seed = drawing(*[(2, 0), (2, 1)] * 6)
+    for case in range(10):
+        rng = random.Random(case)
+        arrivals = sorted(rng.randrange(12) for _ in range(6))
+        tasks = [Task(row, arrival, (UNIT,), rng.randint(1, 9)) for row, arrival in enumerate(arrivals)]
+        instance = Instance(tasks, [(UNIT,)] * 2, [], None)
+        assert starts(instance, "sparrow", seed, minimum=1)[0] == fifo(instance)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_sticky_probes_everywhere_are_one_central_queue(workers: int) -> None:
+    """Of 20 tasks on three workers, all but once in 10¹⁰ jobs."""
+    for seed in range(10):
+        rng = random.Random(seed)
+        arrivals = sorted(rng.randrange(200) for _ in range(4))
+        tasks = [Task(row, arrivals[row // 20], (UNIT,), rng.randint(1, 9), job=row // 20) for row in range(80)]
+        instance = Instance(tasks, [(UNIT,)] * workers, [], None)
+        everywhere = {"ratio": workers, "minimum": 1, "cutoff": 1e9, "srpt": False}
+        assert starts(instance, "eagle", seed, **everywhere)[0] == fifo(instance)
 
 
 # Bad input.
@@ -143,17 +166,19 @@ THREE = Workload(jobs=TABLE, servers=3)
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        ("sparrow:ratio=0", "ratio must be at least 1, not 0"),
-        ("sparrow:minimum=0", "minimum must be at least 1, not 0"),
-        ("sparrow:minimum=4", "minimum=4 probes for a job are more than the 3 servers"),
-        ("eagle", "minimum=20 probes for a job are more than the 3 servers"),
-        ("lwl:delay=-1", "delay must be at least 0, not -1"),
-        ("yaq:delay=nan", "delay must be at least 0, not nan"),
-        ("yaq:threshold=-0.5", "threshold must be at least 0, not -0.5"),
-        ("hawk:attempts=-1", "attempts must be at least 0, not -1"),
-        ("hawk:reserved=1.5", "reserved must be a share of the servers, not 1.5"),
-        ("hawk:reserved=-0.5", "reserved must be a share of the servers, not -0.5"),
-        ("hawk:cutoff=-2", "cutoff must be at least 0, not -2"),
+        ("sparrow:ratio=0", "ratio must lie between 1 and 3, not 0"),
+        ("sparrow:ratio=4", "ratio must lie between 1 and 3, not 4"),
+        ("sparrow:minimum=0", "minimum must lie between 1 and 3 probes on 3 servers, not 0"),
+        ("sparrow:minimum=4", "minimum must lie between 1 and 3 probes on 3 servers, not 4"),
+        ("eagle", "minimum must lie between 1 and 3 probes on 3 servers, not 20"),
+        ("lwl:delay=-1", "delay must lie between 0 and 1e+12, not -1"),
+        ("yaq:delay=nan", "delay must lie between 0 and 1e+12, not nan"),
+        ("yaq:threshold=inf", "threshold must lie between 0 and 1e+12, not inf"),
+        ("yaq:threshold=-0.5", "threshold must lie between 0 and 1e+12, not -0.5"),
+        ("hawk:attempts=-1", "attempts must lie between 0 and 1e+12, not -1"),
+        ("hawk:reserved=1.5", "reserved must lie between 0 and 1, not 1.5"),
+        ("hawk:reserved=-0.5", "reserved must lie between 0 and 1, not -0.5"),
+        ("hawk:cutoff=-2", "cutoff must lie between 0 and 1e+12, not -2"),
         ("hawk:reserved=1,cutoff=5", "reserved=1 of 3 servers leaves none to long jobs"),
         ("eagle:reserved=0,cutoff=5,minimum=3", "reserved=0 of 3 servers leaves none to short jobs"),
     ],

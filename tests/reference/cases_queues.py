@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.reference.case import WorkedCase, servers, there
+from tests.reference.case import WorkedCase, rows, servers, there
 from tests.reference.cases_probing import ONE, PROBE, THREE, TWO, drawing, jobs
 
 # Workers 0 and 1 run long tasks from slot 0. In slot 1 worker 0's queue becomes 2 and 3, short, 4, long, 5, short; 6 runs on
@@ -114,4 +114,14 @@ HEADS = [
     ),
 ]
 
-CASES: list[WorkedCase] = [*STEALING, *SRPT, *HEADS]
+# Jobs of 9 twelfths were there before: four slots, but room for one; three slots, but no room for the largest.
+ROOM = [
+    WorkedCase(f"{name}: a slot without room, {what}", table, ONE, name, options, expected, initial=[there(0, 9, 5)])
+    for name, options in (*ALONE.items(), ("sparrow", PROBE), ("lwl", {}))
+    for what, table, expected in (
+        ("one by one", rows((0, 3, 2), (0, 3, 2)), {0: (0, 0), 1: (2, 0)}),
+        ("the largest may come", rows((0, 3, 2), (0, 4, 2)), {0: (5, 0), 1: (5, 0)}),
+    )
+]
+
+CASES: list[WorkedCase] = [*STEALING, *SRPT, *HEADS, *ROOM]

@@ -15,7 +15,7 @@ import numpy as np
 
 from packenv.workloads.sampling import mix, uniform, word_at
 from tests.reference.model import Task, World
-from tests.reference.probing_jobs import Batch, Book, check, short_workers, slots_of
+from tests.reference.probing_jobs import Batch, Book, check, largest_of, short_workers, slots_of
 from tests.reference.probing_workers import Entry, Worker, shortest, stealable
 
 
@@ -62,12 +62,13 @@ class Probing:
         self.world = world
         L = len(world.servers)
         self.book = Book(world.tasks, self.cutoff if self.partitioned else float("inf"))
-        self.workers = [Worker(server, slots_of(server.capacity, world.tasks)) for server in world.servers]
+        largest = largest_of(world.tasks)
+        self.workers = [Worker(server, largest, slots_of(server.capacity, largest)) for server in world.servers]
         self.general = L - short_workers(L, self.reserved, self.book) if self.partitioned else L
         short = len(self.book.tasks) > len(self.book.long)
         if self.book.long and (self.general == 0 or (self.sharing and short and self.general == L)):
             raise ValueError("no workers for the long jobs, or for the short ones")
-        if self.minimum > L:
+        if self.minimum > L or self.ratio > max(L, 2):
             raise ValueError("more probes than workers")
 
     def schedule(self, world: World) -> None:
@@ -176,7 +177,7 @@ class Probing:
         self.serve(worker)
 
     def serve(self, worker: Worker) -> None:
-        while worker.free > 0:
+        while worker.has_free_slot:
             entry = shortest(worker, self.threshold) if self.srpt else next(iter(worker.queue), None)
             if entry is None:
                 return
@@ -207,7 +208,7 @@ class Probing:
     def steal(self, thief: Worker) -> None:
         """After a completion, or a reply without a task."""
         under_way = any(message.arrive == self.stolen and message.content[0] is thief for message in self.network)
-        if thief.free <= 0 or thief.queue or under_way or not self.book.long:
+        if not thief.has_free_slot or thief.queue or under_way or not self.book.long:
             return
         for _ in range(self.attempts):
             victim = self.workers[self.below(self.general)]

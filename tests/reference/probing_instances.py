@@ -79,10 +79,12 @@ def served(rng: random.Random, tasks: list[Task]) -> list[Task]:
 
 
 def in_service(rng: random.Random, capacities: Sequence[Vector], tasks: Sequence[Task]) -> list[Initial]:
-    """Jobs like the tasks, on some workers more of them than it has slots."""
+    """Jobs like the tasks, on some workers more of them than it has slots, or larger ones."""
     placed: list[Initial] = []
     for _ in range(rng.randint(1, 6)):
-        server, demand = rng.randrange(len(capacities)), rng.choice(tasks).demand
+        server = rng.randrange(len(capacities))
+        larger = tuple(max(1, capacity * rng.randint(1, 8) // 8) for capacity in capacities[server])
+        demand = rng.choice([rng.choice(tasks).demand, larger])
         together = [demand, *(job.demand for job in placed if job.server == server)]
         if all(sum(column) <= capacity for column, capacity in zip(zip(*together, strict=True), capacities[server], strict=True)):
             placed.append(Initial(demand, server, rng.randint(1, 15)))

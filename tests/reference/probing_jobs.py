@@ -64,9 +64,13 @@ class Book:
         return [Batch(tasks, self.estimate[name], name in self.long) for name, tasks in groups.items()]
 
 
-def slots_of(capacity: Vector, tasks: Sequence[Task]) -> int:
+def largest_of(tasks: Sequence[Task]) -> Vector:
+    """In each resource."""
+    return tuple(max(column) for column in zip(*(task.demand for task in tasks), strict=True))
+
+
+def slots_of(capacity: Vector, largest: Vector) -> int:
     """How many tasks a worker can run at once, whichever they are."""
-    largest = [max(task.demand[r] for task in tasks) for r in range(len(capacity))]
     slots = min(c // d for c, d in zip(capacity, largest, strict=True) if d > 0)
     if slots == 0:
         raise ValueError("a worker has no room for the largest task")

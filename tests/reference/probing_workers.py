@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tests.reference.model import Server, Task
+from tests.reference.model import Server, Task, Vector
 from tests.reference.probing_jobs import Batch
 
 
@@ -20,6 +20,7 @@ class Entry:
 @dataclass(eq=False)
 class Worker:
     server: Server
+    largest: Vector  # the most that a task takes
     slots: int
     queue: list[Entry] = field(default_factory=list)
     held: int = 0  # slots that wait for a reply
@@ -30,8 +31,10 @@ class Worker:
         return any(entry.batch.long for entry in self.queue)
 
     @property
-    def free(self) -> int:
-        return self.slots - len(self.server.running) - self.held
+    def has_free_slot(self) -> bool:
+        """And room in it: jobs that were there before slot 0 may be larger than any task."""
+        wanted = tuple((self.held + 1) * most for most in self.largest)
+        return len(self.server.running) + self.held < self.slots and self.server.fits(wanted)
 
 
 def shortest(worker: Worker, threshold: float) -> Entry | None:

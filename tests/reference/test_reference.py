@@ -193,8 +193,8 @@ def test_invariants_and_littles_law(name: str, resources: int) -> None:
         try:
             outcome = simulate(instance.tasks, instance.capacities, policy, drain=True, initial=instance.initial)
         except ValueError:
-            # servers too unequal for it; too many configurations; a partition without workers
-            assert name in ("slot-fifo", "maxweight", "hawk", "eagle")
+            # servers too unequal for it; too many configurations; too many probes, a partition without workers
+            assert name in ("slot-fifo", "maxweight", "sparrow", "hawk", "eagle")
             continue
         assert len(outcome.start) == len(instance.tasks)
         assert sum(outcome.queue) == sum(outcome.start[row] - outcome.eligible[row] for row in outcome.start)
