@@ -114,6 +114,14 @@ HEADS = [
     ),
 ]
 
+# A worker of two slots, one of which a job has that was there before; one task in all.
+BESIDE = [
+    WorkedCase(
+        f"{name}: beside what was there", jobs((0, [2])), servers(24), name, options, {0: (0, 0)}, initial=[there(0, 12, 5)]
+    )
+    for name, options in (*ALONE.items(), ("sparrow", PROBE), ("lwl", {}))
+]
+
 # Jobs of 9 twelfths were there before: four slots, but room for one; three slots, but no room for the largest.
 ROOM = [
     WorkedCase(f"{name}: a slot without room, {what}", table, ONE, name, options, expected, initial=[there(0, 9, 5)])
@@ -124,4 +132,4 @@ ROOM = [
     )
 ]
 
-CASES: list[WorkedCase] = [*STEALING, *SRPT, *HEADS, *ROOM]
+CASES: list[WorkedCase] = [*STEALING, *SRPT, *HEADS, *BESIDE, *ROOM]
