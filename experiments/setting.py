@@ -16,7 +16,7 @@ from packenv.workloads.workload import INTENSITIES, Workload
 if TYPE_CHECKING:
     from packenv.workloads.traces.table import Sizes, Wanted
 
-SLOT_SECONDS_HELP = "Length of a slot of a trace in seconds: an exact decimal  [default: 0.0005 for job lines (.tr), 0.1 otherwise]."
+SLOT_SECONDS_HELP = "Length of a slot of a trace, an exact decimal  [default: 0.0005 for job lines (.tr), 0.1 otherwise]."
 RESOURCES_HELP = "Of tasks with several demands: `max`, the largest as the size; `all`; names: cpu,memory; or max:cpu,memory."
 DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
 

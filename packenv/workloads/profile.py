@@ -74,7 +74,8 @@ def profile(
 ) -> dict[str, Any]:
     """Statistics of the kept tasks, a workload fitted to them, in the JSON form of Workload, and how they match.
 
-    `slot_seconds`: None for the length that is usual for the trace's form. `about` says what data it is; load_workload reads the workload out of the whole.
+    `slot_seconds`: None for the length that is usual for the trace's form. `about` says what data it is; load_workload reads
+    the workload out of the whole.
     Without `servers`, as many of capacity 1 as make the load 0.82 of their capacity. Raises InputError if no task is kept.
     """
     slot = trace.slot_seconds if slot_seconds is None else slot_seconds

@@ -38,9 +38,10 @@ def read_trace(path: str | os.PathLike[str], resources: Wanted = None) -> Trace 
     """The trace at `path`, in whichever known form it is by its columns or content.
 
     The folder of Google's cluster trace of 2011 (with `task_events/`), Standard Workload Format and the job lines of Hawk
-    and Eagle (both also gzipped; the latter also as Parquet), and as Parquet or CSV: Google's folded to a row per task, Alibaba's pods of 2023 and instances of 2025, and the user's own
-    (packenv.workloads.traces.user). `resources`: names of those to take, "all", or None for the usual ones (all, but without
-    Google's disk, and of Standard Workload Format the processors alone).
+    and Eagle (both also gzipped; the latter also as Parquet), and as Parquet or CSV: Google's folded to a row per task,
+    Alibaba's pods of 2023 and instances of 2025, and the user's own (packenv.workloads.traces.user). `resources`: names of
+    those to take, "all", or None for the usual ones (all, but without Google's disk, and of Standard Workload Format the
+    processors alone).
     Raises InputError, naming file, row and column, if it is none of these or holds a malformed value.
     """
     where = Path(path)

@@ -77,7 +77,8 @@ def read_job_rows(path: Path, wanted: Wanted = None) -> Trace:
         raise InputError(f"{path}: the file is empty")
     arrival, count, mean = decimals(table, COLUMNS[0]), table.whole(COLUMNS[1]), decimals(table, COLUMNS[2])
     lists = table.column(COLUMNS[3]).combine_chunks()
-    if not (pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)) or not pa.types.is_floating(lists.type.value_type):
+    is_list = pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)
+    if not is_list or not pa.types.is_floating(lists.type.value_type):
         raise InputError(f"{path}: column {COLUMNS[3]} holds {lists.type}, not lists of seconds")
     length = np.asarray(lists.value_lengths().fill_null(0), np.int64)
     table.require(arrival < LARGEST, COLUMNS[0], "{} is not a time")

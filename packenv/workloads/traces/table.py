@@ -102,11 +102,12 @@ class Trace:
     def jobs(
         self, slot_seconds: Exact | None = None, speedup: Exact = 1, sizes: Sizes = "max", only_finished: bool = True
     ) -> Conversion:
-        """The tasks as Jobs in slots of `slot_seconds` (None: the usual ones), submitted `speedup` (β) times as fast and served as long as before.
+        """The tasks as Jobs in slots of `slot_seconds`, submitted `speedup` (β) times as fast and served as long as before.
 
-        Both are exact decimals (a float counts as the decimal that it prints as). `sizes="max"`: one resource, the
-        task's largest demand; "all": D of them. Tasks that did not finish have an end too (evicted, failed, killed):
-        `only_finished=False` keeps them. Raises InputError if no task is left or a number is out of range.
+        Both are exact decimals (a float counts as the decimal that it prints as); without `slot_seconds`, the trace's usual
+        ones. `sizes="max"`: one resource, the task's largest demand; "all": D of them. Tasks that did not finish have an end
+        too (evicted, failed, killed): `only_finished=False` keeps them. Raises InputError if no task is left or a number is
+        out of range.
         """
         slot = exact(self.slot_seconds if slot_seconds is None else slot_seconds, "slot_seconds") * SECOND
         beta = exact(speedup, "speedup")
