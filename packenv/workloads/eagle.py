@@ -27,7 +27,7 @@ UTILISATION = 0.9  # of the smallest cluster, by all work over the time in which
 MEDIAN_TASKS, TASKS_SIGMA = 8, 1.2  # of a short job: 16 on average, 130 at the 99th percentile
 MOST_TASKS = 1000  # of any job, so that the largest do not fill a cluster alone
 LEAST_LONG, MOST_LONG = 1.1, 5.0  # a long job's mean duration over the cutoff: Pareto of shape 2 between, 1.8 on average
-SHORT_SIGMA, SHORT_CUT = 0.8, 2.5  # of short jobs' mean durations, and how many sigmas from the median they end
+SHORT_SIGMA, SHORT_CUT = 0.8, 2.0  # of short jobs' mean durations, and how many sigmas from the median they end
 WITHIN_SIGMA = 0.5  # of the tasks about their job's mean
 
 
@@ -66,7 +66,7 @@ class ShortAndLong:
         random = np.random.Generator(np.random.Philox(seed))
         is_long = random.permutation(self.jobs) < round(self.mix.long_jobs * self.jobs)
         tasks = self._tasks(random, is_long)
-        mean = self._means(random, is_long, tasks)
+        mean = self._means(random, is_long, tasks, seed)
         work = float(tasks @ mean)
         arrival = np.sort(random.uniform(0, work / (UTILISATION * self.mix.clusters[0]), self.jobs))
 
@@ -89,7 +89,7 @@ class ShortAndLong:
         tasks = np.rint(median * np.exp(TASKS_SIGMA * random.standard_normal(self.jobs)))
         return np.clip(tasks, 1, MOST_TASKS).astype(np.int64)
 
-    def _means(self, random: np.random.Generator, is_long: NDArray[np.bool_], tasks: Ints) -> Floats:
+    def _means(self, random: np.random.Generator, is_long: NDArray[np.bool_], tasks: Ints, seed: int) -> Floats:
         """(jobs,) s that tasks take on average: the short ones' such that their share of the work is exact."""
         cutoff, reserved = self.mix.cutoff, self.mix.reserved
         u = random.uniform(size=self.jobs)
@@ -97,10 +97,10 @@ class ShortAndLong:
         short = np.exp(SHORT_SIGMA * np.clip(random.standard_normal(self.jobs), -SHORT_CUT, SHORT_CUT))
         long_work, short_work = float(tasks @ (long * is_long)), float(tasks @ (short * ~is_long))
         if not (long_work and short_work):
-            raise InputError(f"{self.jobs} jobs are too few for a share of {self.mix.long_jobs:g} long ones")
+            raise InputError(f"seed {seed}: {self.jobs} jobs are too few for a share of {self.mix.long_jobs:g} long ones")
         short *= long_work * reserved / (1 - reserved) / short_work
         if short[~is_long].max() >= cutoff:
-            raise InputError(f"{self.jobs} jobs are too few for short ones with a share of {reserved:g} of the work")
+            raise InputError(f"seed {seed}: {self.jobs} jobs are too few for short ones with a share of {reserved:g} of the work")
         return np.where(is_long, long, short)
 
 

@@ -95,13 +95,10 @@ def test_other_clusters_get_the_same_jobs() -> None:
     assert larger.intensity == pytest.approx(made.intensity / 2)
 
 
-@pytest.mark.parametrize(
-    ("trace", "jobs", "says"),
-    [
-        ("yahoo", 3, "3 jobs are too few for a share of 0.094 long ones"),
-        ("azure", 100, "unknown trace 'azure'"),
-    ],
-)
-def test_bad_arguments(trace: str, jobs: int, says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        eagle(trace, jobs)
+def test_too_few_jobs_say_so() -> None:
+    with pytest.raises(InputError, match=r"seed 0: 3 jobs are too few for a share of 0.094 long ones"):
+        eagle("yahoo", 3)
+    with pytest.raises(InputError, match=r"seed 3: 20 jobs are too few for short ones with a share of 0.17 of the work"):
+        eagle("google", 20).at(3)
+    with pytest.raises(InputError, match=r"unknown trace 'azure'"):
+        eagle("azure")
