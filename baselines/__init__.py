@@ -3,6 +3,7 @@
 from baselines.best_fit import BestFit, BestFitJobs, BestFitServers
 from baselines.fair import DRF, SlotFair
 from baselines.fifo import FifoFirstFit, SlotFifo
+from baselines.hawk import Eagle, Hawk, LeastWaitingTime, Sparrow, Yaq
 from baselines.job_order import JobFifo, Priority, SmallestDemand
 from baselines.max_weight import MaxWeight
 from baselines.price import Price
@@ -17,8 +18,11 @@ __all__ = [
     "BestFit",
     "BestFitJobs",
     "BestFitServers",
+    "Eagle",
     "FifoFirstFit",
+    "Hawk",
     "JobFifo",
+    "LeastWaitingTime",
     "MaxWeight",
     "Price",
     "Priority",
@@ -27,6 +31,8 @@ __all__ = [
     "SlotFair",
     "SlotFifo",
     "SmallestDemand",
+    "Sparrow",
     "Tetris",
     "VQSBestFit",
+    "Yaq",
 ]

@@ -12,6 +12,7 @@ import functools
 import importlib
 import inspect
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_type_hints, runtime_checkable
 
@@ -131,8 +132,12 @@ def name_of(policy: Any) -> str:
     kind = type(policy)
     names = {target: name for name, target in registered().items()}
     name = names.get(f"{kind.__module__}:{kind.__qualname__}", kind.__name__)
-    defaults = getattr(policy, "_field_defaults", {})
-    changed = [(key, value) for key, value in getattr(policy, "_asdict", dict)().items() if defaults.get(key) != value]
+    if is_dataclass(policy):
+        defaults = {field.name: field.default for field in fields(policy)}
+        knobs = {key: getattr(policy, key) for key in defaults}
+    else:
+        defaults, knobs = getattr(policy, "_field_defaults", {}), getattr(policy, "_asdict", dict)()
+    changed = [(key, value) for key, value in knobs.items() if defaults.get(key) != value]
     shown = ",".join(key if value is True else f"{key}={value}" for key, value in changed)
     return f"{name}:{shown}" if shown else name
 
