@@ -196,7 +196,7 @@ def take(c: Cluster, p: Probing, server: int, job: int, k: int, row: int) -> Non
     p.entry[k].asked -= 1
     if row != NONE:
         p.row[job].told -= 1
-        place(c, p.row[row].place, server)
+        begin(c, p, row, server)
     elif p.entry[k].queued:
         leave(p, server, k)
     forget(p, k)
@@ -221,7 +221,7 @@ def serve(c: Cluster, p: Probing, server: int) -> None:
         entry = p.entry[k]
         if entry.row != NONE:
             leave(p, server, k)
-            start_bound(c, p, entry.row, server)
+            begin(c, p, entry.row, server)
             p.row[entry.job].told -= 1
             forget(p, k)
         else:
@@ -232,11 +232,12 @@ def serve(c: Cluster, p: Probing, server: int) -> None:
             send(p, now(c), REQUEST, server, entry.job, k)
 
 
-@inlined
-def start_bound(c: Cluster, p: Probing, row: int, server: int) -> None:
-    """Start a centrally placed task."""
-    note_started(p.waiting, server, p.row[row].estimate, now(c))
-    p.queue[server].running += 1
+@outlined
+def begin(c: Cluster, p: Probing, row: int, server: int) -> None:
+    """Start a task; the central scheduler hears of its own."""
+    if p.row[row].central:
+        note_started(p.waiting, server, p.row[row].estimate, now(c))
+        p.queue[server].running += 1
     place(c, p.row[row].place, server)
 
 
