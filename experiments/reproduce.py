@@ -49,8 +49,8 @@ OF_TRACES = ("fig1", "fig5")
 @click.option(
     "--seeds",
     type=click.IntRange(min=1),
-    help="Seeds of every point  [default: 24 in fig3, 8 in fig4 and tetris, 4 in fig5 and eagle, 3 in price-fig4, 20 in other "
-    "price-figs].",
+    help="Seeds of every point  [default: 24 in fig3, 8 in fig4 and tetris, 6 in eagle, 4 in fig5, 3 in price-fig4, 20 in "
+    "other price-figs].",
 )
 @click.option(
     "--slots",

@@ -29,7 +29,7 @@ LEVELS = (50, 90, 99)
 MEASURES = [(kind, level) for kind in CLASSES for level in LEVELS]
 MECHANISMS = ("sharing", "sticky", "srpt")
 WARMUP = 0.3
-SEEDS, QUICK_SEEDS = 4, 2
+SEEDS, QUICK_SEEDS = 6, 2
 QUICK_JOBS = 3  # a third of them
 
 EAGLES = {

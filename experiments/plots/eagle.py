@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from experiments.figures.finding import Row
 from experiments.plots.palette import COLOURS, GREY, plain, tidy
@@ -63,6 +64,8 @@ def draw_policies(axes: Any, rows: list[Row]) -> None:
     axes.set_yticks(range(len(order)), [told(policy) for policy in order], fontsize=8)
     axes.set_ylim(len(order) - 0.5, -0.5)
     axes.set_xscale("log")
+    axes.set_xticks([100, 200, 500, 1000, 2000, 5000])
+    axes.xaxis.set_minor_formatter(NullFormatter())
     plain(axes.xaxis)
     axes.set_xlabel("completion time of short jobs (s); google, the smallest cluster")
     axes.legend(fontsize=8, frameon=False)

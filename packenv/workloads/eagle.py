@@ -28,7 +28,7 @@ MEDIAN_TASKS, TASKS_SIGMA = 8, 1.2  # of a short job: 16 on average, 130 at the 
 MOST_TASKS = 1000  # of any job, so that the largest do not fill a cluster alone
 LEAST_LONG, MOST_LONG = 1.1, 5.0  # a long job's mean duration over the cutoff: Pareto of shape 2 between, 1.8 on average
 SHORT_SIGMA, SHORT_CUT = 0.8, 2.0  # of short jobs' mean durations, and how many sigmas from the median they end
-WITHIN_SIGMA = 0.3  # of the tasks about their job's mean
+WITHIN_SIGMA = 0.3  # of the tasks about their job's mean: as in half of the long jobs of a published sample of Google's
 
 
 class Mix(NamedTuple):
