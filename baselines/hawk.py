@@ -30,6 +30,7 @@ Ints = NDArray[np.int64]
 AUTOMATIC = -1.0
 LONGEST = 0.1  # share of the jobs that are long where no cutoff is given
 NETWORK_DELAY = 0.0005  # seconds, one way
+MOST = 1e12  # of any parameter: 30,000 years in seconds
 
 
 class System:
@@ -66,7 +67,7 @@ class Hawk(System):
 
     def initial_state(self, setting: Setting, seed: int) -> Probing:
         jobs = _Jobs(self, setting, seed)
-        jobs.part(self.cutoff, self.reserved)
+        jobs.part(self)
         attempts = self.attempts if jobs.central.any() else 0
         return jobs.probing(ratio=self.ratio, minimum=self.minimum, attempts=attempts)
 
@@ -92,8 +93,8 @@ class Eagle(System):
 
     def initial_state(self, setting: Setting, seed: int) -> Probing:
         jobs = _Jobs(self, setting, seed)
-        jobs.part(self.cutoff, self.reserved)
-        if self.sharing and jobs.general == len(jobs.slots) and jobs.central.any():
+        jobs.part(self)
+        if self.sharing and jobs.general == len(jobs.slots) and jobs.central.any() and not jobs.central.all():
             raise InputError(f"{jobs.name}: reserved={self.reserved:g} of {len(jobs.slots)} servers leaves none to short jobs")
         switches = {"sharing": self.sharing, "sticky": self.sticky, "srpt": self.srpt}
         return jobs.probing(self.threshold, ratio=self.ratio, minimum=self.minimum, **switches)
@@ -133,14 +134,14 @@ class _Jobs:
         self.table = setting.table
         self.seed = seed
         self.slot_seconds = setting.workload.slot_seconds or 1.0
-        self.delay = round(self._at_least(policy.delay, "delay", 0) / self.slot_seconds)
         self.slots = self._slots(setting.capacity)
-        for knob, least in (("ratio", 1), ("minimum", 1), ("threshold", 0), ("attempts", 0)):
-            self._at_least(getattr(policy, knob, least), knob, least)
-        if getattr(policy, "minimum", 0) > len(self.slots):
-            raise InputError(
-                f"{self.name}: minimum={policy.minimum} probes for a job are more than the {len(self.slots)} servers"
-            )
+        servers = len(self.slots)
+        self._check(policy, "delay", 0, MOST)
+        self._check(policy, "ratio", 1, max(servers, 2))
+        self._check(policy, "minimum", 1, servers, f" probes on {servers} servers")
+        self._check(policy, "threshold", 0, MOST)
+        self._check(policy, "attempts", 0, MOST)
+        self.delay = round(policy.delay / self.slot_seconds)
         believed = self.table.service if self.table.estimate is None else self.table.estimate
         self.job = job_numbers(self.table)
         self.tasks = np.bincount(self.job)
@@ -148,30 +149,31 @@ class _Jobs:
         self.central = np.zeros(len(self.tasks), np.bool_)  # (jobs,)
         self.general = len(self.slots)
 
-    def _at_least(self, value: float, knob: str, least: float) -> float:
-        if not value >= least or math.isinf(value):
-            raise InputError(f"{self.name}: {knob} must be at least {least}, not {value:g}")
-        return value
+    def _check(self, policy: Any, knob: str, least: float, most: float, where: str = "") -> None:
+        value = getattr(policy, knob, least)
+        if not least <= value <= most:
+            raise InputError(f"{self.name}: {knob} must lie between {least} and {most:g}{where}, not {value:g}")
 
     def _slots(self, capacity: Ints) -> Ints:
-        """(L,) how many of the largest tasks each server holds."""
+        """(L,) how many of the largest tasks each server holds, at most as many as there are tasks."""
         largest = self.table.demand.max(axis=0)
         slots = np.asarray((capacity[:, largest > 0] // largest[largest > 0]).min(axis=1))
         if (slots < 1).any():
             raise InputError(f"{self.name}: the largest task of the table does not fit in server {int(np.argmin(slots))}")
-        return slots
+        return np.minimum(slots, len(self.table))
 
-    def part(self, cutoff: float, reserved: float) -> None:
+    def part(self, policy: Hawk | Eagle) -> None:
         """Tell long jobs from short ones, and the servers that take them from those that do not."""
+        cutoff, reserved = policy.cutoff, policy.reserved
         if cutoff != AUTOMATIC:
-            self.central = self.mean * self.slot_seconds > self._at_least(cutoff, "cutoff", 0)
+            self._check(policy, "cutoff", 0, MOST)
+            self.central = self.mean * self.slot_seconds > cutoff
         else:
             at = math.ceil((1 - LONGEST) * len(self.mean)) - 1
             self.central = self.mean > np.partition(self.mean, at)[at]
         servers = len(self.slots)
         if reserved != AUTOMATIC:
-            if not 0 <= reserved <= 1:
-                raise InputError(f"{self.name}: reserved must be a share of the servers, not {reserved:g}")
+            self._check(policy, "reserved", 0, 1)
             short = math.floor(reserved * servers + 0.5)
         else:
             work = np.maximum(np.rint(self.mean), 1) * self.tasks

@@ -26,6 +26,7 @@ from packenv.cluster import (
     started_in,
     wake_at,
 )
+from packenv.cluster.job_book import free_of
 from packenv.compile import inlined, outlined
 from packenv.policy import completes, schedules
 
@@ -207,7 +208,14 @@ def take(c: Cluster, p: Probing, server: int, job: int, k: int, row: int) -> Non
 
 @inlined
 def has_free_slot(c: Cluster, p: Probing, server: int) -> bool:
-    return jobs_in(c, server) + p.queue[server].held < p.queue[server].slots
+    """Whether a slot is free, and room for the largest task in it: what was in service before slot 0 may be larger."""
+    held = p.queue[server].held
+    if jobs_in(c, server) + held >= p.queue[server].slots:
+        return False
+    for r in range(len(p.largest)):
+        if (held + 1) * p.largest[r] > free_of(c, server, r):
+            return False
+    return True
 
 
 @outlined

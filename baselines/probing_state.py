@@ -22,6 +22,8 @@ from packenv.workloads.sampling import mix, uniform, word_at
 Ints = NDArray[np.int64]
 Records = NDArray[np.void]
 
+UNBOUNDED = 2.0**62
+
 row_type = np.dtype(
     [
         ("estimate", "i8"),  # slots that its job's tasks are believed to take, on average
@@ -103,6 +105,7 @@ class Probing(Frame):
     srpt: int
     reorders: int
     attempts: int
+    largest: Ints  # (D,) units: the most that a task takes
     row: Records  # (n,) row_type
     open: Records  # (jobs,) open_type: the rows of a job that became eligible in the slot at hand
     queue: Records  # (L,) queue_type
@@ -128,7 +131,7 @@ def probing(
     row = np.zeros(n, row_type)
     row["job"], row["central"] = job_numbers(jobs), central
     row["estimate"] = np.maximum(np.rint(mean), 1)
-    row["patience"] = np.floor(patience * row["estimate"])
+    row["patience"] = np.minimum(np.floor(patience * row["estimate"]), UNBOUNDED)
     row["next"] = NONE
     entries = n + (rules.ratio * n + rules.minimum * most_submissions(jobs) if rules.ratio else 0)
     opened = np.zeros(int(row["job"].max()) + 1, open_type)
@@ -149,6 +152,7 @@ def probing(
         srpt=int(rules.srpt),
         reorders=int(rules.reorders),
         attempts=rules.attempts,
+        largest=jobs.demand.max(axis=0),
         row=row,
         open=opened,
         queue=queue,
@@ -158,7 +162,7 @@ def probing(
         message=np.zeros(1 << in_flight.bit_length(), message_type),
         sent=0,
         received=0,
-        waiting=least_waiting(slots[: max(rules.general, 1)]),
+        waiting=least_waiting(slots[: rules.general] if central.any() else np.ones(1, np.int64)),
         loaded=np.zeros(words, np.int64),
         snapshot=np.zeros((long + 1 if rules.sharing else 1, words), np.int64),
         snapshots=0,
