@@ -17,8 +17,7 @@ import numpy as np
 from experiments.figures.eagle_claims import claims_on
 from experiments.figures.finding import Finding, Row, Settings
 from experiments.figures.measures import interval, plural, ratio
-from experiments.runs import Run, run_all
-from packenv.jobs import Jobs
+from experiments.runs import Run, outcomes_of
 from packenv.simulation import Result
 from packenv.workloads.eagle import MIXES, SLOT_SECONDS, eagle
 from packenv.workloads.workload import Workload
@@ -93,14 +92,8 @@ def outcomes(trace: str, seeds: int, settings: Settings) -> Outcomes:
         for workers, policy in keys
         for seed in range(seeds)
     ]
-    results = run_all(runs, settings.processes, f"eagle/{trace}")
-    found: Outcomes = {key: [] for key in keys}
-    for seed in range(seeds):
-        table = eagle(trace, jobs).at(seed).jobs
-        assert table is not None
-        for n, key in enumerate(keys):
-            found[key].append(outcome(table, results[n * seeds + seed], key[0], mix.cutoff))
-    return found
+    results = outcomes_of(runs, partial(outcome, cutoff=mix.cutoff), settings.processes, f"eagle/{trace}")
+    return {key: results[n * seeds : (n + 1) * seeds] for n, key in enumerate(keys)}
 
 
 def cluster(trace: str, jobs: int, workers: int) -> Workload:
@@ -113,9 +106,10 @@ def with_cutoff(policy: str, cutoff: float) -> str:
     return f"{policy}{',' if ':' in policy else ':'}cutoff={cutoff}" if name in ("hawk", "eagle") else policy
 
 
-def outcome(table: Jobs, result: Result, workers: int, cutoff: float) -> Outcome:
-    times, schedule = result.jobs, result.schedule
-    assert times is not None and times.makespan is not None and schedule is not None and table.estimate is not None
+def outcome(workload: Workload, result: Result, cutoff: float) -> Outcome:
+    table, times, schedule = workload.at(result.seed).jobs, result.jobs, result.schedule
+    assert times is not None and times.makespan is not None and schedule is not None
+    assert table is not None and table.estimate is not None
     last = int(table.arrival[-1])
     begin = WARMUP * last
     first = np.unique(times.job, return_index=True)[1]
@@ -127,7 +121,7 @@ def outcome(table: Jobs, result: Result, workers: int, cutoff: float) -> Outcome
         (kind, level): float(np.quantile(by_class[kind], level / 100, method="inverted_cdf")) for kind, level in MEASURES
     }
     busy = np.clip(np.minimum(schedule.end, last) - np.maximum(schedule.start, begin), 0, None).sum()
-    return Outcome(seconds, float(busy / (last - begin) / workers))
+    return Outcome(seconds, float(busy / (last - begin) / len(workload.servers)))
 
 
 def panel_rows(trace: str, found: Outcomes, seeds: int) -> list[Row]:

@@ -58,16 +58,19 @@ def test_percentiles_and_utilisation_by_hand() -> None:
     arrival, service = np.array([0, 90, 90, 90, 95, 95]), np.array([100, 1, 2, 3, 25, 25])
     job = np.array([0, 1, 2, 3, 4, 4])
     table = Jobs.of(arrival * second, [1.0] * 6, service * second, job=job, estimate=service * float(second))
-    result = packenv.simulate(Workload(jobs=table, servers=1), "fifo-ff", drain=True, schedule=True)
-    found = figure.outcome(table, result, 1, cutoff=20.0)
+
+    def found_on(servers: int) -> Outcome:
+        workload = Workload(jobs=table, servers=servers)
+        return figure.outcome(workload, packenv.simulate(workload, "fifo-ff", drain=True, schedule=True), cutoff=20.0)
+
+    found = found_on(1)
     short = [101 - 90, 103 - 90, 106 - 90]
     assert [found.seconds["short", level] for level in (50, 90, 99)] == [short[1], short[2], short[2]]
     assert {found.seconds["long", level] for level in (50, 90, 99)} == {156 - 95}
     assert found.utilisation == 1.0
-    two = packenv.simulate(Workload(jobs=table, servers=2), "fifo-ff", drain=True, schedule=True)
     begin = WARMUP * 95
     busy = (95 - begin) + (91 - 90) + (93 - 91) + (95 - 93)  # the long one all the time, the short ones from 90 on
-    assert figure.outcome(table, two, 2, cutoff=20.0).utilisation == pytest.approx(busy / (95 - begin) / 2)
+    assert found_on(2).utilisation == pytest.approx(busy / (95 - begin) / 2)
 
 
 def outcomes(scale: float, short: float = 1.0) -> list[Outcome]:
