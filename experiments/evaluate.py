@@ -16,7 +16,7 @@ from experiments.contests import contest_name
 from experiments.measured import measured
 from experiments.outputs import check_outputs, wide_console
 from experiments.runs import Plan, run_all
-from experiments.setting import RESOURCES_HELP, Words, chosen_policies, understand
+from experiments.setting import RESOURCES_HELP, SLOT_SECONDS_HELP, Words, chosen_policies, understand
 from experiments.summary import OF_JOBS, Record, record_of, summary_of
 from packenv.errors import InputError
 from packenv.files import atomic_path, write_json
@@ -41,7 +41,7 @@ DEFAULT_SLOTS = 200_000
 @click.option("--sizes", help="uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …")
 @click.option("--service", help="geometric:100, fixed:100, lognormal:100:2, …")
 @click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
-@click.option("--slot-seconds", default="0.1", show_default=True, help="Length of a slot, for traces in seconds.")
+@click.option("--slot-seconds", help=SLOT_SECONDS_HELP)
 @click.option("--speedup", default="1", show_default=True, help="β: arrivals of a trace come this many times as fast.")
 @click.option("--estimate-error", type=float, help="Durations are believed with up to this share of error (tables of jobs).")
 @click.option("--slots", type=int, help=f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS} otherwise].")

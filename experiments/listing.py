@@ -29,6 +29,7 @@ def listing() -> None:
     workloads = Table("workload", "resources", "servers", "tasks per slot", "intensity", title="Workloads", title_justify="left")
     for name in names():
         known = workload(name)
-        offered = (f"{known.rate:.4g}", f"{known.intensity:.3f}") if known.jobs is None else (f"{len(known.jobs)} at once", "–")
+        at_once = known.jobs is not None and known.jobs.arrival[-1] == 0
+        offered = (f"{len(known.jobs or ())} at once", "–") if at_once else (f"{known.rate:.4g}", f"{known.intensity:.3f}")
         workloads.add_row(name, str(known.D), str(len(known.servers)), *offered)
     Console().print(policies, workloads)

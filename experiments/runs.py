@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -62,13 +62,17 @@ class Plan:
         return [Run(self.workload, policy, seed, self.slots, self.options) for policy in self.policies for seed in self.seeds]
 
 
+Outcome = TypeVar("Outcome")
+Reduce = Callable[[Workload, Result], Any]
+
 _runs: Sequence[Run]
 _reached: Any  # share of each run that is done, shared between processes
+_reduce: Reduce
 
 
-def _begin(runs: Sequence[Run], reached: Any) -> None:
-    global _runs, _reached
-    _runs, _reached = runs, reached
+def _begin(runs: Sequence[Run], reached: Any, reduce: Reduce) -> None:
+    global _runs, _reached, _reduce
+    _runs, _reached, _reduce = runs, reached, reduce
 
 
 def _compile(n: int) -> None:
@@ -79,7 +83,7 @@ def _compile(n: int) -> None:
     simulate(run.made(), getattr(policy, "rehearsal", policy), slots=1, warmup=0, **options | {"drain": False})
 
 
-def _run(n: int) -> Result:
+def _run(n: int) -> Any:
     run = _runs[n]
     workload = run.made()
     length = run.slots or (1 if workload.jobs is None else int(workload.jobs.arrival[-1]) + 1)
@@ -89,6 +93,10 @@ def _run(n: int) -> Result:
 
     result = simulate(workload, run.policy, slots=run.slots, seed=run.seed, progress=progress, **run.options)
     _reached[n] = 1.0
+    return _reduce(workload, result)
+
+
+def _whole(workload: Workload, result: Result) -> Result:
     return result
 
 
@@ -102,13 +110,25 @@ def run_all(
 
     `done` hears of every run as soon as it has ended.
     """
-    runs = plan.runs if isinstance(plan, Plan) else plan
+    return _all(plan.runs if isinstance(plan, Plan) else plan, _whole, processes, name, done)
+
+
+def outcomes_of(
+    runs: Sequence[Run], reduce: Callable[[Workload, Result], Outcome], processes: int | None = None, name: str = ""
+) -> list[Outcome]:
+    """As `run_all`, but of each run only what `reduce` makes of it where it takes place: schedules are large."""
+    return _all(runs, reduce, processes, name, lambda n, outcome: None)
+
+
+def _all(
+    runs: Sequence[Run], reduce: Reduce, processes: int | None, name: str, done: Callable[[int, Any], None]
+) -> list[Any]:
     processes = min(processes or os.cpu_count() or 1, len(runs))
     label = f"{name}: {len(runs)} runs" if name else f"{len(runs)} runs"
     policies = [run.policy for run in runs]
     firsts = [policies.index(policy) for policy in dict.fromkeys(policies)]
     if processes == 1:
-        _begin(runs, [0.0] * len(runs))
+        _begin(runs, [0.0] * len(runs), reduce)
         with patience("compiling (once for this version of the sources)"):
             for n in firsts:
                 _compile(n)
@@ -116,13 +136,13 @@ def run_all(
             return [_told(n, _run(n), done) for n in range(len(runs))]
     context = multiprocessing.get_context("spawn")
     reached = context.Array("d", len(runs), lock=False)
-    pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_begin, initargs=(runs, reached))
+    pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_begin, initargs=(runs, reached, reduce))
     try:
         with patience("compiling (once for this version of the sources)"):
             for compiled in [pool.submit(_compile, n) for n in firsts]:
                 compiled.result()
         with _watch(label, reached):
-            futures: dict[Future[Result], int] = {pool.submit(_run, n): n for n in range(len(runs))}
+            futures: dict[Future[Any], int] = {pool.submit(_run, n): n for n in range(len(runs))}
             for future in as_completed(futures):
                 done(futures[future], future.result())
             return [future.result() for future in futures]
@@ -134,7 +154,7 @@ def run_all(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _told(n: int, result: Result, done: Callable[[int, Result], None]) -> Result:
+def _told(n: int, result: Any, done: Callable[[int, Any], None]) -> Any:
     done(n, result)
     return result
 

@@ -16,6 +16,7 @@ from packenv.workloads.workload import INTENSITIES, Workload
 if TYPE_CHECKING:
     from packenv.workloads.traces.table import Sizes, Wanted
 
+SLOT_SECONDS_HELP = "Length of a slot of a trace, an exact decimal  [default: 0.0005 for job lines (.tr), 0.1 otherwise]."
 RESOURCES_HELP = "Of tasks with several demands: `max`, the largest as the size; `all`; names: cpu,memory; or max:cpu,memory."
 DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
 
@@ -40,7 +41,7 @@ class Words:
     intensity: float | None = None
     rate: float | None = None
     resources: str = "max"
-    slot_seconds: str = "0.1"
+    slot_seconds: str | None = None  # None: what is usual for the trace's form
     speedup: str = "1"
 
 
@@ -82,7 +83,7 @@ def _with_rate(found: Workload) -> Workload:
 
 def _is_file(source: str) -> bool:
     """A path rather than a name: it exists, or looks like one."""
-    return Path(source).exists() or source.endswith((".csv", ".parquet", ".gz")) or source.startswith((".", "/"))
+    return Path(source).exists() or source.endswith((".csv", ".parquet", ".swf", ".tr", ".gz")) or source.startswith((".", "/"))
 
 
 def _trace(words: Words, source: str) -> tuple[Workload, dict[str, int]]:
@@ -95,14 +96,15 @@ def _trace(words: Words, source: str) -> tuple[Workload, dict[str, int]]:
         raise InputError("a trace needs --servers, for example --servers 160")
     wanted, sizes = chosen_resources(words.resources)
     recorded = read_trace(source, wanted)
-    converted = recorded.jobs(slot_seconds=words.slot_seconds, speedup=words.speedup, sizes=sizes)
+    slot_seconds = words.slot_seconds or recorded.slot_seconds
+    converted = recorded.jobs(slot_seconds=slot_seconds, speedup=words.speedup, sizes=sizes)
     names = recorded.resources if sizes == "all" else None
     made = Workload(
         jobs=converted.jobs,
         servers=_servers(words, converted.jobs.resources, names),
         name=Path(source).name,
         resources=names,
-        slot_seconds=float(words.slot_seconds),
+        slot_seconds=float(slot_seconds),
     )
     return made, dict(converted.dropped)
 

@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Column, Table
 
-from experiments.setting import RESOURCES_HELP, chosen_resources
+from experiments.setting import RESOURCES_HELP, SLOT_SECONDS_HELP, chosen_resources
 from packenv.files import write_json
 
 if TYPE_CHECKING:
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from packenv.workloads.traces.table import Sizes
 
 json_option = click.option("--json", "json_path", metavar="FILE", help="Also write the result to FILE as JSON.")
-slot_option = click.option(
-    "--slot-seconds", default="0.1", show_default=True, metavar="H", help="Length of a slot: an exact decimal."
-)
+slot_option = click.option("--slot-seconds", metavar="H", help=SLOT_SECONDS_HELP)
 resource_option = click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
 
 
@@ -35,6 +33,7 @@ def trace() -> None:
     the folder of Google's trace of 2011 (with task_events/), or the same folded to a row per task
     Alibaba's pods of 2023 (openb_pod_list_*.csv) or instances of 2025 (disaggregated_DLRM_trace.csv)
     Standard Workload Format (.swf, .swf.gz)
+    job lines of Hawk and Eagle, `arrival n_tasks mean d1 d2 …` (.tr, .tr.gz)
     your own, with columns arrival, size, service (in slots),
       or submit_time_s, duration_s and a column per resource (in seconds)
 
@@ -55,7 +54,7 @@ def trace() -> None:
 def convert(
     path: str,
     out: str,
-    slot_seconds: str,
+    slot_seconds: str | None,
     speedup: str,
     all_tasks: bool,
     resources: str,
@@ -88,7 +87,7 @@ def convert(
 )
 @resource_option
 @json_option
-def describe(path: str, slot_seconds: str, plot: str | None, resources: str, json_path: str | None) -> None:
+def describe(path: str, slot_seconds: str | None, plot: str | None, resources: str, json_path: str | None) -> None:
     """Print what the trace at PATH holds: counts, distinct sizes, rates, quantiles, correlations, offered load."""
     from packenv.workloads.profile import describe as statistics_of
 
@@ -118,7 +117,7 @@ def describe(path: str, slot_seconds: str, plot: str | None, resources: str, jso
 @json_option
 def profile(
     path: str,
-    slot_seconds: str,
+    slot_seconds: str | None,
     servers: int | None,
     name: str | None,
     about: str,

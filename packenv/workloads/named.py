@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from packenv.errors import InputError, nearest
 from packenv.workloads import instances
 from packenv.workloads.analytics import analytics
+from packenv.workloads.eagle import MIXES, eagle
 from packenv.workloads.files import load_workload
 from packenv.workloads.laws import Discrete, Fixed, Geometric, Uniform
 from packenv.workloads.workload import Workload
@@ -52,6 +54,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "price/fig5": instances.price_fig5,
     "price/fig8": instances.price_fig8,
     "price/abundant": instances.price_abundant,
+    **{f"eagle/{trace}": partial(eagle, trace) for trace in MIXES},
 }
 
 

@@ -43,7 +43,7 @@ LOST = (
 )
 
 
-def describe(trace: Trace | SlotTrace, slot_seconds: Exact = "0.1") -> dict[str, Any]:
+def describe(trace: Trace | SlotTrace, slot_seconds: Exact | None = None) -> dict[str, Any]:
     """Counts and statistics of a trace: all tasks, those submitted within it, and those that its conversion keeps.
 
     `slot_seconds` is the clock of a trace that is in slots. Times in seconds, loads in servers of capacity 1.
@@ -70,19 +70,21 @@ def describe(trace: Trace | SlotTrace, slot_seconds: Exact = "0.1") -> dict[str,
 
 
 def profile(
-    trace: Trace | SlotTrace, name: str, slot_seconds: Exact = "0.1", servers: int | None = None, about: str = ""
+    trace: Trace | SlotTrace, name: str, slot_seconds: Exact | None = None, servers: int | None = None, about: str = ""
 ) -> dict[str, Any]:
     """Statistics of the kept tasks, a workload fitted to them, in the JSON form of Workload, and how they match.
 
-    `about` says what data it is; load_workload reads the workload out of the whole.
+    `slot_seconds`: None for the length that is usual for the trace's form. `about` says what data it is; load_workload reads
+    the workload out of the whole.
     Without `servers`, as many of capacity 1 as make the load 0.82 of their capacity. Raises InputError if no task is kept.
     """
-    sample = kept_sample(trace, slot_seconds)
-    workload = fit(sample, name, float(exact(slot_seconds, "slot_seconds")), servers)
+    slot = trace.slot_seconds if slot_seconds is None else slot_seconds
+    sample = kept_sample(trace, slot)
+    workload = fit(sample, name, float(exact(slot, "slot_seconds")), servers)
     return {
         "about": f"{about} {LOST}".strip(),
-        "statistics": describe(trace, slot_seconds),
-        "match": goodness(workload, trace, slot_seconds),
+        "statistics": describe(trace, slot),
+        "match": goodness(workload, trace, slot),
         "workload": workload.to_dict(),
     }
 
@@ -167,7 +169,7 @@ def jobs_sample(jobs: Jobs, slot_seconds: Fraction, resources: tuple[str, ...]) 
     return Sample(np.asarray(jobs.arrival * h, np.float64), demand, np.asarray(jobs.service * h, np.float64), jobs.job, resources)
 
 
-def _timed(trace: Trace | SlotTrace, slot_seconds: Exact) -> Trace:
+def _timed(trace: Trace | SlotTrace, slot_seconds: Exact | None) -> Trace:
     return trace.timed(slot_seconds) if isinstance(trace, SlotTrace) else trace
 
 

@@ -106,6 +106,14 @@ SWF = [
     " 7 60  0   9  -1 -1 -1  -1   60  512 1  4 1 -1 1 -1 -1 -1",  # no processors
 ]
 
+# arrival, tasks, mean, durations
+JOB_LINES = [
+    "0.5 3  2.0  1.0 2.0 3.0",
+    "1.25\t1\t0.0004\t0.0004",  # shorter than a slot of 0.5 ms
+    "",
+    "4  2  30.5  30.0 31  ",
+    "1.25 2 7 6 0",  # out of order; a task of no duration, and a mean that is not that of the durations
+]
 
 WORKFLOW = [
     "id,submit_time_s,duration_s,cpu,memory,job,phase,predecessors,home",

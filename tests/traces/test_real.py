@@ -154,6 +154,25 @@ def test_standard_workload_format(name: str, rows: int, kept: int, largest: floa
 
 
 @real
+def test_job_lines() -> None:
+    """The sample of PAPERS §4, times divided by 60: 77 of 5,001 jobs are long, the work is that of some 60 workers."""
+    trace = read_trace(FOLDER / "raw" / "google2011_hawk_jobs.tr")
+    jobs, dropped, _ = trace.jobs()
+    assert (len(jobs), sum(dropped.values())) == (10_291, 0)
+    assert jobs.job is not None and jobs.estimate is not None
+    first = np.unique(jobs.job, return_index=True)[1]
+    assert len(first) == 5_001
+    assert (jobs.estimate[first] * 0.0005 > 18.83).sum() == 77
+    assert jobs.service.sum() / jobs.arrival[-1] == pytest.approx(59.67, abs=0.01)
+    mean = np.bincount(jobs.job, jobs.service) / np.bincount(jobs.job)
+    assert np.abs(jobs.estimate[first] - mean).max() <= 1  # slot, of rounding up
+    table = read_trace(FOLDER / "google2011_hawk_jobs.parquet").jobs().jobs
+    for name in ("arrival", "service", "job", "estimate"):
+        assert np.array_equal(getattr(table, name), getattr(jobs, name)), name
+    assert len(read_trace(FOLDER / "raw" / "eagle_YH10.tr").jobs().jobs) == 183
+
+
+@real
 def test_reading_is_fast() -> None:
     for name, limit in (("google2011_tasks.parquet", 1.0), ("raw/google2011", 3.0)):
         seconds = []

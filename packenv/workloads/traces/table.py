@@ -28,6 +28,9 @@ Wanted = tuple[str, ...] | Literal["all"] | None
 MISSING = -1
 SECOND = 1_000_000
 """Traces count time in microseconds."""
+SLOT_SECONDS = "0.1"
+"""The papers' slot of 100 ms."""
+
 LATEST = 2.0**53  # slots, or microseconds: beyond it a float no longer tells neighbours apart
 
 NOT_FINISHED = "not finished"
@@ -64,6 +67,7 @@ class Trace:
     about: str = ""  # what a capacity of 1 is, and what the reader leaves out
     unfit: dict[str, Bools] = field(default_factory=dict)  # (n,) what else keeps a task from being converted, by reason
     dropped: dict[str, int] = field(default_factory=dict)  # what the reader could not make a task of, by reason
+    slot_seconds: str = SLOT_SECONDS  # the usual length of a slot for this form
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -96,15 +100,17 @@ class Trace:
         return kept, dropped
 
     def jobs(
-        self, slot_seconds: Exact = "0.1", speedup: Exact = 1, sizes: Sizes = "max", only_finished: bool = True
+        self, slot_seconds: Exact | None = None, speedup: Exact = 1, sizes: Sizes = "max", only_finished: bool = True
     ) -> Conversion:
         """The tasks as Jobs in slots of `slot_seconds`, submitted `speedup` (β) times as fast and served as long as before.
 
-        Both are exact decimals (a float counts as the decimal that it prints as). `sizes="max"`: one resource, the
-        task's largest demand; "all": D of them. Tasks that did not finish have an end too (evicted, failed, killed):
-        `only_finished=False` keeps them. Raises InputError if no task is left or a number is out of range.
+        Both are exact decimals (a float counts as the decimal that it prints as); without `slot_seconds`, the trace's usual
+        ones. `sizes="max"`: one resource, the task's largest demand; "all": D of them. Tasks that did not finish have an end
+        too (evicted, failed, killed): `only_finished=False` keeps them. Raises InputError if no task is left or a number is
+        out of range.
         """
-        slot, beta = exact(slot_seconds, "slot_seconds") * SECOND, exact(speedup, "speedup")
+        slot = exact(self.slot_seconds if slot_seconds is None else slot_seconds, "slot_seconds") * SECOND
+        beta = exact(speedup, "speedup")
         kept, dropped = self.kept(only_finished)
         if not kept.any():
             reasons = ", ".join(f"{count} {reason}" for reason, count in dropped.items() if count)

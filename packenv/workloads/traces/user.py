@@ -35,6 +35,7 @@ from packenv.workloads.traces.table import (
     LATEST,
     MISSING,
     SECOND,
+    SLOT_SECONDS,
     Conversion,
     Exact,
     Sizes,
@@ -61,12 +62,13 @@ class SlotTrace:
     resources: tuple[str, ...]  # D names
     source: str = ""
     dropped: dict[str, int] = field(default_factory=dict)  # nothing is: a row that cannot be a task is an error
+    slot_seconds: str = SLOT_SECONDS
 
     def __len__(self) -> int:
         return len(self.table)
 
     def jobs(
-        self, slot_seconds: Exact = "0.1", speedup: Exact = 1, sizes: Sizes = "max", only_finished: bool = True
+        self, slot_seconds: Exact | None = None, speedup: Exact = 1, sizes: Sizes = "max", only_finished: bool = True
     ) -> Conversion:
         """As Trace.jobs: arrivals divided by `speedup`, one size or all of them. `slot_seconds` changes nothing."""
         whole, beta = self.table, exact(speedup, "speedup")
@@ -74,9 +76,9 @@ class SlotTrace:
         extra = {name: getattr(whole, name) for name in OPTIONAL}
         return Conversion(Jobs(floor_divide(whole.arrival, beta), demand, whole.service, **extra), {}, 0)
 
-    def timed(self, slot_seconds: Exact = "0.1") -> Trace:
+    def timed(self, slot_seconds: Exact | None = None) -> Trace:
         """The same tasks on a clock, for statistics: started on arrival, in slots of `slot_seconds`."""
-        slot = SECOND * exact(slot_seconds, "slot_seconds")
+        slot = SECOND * exact(self.slot_seconds if slot_seconds is None else slot_seconds, "slot_seconds")
         submit, duration = (floor_divide(slots, 1 / slot) for slots in (self.table.arrival, self.table.service))
         n = len(self)
         return Trace(

@@ -1,0 +1,171 @@
+"""Jobs with the durations of their tasks, a line for each job: `arrival n_tasks mean d1 d2 …`, in seconds (.tr, .tr.gz).
+
+The form of the simulator of Hawk and Eagle (seed 003, PAPERS §4). Every duration is a task, which takes one slot of a worker;
+the line's mean is what a scheduler believes that each of the job's tasks takes. Also as Parquet, with a row for each job and
+columns submit_time_s, num_tasks, mean_task_duration_s and task_duration_s (lists). Jobs may stand in any order.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from array import array
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.workloads.traces.columns import Columns, decimals, unreadable
+from packenv.workloads.traces.table import LATEST, SECOND, Trace, Wanted, wanted_of
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+ENDINGS = (".tr", ".tr.gz")
+HEAD = ("arrival", "n_tasks", "mean")
+COLUMNS = ("submit_time_s", "num_tasks", "mean_task_duration_s", "task_duration_s")
+RESOURCES = ("slot",)
+SLOT_SECONDS = "0.0005"
+"""The network's delay of PAPERS §4, one way: the shortest time that matters in these traces."""
+
+ABOUT = "capacity 1: a slot of a worker, which every task takes whole"
+LARGEST = LATEST / SECOND
+
+
+def is_job_lines(path: Path) -> bool:
+    """Whether a file has this form by its name."""
+    return path.name.lower().endswith(ENDINGS)
+
+
+def is_job_rows(names: list[str]) -> bool:
+    """Whether these are the columns of the same as Parquet."""
+    return set(COLUMNS) <= set(names)
+
+
+def read_job_lines(path: Path, wanted: Wanted = None) -> Trace:
+    """A task per duration. Raises InputError, naming file and line."""
+    numbers, width, line = array("d"), array("q"), array("q")
+    try:
+        with _text(path) as lines:
+            for number, words in enumerate(map(str.split, lines), 1):
+                if words:
+                    try:
+                        numbers.extend(map(float, words))
+                    except ValueError:
+                        raise InputError(f"{path}: line {number}: {_not_a_number(words)}") from None
+                    width.append(len(words))
+                    line.append(number)
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise unreadable(path, error) from None
+    if not width:
+        raise InputError(f"{path}: the file is empty")
+    values, widths = np.array(numbers), np.array(width)
+    _check_lines(path, values, widths, np.array(line))
+    first = np.cumsum(widths) - widths
+    arrival, count, mean = (values[first + n] for n in range(len(HEAD)))
+    durations = np.delete(values, np.concatenate([first + n for n in range(len(HEAD))]))
+    return _trace(path, arrival, count.astype(np.int64), mean, durations, wanted)
+
+
+def read_job_rows(path: Path, wanted: Wanted = None) -> Trace:
+    """The Parquet form. Raises InputError, naming file, row and column."""
+    table = Columns.read(path, COLUMNS)
+    if not len(table):
+        raise InputError(f"{path}: the file is empty")
+    arrival, count, mean = decimals(table, COLUMNS[0]), table.whole(COLUMNS[1]), decimals(table, COLUMNS[2])
+    lists = table.column(COLUMNS[3]).combine_chunks()
+    is_list = pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)
+    if not is_list or not pa.types.is_floating(lists.type.value_type):
+        raise InputError(f"{path}: column {COLUMNS[3]} holds {lists.type}, not lists of seconds")
+    length = np.asarray(lists.value_lengths().fill_null(0), np.int64)
+    table.require(arrival < LARGEST, COLUMNS[0], "{} is not a time")
+    table.require((count >= 1) & (count == length), COLUMNS[1], "{} is not the number of durations, or 0")
+    table.require((mean > 0) & (mean < LARGEST), COLUMNS[2], "{} is not above 0")
+    flat = lists.flatten()
+    seconds = flat.cast(pa.float64()).fill_null(np.nan).to_numpy()
+    bad = ~((seconds >= 0) & (seconds < LARGEST))
+    if bad.any():
+        row = int(np.repeat(np.arange(len(length)), length)[np.argmax(bad)])
+        raise table.error(row, COLUMNS[3], "a duration is missing, negative or too large")
+    durations = decimals(Columns(path, pa.table({COLUMNS[3]: flat})), COLUMNS[3])
+    return _trace(path, arrival, count, mean, durations, wanted)
+
+
+def _trace(path: Path, arrival: Floats, count: Ints, mean: Floats, durations: Floats, wanted: Wanted) -> Trace:
+    """The tasks of jobs that have `count` durations each, jobs in order of arrival."""
+    resources = wanted_of(wanted, RESOURCES, RESOURCES, path)
+    by_arrival = np.argsort(arrival, kind="stable")
+    row = np.argsort(np.repeat(np.argsort(by_arrival), count), kind="stable")
+    job = np.repeat(np.arange(len(count)), count[by_arrival])
+    submit, believed = (_microseconds(of[by_arrival])[job] for of in (arrival, mean))
+    n = len(job)
+    return Trace(
+        submit=submit,
+        schedule=submit,
+        end=submit + _microseconds(durations[row]),
+        demand=np.ones((n, 1)),
+        resources=resources,
+        finished=np.ones(n, np.bool_),
+        in_snapshot=np.zeros(n, np.bool_),
+        job=job,
+        requested=believed,
+        source=str(path),
+        about=ABOUT,
+        slot_seconds=SLOT_SECONDS,
+    )
+
+
+def _check_lines(path: Path, values: Floats, widths: Ints, line: Ints) -> None:
+    """Raise InputError for the first line that is no job."""
+    first = np.cumsum(widths) - widths
+    owner = np.repeat(np.arange(len(widths)), widths)
+    bad_line = np.zeros(len(widths), np.bool_)
+    bad_line[owner[~((values >= 0) & (values < LARGEST))]] = True
+    bad_line |= widths <= len(HEAD)
+    full = ~bad_line
+    count, mean = values[first[full] + 1], values[first[full] + 2]
+    bad_line[full] = (count != widths[full] - len(HEAD)) | (mean == 0)
+    if bad_line.any():
+        n = int(np.argmax(bad_line))
+        raise InputError(f"{path}: line {line[n]}: {_problem(values[first[n] : first[n] + widths[n]])}")
+
+
+def _problem(job: Floats) -> str:
+    """What is wrong with the numbers of a line."""
+    names = [*HEAD, *(f"duration {n + 1}" for n in range(len(job) - len(HEAD)))]
+    for name, value in zip(names, job.tolist(), strict=False):
+        if not np.isfinite(value):
+            return f"{name} {value} is not a finite number"
+        if value < 0:
+            return f"{name} {value:g} is negative"
+        if value >= LARGEST:
+            return f"{name} {value:g} is too large"
+    if len(job) <= len(HEAD):
+        return f"{len(job)} numbers; a job has {', '.join(HEAD)} and a duration for each task"
+    if job[1] != len(job) - len(HEAD):
+        return f"{len(job) - len(HEAD)} durations for n_tasks {job[1]:g}"
+    return "mean 0 is not above 0"
+
+
+def _not_a_number(words: list[str]) -> str:
+    names = [*HEAD, *(f"duration {n + 1}" for n in range(len(words)))]
+    return next(f"{name} {word!r} is not a number" for name, word in zip(names, words, strict=False) if not _is_number(word))
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _microseconds(seconds: Floats) -> Ints:
+    return np.rint(seconds * SECOND).astype(np.int64)
+
+
+def _text(path: Path) -> TextIO:
+    return gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
