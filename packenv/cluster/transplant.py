@@ -95,13 +95,15 @@ def adopt(a: Cluster, e: int, b: Cluster, place: int) -> int:
     return i
 
 
-def copy_rows(source: Any, e: int, target: Any, row: int) -> None:
-    """Let the rows to come of cluster `row` be those of cluster e, for sources of the same workload."""
-    if source.stream.shape[0] == target.stream.shape[0] == 1 and source.arrival is target.arrival:
-        return
-    target.stream[row] = source.stream[e]
+def copy_rows(a: Cluster, e: int, b: Cluster, row: int) -> None:
+    """Let the rows to come of cluster `row` be those of cluster e, and wait for the same, for clusters of the same jobs."""
+    b.head["held_back"][row] = a.head["held_back"][e]
+    b.precedence.pending[row] = a.precedence.pending[e]
+    if a.source.stream["ended"][0]:
+        return  # a table, which both have
+    b.source.stream[row] = a.source.stream[e]
     for name in ("arrival", "demand", "service", "job"):
-        getattr(target, name)[row] = getattr(source, name)[e]
+        getattr(b.source, name)[row] = getattr(a.source, name)[e]
 
 
 def row_arrays(c: Cluster) -> list[NDArray[Any]]:
