@@ -186,6 +186,8 @@ class Core:
         transplant(before.cluster, 0, waiting, served, batch.c, place, at, np.zeros_like(at))
         copy_rows(before.cluster, 0, batch.c, place)
         batch.c.head["fresh"][place] = batch.c.head["freed"][place] = 0
+        while 0 < self.batch.c.measures.start.shape[1] < batch.c.head["next_row"][place]:
+            self.grow()  # the rows of the schedule
         if self.twins:
             self.twins[row].warm_up(before)
 
