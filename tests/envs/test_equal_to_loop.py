@@ -187,6 +187,13 @@ def test_a_stream_becomes_a_table(policy: str) -> None:
     workload = packenv.workload("paper/fig4b")
     for seed in (3, 4):
         equal("Placement", WHOLE_QUEUE, policy, workload, 1500, seed)
+    warm = gym.make("packenv/Placement-v0", **WHOLE_QUEUE, horizon=900, start=Warm(policy, 600), record_schedule=True)
+    inner, infos = drive(warm, policy, 3)
+    run = packenv.simulate(workload, policy, slots=1500, seed=3, schedule=True)
+    assert run.schedule is not None and infos[-1]["slot"] == 1500
+    after = run.schedule.start >= 600
+    assert after.sum() > 20
+    assert inner.schedule()[0][: len(after)][after].tolist() == run.schedule.start[after].tolist()
     env = gym.make("packenv/Placement-v0", **WHOLE_QUEUE, horizon=None)
     with pytest.raises(InputError, match=f"policy {policy} needs a table of all jobs"):
         PolicyAgent(policy, env)
