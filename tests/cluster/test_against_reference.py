@@ -60,7 +60,8 @@ def compare(instance: Instance, name: str, options: dict[str, Any]) -> None:
     try:
         policy = policies.make(name, **options)
         drain = instance.slots is None
-        expected = model.simulate(instance.tasks, instance.capacities, policy, instance.slots, drain, instance.initial)
+        args = (instance.tasks, instance.capacities, policy, instance.slots, drain, instance.initial)
+        expected = model.simulate(*args, network=instance.network)
     except ValueError:  # a task larger than a slot of slot-fifo, too many configurations of MaxWeight: both refuse
         with pytest.raises(InputError):
             fast.run(instance, fast.make(name, **options))
@@ -118,6 +119,16 @@ def test_every_task_a_job(name: str) -> None:
 def test_phases(name: str, seed: int) -> None:
     rng = random.Random(f"{name}{seed}")
     compare(random_instance(rng, resources=rng.randint(1, 3), jobs=True), name, {})
+
+
+@pytest.mark.parametrize("name, options", [*OPTIONS, *JOB_OPTIONS], ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_data_that_lies_elsewhere(name: str, options: dict[str, Any], seed: int) -> None:
+    """Tasks away from their data take longer under every policy, in racks and on networks that change."""
+    rng = random.Random(f"{name}{options}{seed}")
+    for servers in ("equal", "odd"):
+        jobs, linked = name in ("price", "priority", "capacity", "fifo"), False if "adaptive" in options else None
+        compare(random_instance(rng, servers=servers, jobs=jobs, placed=True, predecessors=linked), name, options)
 
 
 OF_JOBS: list[tuple[str, dict[str, Any]]] = [

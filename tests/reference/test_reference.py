@@ -11,7 +11,6 @@ import pytest
 
 from packenv.units import UNIT
 from tests.reference.case import WorkedCase, rows, servers, there
-from tests.reference.fair import remote_slots
 from tests.reference.instances import SERVERS, SIZES, random_instance, to_jobs
 from tests.reference.job_policies import JOB_POLICIES
 from tests.reference.model import NoProgress, Scale, Server, Task, World, simulate
@@ -178,16 +177,19 @@ def test_invariants_and_littles_law(name: str, resources: int) -> None:
     rng = random.Random(f"{name} {resources}")
     finished = 0
     for _ in range(20):
-        instance = random_instance(rng, resources=resources, drain=True, jobs=name in (*JOB_POLICIES, *SHARING))
+        jobs, placed = name in (*JOB_POLICIES, *SHARING), rng.random() < 0.3
+        instance = random_instance(rng, resources=resources, drain=True, jobs=jobs, placed=placed)
         policy = make(name, **options_for(rng, name))
         try:
-            outcome = simulate(instance.tasks, instance.capacities, policy, drain=True, initial=instance.initial)
+            at = {"initial": instance.initial, "network": instance.network}
+            outcome = simulate(instance.tasks, instance.capacities, policy, drain=True, **at)
         except ValueError:
             assert name in ("slot-fifo", "maxweight")  # servers too unequal for it; too many configurations
             continue
         assert len(outcome.start) == len(instance.tasks)
         assert sum(outcome.queue) == sum(outcome.start[row] - outcome.eligible[row] for row in outcome.start)
-        stay = [t.service + remote_slots(t, Server(outcome.server[t.row], ())) for t in instance.tasks]
+        began = [(t, outcome.server[t.row], outcome.start[t.row]) for t in instance.tasks]
+        stay = [t.service + instance.network.overhead(t, server, start) for t, server, start in began]
         work = [sum(t.demand[r] * slots for t, slots in zip(instance.tasks, stay, strict=True)) for r in range(resources)]
         work = [w + sum(job.demand[r] * job.remaining for job in instance.initial) for r, w in enumerate(work)]
         assert [sum(column) for column in zip(*outcome.used, strict=True)] == work
