@@ -1,6 +1,7 @@
 """Policies that do not learn: one file per family, each reads like the paper's pseudo-code."""
 
 from baselines.best_fit import BestFit, BestFitJobs, BestFitServers
+from baselines.delay import Delay, DelayDynamic, Fair
 from baselines.fair import DRF, SlotFair
 from baselines.fifo import FifoFirstFit, SlotFifo
 from baselines.job_order import JobFifo, Priority, SmallestDemand
@@ -17,6 +18,9 @@ __all__ = [
     "BestFit",
     "BestFitJobs",
     "BestFitServers",
+    "Delay",
+    "DelayDynamic",
+    "Fair",
     "FifoFirstFit",
     "JobFifo",
     "MaxWeight",

@@ -8,6 +8,8 @@ table; an owner is a tenant, or a job where there are no tenants.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +24,21 @@ from packenv.jobs import Jobs
 
 Ints = NDArray[np.int64]
 Places = NDArray[np.int32]
+
+
+class Lists(Protocol):
+    """Rows in lists, one for each group."""
+
+    first: Places  # (G,)
+    last: Places  # (G,)
+    next: Places  # (n,)
+    prev: Places  # (n,)
+
+
+class Demands(Protocol):
+    """What the tasks of each group take."""
+
+    demand: Ints  # (G, D) units
 
 
 class JobBook(Frame):
@@ -133,7 +150,7 @@ def add(book: JobBook, row: int, i: int) -> None:
 
 
 @inlined
-def link(book: JobBook, g: int, before: int, after: int) -> None:
+def link(book: Lists, g: int, before: int, after: int) -> None:
     """Let row `after` stand behind row `before` in group g; NONE is the group's end."""
     if before == NONE:
         book.first[g] = after
@@ -188,7 +205,7 @@ def at_home(book: JobBook, g: int, server: int) -> bool:
 
 
 @inlined
-def group_fits(c: Cluster, book: JobBook, g: int, server: int) -> bool:
+def group_fits(c: Cluster, book: Demands, g: int, server: int) -> bool:
     """Whether a task of the group fits in an open server in every resource."""
     if c.server[c.e, server].closed:
         return False

@@ -33,6 +33,9 @@ POLICIES = {
     "drf": baselines.DRF,
     "slot-fair": baselines.SlotFair,
     "tetris": baselines.Tetris,
+    "delay": baselines.Delay,
+    "delay-dynamic": baselines.DelayDynamic,
+    "fair": baselines.Fair,
 }
 
 
@@ -46,6 +49,7 @@ class Outcome(NamedTuple):
     used: list[int]  # unit-slots per resource
     waiting_size_sum: int
     slots: int
+    state: Any  # of the policy, at the end
 
 
 def make(name: str, **options: Any) -> Any:
@@ -85,4 +89,5 @@ def run(instance: Instance, policy: Any, *, places: int = 2, steps: int = 7) -> 
         [int(used) for used in measures.used[0]],
         int(head["size_sum"]),
         int(head["now"]),
+        state,
     )

@@ -229,6 +229,8 @@ class World:
 
 
 class SchedulingPolicy(Protocol):
+    """`patience`, if it has one: for how many slots it may leave every server idle while tasks wait."""
+
     def begin(self, world: World) -> None: ...
 
     def schedule(self, world: World) -> None: ...
@@ -251,8 +253,10 @@ def simulate(
     world = World(tasks, capacities, initial, network)
     policy.begin(world)
     last_arrival = max((task.arrival for task in tasks), default=-1)
+    patience = getattr(policy, "patience", 0)
     if slots is None and not drain:
         slots = last_arrival + 1
+    stuck = 0
     while world.slot < slots if slots is not None else not world.all_done():
         world.complete()
         world.arrive()
@@ -264,7 +268,8 @@ def simulate(
         if watch is not None:
             watch(world)
         idle = all(server.empty for server in world.servers)
-        if slots is None and idle and world.waiting and world.slot >= last_arrival and started == 0:
+        stuck = stuck + 1 if idle and world.waiting and world.slot >= last_arrival and started == 0 else 0
+        if slots is None and stuck > patience:
             rows = [task.row for task in world.waiting]
             raise NoProgress(f"slot {world.slot}: rows {rows} wait, nothing is in service and nothing will arrive")
         world.slot += 1
