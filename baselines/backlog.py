@@ -60,11 +60,14 @@ def backlog(jobs: Jobs, servers: int) -> Backlog:
     phase = np.zeros(n, np.int64) if jobs.phase is None else np.unique(jobs.phase, return_inverse=True)[1].ravel()
     homes = np.zeros(n, np.int64) if jobs.home is None else np.diff(jobs.home.offsets)
     keys = np.column_stack([job, phase, homes > 0, jobs.demand])
-    groups, group = np.unique(keys, axis=0, return_inverse=True)
+    order = np.lexsort(keys.T[::-1])
+    first_of = np.append(True, (np.diff(keys[order], axis=0) != 0).any(axis=1))
+    groups, group = keys[order[first_of]], np.empty(n, np.int64)
+    group[order] = np.cumsum(first_of) - 1
     count, entries = int(job.max()) + 1, int(homes.sum())
     return Backlog(
         job=job.astype(np.int32),
-        group=group.ravel().astype(np.int32),
+        group=group.astype(np.int32),
         groups_of=np.searchsorted(groups[:, 0], np.arange(count + 1)).astype(np.int64),
         phase=groups[:, 1].astype(np.int32),
         lies=groups[:, 2].astype(np.int8),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from packenv.errors import InputError, nearest
-from packenv.workloads import instances
+from packenv.workloads import blocks, instances
 from packenv.workloads.analytics import analytics
 from packenv.workloads.files import load_workload
 from packenv.workloads.laws import Discrete, Fixed, Geometric, Uniform
@@ -52,6 +52,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "price/fig5": instances.price_fig5,
     "price/fig8": instances.price_fig8,
     "price/abundant": instances.price_abundant,
+    **blocks.NAMED,
 }
 
 

@@ -104,4 +104,4 @@ class Fair(Delay):
     """Without delay."""
 
     def __init__(self) -> None:
-        super().__init__(skips=0)
+        super().__init__(interval=0.0, rack=0.0, skips=0)

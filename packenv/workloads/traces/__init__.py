@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from packenv.errors import InputError
-from packenv.workloads.traces import dlrm, google2011, openb, swf
+from packenv.workloads.traces import dlrm, google2011, openb, swf, swim
 from packenv.workloads.traces.columns import is_csv, is_parquet, names_of
 from packenv.workloads.traces.convert import write_jobs
 from packenv.workloads.traces.machines import initial_capacities, is_machines
@@ -22,24 +22,25 @@ FOLDED_FORMS = (
     (google2011.is_folded, google2011.read_folded),
     (openb.is_pods, openb.read_pods),
     (dlrm.is_instances, dlrm.read_instances),
+    (swim.is_swim, swim.read_table),
 )
 
 
 def is_trace(path: str | os.PathLike[str]) -> bool:
-    """Whether `path` looks like a trace: Google's folder, a Parquet or CSV file by name, or Standard Workload Format."""
+    """Whether `path` looks like a trace: Google's folder, a Parquet, CSV or TSV file by name, or Standard Workload Format."""
     where = Path(path)
     if where.is_dir():
         return bool(google2011.parts(where))
-    return where.is_file() and (is_parquet(where) or is_csv(where) or swf.is_swf(where))
+    return where.is_file() and (is_parquet(where) or is_csv(where) or swim.is_native(where) or swf.is_swf(where))
 
 
 def read_trace(path: str | os.PathLike[str], resources: Wanted = None) -> Trace | SlotTrace:
     """The trace at `path`, in whichever known form it is by its columns or content.
 
-    The folder of Google's cluster trace of 2011 (with `task_events/`), Standard Workload Format (also gzipped), and as
-    Parquet or CSV: Google's folded to a row per task, Alibaba's pods of 2023 and instances of 2025, and the user's own
-    (packenv.workloads.traces.user). `resources`: names of those to take, "all", or None for the usual ones (all, but without
-    Google's disk, and of Standard Workload Format the processors alone).
+    The folder of Google's cluster trace of 2011 (with `task_events/`), Standard Workload Format (also gzipped), SWIM's samples
+    (.tsv), and as Parquet or CSV: these, Google's folded to a row per task, Alibaba's pods of 2023 and instances of 2025, and
+    the user's own (packenv.workloads.traces.user). `resources`: names of those to take, "all", or None for the usual ones
+    (all, but without Google's disk, and of Standard Workload Format the processors alone).
     Raises InputError, naming file, row and column, if it is none of these or holds a malformed value.
     """
     where = Path(path)
@@ -51,10 +52,12 @@ def read_trace(path: str | os.PathLike[str], resources: Wanted = None) -> Trace 
         if not google2011.parts(where):
             raise InputError(f"{where}: the folder has no task_events/part-*-of-*.csv.gz")
         return google2011.read_folder(where, resources)
+    if swim.is_native(where):
+        return swim.read_native(where, resources)
     if not (is_parquet(where) or is_csv(where)):
         if swf.is_swf(where):
             return swf.read_swf(where, resources)
-        kinds = ".parquet, .csv, .csv.gz, or a folder with task_events"
+        kinds = ".parquet, .csv, .csv.gz, .tsv, or a folder with task_events"
         raise InputError(f"{where}: not a trace by its name ({kinds}), nor Standard Workload Format by its content")
     names = names_of(where)
     if not names:
