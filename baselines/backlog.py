@@ -24,6 +24,9 @@ Places = NDArray[np.int32]
 
 JOB_BITS = 32
 
+pair_type = np.dtype([("server", "i4"), ("first", "i4"), ("last", "i4")], align=True)  # copies of waiting rows, in row order
+copy_type = np.dtype([("row", "i4"), ("pair", "i4"), ("next", "i4"), ("prev", "i4")], align=True)
+
 
 class Backlog(Frame):
     """n rows, J jobs, G groups: tasks of one job and phase with one demand vector, whose data lie somewhere or anywhere."""
@@ -35,36 +38,33 @@ class Backlog(Frame):
     lies: NDArray[np.int8]  # (G,) 1 if its tasks have home servers
     demand: Ints  # (G, D) units
     least: Ints  # (D,) smallest demands in the table
-    copy_of: Places  # (H,) row of each entry of the table's column `home`
+    pairs_of: Ints  # (G + 1,) the pairs of group g are pairs_of[g] .. pairs_of[g + 1] - 1, in order of their servers
     # what changes
     place: Places  # (n,) place in the pool of a waiting row
     first: Places  # (G,) waiting rows of a group, in row order
     last: Places  # (G,)
     next: Places  # (n,)
     prev: Places  # (n,)
-    copy_on: Places  # (L,) first entry of `home` of a waiting row on each server, and the others behind it
-    next_copy: Places  # (H,)
-    prev_copy: Places  # (H,)
+    pair: NDArray[np.void]  # (P,) pair_type: each group with each server that holds data of it
+    copy: NDArray[np.void]  # (H,) copy_type: the entries of the table's column `home`
     waiting: Ints  # (J,) tasks
     running: Ints  # (J,) tasks
     order: SortedKeys  # of the jobs with waiting tasks: (running, job)
-    # of the server that was looked at last
-    looks: Ints  # (1,) how many were looked at so far
-    seen: Ints  # (J,) in which look a job had a waiting task at home that fits,
-    local: Places  # (J,) and the first such row
 
 
-def backlog(jobs: Jobs, servers: int) -> Backlog:
+def backlog(jobs: Jobs) -> Backlog:
     """Before slot 0."""
     n, job = len(jobs), job_numbers(jobs)
     phase = np.zeros(n, np.int64) if jobs.phase is None else np.unique(jobs.phase, return_inverse=True)[1].ravel()
     homes = np.zeros(n, np.int64) if jobs.home is None else np.diff(jobs.home.offsets)
-    keys = np.column_stack([job, phase, homes > 0, jobs.demand])
-    order = np.lexsort(keys.T[::-1])
-    first_of = np.append(True, (np.diff(keys[order], axis=0) != 0).any(axis=1))
-    groups, group = keys[order[first_of]], np.empty(n, np.int64)
-    group[order] = np.cumsum(first_of) - 1
-    count, entries = int(job.max()) + 1, int(homes.sum())
+    groups, group = distinct(np.column_stack([job, phase, homes > 0, jobs.demand]))
+    servers = np.zeros(0, np.int64) if jobs.home is None else jobs.home.values
+    row = np.repeat(np.arange(n), homes)
+    pairs, pair_of_copy = distinct(np.column_stack([group[row], servers]))
+    pair, copy = np.zeros(len(pairs), pair_type), np.zeros(len(row), copy_type)
+    pair["server"], pair["first"], pair["last"] = pairs[:, 1], NONE, NONE
+    copy["row"], copy["pair"], copy["next"], copy["prev"] = row, pair_of_copy, NONE, NONE
+    count = int(job.max()) + 1
     return Backlog(
         job=job.astype(np.int32),
         group=group.astype(np.int32),
@@ -73,22 +73,28 @@ def backlog(jobs: Jobs, servers: int) -> Backlog:
         lies=groups[:, 2].astype(np.int8),
         demand=np.ascontiguousarray(groups[:, 3:]),
         least=jobs.demand.min(axis=0),
-        copy_of=np.repeat(np.arange(n), homes).astype(np.int32),
+        pairs_of=np.searchsorted(pairs[:, 0], np.arange(len(groups) + 1)).astype(np.int64),
         place=np.full(n, NONE, np.int32),
         first=np.full(len(groups), NONE, np.int32),
         last=np.full(len(groups), NONE, np.int32),
         next=np.full(n, NONE, np.int32),
         prev=np.full(n, NONE, np.int32),
-        copy_on=np.full(servers, NONE, np.int32),
-        next_copy=np.full(entries, NONE, np.int32),
-        prev_copy=np.full(entries, NONE, np.int32),
+        pair=pair,
+        copy=copy,
         waiting=np.zeros(count, np.int64),
         running=np.zeros(count, np.int64),
         order=sorted_keys(1, count),
-        looks=np.zeros(1, np.int64),
-        seen=np.zeros(count, np.int64),
-        local=np.zeros(count, np.int32),
     )
+
+
+def distinct(keys: Ints) -> tuple[Ints, Ints]:
+    """The distinct rows of (n, k) integers, in order, and (n,) the number of each row among them."""
+    order = np.lexsort(keys.T[::-1])
+    changes = (np.diff(keys[order], axis=0) != 0).any(axis=1)
+    first = np.append(np.ones(min(len(keys), 1), np.bool_), changes)
+    number = np.empty(len(keys), np.int64)
+    number[order] = np.cumsum(first) - 1
+    return keys[order[first]], number
 
 
 @inlined
@@ -117,13 +123,14 @@ def add(c: Cluster, b: Backlog, row: int, i: int) -> None:
     link(b, g, before, row)
     link(b, g, row, after)
     if b.lies[g]:
-        places = c.source.locality
-        for n in range(places.home_of[row], places.home_of[row + 1]):
-            server = places.home[n]
-            b.next_copy[n], b.prev_copy[n] = b.copy_on[server], NONE
-            if b.copy_on[server] != NONE:
-                b.prev_copy[b.copy_on[server]] = n
-            b.copy_on[server] = n
+        for n in range(c.source.locality.home_of[row], c.source.locality.home_of[row + 1]):
+            pair = b.copy[n].pair
+            before = b.pair[pair].last
+            while before != NONE and b.copy[before].row > row:
+                before = b.copy[before].prev
+            after = b.pair[pair].first if before == NONE else b.copy[before].next
+            link_copies(b, pair, before, n)
+            link_copies(b, pair, n, after)
     b.waiting[job] += 1
     if b.waiting[job] == 1:
         insert(b.order, 0, key_of(b, job), job)
@@ -135,15 +142,8 @@ def launch(c: Cluster, b: Backlog, row: int, server: int) -> None:
     g, job = b.group[row], b.job[row]
     link(b, g, b.prev[row], b.next[row])
     if b.lies[g]:
-        places = c.source.locality
-        for n in range(places.home_of[row], places.home_of[row + 1]):
-            before, after = b.prev_copy[n], b.next_copy[n]
-            if before == NONE:
-                b.copy_on[places.home[n]] = after
-            else:
-                b.next_copy[before] = after
-            if after != NONE:
-                b.prev_copy[after] = before
+        for n in range(c.source.locality.home_of[row], c.source.locality.home_of[row + 1]):
+            link_copies(b, b.copy[n].pair, b.copy[n].prev, b.copy[n].next)
     remove(b.order, 0, key_of(b, job))
     b.waiting[job] -= 1
     b.running[job] += 1
@@ -168,27 +168,45 @@ def key_of(b: Backlog, job: int) -> int:
     return (b.running[job] << JOB_BITS) | job
 
 
-@outlined
-def look_at_server(c: Cluster, b: Backlog, server: int) -> None:
-    """Find the first row of every job that fits on a server and is at home there."""
-    b.looks[0] += 1
-    n = b.copy_on[server]
-    while n != NONE:
-        row = b.copy_of[n]
-        job = b.job[row]
-        if group_fits(c, b, b.group[row], server) and (b.seen[job] != b.looks[0] or row < b.local[job]):
-            b.seen[job], b.local[job] = b.looks[0], row
-        n = b.next_copy[n]
+@inlined
+def link_copies(b: Backlog, pair: int, before: int, after: int) -> None:
+    """Let copy `after` stand behind copy `before` in a pair's list; NONE is its end."""
+    if before == NONE:
+        b.pair[pair].first = after
+    else:
+        b.copy[before].next = after
+    if after == NONE:
+        b.pair[pair].last = before
+    else:
+        b.copy[after].prev = before
 
 
 @inlined
 def first_local(c: Cluster, b: Backlog, job: int, server: int) -> int:
-    """The job's first waiting row that fits on the server looked at and is at home there; NONE."""
-    row = b.local[job] if b.seen[job] == b.looks[0] else NONE
+    """The job's first waiting row that fits on a server and is at home there; NONE."""
+    row = NONE
     for g in range(b.groups_of[job], b.groups_of[job + 1]):
-        if b.first[g] != NONE and not b.lies[g] and group_fits(c, b, g, server):
-            row = earlier(row, b.first[g])
+        if b.first[g] != NONE and group_fits(c, b, g, server):
+            if not b.lies[g]:
+                row = earlier(row, b.first[g])
+            else:
+                pair = pair_of(b, g, server)
+                if pair != NONE and b.pair[pair].first != NONE:
+                    row = earlier(row, b.copy[b.pair[pair].first].row)
     return row
+
+
+@inlined
+def pair_of(b: Backlog, g: int, server: int) -> int:
+    """Number of the pair of a group and a server; NONE if the group has no data there."""
+    low, high = b.pairs_of[g], b.pairs_of[g + 1]
+    while low < high:
+        middle = (low + high) >> 1
+        if b.pair[middle].server < server:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < b.pairs_of[g + 1] and b.pair[low].server == server else NONE
 
 
 @inlined

@@ -28,12 +28,11 @@ from baselines.backlog import (
     first_in_rack,
     first_local,
     launch,
-    look_at_server,
     phase_of,
     settle,
     take_up,
 )
-from packenv.cluster import NONE, Cluster, Needs, new_count, now, remote_slots, row_of, server_count, wake_at
+from packenv.cluster import NONE, Cluster, Needs, new_count, new_task, now, remote_slots, row_of, server_count, wake_at
 from packenv.cluster.job_book import free_of
 from packenv.cluster.state import NEVER
 from packenv.compile import inlined, outlined
@@ -144,14 +143,16 @@ class Waits(Frame):
     overhead: Ints  # (n,) slots that it takes longer there
     delayed: Ints  # (n,) slots from the first skip of its job since the launch before it: the waiting due to delay
     open: NDArray[np.int32]  # (L,) scratch: servers with room that were refused
-    due: Ints  # (1,) slot in which servers that were refused must be offered again
-    begun: Ints  # (1,) jobs whose wait was ended by a launch in this slot
+    due: Ints  # (1,) slot in which an interval runs out, or may have
+    changed: Ints  # (J,) last slot in which a job might launch where it could not before
+    launched: Ints  # (J,) slot of its last launch, NONE,
+    last: NDArray[np.int32]  # (J,) and the server
 
 
 def waits(setting: Setting, interval: float, rack: float) -> Waits:
     """Before slot 0; seconds become slots."""
     table, workload = setting.table, setting.workload
-    tasks = backlog(table, len(setting.capacity))
+    tasks = backlog(table)
     jobs, rows = len(tasks.waiting), len(table)
     slots = np.array([interval, rack]) / (workload.slot_seconds or 1.0)
     return Waits(
@@ -166,7 +167,9 @@ def waits(setting: Setting, interval: float, rack: float) -> Waits:
         delayed=np.zeros(rows, np.int64),
         open=np.zeros(len(setting.capacity), np.int32),
         due=np.zeros(1, np.int64),
-        begun=np.zeros(1, np.int64),
+        changed=np.full(jobs, NONE, np.int64),
+        launched=np.full(jobs, NONE, np.int64),
+        last=np.full(jobs, NONE, np.int32),
     )
 
 
@@ -202,25 +205,44 @@ def report(rules: Rules, cluster: Cluster, state: Waits, row: int) -> None:
 def offer_servers(rules: Rules, cluster: Cluster, state: Waits) -> int:
     """Offer the servers; how many with room were refused (`open`).
 
-    To offer one again that was refused before changes nothing, unless there are new tasks, an interval has run out, offers
-    are counted, or a job that was skipped has launched meanwhile.
+    What was refused before need only be offered to jobs that have changed since, unless offers are counted.
     """
-    anew = rules.skips > 0 or new_count(cluster) > 0 or now(cluster) >= state.due[0]
-    state.begun[0] = 0
+    changed = note_changed(rules, cluster, state)
     count = 0
     for server in range(server_count(cluster)):
         if not anything_waits(state.tasks):
             return 0
         if not has_room(cluster, state, server):
             continue
-        if anew or state.begun[0] > 0 or cluster.server[cluster.e, server].freed == now(cluster):
-            while offer(rules, cluster, state, server):
+        to_all = rules.skips > 0 or cluster.server[cluster.e, server].freed == now(cluster)
+        if to_all or changed:
+            while offer(rules, cluster, state, server, to_all):
                 pass
             if not has_room(cluster, state, server):
                 continue
         state.open[count] = server
         count += 1
     return count
+
+
+@outlined
+def note_changed(rules: Rules, cluster: Cluster, state: Waits) -> bool:
+    """Whether any jobs have changed: they have new tasks, or an interval has run out."""
+    changed = False
+    for n in range(new_count(cluster)):
+        i = new_task(cluster, n)
+        if i != NONE:
+            state.changed[state.tasks.job[row_of(cluster, i)]] = now(cluster)
+            changed = True
+    if now(cluster) >= state.due[0]:
+        order = state.tasks.order
+        for k in range(order.used[0]):
+            for q in range(order.count[0, k]):
+                job = order.items[0, order.storage[0, k], q]
+                if allowed(rules, cluster, state, job) != NODE:
+                    state.changed[job] = now(cluster)
+                    changed = True
+    return changed
 
 
 @inlined
@@ -233,13 +255,14 @@ def has_room(cluster: Cluster, state: Waits, server: int) -> bool:
 
 
 @outlined
-def offer(rules: Rules, cluster: Cluster, state: Waits, server: int) -> bool:
-    """Look through the jobs once; whether one launched a task."""
-    look_at_server(cluster, state.tasks, server)
+def offer(rules: Rules, cluster: Cluster, state: Waits, server: int, to_all: bool) -> bool:
+    """Look once through the jobs, or those for which it can matter; whether one launched a task."""
     order = state.tasks.order
     for k in range(order.used[0]):
         for q in range(order.count[0, k]):
             job = order.items[0, order.storage[0, k], q]
+            if not to_all and state.changed[job] != now(cluster) and state.begin[job] != NONE:
+                continue
             row = choice(rules, cluster, state, job, server)
             if row != NONE:
                 begin(rules, cluster, state, job, row, server)
@@ -303,8 +326,7 @@ def begin(rules: Rules, cluster: Cluster, state: Waits, job: int, row: int, serv
     state.level[job] = NODE if rules.paper else ANY if level != NODE and rules.skips >= 0 else level
     if rules.paper or level == NODE:
         state.skipped[job] = 0
-    if rules.skips == BY_TIME and state.level[job] != ANY:
-        state.begun[0] += 1
+    state.launched[job], state.last[job] = now(cluster), server
     launch(cluster, state.tasks, row, server)
 
 
@@ -312,21 +334,28 @@ def begin(rules: Rules, cluster: Cluster, state: Waits, job: int, row: int, serv
 def wake_later(rules: Rules, cluster: Cluster, state: Waits, count: int) -> None:
     """Ask for the slot in which a job may launch farther from its data on one of `count` servers with room.
 
-    That is the next one if offers are counted, or if a job is only then skipped for the first time since a launch.
+    That is the next one if offers are counted, or if a job is only then skipped for the first time since its last launch:
+    in this slot it was on those behind the server of a launch.
     """
     state.due[0] = NEVER
-    order = state.tasks.order
+    soon, order = NEVER, state.tasks.order
     for k in range(order.used[0]):
         for q in range(order.count[0, k]):
             job = order.items[0, order.storage[0, k], q]
-            if rules.skips <= 0 and allowed(rules, cluster, state, job) == ANY:
+            if rules.skips > 0 and soon == NEVER and fits_behind(cluster, state, job, count, NONE):
+                soon = now(cluster) + 1
+            if rules.skips >= 0 or allowed(rules, cluster, state, job) == ANY:
                 continue
-            if rules.skips == BY_TIME and state.begin[job] != NONE:
+            if state.begin[job] == NONE:
+                last = state.last[job] if state.launched[job] == now(cluster) else NONE
+                if fits_behind(cluster, state, job, count, last):
+                    state.begin[job] = now(cluster)
+                elif last != NONE and soon == NEVER and fits_behind(cluster, state, job, count, NONE):
+                    soon = now(cluster) + 1
+            if state.begin[job] != NONE:
                 state.due[0] = min(state.due[0], runs_out(cluster, state, job))
-            elif fits_somewhere(cluster, state, job, count):
-                state.due[0] = now(cluster) + 1
     if count > 0:
-        wake_at(cluster, state.due[0])
+        wake_at(cluster, min(soon, state.due[0]))
 
 
 @inlined
@@ -337,9 +366,11 @@ def runs_out(cluster: Cluster, state: Waits, job: int) -> int:
 
 
 @inlined
-def fits_somewhere(cluster: Cluster, state: Waits, job: int, count: int) -> bool:
-    """Whether a task of the job fits on one of the first `count` open servers."""
-    for n in range(count):
+def fits_behind(cluster: Cluster, state: Waits, job: int, count: int, last: int) -> bool:
+    """Whether a task of the job fits on one of the first `count` open servers, of those behind server `last`."""
+    n = count - 1
+    while n >= 0 and state.open[n] > last:
         if first_fitting(cluster, state.tasks, job, state.open[n]) != NONE:
             return True
+        n -= 1
     return False
