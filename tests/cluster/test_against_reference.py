@@ -10,7 +10,7 @@ import pytest
 from packenv.errors import InputError
 from tests.cluster import fast
 from tests.reference import model, policies
-from tests.reference.instances import SERVERS, SIZES, Instance, random_instance
+from tests.reference.instances import FREE, SERVERS, SIZES, Instance, random_instance
 from tests.reference.worked_cases import CASES
 
 SEEDS = range(5)
@@ -84,7 +84,8 @@ def compare(instance: Instance, name: str, options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_worked_case(case: Any) -> None:
     options = dict(case.options)
-    outcome = fast.run(Instance(case.tasks, case.capacities, case.initial, case.slots), fast.make(case.policy, **options))
+    instance = Instance(case.tasks, case.capacities, case.initial, case.slots, case.network or FREE)
+    outcome = fast.run(instance, fast.make(case.policy, **options))
     assert {row: (slot, outcome.server[row]) for row, slot in outcome.start.items()} == case.expected
 
 

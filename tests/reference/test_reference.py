@@ -24,7 +24,8 @@ ONE = servers(12)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_worked_case(case: WorkedCase) -> None:
     policy = make(case.policy, **case.options)
-    outcome = simulate(case.tasks, case.capacities, policy, case.slots, drain=case.slots is None, initial=case.initial)
+    at = {"initial": case.initial, "network": case.network}
+    outcome = simulate(case.tasks, case.capacities, policy, case.slots, drain=case.slots is None, **at)
     assert outcome.start == {row: slot for row, (slot, _) in case.expected.items()}
     assert outcome.server == {row: server for row, (_, server) in case.expected.items()}
 
@@ -153,7 +154,7 @@ def test_slot_fifo_refuses_what_is_larger_than_a_slot() -> None:
 # What must hold in every run, on random instances; the model itself checks its invariants at every slot.
 
 
-SHARING = ("drf", "slot-fair", "tetris")
+SHARING = ("drf", "slot-fair", "tetris", "delay", "delay-dynamic", "fair")
 
 
 def options_for(rng: random.Random, name: str) -> dict[str, object]:
