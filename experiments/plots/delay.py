@@ -56,7 +56,7 @@ def draw_intervals(axes: Any, rows: list[Row]) -> None:
     axes.set_ylim(len(policies) - 0.4, -0.6)
     axes.margins(x=0.12)
     axes.set_xlabel("mean completion time of jobs (s); beside the bars, locality")
-    axes.legend(fontsize=8, frameon=False, loc="lower right")
+    axes.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.99), ncols=2)
     tidy(axes)
 
 
