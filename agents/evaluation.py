@@ -53,7 +53,7 @@ class Evaluation:
     def __init__(self, settings: Settings, against: str, slots: int, seeds: int) -> None:
         self.against, self.slots = against, slots
         self.workloads = evaluation_workloads(settings)
-        table = settings.workload.jobs is not None
+        table = settings.workload.jobs is not None and settings.workload.draw is None
         self.seeds = [0] if table else [FIRST_SEED + n for n in range(seeds)]
         self.known: dict[str, float] = {}
 

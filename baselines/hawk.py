@@ -155,12 +155,12 @@ class _Jobs:
             raise InputError(f"{self.name}: {knob} must lie between {least} and {most:g}{where}, not {value:g}")
 
     def _slots(self, capacity: Ints) -> Ints:
-        """(L,) how many of the largest tasks each server holds, at most as many as there are tasks."""
+        """(L,) how many of the largest tasks each server holds."""
         largest = self.table.demand.max(axis=0)
         slots = np.asarray((capacity[:, largest > 0] // largest[largest > 0]).min(axis=1))
         if (slots < 1).any():
             raise InputError(f"{self.name}: the largest task of the table does not fit in server {int(np.argmin(slots))}")
-        return np.minimum(slots, len(self.table))
+        return slots
 
     def part(self, policy: Hawk | Eagle) -> None:
         """Tell long jobs from short ones, and the servers that take them from those that do not."""

@@ -32,11 +32,12 @@ class LeastWaiting(Frame):
     end: Ints  # (L, S) expected ends of these tasks, in no order
 
 
-def least_waiting(slots: Ints) -> LeastWaiting:
-    """Nothing placed; `slots` (L,) is how many tasks each server runs at once."""
+def least_waiting(slots: Ints, tasks: int) -> LeastWaiting:
+    """Nothing placed; `slots` (L,) is how many tasks each server runs at once, of `tasks` in all."""
     servers = len(slots)
     kinds, kind = np.unique(slots, return_inverse=True)
-    first = np.append(0, np.cumsum(kinds + 1))
+    most = np.minimum(kinds, tasks)
+    first = np.append(0, np.cumsum(most + 1))
     leaves = 1 << max(servers - 1, 1).bit_length()
     key = np.full((int(first[-1]), 2 * leaves), ABSENT, np.int64)
     key[first[kind], leaves + np.arange(servers)] = 0
@@ -44,11 +45,11 @@ def least_waiting(slots: Ints) -> LeastWaiting:
         key[:, node] = np.minimum(key[:, 2 * node], key[:, 2 * node + 1])
     return LeastWaiting(
         key=key,
-        fall=np.concatenate([np.arange(most + 1) for most in kinds]).astype(np.int64),
-        of_slots=np.repeat(kinds, kinds + 1).astype(np.int64),
+        fall=np.concatenate([np.arange(k + 1) for k in most]).astype(np.int64),
+        of_slots=np.repeat(kinds, most + 1).astype(np.int64),
         first=first[kind].astype(np.int64),
         within=np.zeros(servers, np.int64),
-        end=np.zeros((servers, int(kinds[-1])), np.int64),
+        end=np.zeros((servers, int(most[-1])), np.int64),
     )
 
 

@@ -162,7 +162,7 @@ def probing(
         message=np.zeros(1 << in_flight.bit_length(), message_type),
         sent=0,
         received=0,
-        waiting=least_waiting(slots[: rules.general] if central.any() else np.ones(1, np.int64)),
+        waiting=least_waiting(slots[: rules.general], n) if central.any() else least_waiting(slots[:1], 0),
         loaded=np.zeros(words, np.int64),
         snapshot=np.zeros((long + 1 if rules.sharing else 1, words), np.int64),
         snapshots=0,

@@ -18,6 +18,7 @@ from experiments.outputs import check_outputs, wide_console
 from experiments.runs import Plan, run_all
 from experiments.setting import RESOURCES_HELP, SLOT_SECONDS_HELP, Words, chosen_policies, understand
 from experiments.summary import OF_JOBS, Record, record_of, summary_of
+from experiments.whole_jobs import whole_jobs
 from packenv.errors import InputError
 from packenv.files import atomic_path, write_json
 from packenv.policy import find_policy, needs_of
@@ -27,6 +28,7 @@ from packenv.workloads.estimates import misjudged
 from packenv.workloads.workload import Workload
 
 DEFAULT_SLOTS = 200_000
+SHARES_OF_JOBS = ("fragmentation", "over_allocation", "unfairness")
 
 
 @click.command()
@@ -98,22 +100,26 @@ def evaluate(
         slots = DEFAULT_SLOTS
     if workload.jobs is not None and workload.draw is None and seeds > 1:
         raise InputError(f"{workload.name} has no randomness of its own: --seeds goes with workloads that are drawn")
-    options = {"drain": drain or None, "warmup": warmup, "waiting_limit": max_waiting, "schedule": schedule is not None}
+    has_jobs = workload.jobs is not None and workload.jobs.job is not None
+    scheduled = schedule is not None or has_jobs
+    options = {"drain": drain or None, "warmup": warmup, "waiting_limit": max_waiting, "schedule": scheduled}
     plan = Plan(workload, named, tuple(range(seed, seed + seeds)), slots, options)
     console = wide_console()
     print_workload(console, workload.at(seed), dropped, f" with seed {seed}" if workload.draw else "")
     for notice in notices(workload, named):
         console.print(notice, style="yellow")
     results = run_all(plan, processes)
-    by_policy = [results[n : n + seeds] for n in range(0, len(results), seeds)]
-    summaries = [summary_of(group) for group in by_policy]
+    whole = whole_jobs(workload, results)
+    groups = [slice(n, n + seeds) for n in range(0, len(results), seeds)]
+    by_policy = [results[group] for group in groups]
+    summaries = [summary_of(results[group], whole[group]) for group in groups]
     console.print(results_table(summaries))
     if results[0].jobs is not None:
         console.print(jobs_table(summaries))
     for stopped in (f"{s['policy']}: stopped, {s['stopped']}" for s in summaries if s["stopped"]):
         console.print(stopped, style="red")
     if json_path is not None:
-        write_json(json_path, [*map(record_of, results), *summaries])
+        write_json(json_path, [*map(record_of, results, whole), *summaries])
     if schedule is not None:
         write_schedule(schedule, results)
     if tensorboard is not None:
@@ -191,10 +197,10 @@ def jobs_table(summaries: list[Record]) -> Table:
     """What became of whole jobs, where the table of tasks says which of them make a job."""
     table = Table(title="jobs: slots from the first arrival to the last end", title_justify="left", box=SIMPLE_HEAD)
     table.add_column("policy", no_wrap=True)
-    for name in ("makespan", "mean completion", "p50", "p95", "p99"):
+    for name in ("makespan", "mean completion", "p50", "p95", "p99", "fragmentation", "over-allocation", "unfairness"):
         table.add_column(name, justify="right", no_wrap=True)
     for record in summaries:
-        table.add_row(record["policy"], *(_number(record[key], record["interval"][key]) for key in OF_JOBS))
+        table.add_row(record["policy"], *(_number(record[key], record["interval"][key]) for key in (*OF_JOBS, *SHARES_OF_JOBS)))
     return table
 
 

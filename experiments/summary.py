@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
+from experiments.whole_jobs import WholeJobs
 from packenv.job_times import JobTimes
 from packenv.simulation import Result
 from packenv.theory.stability import combine
@@ -39,12 +40,12 @@ RECORDED = (
 Record = dict[str, Any]
 
 
-def record_of(result: Result) -> Record:
+def record_of(result: Result, whole: WholeJobs) -> Record:
     """The JSON record of one run."""
     record = {key: getattr(result, key) for key in RECORDED}
     verdict = {"verdict": str(result.verdict), "confidence": result.verdict.confidence}
     record |= {"utilisation": list(result.utilisation), "load": result.load, "rho": result.rho}
-    return record | {key: of_jobs(result, key) for key in OF_JOBS} | verdict
+    return record | {key: of_jobs(result, key) for key in OF_JOBS} | whole._asdict() | verdict
 
 
 def of_jobs(result: Result, key: str) -> float | None:
@@ -52,7 +53,7 @@ def of_jobs(result: Result, key: str) -> float | None:
     return None if result.jobs is None else OF_JOBS[key](result.jobs)
 
 
-def summary_of(results: list[Result]) -> Record:
+def summary_of(results: list[Result], whole: list[WholeJobs]) -> Record:
     """One policy over its seeds: means, and `interval` with the 95 % half-widths of Student's t over the seeds.
 
     A half-width is None for a single seed. The verdict is that of all seeds together.
@@ -63,8 +64,9 @@ def summary_of(results: list[Result]) -> Record:
     for key in AVERAGED:
         record[key], interval[key] = mean_and_half([getattr(result, key) for result in results])
     for key in OF_JOBS:
-        values = [of_jobs(result, key) for result in results]
-        record[key], interval[key] = (None, None) if None in values else mean_and_half(values)
+        record[key], interval[key] = mean_of_all([of_jobs(result, key) for result in results])
+    for key in WholeJobs._fields:
+        record[key], interval[key] = mean_of_all([getattr(each, key) for each in whole])
     shares = [mean_and_half([result.utilisation[r] for result in results]) for r in range(len(results[0].utilisation))]
     record["utilisation"] = [mean for mean, _ in shares]
     interval["utilisation"] = [half for _, half in shares]
@@ -86,3 +88,8 @@ def mean_and_half(values: list[float | None]) -> tuple[float | None, float | Non
         return float(known[0]), None
     half = stdtrit(len(known) - 1, 0.975) * known.std(ddof=1) / np.sqrt(len(known))
     return float(known.mean()), float(half)
+
+
+def mean_of_all(values: list[float | None]) -> tuple[float | None, float | None]:
+    """Mean and half-width; None unless every seed has a value."""
+    return (None, None) if None in values else mean_and_half(values)

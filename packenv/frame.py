@@ -8,6 +8,7 @@ field when it uses it; the compiler may assume that arrays stay where they are. 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from typing import Any, Self
 
@@ -98,6 +99,9 @@ def _words(value: Any) -> list[int]:
 
 
 def _frame_type(value: Any) -> types.Type:
+    known: types.Type | None = getattr(value, "_numba_type_", None)
+    if known is not None:
+        return known
     parts = _parts(value)
     if parts is not None:
         fields, offset = [], 0
@@ -108,8 +112,13 @@ def _frame_type(value: Any) -> types.Type:
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
             raise TypeError("arrays of a frame must be contiguous")
-        return types.Array(from_dtype(value.dtype), value.ndim, "C", aligned=True)
+        return _array_type(value.dtype, value.ndim)
     return types.int64
+
+
+@functools.cache
+def _array_type(dtype: np.dtype[Any], dimensions: int) -> types.Type:
+    return types.Array(from_dtype(dtype), dimensions, "C", aligned=True)
 
 
 @typeof_impl.register(Frame)

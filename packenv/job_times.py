@@ -7,12 +7,12 @@ tasks is. Measures of seeds 001 and 002 (PAPERS §2, §3).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.compile import compiled
 from packenv.jobs import Jobs
 from packenv.precedence import NEVER, precedence_edges, ready_slots
 
@@ -83,6 +83,11 @@ def job_times(jobs: Jobs, schedule: Schedule, until: int) -> JobTimes:
     ended[job[(schedule.start < 0) | (schedule.end > until)]] = False
     makespan = int(end.max() - arrival.min()) if ended.all() else None
     return JobTimes(job, arrival, np.where(ended, end, NONE), makespan)
+
+
+def cut(schedule: Schedule, until: int) -> Schedule:
+    """What had happened by a slot: tasks that were in service then leave in it."""
+    return schedule._replace(end=np.minimum(schedule.end, until))
 
 
 def efficiency(jobs: Jobs, times: JobTimes) -> tuple[Ints, Floats]:
@@ -177,23 +182,56 @@ def unfairness(jobs: Jobs, schedule: Schedule, capacity: Ints) -> float:
     came, started = rows[eligible >= 0], rows[schedule.start >= 0]
     slot = np.concatenate([eligible[came], schedule.start[started], schedule.end[started]])
     row = np.concatenate([came, started, started])
-    waits = np.concatenate([np.ones(len(came), int), -np.ones(len(started), int), np.zeros(len(started), int)])
-    holds = np.concatenate([np.zeros(len(came), int), np.ones(len(started), int), -np.ones(len(started), int)])
+    kinds = np.repeat([0, 1, 2], [len(came), len(started), len(started)])  # becomes eligible, starts, leaves
+    waits, holds = np.array([1, -1, 0])[kinds], np.array([0, 1, -1])[kinds]
     total = capacity.sum(axis=0)
     share = jobs.demand / np.where(total > 0, total, 1)
-    count = int(owner.max()) + 1
-    waiting, running, held = np.zeros(count, int), np.zeros(count, int), np.zeros((count, jobs.resources))
-    order = np.argsort(slot, kind="stable")
-    edges = np.flatnonzero(np.diff(slot[order], prepend=-1))
-    missing, time = 0.0, 0.0
-    for begin, stop in pairwise(edges):
-        events = order[begin:stop]
-        of = owner[row[events]]
-        np.add.at(waiting, of, waits[events])
-        np.add.at(running, of, holds[events])
-        np.add.at(held, of, holds[events, None] * share[row[events]])
-        present, queued = int(((waiting > 0) | (running > 0)).sum()), waiting > 0
-        slots = float(slot[order[stop]] - slot[order[begin]])
-        missing += float(np.maximum(1 - present * held[queued].max(axis=1, initial=0), 0).sum()) * slots
-        time += int(queued.sum()) * slots
+    count, order = int(owner.max()) + 1, np.argsort(slot, kind="stable")
+    row = row[order]
+    events = slot[order], owner[row], waits[order], holds[order], share[row]
+    state = np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros((count, jobs.resources))
+    missing, time = _missing_shares(*events, *state, np.zeros(count, np.int64), np.full(count, NONE, np.int64))
     return missing / time if time else 0.0
+
+
+@compiled
+def _missing_shares(
+    slot: Ints,  # (events,) ascending
+    owner: Ints,  # (events,)
+    waits: Ints,  # (events,) change in the tasks that wait,
+    holds: Ints,  # (events,) and in those in service,
+    share: Floats,  # (events, D) each of which takes so much of the cluster
+    waiting: Ints,  # (owners,) zeros
+    running: Ints,  # (owners,) zeros
+    held: Floats,  # (owners, D) zeros
+    queued: Ints,  # (owners,) scratch: those with waiting tasks, in no order,
+    position: Ints,  # (owners,) and where each of them is, NONE
+) -> tuple[float, float]:
+    """What owners with waiting tasks have less than their fair share, and how many there are, added up over the slots."""
+    n, present, count, missing, time = 0, 0, 0, 0.0, 0.0
+    while n < len(slot):
+        now = slot[n]
+        while n < len(slot) and slot[n] == now:
+            o = owner[n]
+            present -= waiting[o] + running[o] > 0
+            waiting[o] += waits[n]
+            running[o] += holds[n]
+            present += waiting[o] + running[o] > 0
+            for r in range(held.shape[1]):
+                held[o, r] += holds[n] * share[n, r]
+            if waiting[o] > 0 and position[o] == NONE:
+                queued[count], position[o] = o, count
+                count += 1
+            elif waiting[o] == 0 and position[o] != NONE:
+                count -= 1
+                queued[position[o]] = queued[count]
+                position[queued[count]], position[o] = position[o], NONE
+            n += 1
+        slots = slot[n] - now if n < len(slot) else 0
+        for k in range(count):
+            most = 0.0
+            for r in range(held.shape[1]):
+                most = max(most, held[queued[k], r])
+            missing += max(1 - present * most, 0.0) * slots
+        time += float(count * slots)
+    return missing, time

@@ -58,6 +58,10 @@ class Setting(NamedTuple):
             raise InputError(f"workload {self.workload.name} is a stream: a policy that knows all jobs needs a table of them")
         return self.workload.jobs
 
+    def playing(self, workload: Workload) -> Setting:
+        """The same setting, J included, with the table of one seed."""
+        return self if workload is self.workload else self._replace(workload=workload, largest_size=workload.largest_size())
+
 
 @functools.cache
 def registered() -> dict[str, str]:
@@ -164,6 +168,12 @@ def needs_of(policy: Any, setting: Setting) -> Needs:
 def initial_state_of(policy: Any, setting: Setting, seed: int) -> Any:
     """The policy's `initial_state`; an empty tuple where it has none."""
     return policy.initial_state(setting, seed) if hasattr(policy, "initial_state") else ()
+
+
+def keeps_books(policy: Any, setting: Setting) -> bool:
+    """Whether a policy must see a run from its first slot on: it hears of completions or messages, or knows all jobs."""
+    events, kind = ("on_completion", "on_message"), type(parameters_of(policy))
+    return needs_of(policy, setting).table or any((event, kind) in hooks or hasattr(policy, event) for event in events)
 
 
 def attached(policy: Any, cluster: Any, state: Any) -> Any:

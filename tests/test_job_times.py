@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from packenv import UNIT, Jobs
-from packenv.job_times import efficiency, eligible_slots, job_times, most_allocated, occupancy, progress, unfairness
+from packenv.job_times import cut, efficiency, eligible_slots, job_times, most_allocated, occupancy, progress, unfairness
 from packenv.simulation import Schedule
 
 # One server. Job 7: half of it for 4 slots, and behind a barrier for 2. Job 3: all of it for 2.
@@ -34,8 +34,8 @@ def test_completion_times() -> None:
 
 
 def test_a_job_that_has_not_ended() -> None:
-    for cut in (job_times(TABLE, IN_TURN, until=7), job_times(TABLE, schedule(0, 4, -1), until=8)):
-        assert cut.end.tolist() == [6, -1] and cut.makespan is None and cut.mean == 6
+    for early in (job_times(TABLE, IN_TURN, until=7), job_times(TABLE, schedule(0, 4, -1), until=8)):
+        assert early.end.tolist() == [6, -1] and early.makespan is None and early.mean == 6
 
 
 def test_efficiency_and_progress() -> None:
@@ -69,3 +69,29 @@ def test_unfairness() -> None:
     quarters = Jobs.of([0, 0, 0], [0.25, 0.25, 0.5], [2, 2, 2], job=np.array([0, 0, 1]))
     starts = Schedule(np.array([0, 2, 0]), np.zeros(3, np.int32), np.array([2, 4, 2]))
     assert unfairness(quarters, starts, CAPACITY) == pytest.approx(0.5)
+
+
+def test_what_had_happened_by_a_slot() -> None:
+    """Job 3 waits throughout; afterwards nobody is in service any more, and that does not count."""
+    seen = cut(schedule(0, 4, -1), until=5)
+    assert seen.end.tolist() == [4, 5, -1]
+    found = occupancy(TABLE, seen, CAPACITY)
+    assert found.slot.tolist() == [0, 4, 5] and found.waiting.tolist() == [1, 1] and found.fragmentation == 0.5
+
+
+def test_unfairness_of_owners_that_come_and_go() -> None:
+    """Three jobs, one of them in two waves: added up slot by slot, from scratch."""
+    jobs = Jobs.of([0, 0, 1, 1, 5, 9], [0.3, 0.4, 0.5, 0.3, 0.2, 0.6], [3, 4, 2, 5, 3, 2], job=np.array([0, 1, 1, 2, 0, 0]))
+    start = np.array([0, 0, 4, 3, 8, 11])
+    plan = Schedule(start, np.zeros(6, np.int32), start + jobs.service)
+    missing, time = 0.0, 0
+    for slot in range(13):
+        waits = (jobs.arrival <= slot) & (slot < start)
+        serves = (start <= slot) & (slot < plan.end)
+        assert jobs.job is not None
+        owners = set(jobs.job[waits | serves].tolist())
+        for owner in set(jobs.job[waits].tolist()):
+            held = jobs.demand[serves & (jobs.job == owner), 0].sum() / UNIT
+            missing, time = missing + max(1 - len(owners) * held, 0), time + 1
+    assert time == 10
+    assert unfairness(jobs, plan, CAPACITY) == pytest.approx(missing / time)

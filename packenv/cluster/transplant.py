@@ -13,6 +13,7 @@ from packenv.cluster.slots import change_use
 from packenv.cluster.state import NONE, TASK, Cluster, look_at
 from packenv.cluster.waiting import enqueue, order_new
 from packenv.compile import compiled, inlined
+from packenv.workloads.source import refill
 
 NEW = -2  # mark of a task that became eligible in this slot
 
@@ -95,13 +96,18 @@ def adopt(a: Cluster, e: int, b: Cluster, place: int) -> int:
     return i
 
 
-def copy_rows(source: Any, e: int, target: Any, row: int) -> None:
-    """Let the rows to come of cluster `row` be those of cluster e, for sources of the same workload."""
-    if source.stream.shape[0] == target.stream.shape[0] == 1 and source.arrival is target.arrival:
+def copy_rows(a: Cluster, e: int, b: Cluster, row: int) -> None:
+    """Let the rows to come of cluster `row` be those of cluster e, and wait for the same, for clusters of the same jobs."""
+    b.head["held_back"][row] = a.head["held_back"][e]
+    b.precedence.pending[row] = a.precedence.pending[e]
+    stream = b.source.stream[row if len(b.source.stream) > 1 else 0]
+    if a.source.stream["ended"][0]:  # a table, which b has as well, or as a stream that is still at its beginning
+        while stream["first_row"] + stream["filled"] < b.head["next_row"][row]:
+            refill(b.source, row)
         return
-    target.stream[row] = source.stream[e]
+    b.source.stream[row] = a.source.stream[e]
     for name in ("arrival", "demand", "service", "job"):
-        getattr(target, name)[row] = getattr(source, name)[e]
+        getattr(b.source, name)[row] = getattr(a.source, name)[e]
 
 
 def row_arrays(c: Cluster) -> list[NDArray[Any]]:

@@ -1,10 +1,11 @@
 """Policies as agents: `predict`, as Stable-Baselines3 has it, for every policy in every environment.
 
-An observation says less than a policy may know, so an agent looks at the environment's own cluster (`mirror`). What
-it would place in this slot is put into the environment's words, one action at a time. Where an environment has no word
-for it, the agent says what comes nearest: the same virtual queue on the same server, or the configuration that shares
-most tasks. Exactly the simulator's start slots: Placement, window ≥ queue: fifo-ff, bf-j; Placement, largest: bf-s;
-Placement, head of line: vqs; ServerFill, by index: bf-s; Configuration: vqs, vqs-bf.
+An observation says less than a policy may know, so an agent looks at the environment's own cluster (`mirror`), or at a
+run of its own (`follower`). What it would place in this slot is put into the environment's words, one action at a time.
+Where an environment has no word for it, the agent says what comes nearest: the same virtual queue on the same server, or
+the configuration that shares most tasks; a policy that keeps books of what it started cannot go on from there.
+Exactly the simulator's start slots: Placement, window ≥ queue: fifo-ff, bf-j, and all policies that know jobs; Placement,
+largest: bf-s; Placement, head of line: vqs; ServerFill, by index: bf-s; Configuration: vqs, vqs-bf.
 """
 
 from __future__ import annotations
@@ -17,24 +18,29 @@ from numpy.typing import NDArray
 from packenv.cluster.state import NEVER, NONE
 from packenv.cluster.transplant import tasks_of
 from packenv.envs.core import Core
+from packenv.envs.follower import Follower
 from packenv.envs.mirror import Mirror
 from packenv.envs.state import DECIDING
 from packenv.errors import InputError
-from packenv.policy import find_policy
+from packenv.policy import find_policy, keeps_books
+
+Companion = Mirror | Follower
 
 
 class PolicyAgent:
     """A policy (an object, or a name such as "vqs:J=5") that drives an environment: single, batched or SB3's VecEnv.
 
-    Raises InputError for an environment of another package, or a policy that listens to completions or messages.
+    Raises InputError for an environment of another package, and, on the way, where a policy that keeps books of what it
+    started (it knows jobs, or hears of completions or messages) finds that the environment had no word for it.
     """
 
     def __init__(self, policy: Any, env: Any) -> None:
         self.policy = find_policy(policy) if isinstance(policy, str) else policy
         self.rows = _rows_of(env)
         self.single = not hasattr(env, "num_envs")
-        self._mirrors: dict[int, tuple[tuple[int, int], int, Mirror]] = {}  # episode, slot planned, mirror
-        Mirror(self.policy, *self.rows[0])  # says now what it cannot do
+        self._mirrors: dict[int, tuple[tuple[int, int], int, Companion]] = {}  # episode, slot planned, mirror
+        self._make: type[Companion] = Follower if keeps_books(self.policy, self.rows[0][0].setting) else Mirror
+        self._make(self.policy, *self.rows[0])  # says now what it cannot do
 
     def predict(
         self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
@@ -54,10 +60,8 @@ class PolicyAgent:
         slot = int(core.batch.c.head["now"][row])
         known, planned, mirror = self._mirrors.get(n, (None, -1, None))
         if known != episode or mirror is None:
-            mirror, planned = Mirror(self.policy, core, row), -1
+            mirror, planned = self._make(self.policy, core, row), -1
         if planned != slot:
-            mirror.forget_closed(core)
-            _adopt_configurations(core, mirror)
             wake = mirror.look(core)
             head = core.batch.c.head
             if wake < NEVER and slot < wake < head["wake"][row]:
@@ -83,21 +87,14 @@ def _is_batch(observation: Any, core: Core) -> bool:
     return name in observation and np.ndim(observation[name]) > len(core.rules.seen[name])
 
 
-def _adopt_configurations(core: Core, mirror: Mirror) -> None:
-    """Configuration keeps what VQS keeps: let the policy know what its servers have done since it was last asked."""
-    state, batch, row = mirror.state, core.batch, mirror.row
-    if core.kind == "Configuration" and hasattr(state, "reserved"):
-        state.reserved[:] = batch.reserved[row]
-
-
-def _remaining(core: Core, row: int, mirror: Mirror) -> tuple[NDArray[np.int64], list[tuple[int, int]]]:
+def _remaining(core: Core, row: int, mirror: Companion) -> tuple[NDArray[np.int64], list[tuple[int, int]]]:
     """Places of all waiting tasks, and (place, server) of those that are still to start in this slot."""
     waiting, _ = tasks_of(core.batch.c, row)
     rows = core.batch.c.task["row"][row, waiting].tolist()
     return waiting, [(int(i), mirror.targets[r]) for i, r in zip(waiting, rows, strict=True) if r in mirror.targets]
 
 
-def _placement(core: Core, row: int, mirror: Mirror) -> int:
+def _placement(core: Core, row: int, mirror: Companion) -> int:
     waiting, targets = _remaining(core, row, mirror)
     b, width = core.batch, core.rules.width
     words = {i: _position(core, row, waiting, i, server) for i, server in targets}
@@ -113,7 +110,7 @@ def _placement(core: Core, row: int, mirror: Mirror) -> int:
     return core.rules.actions - 1
 
 
-def _server_fill(core: Core, row: int, mirror: Mirror) -> int:
+def _server_fill(core: Core, row: int, mirror: Companion) -> int:
     waiting, targets = _remaining(core, row, mirror)
     b = core.batch
     here = [(i, server) for i, server in targets if server == b.turn["server"][row]]
@@ -152,7 +149,7 @@ def _position(core: Core, row: int, waiting: NDArray[np.int64], i: int, server: 
     return j, int(largest) == i
 
 
-def _configuration(core: Core, row: int, mirror: Mirror) -> int:
+def _configuration(core: Core, row: int, mirror: Companion) -> int:
     b = core.batch
     server = int(b.turn["server"][row])
     kind = int(b.c.server["kind"][row, server])

@@ -1,9 +1,12 @@
-"""The core of all faces: a batch of clusters, their episodes, and one compiled call that steps them."""
+"""The core of all faces: a batch of clusters, their episodes, and one compiled call that steps them.
+
+Where every seed has a table of its own, each row plays the one of its episode's seed, and there is a call for each row.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +24,7 @@ from packenv.envs.guard import Guard, together
 from packenv.envs.kinds import MAKERS, OWN_OPTIONS, sizes_of
 from packenv.envs.lockstep import CHUNK, Twin, initial_jobs
 from packenv.envs.options import LATEST, levels_for, mean_scalar_size, most_in_service, split
+from packenv.envs.parts import part_of
 from packenv.envs.rewards import advantage, find_reward
 from packenv.envs.seeds import episode_seed, share
 from packenv.envs.state import BEGUN, FRESH, Batch
@@ -63,7 +67,9 @@ class Core:
         self.episodes = np.full(rows, -1, np.int64)
         self.seeds = np.zeros(rows, np.int64)
         self.template = self._cluster(1)
-        self.batch = self._batch()
+        self.played = [self.workload] * rows  # of each row's episode: with the table of its seed, where every seed has its own,
+        self.tables = [self.template] * rows if self.workload.draw else []  # and a cluster that was built for it
+        self._work_on(self._batch())
 
     def _cluster(self, rows: int) -> Cluster:
         table = self.workload.jobs
@@ -76,7 +82,7 @@ class Core:
             self.rules.needs,
             clusters=rows,
             places=FIRST_PLACES,
-            jobs=table,
+            jobs=None if self.workload.draw else table,
             initial=self.initial,
             record_rows=recorded,
             waiting_limit=self.options.waiting_limit,
@@ -95,6 +101,23 @@ class Core:
         """All in large pages, but for a table, which all rows share."""
         found: Batch = gathered(batch, ("source",) if batch.finite else ())
         return found
+
+    def _work_on(self, batch: Batch) -> None:
+        """`parts`: what is stepped in one call, the batch or each of its rows."""
+        self.batch = batch
+        self.parts = [part_of(batch, row, own) for row, own in enumerate(self.tables)] or [batch]
+
+    def place_of(self, row: int) -> tuple[Batch, int]:
+        """The part that steps row, and where in it the row is."""
+        return (self.parts[row], 0) if self.tables else (self.batch, row)
+
+    def fresh_arrays(self, make: Callable[[NDArray[Any]], NDArray[Any]] = np.empty_like) -> None:
+        """New arrays for what is to be seen: whoever holds the old ones keeps them."""
+        for name in (*self.rules.seen, "mask"):
+            array = make(getattr(self.batch, name))
+            self.batch.point(name, array)
+            for row in range(len(self.tables)):
+                self.parts[row].point(name, array[row : row + 1])
 
     # episodes
 
@@ -117,46 +140,67 @@ class Core:
             self._begin(row, seed)
 
     def _begin(self, row: int, seed: int) -> None:
-        batch, turn = self.batch, self.batch.turn[row]
-        low, high = self.rates
-        rate = low + share(seed) * (high - low) if high > low else low
-        c = batch.c
+        turn, rate = self.batch.turn[row], self.rate_of(seed)
         if self.workload.jobs is None:
-            begin(c.source.stream[row], seed, rate / self.workload.arrivals.tasks_per_job())
+            begin(self.batch.c.source.stream[row], seed, rate / self.workload.arrivals.tasks_per_job())
         turn["phase"] = FRESH
         turn["exogenous"] = rate * self.mean_size
+        if self.tables:
+            self._deal(row, seed)
         slots = self.warm.slots if self.warm else 0
         horizon = self.options.horizon
         turn["until"] = NEVER if horizon is None else min(slots + horizon, LATEST)
         if self.guard is not None:
             self.guard.restart(row, seed)
         if self.twins:
-            self.twins[row].restart(seed, rate)
+            self.twins[row].restart(self.played[row], seed, rate)
         if self.warm:
             self._warm_up(row, seed, rate)
+
+    def rate_of(self, seed: int) -> float:
+        """Tasks per slot of an episode."""
+        low, high = self.rates
+        return low + share(seed) * (high - low) if high > low else low
+
+    def _deal(self, row: int, seed: int) -> None:
+        """Let row play the table of this seed."""
+        own = self.workload.at(seed)
+        self.played[row] = own
+        self.tables[row] = build(
+            own.source([seed]), self.setting.capacity, self.rules.needs, places=1, jobs=own.jobs, delays=False, bins=1
+        )
+        self.parts[row] = part_of(self.batch, row, self.tables[row])
+        self.batch.turn[row]["exogenous"] = own.rate * mean_scalar_size(own)
 
     def _warm_up(self, row: int, seed: int, rate: float) -> None:
         """Put in row what a policy has left after the first slots of the same jobs."""
         assert self.warm is not None
-        before = Twin(self.warm.policy, self, recorded=True)
-        before.restart(seed, rate, warm=False)
+        before = Twin(self.warm.policy, self)
+        before.restart(self.played[row], seed, rate)
         before.advance(self.warm.slots)
         waiting, served = tasks_of(before.cluster, 0)
         while len(waiting) + len(served) > self.batch.c.task.shape[1]:
             self.grow()
-        batch = self.batch
+        batch, place = self.place_of(row)
         at = np.zeros(before.cluster.task.shape[1], np.int64)
-        transplant(before.cluster, 0, waiting, served, batch.c, row, at, np.zeros_like(at))
-        copy_rows(before.cluster.source, 0, batch.c.source, row)
-        batch.c.head["fresh"][row] = batch.c.head["freed"][row] = 0
+        transplant(before.cluster, 0, waiting, served, batch.c, place, at, np.zeros_like(at))
+        copy_rows(before.cluster, 0, batch.c, place)
+        batch.c.head["fresh"][place] = batch.c.head["freed"][place] = 0
+        while 0 < self.batch.c.measures.start.shape[1] < batch.c.head["next_row"][place]:
+            self.grow()  # the rows of the schedule
         if self.twins:
-            self.twins[row].warm_up(before.cluster)
+            self.twins[row].warm_up(before)
 
     # steps
 
     def step(self, first: int = 0, last: int | None = None) -> None:
         """Step rows first .. last - 1: those at a decision take their action, those that begin go to their first decision."""
         end = self.rows if last is None else last
+        if self.tables:
+            for row in range(first, end):
+                while step(self.rules.face, self.parts[row]) != NONE:
+                    self.help(row)
+            return
         self.batch.assign("first", first)
         self.batch.assign("last", end)
         while (row := step(self.rules.face, self.batch)) != NONE:
@@ -168,7 +212,7 @@ class Core:
         """Do what a row cannot do by itself: have the guard schedule it, or make room."""
         if self.batch.turn["phase"][row] == BEGUN:
             assert self.guard is not None
-            while self.guard.schedule(self.batch, row) == GROW:
+            while self.guard.schedule(*self.place_of(row), row) == GROW:
                 self.grow()
         else:
             self.grow()
@@ -192,29 +236,37 @@ class Core:
             if places < most_places < more:
                 more = most_places
             c, self.template = grow(batch.c, more, most), grow(self.template, more, most)
-        self.batch = self._gathered(batch.replace(c=c))
+        self._work_on(self._gathered(batch.replace(c=c)))
 
     # snapshots
 
     def get_state(self) -> dict[str, Any]:
         """Everything that the future depends on, as a copy."""
-        return copy.deepcopy(self._state(), self._shared())
+        return self._copied(self._state())
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Go back to a state that `get_state` gave, of this environment or one with the same arguments."""
         if state.get("kind") != self.kind or state["batch"].mask.shape != self.batch.mask.shape:
             raise InputError("this state is of another environment")
-        for name, value in copy.deepcopy(state, self._shared()).items():
-            setattr(self, name, self._gathered(value) if name == "batch" else value)
+        for name, value in self._copied(state).items():
+            setattr(self, name, value)
+        self._work_on(self._gathered(self.batch))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "parts"}  # they lie in the batch's memory
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._work_on(self.batch)
 
     def _state(self) -> dict[str, Any]:
-        names = ("kind", "batch", "template", "guard", "twins", "roots", "episodes", "seeds")
+        names = ("kind", "batch", "template", "played", "tables", "guard", "twins", "roots", "episodes", "seeds")
         return {name: getattr(self, name) for name in names}
 
-    def _shared(self) -> dict[int, Any]:
-        """What copies have in common: the workload, and the rows of a table."""
-        c = self.batch.c
-        kept: list[Any] = [self.workload, self.setting, self.options, self, c.capacity, c.scale]
+    def _copied(self, state: dict[str, Any]) -> dict[str, Any]:
+        """A copy that has the workloads, and the rows of tables, in common with the original."""
+        c = state["batch"].c
+        kept: list[Any] = [self.workload, self.setting, self.options, self, c.capacity, c.scale, *state["played"]]
         if self.workload.jobs is not None:
-            kept += [c.source, self.template.source]
-        return {id(value): value for value in kept}
+            kept += [own.source for own in (c, state["template"], *state["tables"])]
+        return copy.deepcopy(state, {id(value): value for value in kept})

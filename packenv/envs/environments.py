@@ -23,7 +23,8 @@ IN_COMMON = """
 
     ## Starting State
     An empty cluster in slot 0, or what `start` says. `reset(seed=s)`: the jobs that `packenv.simulate` draws with seed s;
-    later episodes have other jobs, and so have other seeds.
+    later episodes have other jobs, and so have other seeds. Where a workload draws a table for every seed, each episode
+    plays its own; J, and the scales of features, are those of seed 0's table.
 
     ## Episode End
     Endless workloads are never terminated, only truncated: at `horizon` slots, or when more than `waiting_limit` tasks
@@ -54,8 +55,8 @@ IN_COMMON = """
 
     ## Vectorized
     `gymnasium.make_vec(…, num_envs=N, vectorization_mode="vector_entry_point", autoreset_mode=…)` steps N clusters in
-    one compiled call; row i is the single environment with seed s + i. `packenv.envs.sb3.PackVecEnv` is the same for
-    Stable-Baselines3.
+    one compiled call (one for each row where tables are drawn by seed); row i is the single environment with seed s + i.
+    `packenv.envs.sb3.PackVecEnv` is the same for Stable-Baselines3.
 
     ## Version History
     v0: first.

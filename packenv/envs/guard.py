@@ -30,6 +30,10 @@ class Guard:
         self.policy = checked_guard(policy)
         self.setting = setting
         self.needs = needs_of(self.policy, setting)
+        if self.needs.table:
+            raise InputError(f"guard {name_of(self.policy)} has to see every slot of a run, and a guard does not")
+        if setting.workload.draw is not None and not (self.needs.types is self.needs.room is None):
+            raise InputError(f"guard {name_of(self.policy)} cuts servers by one table's sizes; here every seed has its own table")
         self.states: list[Any] = [None] * rows
         self.at_work = np.zeros(rows, np.bool_)
 
@@ -38,9 +42,12 @@ class Guard:
         self.states[row] = initial_state_of(self.policy, self.setting, seed)
         self.at_work[row] = False
 
-    def schedule(self, batch: Batch, row: int) -> int:
-        """Schedule row until the agent may again, or its episode ends. GROW: the pool must grow first, then call again."""
-        reason = int(guard_row(self.policy, batch, row, self.states[row], bool(self.at_work[row])))
+    def schedule(self, batch: Batch, place: int, row: int) -> int:
+        """Schedule row, which is in this place of the batch, until the agent may again, or its episode ends.
+
+        GROW: the pool must grow first, then call again.
+        """
+        reason = int(guard_row(self.policy, batch, place, self.states[row], bool(self.at_work[row])))
         self.at_work[row] = reason == GROW
         return reason
 

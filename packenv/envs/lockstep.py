@@ -1,4 +1,4 @@
-"""A policy on the same jobs beside an environment: for the reward `advantage`, and for warm starts."""
+"""A policy on the same jobs beside an environment: for the reward `advantage`, for warm starts, and for agents that follow it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from packenv.cluster.loop import runner_for
 from packenv.cluster.slots import FINISHED, GROW
 from packenv.cluster.transplant import copy_rows, tasks_of, transplant
 from packenv.errors import InputError
-from packenv.policy import attached, find_policy, initial_state_of, name_of, needs_of
+from packenv.policy import attached, find_policy, initial_state_of, keeps_books, name_of, needs_of
 from packenv.simulation import check_initial, make_room
 from packenv.workloads.sampling import begin
+from packenv.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from packenv.envs.core import Core
@@ -34,42 +35,55 @@ def initial_jobs(start: Any, capacity: NDArray[np.int64]) -> tuple[InService, ..
 
 
 class Twin:
-    """One cluster under a policy, on the workload of an environment."""
+    """One cluster under a policy, on the workload of an environment.
 
-    def __init__(self, policy: Any, core: Core, recorded: bool = False) -> None:
+    Raises InputError for a policy that keeps books where another one has begun (`start`), or the jobs have no end.
+    """
+
+    def __init__(self, policy: Any, core: Core) -> None:
         self.policy = find_policy(policy) if isinstance(policy, str) else policy
-        self.workload, self.setting, self.initial = core.workload, core.setting, core.initial
-        self.recorded = recorded
+        self.setting, self.initial = core.setting, core.initial
         self.queue_sum = 0
-        self.needs = needs_of(self.policy, self.setting)
+        self.last = None if core.options.horizon is None else core.options.horizon + (core.warm.slots if core.warm else 0)
+        self.bookkeeper = keeps_books(self.policy, self.setting)
+        if core.warm and self.bookkeeper and not _same(core.warm.policy, self.policy):
+            name = name_of(self.policy)
+            raise InputError(f"policy {name} has to see a run from its first slot on: start with Warm({name!r}, …), or empty")
+        if self.last is None and core.workload.jobs is None and needs_of(self.policy, self.setting).table:
+            raise InputError(f"policy {name_of(self.policy)} needs a table of all jobs, and a stream without a horizon has none")
 
-    def restart(self, seed: int, rate: float, warm: bool = True) -> None:
-        """Put the cluster before slot 0 of the jobs with this seed."""
-        workload = self.workload
+    def restart(self, workload: Workload, seed: int, rate: float) -> None:
+        """Put the cluster before slot 0 of the jobs with this seed: of a stream, or of the table that the seed has."""
+        if workload.jobs is None and self.last is not None and needs_of(self.policy, self.setting).table:
+            workload = workload.with_(rate=rate).tabulated(seed, self.last)
+        setting = self.setting.playing(workload)
         self.cluster = build(
             workload.source([seed], CHUNK),
-            self.setting.capacity,
-            self.needs,
+            setting.capacity,
+            needs_of(self.policy, setting),
             jobs=workload.jobs,
             initial=self.initial,
-            record_rows=1024 if self.recorded else 0,
             delays=False,
             bins=2,
         )
         if workload.jobs is None:
             begin(self.cluster.source.stream[0], seed, rate / workload.arrivals.tasks_per_job())
-        self.state = attached(self.policy, self.cluster, initial_state_of(self.policy, self.setting, seed))
+        self.state = attached(self.policy, self.cluster, initial_state_of(self.policy, setting, seed))
         self.queue_sum = 0
 
-    def warm_up(self, other: Any) -> None:
-        """Begin with the tasks of another cluster of the same workload."""
+    def warm_up(self, before: Twin) -> None:
+        """Go on from what a policy has left of the same jobs; a bookkeeper from its own run."""
+        if self.bookkeeper:
+            self.cluster, self.state, self.queue_sum = before.cluster, before.state, int(before.cluster.head["queue_sum"][0])
+            return
+        other = before.cluster
         waiting, served = tasks_of(other, 0)
         if len(waiting) + len(served) > self.cluster.task.shape[1]:
             self.cluster = grow(self.cluster, 2 * (len(waiting) + len(served)))
             self.state = attached(self.policy, self.cluster, self.state)
         at = np.zeros(other.task.shape[1], np.int64)
         transplant(other, 0, waiting, served, self.cluster, 0, at, np.zeros_like(at))
-        copy_rows(other.source, 0, self.cluster.source, 0)
+        copy_rows(other, 0, self.cluster, 0)
 
     def advance(self, until: int) -> float:
         """Run up to slot `until`; ∫ Q dt since the last time."""
@@ -87,3 +101,9 @@ class Twin:
                 raise InputError(f"policy {name_of(self.policy)} cannot be run beside an environment")
         before, self.queue_sum = self.queue_sum, int(self.cluster.head["queue_sum"][0])
         return float(self.queue_sum - before)
+
+
+def _same(policy: Any, other: Any) -> bool:
+    """Whether two policies, or their names, are the same; tuples of different types may be equal."""
+    one, two = (find_policy(each) if isinstance(each, str) else each for each in (policy, other))
+    return type(one) is type(two) and bool(one == two)

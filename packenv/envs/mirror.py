@@ -1,7 +1,8 @@
 """What a policy would do now in an environment's cluster: found out on a mirror of it, which keeps the policy's own orders.
 
-The mirror shows the slot as it began: tasks that the agent has started in it wait there still. So a policy is asked once
-in a slot, as in the simulator's own loop, and its placements are then carried out one action at a time.
+A mirror is for policies that need to know no more than what waits and what runs now; others follow a run of their own
+(`packenv.envs.follower`). It shows the slot as it began: tasks that the agent has started in it wait there still. So a policy
+is asked once in a slot, as in the simulator's own loop, and its placements are then carried out one action at a time.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from packenv.cluster.transplant import row_arrays, tasks_of, transplant
 from packenv.envs.core import Core
 from packenv.errors import InputError
 from packenv.jobs import Jobs
-from packenv.policy import attached, hooks, initial_state_of, name_of, needs_of, parameters_of
+from packenv.policy import attached, initial_state_of, name_of, needs_of
 from packenv.workloads.source import table_source
 
 Targets = dict[int, int]
@@ -28,20 +29,19 @@ class Mirror:
     """One row of an environment as a policy sees it, with the policy's state; for one episode."""
 
     def __init__(self, policy: Any, core: Core, row: int) -> None:
-        if any((event, type(parameters_of(policy))) in hooks for event in ("on_completion", "on_message")):
-            raise InputError(f"policy {name_of(policy)} listens to completions or messages, which environments do not pass on")
         self.policy, self.row = policy, row
+        setting = core.setting.playing(core.played[row])
         nothing = Jobs(np.zeros(1, np.int64), np.ones((1, core.sizes.resources), np.int64), np.ones(1, np.int64))
-        self.cluster = build(
-            table_source(nothing), core.setting.capacity, needs_of(policy, core.setting), delays=False, bins=2, places=64
-        )
+        self.cluster = build(table_source(nothing), setting.capacity, needs_of(policy, setting), delays=False, bins=2, places=64)
         self.fresh = [array.copy() for array in row_arrays(self.cluster)]
-        self.state = initial_state_of(policy, core.setting, int(core.seeds[row]))
+        self.state = initial_state_of(policy, setting, int(core.seeds[row]))
         self.targets: Targets = {}
         self.held: dict[int, int] = {}  # room that each row took when the policy last looked: it may round sizes up
 
     def look(self, core: Core) -> int:
         """Ask the policy anew; returns the slot in which it wants to be woken, NEVER if in none."""
+        self._forget_closed(core)
+        self._adopt_configurations(core)
         batch = core.batch
         waiting, served = tasks_of(batch.c, self.row)
         task, now = batch.c.task[self.row], batch.c.head["now"][self.row]
@@ -82,7 +82,12 @@ class Mirror:
         c.types.bound[:], c.types.count[:] = bound, count
         c.server["closed"][0] = closed  # `transplant` touches those with jobs, so the orders of servers hear of it
 
-    def forget_closed(self, core: Core) -> None:
+    def _forget_closed(self, core: Core) -> None:
         """A server that has become empty is open again."""
         empty = core.batch.c.server["jobs"][self.row] == 0
         self.cluster.server["closed"][0, empty] = 0
+
+    def _adopt_configurations(self, core: Core) -> None:
+        """Configuration keeps what VQS keeps: let the policy know what its servers have done since it was last asked."""
+        if core.kind == "Configuration" and hasattr(self.state, "reserved"):
+            self.state.reserved[:] = core.batch.reserved[self.row]

@@ -169,7 +169,12 @@ def mean_scalar_size(workload: Workload) -> float:
 
 
 def most_in_service(workload: Workload) -> int:
-    """How many tasks the servers can hold at once, given the least that one demands; NEVER where that may be nothing."""
+    """How many tasks the servers can hold at once, given the least that one demands; NEVER where that may be nothing.
+
+    NEVER also for tables drawn by seed: that of another seed may have smaller demands.
+    """
+    if workload.draw is not None:
+        return NEVER
     law = workload.demand_law
     if isinstance(law, Jobs):
         least = law.demand.min(axis=0)

@@ -42,7 +42,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
 
     def _bind(self) -> None:
         """Keep at hand what every step uses: the arrays of the batch, which change places when it grows."""
-        core, batch = self.core, self.core.batch
+        core, batch = self.core, self.core.parts[0]
         self._batch = batch
         self._last = core.rules.actions - 1
         self._face = core.rules.face

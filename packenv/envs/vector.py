@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -80,7 +79,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         if options:
             raise InputError(f"unknown reset option {next(iter(options))!r}; known: reset_mask")
         self._seed(chosen, seed)
-        self._fresh_arrays(np.copy)
+        core.fresh_arrays(np.copy)
         self._restart(chosen)
         info = self._info(self._rows(chosen)) | {"seed": core.seeds.copy(), "_seed": self._rows(chosen)}
         return self._observations(), info
@@ -114,12 +113,6 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         for row in rows.tolist() if core.twins else ():
             core.twins[row].advance(int(core.batch.passage["slot"][row]))
 
-    def _fresh_arrays(self, make: Callable[[Array], Array] = np.empty_like) -> None:
-        """New arrays for what is to be seen: whoever holds the old ones keeps them."""
-        batch = self.core.batch
-        for name in (*self.core.rules.seen, "mask"):
-            batch.point(name, make(getattr(batch, name)))
-
     def step(self, actions: Array) -> tuple[Observations, Array, Array, Array, dict[str, Any]]:
         """Take an action in every row and go to its next decision; NEXT_STEP rows that are over begin an episode instead.
 
@@ -134,7 +127,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
                 raise ResetNeeded(f"row {int(np.argmax(self._over))} needs a reset() first")
             began = np.flatnonzero(self._over)
             core.restart(began)
-        self._fresh_arrays()
+        core.fresh_arrays()
         core.step()
         rewards, reasons = self._outcome(began)
         info = self._info(None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,11 @@ POLICIES = {
     "drf": baselines.DRF,
     "slot-fair": baselines.SlotFair,
     "tetris": baselines.Tetris,
+    "sparrow": baselines.Sparrow,
+    "hawk": baselines.Hawk,
+    "eagle": baselines.Eagle,
+    "lwl": baselines.LeastWaitingTime,
+    "yaq": baselines.Yaq,
 }
 
 
@@ -56,8 +62,16 @@ def make(name: str, **options: Any) -> Any:
     return POLICIES[name](**options)
 
 
-def run(instance: Instance, policy: Any, *, places: int = 2, steps: int = 7) -> Outcome:
-    """Small pools and short steps, so that growing and resuming are exercised too."""
+def run(
+    instance: Instance,
+    policy: Any,
+    seed: int = 0,
+    *,
+    places: int = 2,
+    steps: int = 7,
+    watch: Callable[[Any], None] | None = None,
+) -> Outcome:
+    """Small pools and short steps, so that growing and resuming are exercised too. `watch` sees the state after each step."""
     jobs = to_jobs(instance)
     capacity = np.array(instance.capacities, dtype=np.int64)
     scale = Scale(tuple(int(c) for c in capacity.max(axis=0)))
@@ -67,7 +81,7 @@ def run(instance: Instance, policy: Any, *, places: int = 2, steps: int = 7) -> 
     initial = tuple(InService(job.demand, job.server, job.remaining) for job in instance.initial)
     needs = needs_of(policy, setting)
     c = build(table_source(jobs), capacity, needs, places=places, jobs=jobs, initial=initial, record_rows=len(jobs))
-    state = initial_state_of(policy, setting, 0)
+    state = initial_state_of(policy, setting, seed)
     until = NEVER if instance.slots is None else instance.slots
     step = runner_for(policy)
     reason = PAUSED
@@ -75,6 +89,8 @@ def run(instance: Instance, policy: Any, *, places: int = 2, steps: int = 7) -> 
         reason = step(policy, c, state, until, steps)
         if reason == GROW:
             c = grow(c, c.task.shape[1] + 3)
+        if watch is not None:
+            watch(state)
     head, measures = c.head[0], c.measures
     started = np.flatnonzero(measures.start[0] >= 0)
     return Outcome(

@@ -56,18 +56,19 @@ JOB_OPTIONS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def compare(instance: Instance, name: str, options: dict[str, Any]) -> None:
+def compare(instance: Instance, name: str, options: dict[str, Any], seed: int | None = None) -> None:
+    """`seed`: of a policy that draws."""
     try:
-        policy = policies.make(name, **options)
+        policy = policies.make(name, **options, **({} if seed is None else {"seed": seed}))
         drain = instance.slots is None
         expected = model.simulate(instance.tasks, instance.capacities, policy, instance.slots, drain, instance.initial)
     except ValueError:  # a task larger than a slot of slot-fifo, too many configurations of MaxWeight: both refuse
         with pytest.raises(InputError):
-            fast.run(instance, fast.make(name, **options))
+            fast.run(instance, fast.make(name, **options), seed or 0)
         return
     except model.NoProgress:
         expected = None
-    outcome = fast.run(instance, fast.make(name, **options))
+    outcome = fast.run(instance, fast.make(name, **options), seed or 0)
     if expected is None:  # the reference gave up with tasks that can never start
         assert len(outcome.start) < len(instance.tasks)
         return
@@ -83,7 +84,8 @@ def compare(instance: Instance, name: str, options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_worked_case(case: Any) -> None:
     options = dict(case.options)
-    outcome = fast.run(Instance(case.tasks, case.capacities, case.initial, case.slots), fast.make(case.policy, **options))
+    seed = options.pop("seed", 0)
+    outcome = fast.run(Instance(case.tasks, case.capacities, case.initial, case.slots), fast.make(case.policy, **options), seed)
     assert {row: (slot, outcome.server[row]) for row, slot in outcome.start.items()} == case.expected
 
 

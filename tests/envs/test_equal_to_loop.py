@@ -11,9 +11,13 @@ import pytest
 from stable_baselines3.common.evaluation import evaluate_policy
 
 import packenv
+from packenv import InputError
 from packenv.envs.agents import PolicyAgent
+from packenv.envs.options import Warm
 from packenv.policy import find_policy, needs_of, registered
 from packenv.simulation import setting_of
+from packenv.workloads.analytics import analytics
+from tests.cluster.user_policies import Hold, HoldInPython, runs
 from tests.envs.grid import KINDS
 
 WHOLE_QUEUE = {"rule": "window", "window": 400, "waiting_limit": 400}
@@ -35,7 +39,7 @@ WORKLOADS: list[tuple[str, dict[str, Any], int]] = [
 TWO = [("Placement", WHOLE_QUEUE, "fifo-ff"), ("Placement", WHOLE_QUEUE, "bf-j")]
 
 
-def drive(env: Any, policy: str, seed: int) -> tuple[Any, list[Any]]:
+def drive(env: Any, policy: Any, seed: int) -> tuple[Any, list[Any]]:
     """An episode under a policy: the environment, and all infos."""
     agent = PolicyAgent(policy, env)
     seen, info = env.reset(seed=seed)
@@ -50,7 +54,7 @@ def drive(env: Any, policy: str, seed: int) -> tuple[Any, list[Any]]:
     return env.unwrapped, infos
 
 
-def equal(kind: str, options: dict[str, Any], policy: str, workload: Any, slots: int, seed: int) -> None:
+def equal(kind: str, options: dict[str, Any], policy: Any, workload: Any, slots: int, seed: int) -> None:
     env = gym.make(f"packenv/{kind}-v0", workload=workload, horizon=slots, record_schedule=True, **options)
     inner, infos = drive(env, policy, seed)
     assert infos[-1]["reason"] == "horizon"
@@ -134,3 +138,137 @@ def test_predict_on_batches() -> None:
             assert np.ndim(action) == 0
             assert int(action) == wanted
             observation, *_ = single.step(action)
+
+
+# Policies that keep books: they know jobs, or hear of completions and messages.
+
+KNOWING = ("tetris", "tetris:f=0,b=0.5", "drf", "slot-fair", "price", "priority", "capacity", "fifo", "fifo:blocking=false")
+JOBS = analytics(jobs=8, servers=4)  # of phases, with four resources, drawn by seed
+INSTANCE = packenv.workload("price/fig8")  # with values, all there in slot 0
+FINITE: dict[str, Any] = {"rule": "window", "window": 900, "waiting_limit": 900, "horizon": None}
+
+
+def equal_to_the_end(policy: Any, workload: packenv.Workload, seed: int, **options: Any) -> None:
+    """Start for start, up to the last task."""
+    env = gym.make("packenv/Placement-v0", workload=workload, record_schedule=True, **FINITE, **options)
+    inner, infos = drive(env, policy, seed)
+    assert infos[-1]["reason"] == "all work is done"
+    run = packenv.simulate(workload, policy, seed=seed, schedule=True, drain=True)
+    assert run.schedule is not None
+    assert infos[-1]["slot"] == run.slots
+    start, server = inner.schedule()
+    skipped = inner.core.warm.slots if inner.core.warm else 0  # what started before is not in the environment's schedule
+    after = run.schedule.start >= skipped
+    assert after.sum() > 20
+    assert start[after].tolist() == run.schedule.start[after].tolist()
+    assert server[after].tolist() == run.schedule.server[after].tolist()
+
+
+@pytest.mark.parametrize("policy", KNOWING)
+@pytest.mark.parametrize("workload", [JOBS, INSTANCE], ids=["analytics", "fig8"])
+def test_policies_that_know_jobs(policy: str, workload: packenv.Workload) -> None:
+    if (workload, policy) == (JOBS, "priority"):
+        pytest.skip("these jobs have no values")
+    for seed in (0, 3):
+        equal_to_the_end(policy, workload, seed)
+    equal_to_the_end(policy, workload.at(3), 0)
+
+
+def test_a_schedule_is_replayed() -> None:
+    from baselines.replay import Replay
+
+    run = packenv.simulate(INSTANCE, "price", seed=3, schedule=True)
+    assert run.schedule is not None
+    equal_to_the_end(Replay(run.schedule.start, run.schedule.server), INSTANCE, 3)
+
+
+@pytest.mark.parametrize("policy", ["tetris", "drf"])
+def test_a_stream_becomes_a_table(policy: str) -> None:
+    workload = packenv.workload("paper/fig4b")
+    for seed in (3, 4):
+        equal("Placement", WHOLE_QUEUE, policy, workload, 1500, seed)
+    warm = gym.make("packenv/Placement-v0", **WHOLE_QUEUE, horizon=900, start=Warm(policy, 600), record_schedule=True)
+    inner, infos = drive(warm, policy, 3)
+    run = packenv.simulate(workload, policy, slots=1500, seed=3, schedule=True)
+    assert run.schedule is not None and infos[-1]["slot"] == 1500
+    after = run.schedule.start >= 600
+    assert after.sum() > 20
+    assert inner.schedule()[0][: len(after)][after].tolist() == run.schedule.start[after].tolist()
+    env = gym.make("packenv/Placement-v0", **WHOLE_QUEUE, horizon=None)
+    with pytest.raises(InputError, match=f"policy {policy} needs a table of all jobs"):
+        PolicyAgent(policy, env)
+
+
+@pytest.mark.parametrize("kind", [Hold, HoldInPython])
+def test_messages_and_completions_reach_an_agent(kind: Any) -> None:
+    """All that it hears, in the order of the loop; slots in which nothing happens but a message are slots of the agent's."""
+    workload = packenv.Workload(jobs=packenv.workload("paper/fig4b").jobs_table(1, 60), servers=40)
+    run = packenv.simulate(workload, kind(7), drain=True, schedule=True)
+    env = gym.make("packenv/Placement-v0", workload=workload, record_schedule=True, **FINITE)
+    inner, infos = drive(env, kind(7), 0)
+    assert infos[-1]["slot"] == run.slots
+    assert run.schedule is not None and workload.jobs is not None
+    assert inner.schedule()[0].tolist() == run.schedule.start.tolist() == (workload.jobs.arrival + 7).tolist()
+    own, its = runs[-1], runs[-2]
+    assert own.count[0] > 100
+    last = int(own.log[own.count[0] - 1, 0])  # the agent is not asked in the slot in which the last task leaves
+    heard = its.log[: its.count[0]]
+    assert own.log[: own.count[0]].tolist() == heard[heard[:, 0] <= last].tolist()
+    assert its.count[0] - own.count[0] <= 1
+
+
+@pytest.mark.parametrize("policy", ["tetris", "price"])
+def test_warm_starts_of_policies_that_know_jobs(policy: str) -> None:
+    equal_to_the_end(policy, INSTANCE, 3, start=Warm(policy, 60))
+    for options in ({"start": "warm"}, {"start": Warm("drf", 60), "reward": "advantage", "baseline": "slot-fair"}):
+        with pytest.raises(InputError, match="has to see a run from its first slot on"):
+            PolicyAgent(policy, gym.make("packenv/Placement-v0", workload=INSTANCE, **FINITE, **options))
+
+
+@pytest.mark.parametrize("start", ["empty", Warm("tetris", 60)], ids=["empty", "warm"])
+def test_their_advantage_over_themselves_is_nothing(start: Any) -> None:
+    env = gym.make("packenv/Placement-v0", workload=INSTANCE, reward="advantage", baseline="tetris", start=start, **FINITE)
+    agent = PolicyAgent("tetris", env)
+    for seed in (3, None):
+        seen, _ = env.reset(seed=seed)
+        done = False
+        while not done:
+            seen, reward, done, _, _ = env.step(agent.predict(seen)[0])
+            assert reward == 0
+
+
+def test_advantage_over_a_policy_that_knows_jobs() -> None:
+    env = gym.make("packenv/Placement-v0", workload=INSTANCE, reward="advantage", baseline="drf", **FINITE)
+    _, infos = drive(env, "tetris", 3)
+    queues = [packenv.simulate(INSTANCE, policy, seed=3) for policy in ("drf", "tetris")]
+    baseline, own = (round((run.mean_queue or 0) * min(run.slots, infos[-1]["slot"])) for run in queues)
+    assert infos[-1]["total"] == baseline - own != 0
+
+
+def test_an_environment_without_the_words_is_refused() -> None:
+    """Not in silence: what the policy believes and what is so would drift apart."""
+    for kind, options in (("ServerFill", {}), ("Placement", {"rule": "window", "window": 2})):
+        env = gym.make(f"packenv/{kind}-v0", workload=JOBS, horizon=None, **options)
+        with pytest.raises(InputError, match=r"^policy tetris drives only environments .* alone started row \d+ on server \d$"):
+            drive(env, "tetris", 3)
+
+
+def test_back_in_time() -> None:
+    """The run beside the environment follows it there."""
+    env: Any = gym.make("packenv/Placement-v0", workload=INSTANCE, **FINITE).unwrapped
+    agent = PolicyAgent("tetris", env)
+    seen, _ = env.reset(seed=3)
+    for _ in range(60):
+        seen, *_ = env.step(agent.predict(seen)[0])
+    state = env.get_state()
+
+    def rest() -> list[int]:
+        actions, done = [], False
+        while not done:
+            actions.append(int(agent.predict(seen)[0]))
+            _, _, done, _, _ = env.step(actions[-1])
+        return actions
+
+    wanted = rest()
+    env.set_state(state)
+    assert rest() == wanted

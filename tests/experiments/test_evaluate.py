@@ -16,6 +16,7 @@ import pytest
 
 import packenv
 from experiments.cli import main
+from packenv.job_times import efficiency, unfairness
 
 ROOT = Path(packenv.__file__).parents[1]
 PAPER = ("paper/fig4b", "--slots", "5000", "--processes", "1")
@@ -25,7 +26,8 @@ FIELDS = (
     *("mean_delay", "delay_p50", "delay_p95", "delay_p99", "utilisation", "verdict", "seconds", "tasks_per_second"),
 )
 OF_JOBS = ("makespan", "mean_completion", "completion_p50", "completion_p95", "completion_p99")
-MORE_FIELDS = ("warmup", "mean_waiting_size", "stopped", "confidence", "load", "rho", *OF_JOBS)
+WHOLE = ("fragmentation", "over_allocation", "unfairness", "efficiency", "progress_variance", "slowed")
+MORE_FIELDS = ("warmup", "mean_waiting_size", "stopped", "confidence", "load", "rho", *OF_JOBS, *WHOLE)
 
 
 def evaluate(*arguments: object) -> None:
@@ -94,8 +96,64 @@ def test_jobs_of_many_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     evaluate("price/fig2", "-p", "fifo", "--slots", 2, "--processes", 1, "--json", path)
     run, _ = json.loads(path.read_text())
     assert run["makespan"] is None and run["slots"] == 2
-    evaluate("paper/fig4b", "-p", "bf-js", "--slots", 500, "--processes", 1, "--json", path)
-    assert {json.loads(path.read_text())[0][key] for key in OF_JOBS} == {None}
+    for source in (("paper/fig4b", "--slots", 500), (trace(tmp_path, *GOOD_ROWS), "--servers", 1)):
+        capsys.readouterr()
+        evaluate(*source, "-p", "bf-js", "--processes", 1, "--json", path)
+        assert {record[key] for record in json.loads(path.read_text()) for key in (*OF_JOBS, *WHOLE)} == {None}
+        assert "unfairness" not in capsys.readouterr().out
+
+
+# Job 7: half of the server for 4 slots, and behind a barrier for 2. Job 3: all of it for 2. FIFO-FF starts them at 0, 6, 4.
+TWO_JOBS = ("0,0.5,4,7,0,3", "0,0.5,2,7,1,3", "0,1.0,2,3,0,1")
+COLUMNS = "arrival,size,service,job,phase,value"
+
+
+def test_measures_of_whole_jobs_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, file = tmp_path / "out.json", trace(tmp_path, *TWO_JOBS, header=COLUMNS)
+    evaluate(file, "--servers", 1, "-p", "fifo-ff", "-p", "fifo:blocking=false", "--processes", 1, "--json", path)
+    assert "over-allocation   unfairness" in capsys.readouterr().out
+    first, other, *summaries = json.loads(path.read_text())
+    assert first["fragmentation"] == pytest.approx(4 * 0.5 / 6)  # half is free while job 3 waits, nothing while job 7 does
+    assert first["over_allocation"] == 1 and first["unfairness"] == 1  # who waits has nothing
+    assert first["efficiency"] == pytest.approx(2 * 0.25 / 8)  # job 3 is worth a quarter and ends in slot 6, job 7 in 8
+    slots = np.arange(100) * 8 // 100
+    seventh = np.where(slots < 4, slots, np.where(slots < 6, 4, slots - 2)) / 6
+    third = np.clip(slots - 4, 0, 2) / 2
+    assert first["progress_variance"] == pytest.approx(((seventh - third) ** 2 / 4).mean())
+    assert first["slowed"] is None
+    assert other["slowed"] == 0.5  # job 7 comes first: it ends in slot 6, job 3 in 8
+    assert other["efficiency"] == pytest.approx(2 * 0.75 / 8)
+    assert [summary["slowed"] for summary in summaries] == [None, 0.5]
+
+
+def test_measures_of_a_run_that_is_cut(tmp_path: Path) -> None:
+    """What happens after its last slot is not measured."""
+    path, file = tmp_path / "out.json", trace(tmp_path, *TWO_JOBS, header=COLUMNS)
+    evaluate(file, "--servers", 1, "-p", "fifo-ff", "--slots", 3, "--processes", 1, "--json", path)
+    run, _ = json.loads(path.read_text())
+    assert run["fragmentation"] == 0.5 and run["unfairness"] == 1 and run["efficiency"] == 0 and run["slots"] == 3
+
+
+def test_measures_over_the_seeds(tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    evaluate("price/fig2", "-p", "fifo", "-p", "price", "--seeds", 3, "--processes", 1, "--json", path)
+    runs, summaries = (records := json.loads(path.read_text()))[:6], records[6:]
+    setting = packenv.workload("price/fig2")
+    longest = {seed: max(run["slots"] for run in runs if run["seed"] == seed) for seed in range(3)}
+    for run in runs:
+        result = packenv.simulate(setting, run["policy"], seed=run["seed"], schedule=True)
+        jobs, times = setting.at(run["seed"]).jobs, result.jobs
+        assert jobs is not None and times is not None and result.schedule is not None
+        assert run["unfairness"] == unfairness(jobs, result.schedule, setting.servers.units)
+        when, share = efficiency(jobs, times)
+        curve = np.append(0.0, share)[np.searchsorted(when, np.arange(longest[run["seed"]]), side="right")]
+        assert run["efficiency"] == pytest.approx(curve.mean())
+    for n, summary in enumerate(summaries):
+        for key in WHOLE[:-1] if n == 0 else WHOLE:
+            values = [run[key] for run in runs[3 * n : 3 * n + 3]]
+            assert summary[key] == pytest.approx(np.mean(values))
+            assert summary["interval"][key] == pytest.approx(4.302653 * np.std(values, ddof=1) / 3**0.5, rel=1e-5)
+    assert summaries[0]["slowed"] is None and summaries[1]["slowed"] is not None
 
 
 def test_schedule(tmp_path: Path) -> None:

@@ -136,6 +136,7 @@ class World:
         self.vacated: list[Server] = []  # had a completion in this slot
         self.completed: set[int] = set()
         self.checked: int | None = None  # resources that the policy looks at, None: all
+        self.awaiting = False  # messages of the policy are under way
         self.outcome = Outcome()
 
     def size(self, task: Task) -> int:
@@ -232,7 +233,7 @@ def simulate(
         world.measure()
         if watch is not None:
             watch(world)
-        idle = all(server.empty for server in world.servers)
+        idle = all(server.empty for server in world.servers) and not world.awaiting
         if slots is None and idle and world.waiting and world.slot >= last_arrival and started == 0:
             rows = [task.row for task in world.waiting]
             raise NoProgress(f"slot {world.slot}: rows {rows} wait, nothing is in service and nothing will arrive")

@@ -9,6 +9,7 @@ from tests.reference.fair import DRF, SlotFair
 from tests.reference.job_policies import JOB_POLICIES
 from tests.reference.max_weight import MaxWeight
 from tests.reference.model import SchedulingPolicy, Server, Task, Vector, World
+from tests.reference.probing import PROBING
 from tests.reference.stalling import Policy
 from tests.reference.tetris import Tetris
 from tests.reference.vqs import VQS, VQSBF
@@ -139,6 +140,7 @@ POLICIES: dict[str, Callable[..., SchedulingPolicy]] = {
     "drf": DRF,
     "slot-fair": SlotFair,
     "tetris": Tetris,
+    **PROBING,
 }
 
 

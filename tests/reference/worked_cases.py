@@ -1,6 +1,16 @@
 """All worked cases, for the reference and for the fast simulator alike."""
 
-from tests.reference import cases_fit, cases_jobs, cases_max_weight, cases_servers, cases_stalling, cases_tetris, cases_vqs
+from tests.reference import (
+    cases_fit,
+    cases_jobs,
+    cases_max_weight,
+    cases_probing,
+    cases_queues,
+    cases_servers,
+    cases_stalling,
+    cases_tetris,
+    cases_vqs,
+)
 from tests.reference.case import WorkedCase
 
 CASES: list[WorkedCase] = [
@@ -11,5 +21,7 @@ CASES: list[WorkedCase] = [
     *cases_stalling.CASES,
     *cases_jobs.CASES,
     *cases_tetris.CASES,
+    *cases_probing.CASES,
+    *cases_queues.CASES,
 ]
 BOUNDARIES = cases_vqs.BOUNDARIES
