@@ -1,6 +1,7 @@
 """Policies that do not learn: one file per family, each reads like the paper's pseudo-code."""
 
 from baselines.best_fit import BestFit, BestFitJobs, BestFitServers
+from baselines.delay import Delay, DelayDynamic, Fair
 from baselines.fair import DRF, SlotFair
 from baselines.fifo import FifoFirstFit, SlotFifo
 from baselines.hawk import Eagle, Hawk, LeastWaitingTime, Sparrow, Yaq
@@ -18,7 +19,10 @@ __all__ = [
     "BestFit",
     "BestFitJobs",
     "BestFitServers",
+    "Delay",
+    "DelayDynamic",
     "Eagle",
+    "Fair",
     "FifoFirstFit",
     "Hawk",
     "JobFifo",

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.shares import DOMINANT, Shares, launch, owner_of, settle, shares, take_up
-from packenv.cluster import NONE, Cluster, Needs, new_count, new_task, now, row_of, server_count
+from packenv.cluster import NONE, Cluster, Needs, new_count, new_task, now, remote_slots, row_of, server_count
 from packenv.cluster.job_book import at_home, free_of, group_fits
 from packenv.compile import inlined, outlined
 from packenv.errors import InputError
@@ -220,9 +220,7 @@ def begin(knobs: Knobs, cluster: Cluster, state: Candidates, row: int, server: i
     g = book.group[row]
     job, slots = book.job[g], book.duration[g]
     state.ahead[job] -= state.work[g] * slots
-    if not at_home(book, g, server):
-        slots += book.overhead[row]
-    state.leaves[row] = now(cluster) + slots
+    state.leaves[row] = now(cluster) + slots + remote_slots(cluster, row, server)
     state.ends[job] += state.work[g] * state.leaves[row]
     state.rate[job] += state.work[g]
     launch(cluster, state.shares, row, server)

@@ -17,7 +17,7 @@ from experiments.measured import measured
 from experiments.outputs import check_outputs, wide_console
 from experiments.runs import Plan, run_all
 from experiments.setting import RESOURCES_HELP, SLOT_SECONDS_HELP, Words, chosen_policies, understand
-from experiments.summary import OF_JOBS, Record, record_of, summary_of
+from experiments.summary import OF_DATA, OF_JOBS, Record, record_of, summary_of
 from experiments.whole_jobs import whole_jobs
 from packenv.errors import InputError
 from packenv.files import atomic_path, write_json
@@ -46,6 +46,8 @@ SHARES_OF_JOBS = ("fragmentation", "over_allocation", "unfairness")
 @click.option("--slot-seconds", help=SLOT_SECONDS_HELP)
 @click.option("--speedup", default="1", show_default=True, help="β: arrivals of a trace come this many times as fast.")
 @click.option("--estimate-error", type=float, help="Durations are believed with up to this share of error (tables of jobs).")
+@click.option("--racks", type=int, help="So many servers in a rack, for tables that say where data lie.")
+@click.option("--network", metavar="S:F,…", help="Remote overheads are multiplied by F from second S on: 0:1,600:4.")
 @click.option("--slots", type=int, help=f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS} otherwise].")
 @click.option("--drain", is_flag=True, help="Go on until all work is done.")
 @click.option("--warmup", type=int, help="Slots at the start that are not measured  [default: 0 for traces, a tenth otherwise].")
@@ -116,6 +118,8 @@ def evaluate(
     console.print(results_table(summaries))
     if results[0].jobs is not None:
         console.print(jobs_table(summaries))
+    if results[0].data is not None:
+        console.print(data_table(summaries))
     for stopped in (f"{s['policy']}: stopped, {s['stopped']}" for s in summaries if s["stopped"]):
         console.print(stopped, style="red")
     if json_path is not None:
@@ -201,6 +205,18 @@ def jobs_table(summaries: list[Record]) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for record in summaries:
         table.add_row(record["policy"], *(_number(record[key], record["interval"][key]) for key in (*OF_JOBS, *SHARES_OF_JOBS)))
+    return table
+
+
+def data_table(summaries: list[Record]) -> Table:
+    """Where tasks ran whose data lie somewhere, and what that cost."""
+    title = "tasks with data: shares by where they ran; mean slots until the end, of overhead, and waiting beside room"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("policy", no_wrap=True)
+    for name in ("at home", "in the rack", "elsewhere", "completion", "overhead", "idle wait"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for record in summaries:
+        table.add_row(record["policy"], *(_number(record[key], record["interval"][key]) for key in OF_DATA))
     return table
 
 

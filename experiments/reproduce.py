@@ -28,6 +28,7 @@ FIGURES = {
     "fig5": ("fig5", "reproduce"),
     "tetris": ("tetris", "reproduce"),
     "eagle": ("eagle", "reproduce"),
+    "delay": ("delay", "reproduce"),
     "price-fig1": ("price_makespans", "reproduce_1"),
     "price-fig2": ("price_makespans", "reproduce_2"),
     "price-fig3": ("price_makespans", "reproduce_3"),
@@ -49,8 +50,7 @@ OF_TRACES = ("fig1", "fig5")
 @click.option(
     "--seeds",
     type=click.IntRange(min=1),
-    help="Seeds of every point  [default: 24 in fig3, 8 in fig4 and tetris, 6 in eagle, 4 in fig5, 3 in price-fig4, 20 in "
-    "other price-figs].",
+    help="Seeds of every point [default: 24 in fig3; 8 in fig4, tetris, delay; 6 in eagle; 4 in fig5; 3 in price-fig4; else 20].",
 )
 @click.option(
     "--slots",
@@ -68,8 +68,8 @@ def reproduce(
     """Draw figures of the papers again, and say which of their claims they show.
 
     `all` are those of arXiv 1901.05998, `tetris` is Tetris against fair sharing, `eagle` is Eagle against Hawk, Sparrow and
-    others, `price-figs` those of Zhang and Yao's price and SAT schedulers (price-fig5 has their figures 5 to 7, price-fig8
-    8 to 10).
+    others, `delay` delay scheduling, fixed and dynamic, `price-figs` those of Zhang and Yao's price and SAT schedulers
+    (price-fig5 has their figures 5 to 7, price-fig8 8 to 10).
 
     Every figure becomes DIR/FIGURE.png, DIR/FIGURE.csv and DIR/FIGURE_claims.csv. A claim that is not shown is a result,
     not an error. Means stand beside verdicts: hollow points are not known to be stable, crosses are unstable.

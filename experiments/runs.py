@@ -120,9 +120,7 @@ def outcomes_of(
     return _all(runs, reduce, processes, name, lambda n, outcome: None)
 
 
-def _all(
-    runs: Sequence[Run], reduce: Reduce, processes: int | None, name: str, done: Callable[[int, Any], None]
-) -> list[Any]:
+def _all(runs: Sequence[Run], reduce: Reduce, processes: int | None, name: str, done: Callable[[int, Any], None]) -> list[Any]:
     processes = min(processes or os.cpu_count() or 1, len(runs))
     label = f"{name}: {len(runs)} runs" if name else f"{len(runs)} runs"
     policies = [run.policy for run in runs]

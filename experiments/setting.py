@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from packenv.errors import InputError
+from packenv.jobs import Jobs
 from packenv.policy import find_policy
+from packenv.workloads.blocks import Placed
 from packenv.workloads.laws import Joint, parse_law
 from packenv.workloads.named import workload
+from packenv.workloads.network import Network, parse_network
 from packenv.workloads.servers import Servers, as_servers
 from packenv.workloads.workload import INTENSITIES, Workload
 
@@ -43,15 +46,20 @@ class Words:
     resources: str = "max"
     slot_seconds: str | None = None  # None: what is usual for the trace's form
     speedup: str = "1"
+    racks: int | None = None
+    network: str | None = None
 
 
 def understand(words: Words) -> tuple[Workload, dict[str, int]]:
     """The workload, and how many rows of a trace were dropped for which reason. Raises InputError."""
+    network = parse_network(words.racks, words.network)
     if words.source is not None and _is_file(words.source) and not words.source.endswith(".json"):
-        return _trace(words, words.source)
+        return _trace(words, words.source, network)
     changes: dict[str, Any] = {key: getattr(words, key) for key in INTENSITIES if getattr(words, key) is not None}
     if words.servers is not None:
         changes["servers"] = words.servers
+    if network is not None:
+        changes["network"] = network
     if words.sizes is not None:
         changes["sizes"] = parse_law(words.sizes, "--sizes")
     if words.service is not None:
@@ -83,11 +91,12 @@ def _with_rate(found: Workload) -> Workload:
 
 def _is_file(source: str) -> bool:
     """A path rather than a name: it exists, or looks like one."""
-    return Path(source).exists() or source.endswith((".csv", ".parquet", ".swf", ".tr", ".gz")) or source.startswith((".", "/"))
+    endings = (".csv", ".tsv", ".parquet", ".swf", ".tr", ".gz")
+    return Path(source).exists() or source.endswith(endings) or source.startswith((".", "/"))
 
 
-def _trace(words: Words, source: str) -> tuple[Workload, dict[str, int]]:
-    from packenv.workloads.traces import read_trace
+def _trace(words: Words, source: str, network: Network | None) -> tuple[Workload, dict[str, int]]:
+    from packenv.workloads.traces import Trace, read_trace
 
     for option in ("sizes", "service", *INTENSITIES):
         if getattr(words, option) is not None:
@@ -99,9 +108,14 @@ def _trace(words: Words, source: str) -> tuple[Workload, dict[str, int]]:
     slot_seconds = words.slot_seconds or recorded.slot_seconds
     converted = recorded.jobs(slot_seconds=slot_seconds, speedup=words.speedup, sizes=sizes)
     names = recorded.resources if sizes == "all" else None
+    servers = _servers(words, converted.jobs.resources, names)
+    jobs: Jobs | Placed = converted.jobs
+    if isinstance(recorded, Trace) and (blocks := recorded.kept_blocks()) is not None:
+        jobs = Placed(converted.jobs, blocks, len(servers), words.racks or 0)
     made = Workload(
-        jobs=converted.jobs,
-        servers=_servers(words, converted.jobs.resources, names),
+        jobs=jobs,
+        servers=servers,
+        network=network,
         name=Path(source).name,
         resources=names,
         slot_seconds=float(slot_seconds),

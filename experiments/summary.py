@@ -6,12 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from experiments.whole_jobs import WholeJobs
 from packenv.job_times import JobTimes
+from packenv.locality import Localities
 from packenv.simulation import Result
 from packenv.theory.stability import combine
+from packenv.workloads.network import ANY, NODE, RACK
 
 AVERAGED = (
     "mean_queue",
@@ -32,6 +35,16 @@ OF_JOBS: dict[str, Callable[[JobTimes], float | None]] = {
 }
 """What is said of whole jobs, in slots: None where the table has no jobs, or they did not end."""
 
+OF_DATA: dict[str, Callable[[Localities], float | None]] = {
+    "node_local": lambda data: data.share(NODE),
+    "rack_local": lambda data: data.share(RACK),
+    "remote": lambda data: data.share(ANY),
+    "task_completion": lambda data: mean(data.completion),
+    "remote_slots": lambda data: mean(data.overhead),
+    "idle_wait": lambda data: mean(data.idle_wait),
+}
+"""What is said of tasks whose data lie somewhere: shares, and mean slots; None where the table says nothing of that."""
+
 RECORDED = (
     *("policy", "workload", "servers", "seed", "slots", "warmup", "arrived", "started", "completed", "waiting", "mean_queue"),
     *("max_queue", "mean_waiting_size", "mean_delay", "delay_p50", "delay_p95", "delay_p99", "utilisation", "verdict"),
@@ -45,7 +58,19 @@ def record_of(result: Result, whole: WholeJobs) -> Record:
     record = {key: getattr(result, key) for key in RECORDED}
     verdict = {"verdict": str(result.verdict), "confidence": result.verdict.confidence}
     record |= {"utilisation": list(result.utilisation), "load": result.load, "rho": result.rho}
+    record |= {key: of_data(result, key) for key in OF_DATA}
+    record["node_local_by_job_size"] = None if result.data is None else result.data.by_size(NODE)
     return record | {key: of_jobs(result, key) for key in OF_JOBS} | whole._asdict() | verdict
+
+
+def mean(slots: NDArray[np.int64]) -> float | None:
+    """None of nothing."""
+    return float(slots.mean()) if len(slots) else None
+
+
+def of_data(result: Result, key: str) -> float | None:
+    """One of OF_DATA."""
+    return None if result.data is None else OF_DATA[key](result.data)
 
 
 def of_jobs(result: Result, key: str) -> float | None:
@@ -63,8 +88,9 @@ def summary_of(results: list[Result], whole: list[WholeJobs]) -> Record:
     interval: Record = {}
     for key in AVERAGED:
         record[key], interval[key] = mean_and_half([getattr(result, key) for result in results])
-    for key in OF_JOBS:
-        record[key], interval[key] = mean_of_all([of_jobs(result, key) for result in results])
+    for keys, of in ((OF_JOBS, of_jobs), (OF_DATA, of_data)):
+        for key in keys:
+            record[key], interval[key] = mean_of_all([of(result, key) for result in results])
     for key in WholeJobs._fields:
         record[key], interval[key] = mean_of_all([getattr(each, key) for each in whole])
     shares = [mean_and_half([result.utilisation[r] for result in results]) for r in range(len(results[0].utilisation))]

@@ -34,6 +34,7 @@ def trace() -> None:
     Alibaba's pods of 2023 (openb_pod_list_*.csv) or instances of 2025 (disaggregated_DLRM_trace.csv)
     Standard Workload Format (.swf, .swf.gz)
     job lines of Hawk and Eagle, `arrival n_tasks mean d1 d2 …` (.tr, .tr.gz)
+    Facebook's samples of SWIM (.tsv, or the same as a table)
     your own, with columns arrival, size, service (in slots),
       or submit_time_s, duration_s and a column per resource (in seconds)
 
@@ -75,6 +76,8 @@ def convert(
     last = int(jobs.arrival[-1])
     result = {"out": out, "tasks": len(jobs), "resources": jobs.resources, "last_arrival": last, "dropped": dropped, "t0_us": t0}
     click.echo(f"{len(jobs):,} tasks written to {out}, arriving in slots 0 to {last:,}{_dropped(dropped)}")
+    if getattr(recorded, "blocks", None) is not None:
+        click.echo("where their blocks of data lie is drawn for every run, and not written")
     if json_path:
         write_json(json_path, result)
 

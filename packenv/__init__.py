@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from packenv.theory.search import max_workload
     from packenv.units import UNIT, to_units
     from packenv.workloads.named import names, workload
+    from packenv.workloads.network import Network
     from packenv.workloads.servers import Servers
     from packenv.workloads.workload import Workload
 
@@ -42,6 +43,7 @@ HOME = {
     "Judgment": "packenv.theory.judge",
     "Optimum": "packenv.theory.optimum",
     "Jobs": "packenv.jobs",
+    "Network": "packenv.workloads.network",
     "Ragged": "packenv.jobs",
     "Result": "packenv.simulation",
     "Servers": "packenv.workloads.servers",
@@ -71,6 +73,7 @@ __all__ = [
     "InputError",
     "Jobs",
     "Judgment",
+    "Network",
     "Optimum",
     "Ragged",
     "Result",

@@ -17,6 +17,7 @@ from packenv.cluster.slots import FINISHED, GROW, LIMIT
 from packenv.cluster.state import NEVER, Cluster
 from packenv.errors import InputError
 from packenv.job_times import JobTimes, job_times
+from packenv.locality import Localities, localities
 from packenv.policy import Setting, attached, find_policy, initial_state_of, name_of, needs_of
 from packenv.theory.stability import Verdict, judge_run
 from packenv.units import UNIT, to_units
@@ -77,6 +78,7 @@ class Result:
     trajectory: Trajectory
     schedule: Schedule | None = None
     jobs: JobTimes | None = None  # completion times of whole jobs, for tables that say which tasks make a job
+    data: Localities | None = None  # how near to their data tasks ran, for tables that say where those lie
 
 
 def setting_of(workload: Workload) -> Setting:
@@ -129,7 +131,7 @@ def simulate(
         needs_of(policy, setting),
         jobs=table,
         initial=check_initial(initial, setting.capacity),
-        record_rows=recorded if schedule or (table is not None and table.job is not None) else 0,
+        record_rows=recorded if schedule or (table is not None and (table.job is not None or table.home is not None)) else 0,
         waiting_limit=waiting_limit,
         warmup=warmup,
     )
@@ -161,6 +163,7 @@ def simulate(
     starts = _schedule(cluster)
     if table is not None and table.job is not None and len(starts.start) == len(table):
         result = replace(result, jobs=job_times(table, starts, result.slots))
+    result = replace(result, data=localities(workload, starts))
     return replace(result, schedule=starts) if schedule else result
 
 

@@ -117,9 +117,7 @@ def outcome(workload: Workload, result: Result, cutoff: float) -> Outcome:
     completion = (times.end - times.arrival) * SLOT_SECONDS
     counted = times.arrival >= begin
     by_class = {"short": completion[counted & ~is_long], "long": completion[counted & is_long]}
-    seconds = {
-        (kind, level): float(np.quantile(by_class[kind], level / 100, method="inverted_cdf")) for kind, level in MEASURES
-    }
+    seconds = {(kind, level): float(np.quantile(by_class[kind], level / 100, method="inverted_cdf")) for kind, level in MEASURES}
     busy = np.clip(np.minimum(schedule.end, last) - np.maximum(schedule.start, begin), 0, None).sum()
     return Outcome(seconds, float(busy / (last - begin) / len(workload.servers)))
 

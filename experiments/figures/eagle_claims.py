@@ -68,9 +68,7 @@ def claims_on_mechanisms(rows: list[Row]) -> list[Claim]:
 
 
 def _curve(rows: list[Row], kind: str, level: int) -> list[Interval]:
-    return [
-        _interval(row, "eagle_over_hawk", "low", "high") for row in rows if (row["jobs"], row["percentile"]) == (kind, level)
-    ]
+    return [_interval(row, "eagle_over_hawk", "low", "high") for row in rows if (row["jobs"], row["percentile"]) == (kind, level)]
 
 
 def _interval(row: Row, mean: str, low: str, high: str) -> Interval:

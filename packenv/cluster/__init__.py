@@ -11,6 +11,7 @@ from packenv.cluster.by_age import oldest_fitting
 from packenv.cluster.by_demand import first_of_group, group_count
 from packenv.cluster.by_type import head_of_line, jobs_of_type, queue_length
 from packenv.cluster.events import post, wake_at
+from packenv.cluster.locality import level_of, remote_slots
 from packenv.cluster.reduced import heaviest, reduced_configuration, weight
 from packenv.cluster.servers import (
     close,
@@ -87,6 +88,7 @@ __all__ = [
     "largest_room",
     "largest_size",
     "largest_waiting",
+    "level_of",
     "look_at",
     "new_count",
     "new_task",
@@ -98,6 +100,7 @@ __all__ = [
     "post",
     "queue_length",
     "reduced_configuration",
+    "remote_slots",
     "room_of",
     "row_of",
     "server_count",

@@ -8,6 +8,8 @@ table; an owner is a tenant, or a job where there are no tenants.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +26,21 @@ Ints = NDArray[np.int64]
 Places = NDArray[np.int32]
 
 
+class Lists(Protocol):
+    """Rows in lists, one for each group."""
+
+    first: Places  # (G,)
+    last: Places  # (G,)
+    next: Places  # (n,)
+    prev: Places  # (n,)
+
+
+class Demands(Protocol):
+    """What the tasks of each group take."""
+
+    demand: Ints  # (G, D) units
+
+
 class JobBook(Frame):
     """One cluster's. The first arrays are of the table and stay as they are."""
 
@@ -35,7 +52,6 @@ class JobBook(Frame):
     duration: Ints  # (G,) slots that a policy may believe a task takes
     home: Places  # (H,) servers that hold a group's data: home[home_of[g] : home_of[g + 1]]
     home_of: Ints  # (G + 1,)
-    overhead: Ints  # (n,) extra slots of a row that runs away from home
     followed: NDArray[np.int8]  # (phases,) 1 if another phase of the job waits for this one
     tasks: Ints  # (phases,) how many tasks each has
     # what changes
@@ -80,7 +96,6 @@ def job_book(jobs: Jobs) -> JobBook:
         duration=duration[heads],
         home=np.concatenate([*sets, np.zeros(0)]).astype(np.int32),
         home_of=np.cumsum([0, *map(len, sets)]).astype(np.int64),
-        overhead=np.zeros(n, np.int64) if jobs.remote_overhead is None else jobs.remote_overhead,
         followed=(np.arange(phases) < last_phase[job_of_phase]).astype(np.int8),
         tasks=np.bincount(phase, minlength=phases),
         ended=np.zeros(phases, np.int64),
@@ -135,7 +150,7 @@ def add(book: JobBook, row: int, i: int) -> None:
 
 
 @inlined
-def link(book: JobBook, g: int, before: int, after: int) -> None:
+def link(book: Lists, g: int, before: int, after: int) -> None:
     """Let row `after` stand behind row `before` in group g; NONE is the group's end."""
     if before == NONE:
         book.first[g] = after
@@ -149,7 +164,7 @@ def link(book: JobBook, g: int, before: int, after: int) -> None:
 
 @outlined
 def start(c: Cluster, book: JobBook, row: int, server: int, extra_slots: int = 0) -> None:
-    """Place a waiting row on a server; away from its home it stays longer by its remote overhead."""
+    """Place a waiting row on a server."""
     g = book.group[row]
     owner = book.owner[book.job[g]]
     link(book, g, book.prev[row], book.next[row])
@@ -162,7 +177,7 @@ def start(c: Cluster, book: JobBook, row: int, server: int, extra_slots: int = 0
     book.running[owner] += 1
     for r in range(book.demand.shape[1]):
         book.used[owner, r] += book.demand[g, r]
-    place(c, book.place[row], server, extra_slots if at_home(book, g, server) else extra_slots + book.overhead[row])
+    place(c, book.place[row], server, extra_slots)
 
 
 @inlined
@@ -190,7 +205,7 @@ def at_home(book: JobBook, g: int, server: int) -> bool:
 
 
 @inlined
-def group_fits(c: Cluster, book: JobBook, g: int, server: int) -> bool:
+def group_fits(c: Cluster, book: Demands, g: int, server: int) -> bool:
     """Whether a task of the group fits in an open server in every resource."""
     if c.server[c.e, server].closed:
         return False

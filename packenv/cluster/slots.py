@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from packenv.cluster.by_type import type_of
 from packenv.cluster.events import clear_wake, collect_due, give_place_back, next_event, schedule_event, take_place
+from packenv.cluster.locality import has_homes, remote_slots
 from packenv.cluster.machine import prefetch
 from packenv.cluster.measures import elapse, record_start
 from packenv.cluster.servers import touch
@@ -23,9 +24,10 @@ READY, FINISHED, GROW, LIMIT, PAUSED = 0, 1, 2, 3, 4
 
 @inlined
 def place(c: Cluster, i: int, server: int, extra_slots: int = 0) -> None:
-    """Start waiting task i on a server now; it stays for its service time plus `extra_slots` (remote overhead).
+    """Start waiting task i on a server now; it stays for its service time plus `extra_slots`.
 
-    The policy answers for the fit. Raises ValueError for NONE and for a task that does not wait.
+    Away from its data it stays longer, whoever places it (packenv.Network). The policy answers for the fit. Raises
+    ValueError for NONE and for a task that does not wait.
     """
     if i < 0 or server < 0 or c.task[c.e, i].server != NONE:
         raise ValueError("only a waiting task can be placed, and only on a server")
@@ -41,6 +43,8 @@ def place(c: Cluster, i: int, server: int, extra_slots: int = 0) -> None:
     head.in_service += 1
     change_use(c, i, server, 1)
     task.slots += head.now + extra_slots
+    if has_homes(c):
+        task.slots += remote_slots(c, task.row, server)
     schedule_event(c, i, task.slots)
     record_start(c, i)
     touch(c, server)

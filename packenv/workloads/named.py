@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from packenv.errors import InputError, nearest
-from packenv.workloads import instances
+from packenv.workloads import blocks, instances
 from packenv.workloads.analytics import analytics
 from packenv.workloads.eagle import MIXES, eagle
 from packenv.workloads.files import load_workload
@@ -55,6 +55,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "price/fig8": instances.price_fig8,
     "price/abundant": instances.price_abundant,
     **{f"eagle/{trace}": partial(eagle, trace) for trace in MIXES},
+    **blocks.NAMED,
 }
 
 

@@ -16,6 +16,7 @@ from packenv.compile import compiled
 from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.workloads.encoding import Laws
+from packenv.workloads.network import NOWHERE, Locality
 from packenv.workloads.sampling import NO_LAWS, begin, fill_chunk, stream_type
 
 CHUNK = 1024
@@ -32,16 +33,17 @@ class Source(NamedTuple):
     service: NDArray[np.int64]  # (E, n) slots
     job: NDArray[np.int64]  # (E, n) job of the task; (E, 0) if every task is its own job
     laws: Laws
+    locality: Locality  # of the rows of a table
 
 
-def table_source(jobs: Jobs) -> Source:
-    """The whole table as one chunk."""
+def table_source(jobs: Jobs, locality: Locality = NOWHERE) -> Source:
+    """The whole table as one chunk; `locality` says where its data lie."""
     stream = np.zeros(1, stream_type)
     stream["filled"] = len(jobs)
     stream["ended"] = 1
     job = jobs.job if jobs.job is not None else np.zeros(0, np.int64)
     arrival, demand, service, job = (np.ascontiguousarray(own)[None] for own in (jobs.arrival, jobs.demand, jobs.service, job))
-    return Source(stream, arrival, demand, service, job, NO_LAWS)
+    return Source(stream, arrival, demand, service, job, NO_LAWS, locality)
 
 
 def random_source(laws: Laws, seeds: Sequence[int], rate: float, batches: bool, chunk: int | None = None) -> Source:
@@ -64,6 +66,7 @@ def random_source(laws: Laws, seeds: Sequence[int], rate: float, batches: bool, 
         service=np.zeros((clusters, rows), np.int64),
         job=np.zeros((clusters, rows if batches else 0), np.int64),
         laws=laws,
+        locality=NOWHERE,
     )
 
 

@@ -22,6 +22,7 @@ from packenv.workloads.demand import scalar_size as scalar_size_of
 from packenv.workloads.encoding import Builder, Laws
 from packenv.workloads.joint import Conditional, Joint
 from packenv.workloads.law import Law, positive
+from packenv.workloads.network import Network, check_homes, locality
 from packenv.workloads.servers import Servers, as_servers
 from packenv.workloads.services import Fixed
 from packenv.workloads.sizes import Constant, Discrete
@@ -47,6 +48,7 @@ class Workload:
     load        the same as a share of the maximum supportable workload ρ* (packenv.resolved turns it into a rate)
     jobs      instead of all of the above but servers: a Jobs table, or a function that draws one for every seed
     resources, slot_seconds   names of the resources, and the length of a slot, where they are known
+    network   what it costs to run a task of the table away from its data (packenv.Network)
 
     Raises InputError if something is missing, contradicts itself, or a task could come that fits in no server.
     """
@@ -62,6 +64,7 @@ class Workload:
     name: str
     resources: tuple[str, ...] | None
     slot_seconds: float | None
+    network: Network | None
     rho: tuple[float, float] | None = field(compare=False)
     """Lower and upper bound on ρ*, once `packenv.resolved` has found them."""
 
@@ -79,6 +82,7 @@ class Workload:
         name: str = "custom",
         resources: Sequence[str] | None = None,
         slot_seconds: float | None = None,
+        network: Network | None = None,
     ) -> None:
         kept = tuple(sizes) if isinstance(sizes, Sequence) else sizes
         table = jobs if jobs is None or isinstance(jobs, Jobs) else jobs(0)
@@ -97,6 +101,7 @@ class Workload:
             "name": name,
             "resources": None if resources is None else tuple(resources),
             "slot_seconds": None if slot_seconds is None else positive("slot_seconds", slot_seconds),
+            "network": network,
             "rho": None,
         }
         for key, value in checked.items():
@@ -109,6 +114,12 @@ class Workload:
         if self.resources is not None and len(self.resources) != self.D:
             raise InputError(f"{len(self.resources)} names of resources for {self.D} resources")
         check_fits(self.demand_law, self.servers)
+        if self.jobs is not None:
+            check_homes(self.jobs, len(self.servers))
+        if self.network is not None:
+            if self.jobs is None:
+                raise InputError(f"workload {self.name} is a stream: a network goes with a table of jobs")
+            self.network.rack_of(len(self.servers))
         if self.jobs is None:
             if not isinstance(self.arrivals, Arrivals):
                 raise InputError(f"arrivals must be an arrival process such as Poisson(), not {self.arrivals!r}")
@@ -249,7 +260,8 @@ class Workload:
         from packenv.workloads.source import random_source, table_source
 
         if self.jobs is not None:
-            return table_source(self.jobs)
+            places = locality(self.jobs, self.network or Network(), len(self.servers), self.slot_seconds or 1.0)
+            return table_source(self.jobs, places)
         jobs_per_slot = self.rate / self.arrivals.tasks_per_job()
         return random_source(self.laws(), seeds, jobs_per_slot, isinstance(self.arrivals, Batch), chunk)
 

@@ -15,8 +15,7 @@ from packenv.cluster.loop import runner_for
 from packenv.cluster.slots import FINISHED, GROW, PAUSED
 from packenv.cluster.state import NEVER
 from packenv.policy import Setting, initial_state_of, needs_of
-from packenv.workloads.source import table_source
-from tests.reference.instances import Instance, to_jobs
+from tests.reference.instances import Instance, to_jobs, to_network
 from tests.reference.model import Scale
 
 POLICIES = {
@@ -40,6 +39,9 @@ POLICIES = {
     "eagle": baselines.Eagle,
     "lwl": baselines.LeastWaitingTime,
     "yaq": baselines.Yaq,
+    "delay": baselines.Delay,
+    "delay-dynamic": baselines.DelayDynamic,
+    "fair": baselines.Fair,
 }
 
 
@@ -53,6 +55,7 @@ class Outcome(NamedTuple):
     used: list[int]  # unit-slots per resource
     waiting_size_sum: int
     slots: int
+    state: Any  # of the policy, at the end
 
 
 def make(name: str, **options: Any) -> Any:
@@ -76,11 +79,12 @@ def run(
     capacity = np.array(instance.capacities, dtype=np.int64)
     scale = Scale(tuple(int(c) for c in capacity.max(axis=0)))
     largest = max(scale.size(task.demand) for task in instance.tasks)
-    setting = Setting(capacity, Workload(jobs=jobs, servers=capacity / UNIT), 4, largest)
+    workload = Workload(jobs=jobs, servers=capacity / UNIT, network=to_network(instance))
+    setting = Setting(capacity, workload, 4, largest)
     assert scalar_capacity(capacity).tolist() == [scale.capacity(c) for c in instance.capacities]
     initial = tuple(InService(job.demand, job.server, job.remaining) for job in instance.initial)
     needs = needs_of(policy, setting)
-    c = build(table_source(jobs), capacity, needs, places=places, jobs=jobs, initial=initial, record_rows=len(jobs))
+    c = build(workload.source([0]), capacity, needs, places=places, jobs=jobs, initial=initial, record_rows=len(jobs))
     state = initial_state_of(policy, setting, seed)
     until = NEVER if instance.slots is None else instance.slots
     step = runner_for(policy)
@@ -101,4 +105,5 @@ def run(
         [int(used) for used in measures.used[0]],
         int(head["size_sum"]),
         int(head["now"]),
+        state,
     )

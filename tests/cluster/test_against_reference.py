@@ -10,7 +10,7 @@ import pytest
 from packenv.errors import InputError
 from tests.cluster import fast
 from tests.reference import model, policies
-from tests.reference.instances import SERVERS, SIZES, Instance, random_instance
+from tests.reference.instances import FREE, SERVERS, SIZES, Instance, random_instance
 from tests.reference.worked_cases import CASES
 
 SEEDS = range(5)
@@ -61,7 +61,8 @@ def compare(instance: Instance, name: str, options: dict[str, Any], seed: int | 
     try:
         policy = policies.make(name, **options, **({} if seed is None else {"seed": seed}))
         drain = instance.slots is None
-        expected = model.simulate(instance.tasks, instance.capacities, policy, instance.slots, drain, instance.initial)
+        args = (instance.tasks, instance.capacities, policy, instance.slots, drain, instance.initial)
+        expected = model.simulate(*args, network=instance.network)
     except ValueError:  # a task larger than a slot of slot-fifo, too many configurations of MaxWeight: both refuse
         with pytest.raises(InputError):
             fast.run(instance, fast.make(name, **options), seed or 0)
@@ -85,7 +86,8 @@ def compare(instance: Instance, name: str, options: dict[str, Any], seed: int | 
 def test_worked_case(case: Any) -> None:
     options = dict(case.options)
     seed = options.pop("seed", 0)
-    outcome = fast.run(Instance(case.tasks, case.capacities, case.initial, case.slots), fast.make(case.policy, **options), seed)
+    instance = Instance(case.tasks, case.capacities, case.initial, case.slots, case.network or FREE)
+    outcome = fast.run(instance, fast.make(case.policy, **options), seed)
     assert {row: (slot, outcome.server[row]) for row, slot in outcome.start.items()} == case.expected
 
 
@@ -120,6 +122,16 @@ def test_every_task_a_job(name: str) -> None:
 def test_phases(name: str, seed: int) -> None:
     rng = random.Random(f"{name}{seed}")
     compare(random_instance(rng, resources=rng.randint(1, 3), jobs=True), name, {})
+
+
+@pytest.mark.parametrize("name, options", [*OPTIONS, *JOB_OPTIONS], ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_data_that_lies_elsewhere(name: str, options: dict[str, Any], seed: int) -> None:
+    """Tasks away from their data take longer under every policy, in racks and on networks that change."""
+    rng = random.Random(f"{name}{options}{seed}")
+    for servers in ("equal", "odd"):
+        jobs, linked = name in ("price", "priority", "capacity", "fifo"), False if "adaptive" in options else None
+        compare(random_instance(rng, servers=servers, jobs=jobs, placed=True, predecessors=linked), name, options)
 
 
 OF_JOBS: list[tuple[str, dict[str, Any]]] = [

@@ -38,7 +38,8 @@ def noticed(
 
 
 def differs(instance: Instance, own: Any, policy: Policy) -> bool:
-    expected = model.simulate(instance.tasks, instance.capacities, policy, instance.slots, False, instance.initial)
+    args = (instance.tasks, instance.capacities, policy, instance.slots, False, instance.initial)
+    expected = model.simulate(*args, network=instance.network)
     outcome = fast.run(instance, own, places=100, steps=1000)
     return (outcome.start, outcome.server, outcome.queue_sum) != (expected.start, expected.server, sum(expected.queue))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from packenv.units import UNIT
-from tests.reference.model import Initial, Task, Vector
+from tests.reference.model import Initial, Network, Task, Vector
 
 TWELFTH = UNIT // 12
 Amount = int | tuple[int, ...]
@@ -58,6 +58,7 @@ class WorkedCase:
     expected: dict[int, tuple[int, int]]  # row -> (start slot, server)
     initial: list[Initial] = field(default_factory=list)
     slots: int | None = None  # None: drain
+    network: Network | None = None
 
 
 def same(

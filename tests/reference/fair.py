@@ -57,11 +57,6 @@ def believed(task: Task) -> int:
     return task.service if task.estimate is None else max(1, round(task.estimate))
 
 
-def remote_slots(task: Task, server: Server) -> int:
-    """What a task stays longer where its data is not."""
-    return task.overhead if task.home and server.index not in task.home else 0
-
-
 class Fair(Policy):
     """`checked`: look at the first so many resources only (0: all); over-allocated ones slow the new task down."""
 
@@ -81,7 +76,7 @@ class Fair(Policy):
             for task in first_rows(world, who):
                 for server in world.servers:
                     if server.fits(task.demand, self.checked):
-                        extra = self.slow_down(world, task, server) + remote_slots(task, server)
+                        extra = self.slow_down(world, task, server)
                         world.start(task, server, extra=extra, checked=self.checked)
                         return True
         return False

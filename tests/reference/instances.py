@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+import packenv
 from packenv.jobs import Jobs, Ragged
 from packenv.units import UNIT
-from tests.reference.model import Initial, Scale, Task, Vector
+from tests.reference.model import Initial, Network, Scale, Task, Vector
 
 SIZES = ("ties", "boundaries", "tiny", "mixed", "equal")
 SERVERS = ("one", "equal", "powers", "odd")
+FREE = Network()
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,13 @@ class Instance:
     capacities: list[Vector]
     initial: list[Initial]
     slots: int | None  # None: drain
+    network: Network = FREE
+
+
+def to_network(instance: Instance) -> packenv.Network:
+    """The same for the fast simulator, of slots that last a second."""
+    network = instance.network
+    return packenv.Network(network.racks or 0, network.same_rack, network.steps)
 
 
 def to_jobs(instance: Instance) -> Jobs:
@@ -55,10 +64,12 @@ def random_instance(
     initial: bool | None = None,
     drain: bool | None = None,
     jobs: bool = False,
+    placed: bool | None = None,
 ) -> Instance:
     """`kind` is one of SIZES, `servers` one of SERVERS or the capacities; whatever is None is drawn.
 
-    `jobs`: tasks belong to jobs with phases and values.
+    `jobs`: tasks belong to jobs with phases and values. `placed`: their data lie on some servers, and the network changes;
+    None: sometimes so if they belong to jobs.
 
     Every task fits some empty server, in every resource and by its scalar size.
     """
@@ -75,11 +86,15 @@ def random_instance(
         before = tuple(sorted(rng.sample(range(row), k=min(row, rng.randint(1, 2))))) if linked and rng.random() < 0.4 else ()
         table.append(Task(row, arrivals[row], demands.draw(), service.draw(), before))
     if jobs:
-        table = dressed(rng, random_jobs(rng, table), len(capacities))
+        table = dressed(rng, random_jobs(rng, table))
+    placed = jobs and rng.random() < 0.5 if placed is None else placed
+    if placed:
+        table = with_homes(rng, table, len(capacities))
     loaded = rng.random() < 0.3 if initial is None else initial
     in_service = random_initial(rng, capacities, demands) if loaded else []
     drained = rng.random() < 0.7 if drain is None else drain
-    return Instance(table, capacities, in_service, None if drained else rng.randint(1, max(arrivals) + 10))
+    slots = None if drained else rng.randint(1, max(arrivals) + 10)
+    return Instance(table, capacities, in_service, slots, random_network(rng, len(capacities)) if placed else FREE)
 
 
 def random_jobs(rng: random.Random, tasks: list[Task]) -> list[Task]:
@@ -96,17 +111,29 @@ def random_jobs(rng: random.Random, tasks: list[Task]) -> list[Task]:
     return table
 
 
-def dressed(rng: random.Random, tasks: list[Task], servers: int) -> list[Task]:
-    """The same tasks with, or without: tenants, wrong estimates, homes on some servers."""
-    tenants, wrong, placed = (rng.random() < 0.5 for _ in range(3))
+def with_homes(rng: random.Random, tasks: list[Task], servers: int) -> list[Task]:
+    """The same tasks, their data on one server, some, or none."""
+    most = rng.randint(1, min(3, servers))
+    homes = [tuple(rng.sample(range(servers), k=rng.randint(0, most))) for _ in tasks]
+    return [replace(task, home=home, overhead=rng.randint(0, 9)) for task, home in zip(tasks, homes, strict=True)]
+
+
+def random_network(rng: random.Random, servers: int) -> Network:
+    """Racks of one server or several, or none; better and worse over time, or the same."""
+    racks = tuple(rng.randrange(max(1, servers // 2) + 1) for _ in range(servers)) if rng.random() < 0.6 else ()
+    times = sorted(rng.sample(range(60), k=rng.choice([0, 0, 1, 3])))
+    return Network(racks, rng.choice([0.0, 0.25, 0.5, 1.0]), tuple((slot, rng.choice([0.0, 0.3, 2.0, 5.0])) for slot in times))
+
+
+def dressed(rng: random.Random, tasks: list[Task]) -> list[Task]:
+    """The same tasks with, or without: tenants, wrong estimates."""
+    tenants, wrong = (rng.random() < 0.5 for _ in range(2))
     tenant = {task.job: rng.randint(0, 3) for task in tasks}
     return [
         replace(
             task,
             tenant=tenant[task.job] if tenants else None,
             estimate=task.service * rng.choice([0.3, 1, 1, 2.5]) if wrong else None,
-            home=tuple(rng.sample(range(servers), k=rng.randint(0, min(2, servers)))) if placed else (),
-            overhead=rng.randint(0, 9) if placed else 0,
         )
         for task in tasks
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.reference.fair import alike, believed, remote_slots
+from tests.reference.fair import alike, believed
 from tests.reference.model import SchedulingPolicy, Server, Task, Vector, World
 
 Merits = dict[tuple[int, int], float]  # by row and server
@@ -45,7 +45,7 @@ class ByMerit:
             if pair is None:
                 return
             self.chosen(world, pair[0])
-            world.start(*pair, extra=remote_slots(*pair))
+            world.start(*pair)
 
     def choice(self, world: World) -> tuple[Task, Server] | None:
         ready = {task.row: task for task in self.heads(world)}

@@ -35,6 +35,25 @@ class Task:
     overhead: int = 0  # extra slots away from home
 
 
+@dataclass(frozen=True)
+class Network:
+    """What it costs to be away from the data."""
+
+    racks: tuple[int, ...] = ()  # of each server; none: every server is a rack of its own
+    same_rack: float = 0.5
+    steps: tuple[tuple[int, float], ...] = ()  # from a slot on, this factor; 1 before the first
+
+    def level(self, task: Task, server: int) -> int:
+        """0 at home, 1 in the rack of a home, 2 elsewhere."""
+        if not task.home or server in task.home:
+            return 0
+        return 1 if self.racks and self.racks[server] in [self.racks[home] for home in task.home] else 2
+
+    def overhead(self, task: Task, server: int, slot: int) -> int:
+        factor = ([1.0] + [factor for since, factor in self.steps if since <= slot])[-1]
+        return round(task.overhead * factor * (0.0, self.same_rack, 1.0)[self.level(task, server)])
+
+
 def before(task: Task, tasks: Sequence[Task]) -> set[int]:
     """The rows that must complete first: those named, and all of the earlier phases of the job."""
     earlier = {row.row for row in tasks if row.job == task.job is not None and row.phase < task.phase}
@@ -119,7 +138,9 @@ class Outcome:
 class World:
     """What a policy sees and may do."""
 
-    def __init__(self, tasks: Sequence[Task], capacities: Sequence[Vector], initial: Sequence[Initial]) -> None:
+    def __init__(
+        self, tasks: Sequence[Task], capacities: Sequence[Vector], initial: Sequence[Initial], network: Network | None = None
+    ) -> None:
         assert [task.row for task in tasks] == list(range(len(tasks)))
         assert all(a.arrival <= b.arrival for a, b in pairwise(tasks))
         self.tasks = list(tasks)
@@ -130,6 +151,7 @@ class World:
             assert job.remaining >= 1
             running = Running(None, job.demand, job.remaining, self.scale.size(job.demand))
             self.servers[job.server].running.append(running)
+        self.network = network or Network()
         self.slot = 0
         self.waiting: list[Task] = []  # in queue order: (eligible slot, row)
         self.newcomers: list[Task] = []  # became eligible in this slot
@@ -143,16 +165,24 @@ class World:
         return self.scale.size(task.demand)
 
     def start(self, task: Task, server: Server, counted: int | None = None, extra: int = 0, checked: int | None = None) -> None:
-        """Put a waiting task on a server now, for `extra` slots more than its service; it must fit in the checked resources."""
+        """Put a waiting task on a server now; it must fit in the checked resources.
+
+        It stays for its service, what it takes away from its data, and `extra` slots.
+        """
         assert task in self.waiting, f"row {task.row} does not wait"
         assert task.row not in self.outcome.start, f"row {task.row} starts twice"
         assert server.fits(task.demand, checked), f"row {task.row} does not fit on server {server.index}"
         self.checked = checked
         self.waiting.remove(task)
         counted = self.size(task) if counted is None else counted
-        server.running.append(Running(task.row, task.demand, self.slot + task.service + extra, counted))
+        stay = task.service + self.remote_slots(task, server) + extra
+        server.running.append(Running(task.row, task.demand, self.slot + stay, counted))
         self.outcome.start[task.row] = self.slot
         self.outcome.server[task.row] = server.index
+
+    def remote_slots(self, task: Task, server: Server) -> int:
+        """What a task would stay longer if it started there now."""
+        return self.network.overhead(task, server.index, self.slot)
 
     # The events of a slot, in order.
 
@@ -200,6 +230,8 @@ class World:
 
 
 class SchedulingPolicy(Protocol):
+    """`patience`, if it has one: for how many slots it may leave every server idle while tasks wait."""
+
     def begin(self, world: World) -> None: ...
 
     def schedule(self, world: World) -> None: ...
@@ -213,16 +245,19 @@ def simulate(
     drain: bool = False,
     initial: Sequence[Initial] = (),
     watch: Callable[[World], None] | None = None,
+    network: Network | None = None,
 ) -> Outcome:
     """Run slots 0..slots-1; without `slots`, through the last arrival slot, or (`drain`) until all work is done.
 
     `watch` sees the world after the scheduling of every slot.
     """
-    world = World(tasks, capacities, initial)
+    world = World(tasks, capacities, initial, network)
     policy.begin(world)
     last_arrival = max((task.arrival for task in tasks), default=-1)
+    patience = getattr(policy, "patience", 0)
     if slots is None and not drain:
         slots = last_arrival + 1
+    stuck = 0
     while world.slot < slots if slots is not None else not world.all_done():
         world.complete()
         world.arrive()
@@ -234,7 +269,8 @@ def simulate(
         if watch is not None:
             watch(world)
         idle = all(server.empty for server in world.servers) and not world.awaiting
-        if slots is None and idle and world.waiting and world.slot >= last_arrival and started == 0:
+        stuck = stuck + 1 if idle and world.waiting and world.slot >= last_arrival and started == 0 else 0
+        if slots is None and stuck > patience:
             rows = [task.row for task in world.waiting]
             raise NoProgress(f"slot {world.slot}: rows {rows} wait, nothing is in service and nothing will arrive")
         world.slot += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tests.reference.delay import Delay, Dynamic, Fair
 from tests.reference.fair import DRF, SlotFair
 from tests.reference.job_policies import JOB_POLICIES
 from tests.reference.max_weight import MaxWeight
@@ -141,6 +142,9 @@ POLICIES: dict[str, Callable[..., SchedulingPolicy]] = {
     "slot-fair": SlotFair,
     "tetris": Tetris,
     **PROBING,
+    "delay": Delay,
+    "delay-dynamic": Dynamic,
+    "fair": Fair,
 }
 
 

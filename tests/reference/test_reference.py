@@ -11,7 +11,6 @@ import pytest
 
 from packenv.units import UNIT
 from tests.reference.case import WorkedCase, rows, servers, there
-from tests.reference.fair import remote_slots
 from tests.reference.instances import SERVERS, SIZES, Instance, random_instance, to_jobs
 from tests.reference.job_policies import JOB_POLICIES
 from tests.reference.model import NoProgress, Scale, Server, Task, World, simulate
@@ -27,7 +26,8 @@ ONE = servers(12)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_worked_case(case: WorkedCase) -> None:
     policy = make(case.policy, **case.options)
-    outcome = simulate(case.tasks, case.capacities, policy, case.slots, drain=case.slots is None, initial=case.initial)
+    at = {"initial": case.initial, "network": case.network}
+    outcome = simulate(case.tasks, case.capacities, policy, case.slots, drain=case.slots is None, **at)
     assert outcome.start == {row: slot for row, (slot, _) in case.expected.items()}
     assert outcome.server == {row: server for row, (_, server) in case.expected.items()}
 
@@ -156,13 +156,14 @@ def test_slot_fifo_refuses_what_is_larger_than_a_slot() -> None:
 # What must hold in every run, on random instances; the model itself checks its invariants at every slot.
 
 
-SHARING = ("drf", "slot-fair", "tetris")
+SHARING = ("drf", "slot-fair", "tetris", "delay", "delay-dynamic", "fair")
 
 
 def instance_for(rng: random.Random, name: str, resources: int) -> Instance:
     if name in PROBING:
         return probing_instance(rng, resources=resources, drain=True)
-    return random_instance(rng, resources=resources, drain=True, jobs=name in (*JOB_POLICIES, *SHARING))
+    jobs, placed = name in (*JOB_POLICIES, *SHARING), rng.random() < 0.3
+    return random_instance(rng, resources=resources, drain=True, jobs=jobs, placed=placed)
 
 
 def options_for(rng: random.Random, name: str, servers: int) -> dict[str, object]:
@@ -191,14 +192,16 @@ def test_invariants_and_littles_law(name: str, resources: int) -> None:
         instance = instance_for(rng, name, resources)
         policy = make(name, **options_for(rng, name, len(instance.capacities)))
         try:
-            outcome = simulate(instance.tasks, instance.capacities, policy, drain=True, initial=instance.initial)
+            at = {"initial": instance.initial, "network": instance.network}
+            outcome = simulate(instance.tasks, instance.capacities, policy, drain=True, **at)
         except ValueError:
             # servers too unequal for it; too many configurations; too many probes, a partition without workers
             assert name in ("slot-fifo", "maxweight", "sparrow", "hawk", "eagle")
             continue
         assert len(outcome.start) == len(instance.tasks)
         assert sum(outcome.queue) == sum(outcome.start[row] - outcome.eligible[row] for row in outcome.start)
-        stay = [t.service + remote_slots(t, Server(outcome.server[t.row], ())) for t in instance.tasks]
+        began = [(t, outcome.server[t.row], outcome.start[t.row]) for t in instance.tasks]
+        stay = [t.service + instance.network.overhead(t, server, start) for t, server, start in began]
         work = [sum(t.demand[r] * slots for t, slots in zip(instance.tasks, stay, strict=True)) for r in range(resources)]
         work = [w + sum(job.demand[r] * job.remaining for job in instance.initial) for r, w in enumerate(work)]
         assert [sum(column) for column in zip(*outcome.used, strict=True)] == work

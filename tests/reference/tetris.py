@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tests.reference.fair import believed, dominant_share, least_served, owner, remote_slots
+from tests.reference.fair import believed, dominant_share, least_served, owner
 from tests.reference.model import Server, Task, World
 from tests.reference.stalling import Policy
 
@@ -33,9 +33,8 @@ class Tetris(Policy):
     def fill(self, world: World, server: Server) -> int:
         started = 0
         while (task := self.best(world, server)) is not None:
-            extra = remote_slots(task, server)
-            self.leaves[task.row] = world.slot + believed(task) + extra
-            world.start(task, server, extra=extra)
+            self.leaves[task.row] = world.slot + believed(task) + world.remote_slots(task, server)
+            world.start(task, server)
             started += 1
         return started
 

@@ -1,6 +1,7 @@
 """All worked cases, for the reference and for the fast simulator alike."""
 
 from tests.reference import (
+    cases_delay,
     cases_fit,
     cases_jobs,
     cases_max_weight,
@@ -23,5 +24,6 @@ CASES: list[WorkedCase] = [
     *cases_tetris.CASES,
     *cases_probing.CASES,
     *cases_queues.CASES,
+    *cases_delay.CASES,
 ]
 BOUNDARIES = cases_vqs.BOUNDARIES

@@ -63,6 +63,8 @@ class Trace:
     requested: Ints | None = None  # (n,) µs that the user expected the task to take at most: a scheduler's estimate
     predecessors: Ragged | None = None  # rows that must end first, all of them above
     home: Ragged | None = None  # servers that hold the task's data
+    blocks: Ints | None = None  # (n,) or the number of the block that it reads, negative for none: nobody knows where that lies
+    remote: Ints | None = None  # (n,) µs that it takes longer away from its data
     source: str = ""  # where it was read from
     about: str = ""  # what a capacity of 1 is, and what the reader leaves out
     unfit: dict[str, Bools] = field(default_factory=dict)  # (n,) what else keeps a task from being converted, by reason
@@ -99,6 +101,10 @@ class Trace:
             kept &= ~holds
         return kept, dropped
 
+    def kept_blocks(self, only_finished: bool = True) -> Ints | None:
+        """The column `blocks` of the tasks that a conversion keeps."""
+        return None if self.blocks is None else self.blocks[self.kept(only_finished)[0]]
+
     def jobs(
         self, slot_seconds: Exact | None = None, speedup: Exact = 1, sizes: Sizes = "max", only_finished: bool = True
     ) -> Conversion:
@@ -127,6 +133,8 @@ class Trace:
             extra["predecessors"], dropped[LOST_LINKS] = renumbered(self.predecessors, np.flatnonzero(kept))
         if self.home is not None:
             extra["home"] = take(self.home, np.flatnonzero(kept))
+        if self.remote is not None:
+            extra["remote_overhead"] = -floor_divide(-self.remote[kept], slot)
         t0 = int(submit[0])
         jobs = Jobs(
             arrival=floor_divide(submit - t0, beta * slot),

@@ -1,0 +1,172 @@
+"""Jobs that read blocks of data, each on a few servers of a cluster, drawn by seed (seed 004, PAPERS §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.jobs import Jobs, Ragged
+from packenv.workloads.network import Network
+from packenv.workloads.workload import Workload
+
+Ints = NDArray[np.int64]
+Bins = tuple[tuple[int, float], ...]
+
+COPIES = 3
+FACEBOOK: Bins = ((1, 0.39), (2, 0.16), (10, 0.14), (50, 0.09), (100, 0.06), (200, 0.06), (400, 0.04), (800, 0.04))
+"""Tasks of a job, and how many of the jobs: about as in Zaharia et al., EuroSys 2010, table 1, without the largest bin."""
+
+SLOT_SECONDS = 0.1
+SECONDS, SPREAD = 20.0, 0.5  # of a task at home: the mean, and the share of it within which all lie
+OVERHEAD = 8.0  # seconds more away from home
+SWINGS = tuple((600.0 * k, (0.1, 3.0)[k % 2]) for k in range(200))
+"""Every ten minutes the network becomes thirty times slower, or faster."""
+
+
+def replicas(random: np.random.Generator, blocks: int, servers: int, rack: int = 0) -> Ints:
+    """(blocks, copies) distinct servers of each block's copies: three, or as many as there are servers.
+
+    Any servers alike; with racks of so many (> 1) the first copy is anywhere, the others on two servers of another rack, as
+    HDFS places them.
+    """
+    racks = servers // rack if rack > 1 else 0  # whole racks: a last one that is not gets first copies only
+    if racks > 1:
+        first = random.integers(0, servers, blocks)
+        own = np.minimum(first // rack, racks)
+        other = random.integers(0, racks - (own < racks), blocks)
+        other += (other >= own) & (own < racks)
+        second = random.integers(0, rack, blocks)
+        third = (second + random.integers(1, rack, blocks)) % rack
+        return np.column_stack([first, other * rack + second, other * rack + third])
+    copies = min(COPIES, servers)
+    found = random.integers(0, servers, (blocks, 1))
+    for n in range(1, copies):
+        place = random.integers(0, servers - n, (blocks, 1))
+        for taken in np.sort(found, axis=1).T:  # the place-th of the servers that are not taken
+            place += place >= taken[:, None]
+        found = np.hstack([found, place])
+    return found
+
+
+def lists(rows: Ints) -> Ragged:
+    """(n, k) as one list per row."""
+    return Ragged(np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1], rows.ravel())
+
+
+@dataclass(frozen=True)
+class Readers:
+    """`Readers(...)(seed)` is a Jobs table, a function of the seed alone: jobs of tasks that read a block of their own each.
+
+    Servers have capacity 1, and a task takes a whole one, or the `places`-th part. `bins`: tasks of a job, and their weights.
+    """
+
+    jobs: int
+    servers: int
+    intensity: float  # work at home that arrives while jobs do, over what the servers could do meanwhile; 0: all in slot 0
+    bins: Bins = FACEBOOK
+    places: int = 1
+    rack: int = 0  # servers in each, 0: no racks
+    overhead: float = OVERHEAD
+
+    def __call__(self, seed: int) -> Jobs:
+        random = np.random.Generator(np.random.Philox(seed))
+        sizes, weights = (np.array(column) for column in zip(*self.bins, strict=True))
+        tasks = random.choice(sizes.astype(np.int64), self.jobs, p=weights / weights.sum())
+        job = np.repeat(np.arange(self.jobs), tasks)
+        mean = SECONDS / SLOT_SECONDS
+        service = np.rint(mean * random.uniform(1 - SPREAD, 1 + SPREAD, len(job)))
+        gaps = random.exponential(size=self.jobs)
+        span = service.sum() / (self.servers * self.places * self.intensity) if self.intensity else 0.0
+        arrival = np.floor((np.cumsum(gaps) - gaps[0]) / gaps.sum() * span)
+        return Jobs.of(
+            arrival[job],
+            np.full(len(job), 1 / self.places),
+            service,
+            job=job,
+            home=lists(replicas(random, len(job), self.servers, self.rack)),
+            remote_overhead=np.full(len(job), round(self.overhead / SLOT_SECONDS)),
+        )
+
+
+@dataclass(frozen=True)
+class HeadOfLine:
+    """Jobs of `tasks` tasks that read blocks, one after the other, in a cluster that one endless job without data keeps full.
+
+    Services are geometric, so that any server may be the next to come free, whatever was before: the setting of the closed form
+    for locality (PAPERS §5).
+    """
+
+    jobs: int
+    servers: int
+    tasks: int = 20
+
+    def __call__(self, seed: int) -> Jobs:
+        random = np.random.Generator(np.random.Philox(seed))
+        slots = 1.5 * self.servers  # from job to job: so many servers come free meanwhile
+        mean = self.servers / 2.0
+        own = self.jobs * self.tasks
+        filler = int(1.3 * self.jobs * slots * self.servers / mean)
+        service = random.geometric(1 / mean, filler + own)
+        arrival = np.append(np.zeros(filler), np.repeat(np.arange(1, self.jobs + 1) * slots, self.tasks))
+        homes = replicas(random, own, self.servers)
+        offsets = np.append(np.zeros(filler, np.int64), np.arange(own + 1) * homes.shape[1])
+        return Jobs.of(
+            arrival,
+            np.ones(filler + own),
+            service,
+            job=np.append(np.zeros(filler, np.int64), np.repeat(np.arange(1, self.jobs + 1), self.tasks)),
+            home=Ragged(offsets, homes.ravel()),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """`Placed(table, blocks, ...)(seed)`: a table whose tasks read numbered blocks; their places are drawn by seed.
+
+    The same block lies on the same servers for all that read it.
+    """
+
+    table: Jobs
+    blocks: Ints  # (n,) number of the block that a task reads, negative: none
+    servers: int
+    rack: int = 0
+
+    def __call__(self, seed: int) -> Jobs:
+        random = np.random.Generator(np.random.Philox(seed))
+        place = replicas(random, int(self.blocks.max(initial=-1)) + 1, self.servers, self.rack)
+        reads = self.blocks >= 0
+        offsets = np.append(0, np.cumsum(reads * place.shape[1]))
+        return replace(self.table, home=Ragged(offsets, place[self.blocks[reads]].ravel()))
+
+
+def readers(
+    servers: int = 100, rack: int = 0, factor: tuple[tuple[float, float], ...] = (), name: str = "delay", **of: float
+) -> Workload:
+    """Jobs of the sizes of Facebook's on servers that take one task each."""
+    if rack < 0 or servers < 1:
+        raise InputError(f"needs servers >= 1 and rack >= 0, not {servers} and {rack}")
+    options = {"jobs": 300, "intensity": 0.8} | of
+    return Workload(
+        jobs=Readers(servers=servers, rack=rack, **options),  # type: ignore[arg-type]
+        servers=servers,
+        network=Network(racks=rack, factor=factor),
+        slot_seconds=SLOT_SECONDS,
+        name=name,
+    )
+
+
+def head_of_line(servers: int, jobs: int) -> Workload:
+    """The setting of the closed form."""
+    return Workload(jobs=HeadOfLine(jobs, servers), servers=servers, slot_seconds=1.0, name=f"head of line, {servers} servers")
+
+
+NAMED: dict[str, Callable[[], Workload]] = {
+    "delay/facebook": readers,
+    "delay/racks": partial(readers, rack=20),
+    "delay/changing": partial(readers, factor=SWINGS),
+}

@@ -1,0 +1,135 @@
+"""What it costs to run a task away from its data: racks of servers, and a network that is better or worse over time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.jobs import Jobs
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+NODE, RACK, ANY = 0, 1, 2
+"""How near to its data a task runs: on a server that holds them, in the rack of one, or elsewhere."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """A task stays round(remote_overhead · factor · share) slots longer than its service.
+
+    racks      so many servers, one after the other, make a rack (0: there are no racks); or the rack of each server
+    same_rack  the share of the overhead in the rack of one of the task's home servers; it is 0 at home, and 1 elsewhere
+    factor     steps (seconds, factor), in order of time: from then on overheads are multiplied by it; by 1 before the first
+
+    A task without home servers is at home everywhere. What counts is the slot in which the task starts. Raises InputError.
+    """
+
+    racks: int | tuple[int, ...] = 0
+    same_rack: float = 0.5
+    factor: tuple[tuple[float, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.racks, int):
+            object.__setattr__(self, "racks", tuple(int(rack) for rack in self.racks))
+        object.__setattr__(self, "factor", tuple((float(seconds), float(factor)) for seconds, factor in self.factor))
+        least = self.racks if isinstance(self.racks, int) else min(self.racks, default=0)
+        if least < 0:
+            raise InputError(f"network: racks must not be negative, not {least}")
+        if not 0 <= self.same_rack <= 1:
+            raise InputError(f"network: same_rack must lie between 0 and 1, not {self.same_rack}")
+        for seconds, factor in self.factor:
+            if not (0 <= seconds < math.inf and 0 <= factor < math.inf):
+                raise InputError(f"network: needs times and factors >= 0, not {seconds:g}:{factor:g}")
+        for (early, _), (late, _) in pairwise(self.factor):
+            if early >= late:
+                raise InputError(f"network: {late:g} s does not come after {early:g} s")
+
+    @property
+    def has_racks(self) -> bool:
+        return self.racks != 0
+
+    def rack_of(self, servers: int) -> Ints:
+        """(servers,) rack of each; without racks every server is one of its own. Raises InputError for another number."""
+        if isinstance(self.racks, int):
+            return np.arange(servers) // max(self.racks, 1)
+        if len(self.racks) != servers:
+            raise InputError(f"network: racks of {len(self.racks)} servers, and there are {servers}")
+        return np.array(self.racks, np.int64)
+
+    def steps(self, slot_seconds: float) -> tuple[Ints, Floats]:
+        """The slots from which each factor holds, and the factors; the first slot is 0."""
+        steps = [(0.0, 1.0), *self.factor]
+        slots = [math.ceil(round(seconds / slot_seconds, 6)) for seconds, _ in steps]
+        return np.array(slots, np.int64), np.array([factor for _, factor in steps])
+
+
+def check_homes(jobs: Jobs, servers: int) -> None:
+    """Raise InputError for the first task whose data lies on a server that does not exist."""
+    if jobs.home is not None and (bad := jobs.home.values >= servers).any():
+        value = int(np.argmax(bad))
+        row = int(np.searchsorted(jobs.home.offsets, value, side="right")) - 1
+        raise InputError(f"row {row}: home server {jobs.home.values[value]} does not exist, there are {servers}")
+
+
+class Locality(NamedTuple):
+    """Where the rows' data lie and what it costs to be elsewhere, as compiled code reads it; empty where there are no homes."""
+
+    home_of: Ints  # (n + 1,) the home servers of row i are home[home_of[i] : home_of[i + 1]]; (1,) for none at all
+    home: NDArray[np.int32]
+    overhead: Ints  # (n,) slots away from home, at factor 1
+    rack: NDArray[np.int32]  # (L,)
+    since: Ints  # (steps,) slot from which
+    factor: Floats  # (steps,) this holds
+    same_rack: Floats  # (1,)
+
+
+NOWHERE = Locality(
+    home_of=np.zeros(1, np.int64),
+    home=np.zeros(0, np.int32),
+    overhead=np.zeros(0, np.int64),
+    rack=np.zeros(0, np.int32),
+    since=np.zeros(1, np.int64),
+    factor=np.ones(1),
+    same_rack=np.ones(1),
+)
+"""Of tables without home servers, and of streams."""
+
+
+def locality(jobs: Jobs, network: Network, servers: int, slot_seconds: float) -> Locality:
+    """Of a table whose homes exist."""
+    if jobs.home is None:
+        return NOWHERE
+    since, factor = network.steps(slot_seconds)
+    return Locality(
+        home_of=jobs.home.offsets.astype(np.int64),
+        home=jobs.home.values.astype(np.int32),
+        overhead=np.zeros(len(jobs), np.int64) if jobs.remote_overhead is None else np.ascontiguousarray(jobs.remote_overhead),
+        rack=network.rack_of(servers).astype(np.int32),
+        since=since,
+        factor=factor,
+        same_rack=np.array([float(network.same_rack)]),
+    )
+
+
+def parse_network(racks: int | None, steps: str | None) -> Network | None:
+    """From the command line's words: servers per rack, and `0:1,600:4` (seconds:factor). Raises InputError."""
+    if racks is None and steps is None:
+        return None
+    return Network(racks=racks or 0, factor=tuple(_steps(steps.split(","))) if steps else ())
+
+
+def _steps(parts: Iterable[str]) -> Iterable[tuple[float, float]]:
+    for part in parts:
+        seconds, _, factor = part.partition(":")
+        try:
+            yield float(seconds), float(factor)
+        except ValueError:
+            raise InputError(f"network: steps are seconds:factor, such as 0:1,600:4, not {part!r}") from None

@@ -1,0 +1,166 @@
+"""The Facebook samples of SWIM: jobs by the bytes that they read, shuffle and write; as published (.tsv) or the same in Parquet.
+
+A line is job, submission (s), gap to the one before, bytes read, shuffled and written, and in one sample the path that it reads.
+There are no tasks, durations or places in the data. What is made of it:
+
+maps     one task for every 128 MiB read, at least one; they write what the job writes, if nothing is shuffled
+reduces  one task for every GB shuffled, 999 at most, once all maps have ended; they write what the job writes
+seconds  1 to start, and then 32 MB/s for what is read and written; a map away from its data reads that at 8 MB/s
+demands  a server of capacity 1 runs four tasks at once
+places   of blocks are drawn by seed (packenv.workloads.blocks.Placed); the same part of the same path is the same block
+
+Source: Chen, Ganapathi, Griffith, Katz, "The case for evaluating MapReduce performance using workload suites", MASCOTS 2011;
+github.com/SWIMProjectUCB/SWIM.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.workloads.traces.columns import Columns, unreadable
+from packenv.workloads.traces.table import LATEST, SECOND, Trace, Wanted, wanted_of
+
+Ints = NDArray[np.int64]
+
+BLOCK = 128 * 2**20
+PER_REDUCE, MOST_REDUCES = 10**9, 999
+START, SPEED, REMOTE_SPEED = 1.0, 32e6, 8e6  # seconds, bytes per second
+TASKS_AT_ONCE = 4
+MOST_TASKS = 50_000_000
+RESOURCES = ("slots",)
+DAY = 86_400
+
+AMOUNTS = ("map_input_bytes", "shuffle_bytes", "reduce_output_bytes")
+FIELDS = ("job", "submit_time_s", "gap", *AMOUNTS)
+ENDINGS = (".tsv", ".tsv.gz")
+ABOUT = (
+    "capacity 1: four tasks at once. Made up, for the data have none: tasks (128 MiB read, 1 GB shuffled), durations (1 s, and "
+    "32 MB/s; 8 MB/s away from home), places of blocks (drawn by seed)"
+)
+
+
+class Lines(NamedTuple):
+    """What each job does."""
+
+    submit: NDArray[np.float64]  # (jobs,) s
+    read: Ints  # (jobs,) bytes
+    shuffled: Ints
+    written: Ints
+    path: Ints  # (jobs,) number of what it reads
+
+
+def is_swim(names: list[str]) -> bool:
+    """Whether these are the columns of a sample in Parquet or CSV."""
+    return {"submit_time_s", *AMOUNTS} <= set(names)
+
+
+def is_native(path: Path) -> bool:
+    """Whether a file is a sample as published, by its name."""
+    return path.name.lower().endswith(ENDINGS)
+
+
+def read_table(path: Path, wanted: Wanted = None) -> Trace:
+    """A sample in Parquet or CSV; several samples (`sample`) follow each other day by day. Raises InputError."""
+    columns = Columns.read(path, ["submit_time_s", *AMOUNTS, "input_path_id", "sample"])
+    submit = columns.numbers("submit_time_s")
+    columns.require((submit >= 0) & (submit * SECOND < LATEST), "submit_time_s", "{} is not a time")
+    amounts = [columns.whole(name) for name in AMOUNTS]
+    for name, amount in zip(AMOUNTS, amounts, strict=True):
+        columns.require(amount >= 0, name, "{} is negative")
+    path_of = columns.whole("input_path_id") if "input_path_id" in columns else np.arange(len(columns))
+    days = columns.whole("sample") if "sample" in columns else np.zeros(len(columns), np.int64)
+    return _trace(Lines(submit + DAY * days, amounts[0], amounts[1], amounts[2], path_of), path, wanted)
+
+
+def read_native(path: Path, wanted: Wanted = None) -> Trace:
+    """A sample as published. Raises InputError that names the line."""
+    rows: list[tuple[float, ...]] = []
+    paths: dict[str, int] = {}
+    try:
+        with _text(path) as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    words = line.rstrip("\r\n").split("\t")
+                    rows.append(_row(words, f"{path}: line {number}"))
+                    name = words[len(FIELDS)] if len(words) > len(FIELDS) else f"line {number}"
+                    paths.setdefault(name, len(paths))
+                    rows[-1] = (*rows[-1], paths[name])
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from None
+    if not rows:
+        raise InputError(f"{path}: the file is empty")
+    submit, *amounts = zip(*rows, strict=True)
+    read, shuffled, written, path_of = (np.array(each, np.int64) for each in amounts)
+    return _trace(Lines(np.array(submit, np.float64), read, shuffled, written, path_of), path, wanted)
+
+
+def _row(words: list[str], where: str) -> tuple[float, ...]:
+    """Submission and bytes of a line."""
+    if not len(FIELDS) <= len(words) <= len(FIELDS) + 1:
+        raise InputError(f"{where}: {len(words)} fields, not {len(FIELDS)} or {len(FIELDS) + 1}, separated by tabs")
+    values = []
+    for name in FIELDS[1:]:
+        word = words[FIELDS.index(name)]
+        try:
+            value = float(word) if name in ("submit_time_s", "gap") else int(word)
+        except ValueError:
+            raise InputError(f"{where}: {name} {word!r} is not a number") from None
+        if not 0 <= value * (SECOND if isinstance(value, float) else 1) < 2.0**62:
+            raise InputError(f"{where}: {name} {word} is negative or too large")
+        values.append(value)
+    return (values[0], *values[2:])
+
+
+def _text(path: Path) -> TextIO:
+    return gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+
+
+def _trace(lines: Lines, path: Path, wanted: Wanted) -> Trace:
+    """The jobs' tasks."""
+    resources = wanted_of(wanted, RESOURCES, RESOURCES, path)
+    order = np.argsort(lines.submit, kind="stable")
+    lines = Lines(lines.submit[order], lines.read[order], lines.shuffled[order], lines.written[order], lines.path[order])
+    maps = np.maximum(-(-lines.read // BLOCK), 1)
+    reduces = np.minimum(-(-lines.shuffled // PER_REDUCE), MOST_REDUCES)
+    total = int(maps.sum() + reduces.sum())
+    if total > MOST_TASKS:
+        raise InputError(f"{path}: {total} tasks, more than {MOST_TASKS}, are too many for a table")
+    each = np.column_stack([maps, reduces]).ravel()  # tasks of each phase, the maps of a job before its reduces
+    phase_of = np.repeat(np.arange(len(each)), each)
+    job, phase = phase_of // 2, phase_of % 2
+    number = np.arange(total) - np.repeat(np.cumsum(each) - each, each)  # of a task in its phase
+    reads = np.where(phase == 0, np.clip(lines.read[job] - number * BLOCK, 0, BLOCK), lines.shuffled[job] // each[phase_of])
+    writes = np.where((phase == 1) | (reduces[job] == 0), lines.written[job] // each[phase_of], 0)
+    submit = np.rint(lines.submit[job] * SECOND).astype(np.int64)
+    has_block = (phase == 0) & (reads > 0)
+    longer = np.where(has_block, reads * (1 / REMOTE_SPEED - 1 / SPEED), 0.0)
+    return Trace(
+        submit=submit,
+        schedule=submit,
+        end=submit + np.rint((START + (reads + writes) / SPEED) * SECOND).astype(np.int64),
+        demand=np.full((total, 1), 1 / TASKS_AT_ONCE),
+        resources=resources,
+        finished=np.ones(total, np.bool_),
+        in_snapshot=np.zeros(total, np.bool_),
+        job=job,
+        others={"phase": phase},
+        blocks=_numbers(lines.path[job], number, has_block),
+        remote=np.rint(longer * SECOND).astype(np.int64),
+        source=str(path),
+        about=ABOUT,
+    )
+
+
+def _numbers(path: Ints, part: Ints, has_block: NDArray[np.bool_]) -> Ints:
+    """(n,) one number for each part of each path, -1 without a block."""
+    numbers = np.full(len(path), -1)
+    parts = int(part[has_block].max(initial=0)) + 1
+    numbers[has_block] = np.unique(path[has_block] * parts + part[has_block], return_inverse=True)[1].ravel()
+    return numbers
