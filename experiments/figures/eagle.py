@@ -65,8 +65,8 @@ def reproduce(settings: Settings) -> Finding:
     smallest = MIXES["google"].clusters[0]
     full = {policy: runs for (workers, policy), runs in found["google"].items() if workers == smallest}
     compared, parts = [row for policy in full for row in times_of(policy, full)], shares_of(full)
-    quick = f" (quick: jobs divided by {QUICK_JOBS}, fewer seeds)" if settings.quick else ""
-    title = f"Eagle over Hawk, {plural(seeds)} of workloads in the traces' proportions, the smallest clusters 0.9 utilised{quick}"
+    told = f"{plural(seeds)} of workloads in the traces' proportions, the smallest clusters 0.9 utilised"
+    title = f"Eagle over Hawk, {told}{settings.remark}"
 
     def draw(path: Path) -> None:
         from experiments.plots.eagle import draw_eagle

@@ -55,7 +55,7 @@ class Settings:
     @property
     def remark(self) -> str:
         """What a title says of a shortened run."""
-        return " (quick: a tenth of the length, fewer seeds)" if self.quick else ""
+        return " (quick: shorter runs, fewer seeds)" if self.quick else ""
 
 
 @dataclass(frozen=True)
