@@ -46,6 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text(path / "disaggregated_DLRM_trace.csv", *samples.INSTANCES)
     text(path / "log.swf", *samples.SWF)
     text(path / "workflow.csv", *samples.WORKFLOW)
+    text(path / "facebook.tsv", *samples.SWIM)
     samples.native_folder(path / "google2011")
     (path / "tasks.csv").write_text("\n".join(["submit_time_s,duration_s,cpu,memory", *rows]) + "\n")
     return path
