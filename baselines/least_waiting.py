@@ -1,10 +1,11 @@
 """The server with the least waiting time, as a central scheduler believes it (PAPERS §4, LWL).
 
-W(w) = (Σ estimates of the tasks placed on w that have not started + Σ max(0, start + estimate − now) over those in service)
-/ slots of w. While k of its tasks are within their estimates, W falls by k a slot; so servers of the same number of slots and
-the same k are in one tree, by what W is but for the time, and stay in order as time passes. A task that outlives its estimate
-makes its server fall slower than its tree says: what the tree says of it is then too little, so it is found, and moved, before
-it is taken for the least.
+W(w) = (Σ estimates of the tasks placed on w that have not started + Σ max(1, start + estimate − now) over those in service)
+/ slots of w: what is in service takes a slot more at least, or tasks would wait behind those that outlive their estimates
+while servers are idle. While k of its tasks are within their estimates, W falls by k a slot; so servers of the same number of
+slots and the same k are in one tree, by what W is but for the time, and stay in order as time passes. When a task outlives its
+estimate, what the tree says of its server becomes too little: so the server is found, and moved, before it is taken for the
+least.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def outlived(waiting: LeastWaiting, server: int, now: int) -> bool:
             ends[server, k] = ends[server, n]
             k += 1
         else:
-            work -= ends[server, n]
+            work -= ends[server, n] - 1
     waiting.within[server] = k
     put_in(waiting, server, work)
     return True
@@ -128,6 +129,8 @@ def note_completed(waiting: LeastWaiting, server: int, expected_end: int) -> Non
             waiting.within[server] -= 1
             ends[server, n] = ends[server, waiting.within[server]]
             break
+    else:
+        work -= 1  # noticed: believed to take one slot more
     put_in(waiting, server, work)
 
 

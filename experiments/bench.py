@@ -31,6 +31,7 @@ GROWTH = 2.0
 MEAN_SIZE, MEAN_SERVICE, INTENSITY = 0.05, 100, 0.9
 TETRIS_SPEED = 200_000  # tasks per second, to reach
 PRICE_SPEED = 50_000  # phases per second, to reach
+DELAY_SPEED = 200_000  # tasks per second, to reach
 TOO_LONG = 5_000_000  # tasks in a run that is not repeated
 COLD = """
 import sys, time, packenv
@@ -128,6 +129,7 @@ def measurements(effort: Effort, say: Callable[[str], None]) -> Iterator[Row]:
     say("jobs of many tasks")
     yield tetris_row(effort.repeats)
     yield price_row(effort.repeats)
+    yield delay_row(effort.repeats)
     say("the start")
     yield from start_rows(effort)
 
@@ -252,6 +254,18 @@ def price_row(repeats: int, jobs: int = 160, phases: int = 1000) -> Row:
     speed, waiting = run.started / run.seconds, run.mean_queue or 0.0
     what = f"price: {n:,} phases, {waiting:.0f} ready on average, 2 machines"
     return Row("price scheduler, against the speed to reach", what, speed, "phases/s", speed / PRICE_SPEED, target=1.0)
+
+
+def delay_row(repeats: int) -> Row:
+    """Delay scheduling of jobs that read blocks, on a thousand servers that take one task each, nearly full."""
+    import packenv
+    from packenv.workloads.blocks import readers
+
+    table = readers(servers=1000, jobs=1250, intensity=0.95)
+    run = min((packenv.simulate(table, "delay", drain=True) for _ in range(repeats)), key=lambda run: run.seconds)
+    what = f"delay: {run.arrived:,} tasks, 1,000 servers, {run.mean_queue or 0.0:.0f} waiting on average"
+    speed = run.tasks_per_second
+    return Row("delay scheduling, against the speed to reach", what, speed, "tasks/s", speed / DELAY_SPEED, target=1.0)
 
 
 def start_rows(effort: Effort) -> Iterator[Row]:

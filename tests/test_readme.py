@@ -47,6 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text(path / "log.swf", *samples.SWF)
     text(path / "workflow.csv", *samples.WORKFLOW)
     text(path / "jobs.tr", *samples.JOB_LINES)
+    text(path / "facebook.tsv", *samples.SWIM)
     samples.native_folder(path / "google2011")
     (path / "tasks.csv").write_text("\n".join(["submit_time_s,duration_s,cpu,memory", *rows]) + "\n")
     return path

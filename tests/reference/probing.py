@@ -114,7 +114,7 @@ class Probing:
         left = 0
         for row in (row for row, where in self.placed.items() if where is worker):
             start, estimate = self.world.outcome.start.get(row), self.batch[row].estimate
-            left += estimate if start is None else max(0, start + estimate - self.world.slot)
+            left += estimate if start is None else max(1, start + estimate - self.world.slot)
         return left / worker.slots
 
     def first_round(self, batch: Batch) -> None:

@@ -42,6 +42,9 @@ MORE_EVENTS = [
     "9223372036854775807,,7,0,55,4,u,1,9,0.375,0.5,0.001,0",  # after the trace
 ]
 
+# job, submission s, gap, bytes read, shuffled, written, path
+SWIM = [f"job{n}\t{7 * n}\t7\t{(n % 9) * 10**8}\t{(n % 3) * 10**9}\t{10**8}\tpath{n % 20}" for n in range(100)]
+
 MACHINES = [
     "0,3,0,p,0.5,0.25",
     "0,2,0,p,1,1",
