@@ -25,7 +25,8 @@ FIELDS = (
     *("mean_delay", "delay_p50", "delay_p95", "delay_p99", "utilisation", "verdict", "seconds", "tasks_per_second"),
 )
 OF_JOBS = ("makespan", "mean_completion", "completion_p50", "completion_p95", "completion_p99")
-MORE_FIELDS = ("warmup", "mean_waiting_size", "stopped", "confidence", "load", "rho", *OF_JOBS)
+OF_DATA = ("node_local", "rack_local", "remote", "task_completion", "remote_slots", "idle_wait", "node_local_by_job_size")
+MORE_FIELDS = ("warmup", "mean_waiting_size", "stopped", "confidence", "load", "rho", *OF_JOBS, *OF_DATA)
 
 
 def evaluate(*arguments: object) -> None:
@@ -96,6 +97,22 @@ def test_jobs_of_many_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert run["makespan"] is None and run["slots"] == 2
     evaluate("paper/fig4b", "-p", "bf-js", "--slots", 500, "--processes", 1, "--json", path)
     assert {json.loads(path.read_text())[0][key] for key in OF_JOBS} == {None}
+
+
+def test_where_tasks_ran(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three tasks on three servers: at home, in the rack (5 slots more at factor 2, half of which are due), and without data."""
+    path, rows = tmp_path / "out.json", ("0,1,4,0,5", "0,1,4,0,5", "0,1,4,,5")
+    file = trace(tmp_path, *rows, header="arrival,size,service,home,remote_overhead")
+    network = ("--racks", 2, "--network", "0:2,9:0")
+    evaluate(file, "--servers", 3, "-p", "bf-j", *network, "--processes", 1, "--json", path)
+    assert "tasks with data" in capsys.readouterr().out
+    run, summary = json.loads(path.read_text())
+    assert [run[key] for key in OF_DATA[:-1]] == [0.5, 0.5, 0.0, (4 + 9) / 2, 2.5, 0.0]
+    assert run["node_local_by_job_size"] == {"1": 0.5, "2-10": None, "11-100": None, ">100": None}
+    assert summary["remote_slots"] == 2.5
+    with pytest.raises(SystemExit):
+        evaluate(file, "--servers", 3, "--network", "0:-2")
+    assert "times and factors >= 0, not 0:-2" in capsys.readouterr().err
 
 
 def test_schedule(tmp_path: Path) -> None:
