@@ -26,8 +26,9 @@ FIELDS = (
     *("mean_delay", "delay_p50", "delay_p95", "delay_p99", "utilisation", "verdict", "seconds", "tasks_per_second"),
 )
 OF_JOBS = ("makespan", "mean_completion", "completion_p50", "completion_p95", "completion_p99")
+OF_DATA = ("node_local", "rack_local", "remote", "task_completion", "remote_slots", "idle_wait", "node_local_by_job_size")
 WHOLE = ("fragmentation", "over_allocation", "unfairness", "efficiency", "progress_variance", "slowed")
-MORE_FIELDS = ("warmup", "mean_waiting_size", "stopped", "confidence", "load", "rho", *OF_JOBS, *WHOLE)
+MORE_FIELDS = ("warmup", "mean_waiting_size", "stopped", "confidence", "load", "rho", *OF_JOBS, *OF_DATA, *WHOLE)
 
 
 def evaluate(*arguments: object) -> None:
@@ -154,6 +155,22 @@ def test_measures_over_the_seeds(tmp_path: Path) -> None:
             assert summary[key] == pytest.approx(np.mean(values))
             assert summary["interval"][key] == pytest.approx(4.302653 * np.std(values, ddof=1) / 3**0.5, rel=1e-5)
     assert summaries[0]["slowed"] is None and summaries[1]["slowed"] is not None
+
+
+def test_where_tasks_ran(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three tasks on three servers: at home, in the rack (5 slots more at factor 2, half of which are due), and without data."""
+    path, rows = tmp_path / "out.json", ("0,1,4,0,5", "0,1,4,0,5", "0,1,4,,5")
+    file = trace(tmp_path, *rows, header="arrival,size,service,home,remote_overhead")
+    network = ("--racks", 2, "--network", "0:2,9:0")
+    evaluate(file, "--servers", 3, "-p", "bf-j", *network, "--processes", 1, "--json", path)
+    assert "tasks with data" in capsys.readouterr().out
+    run, summary = json.loads(path.read_text())
+    assert [run[key] for key in OF_DATA[:-1]] == [0.5, 0.5, 0.0, (4 + 9) / 2, 2.5, 0.0]
+    assert run["node_local_by_job_size"] == {"1": 0.5, "2-10": None, "11-100": None, ">100": None}
+    assert summary["remote_slots"] == 2.5
+    with pytest.raises(SystemExit):
+        evaluate(file, "--servers", 3, "--network", "0:-2")
+    assert "times and factors >= 0, not 0:-2" in capsys.readouterr().err
 
 
 def test_schedule(tmp_path: Path) -> None:
