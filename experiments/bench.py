@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments import bench_envs
+from experiments.bench_jobs import job_speeds
 from experiments.bench_theory import bracket_times
 from packenv.files import write_json
 
@@ -29,9 +30,6 @@ GROWTH = 2.0
 """What the cost per task must stay below, relative to the smallest cluster or backlog."""
 
 MEAN_SIZE, MEAN_SERVICE, INTENSITY = 0.05, 100, 0.9
-TETRIS_SPEED = 200_000  # tasks per second, to reach
-PRICE_SPEED = 50_000  # phases per second, to reach
-DELAY_SPEED = 200_000  # tasks per second, to reach
 TOO_LONG = 5_000_000  # tasks in a run that is not repeated
 COLD = """
 import sys, time, packenv
@@ -126,10 +124,8 @@ def measurements(effort: Effort, say: Callable[[str], None]) -> Iterator[Row]:
     with_sb3 = find_spec("sb3_contrib") is not None
     for measured in bench_envs.environment_rows(cartpole_steps, effort.environments, say, with_sb3):
         yield Row(*measured)
-    say("jobs of many tasks")
-    yield tetris_row(effort.repeats)
-    yield price_row(effort.repeats)
-    yield delay_row(effort.repeats)
+    for found in job_speeds(effort.repeats, say):
+        yield Row(found.group, found.what, found.measured, found.unit, found.measured / found.target, target=1.0)
     say("the start")
     yield from start_rows(effort)
 
@@ -226,46 +222,6 @@ def trace_rows(folder: Path, effort: Effort, say: Callable[[str], None]) -> Iter
         say(f"{name} on the Google trace")
         seconds = min(packenv.simulate(workload, name).seconds for _ in range(effort.repeats))
         yield Row("Google trace", f"{name}: {len(jobs):,} tasks, 200 servers", seconds, "s")
-
-
-def tetris_row(repeats: int) -> Row:
-    """Tetris on a thousand servers with four resources, nearly full."""
-    import packenv
-    from packenv.workloads.analytics import analytics
-
-    table = analytics(jobs=2100, servers=1000, intensity=0.95)
-    run = min((packenv.simulate(table, "tetris", drain=True) for _ in range(repeats)), key=lambda run: run.seconds)
-    what = f"tetris: {run.arrived:,} tasks, 1,000 servers, 4 resources, {run.mean_queue or 0.0:.0f} waiting on average"
-    speed = run.tasks_per_second
-    return Row("Tetris, against the speed to reach", what, speed, "tasks/s", speed / TETRIS_SPEED, target=1.0)
-
-
-def price_row(repeats: int, jobs: int = 160, phases: int = 1000) -> Row:
-    """The price scheduler on the machines of its figures, with about a hundred phases ready at all times."""
-    import packenv
-    from packenv.workloads.instances import MACHINES, at_once
-
-    random = np.random.default_rng(0)
-    n = jobs * phases
-    demand, service = random.integers(1, 31, (n, 2)), random.integers(1, 5, n)
-    table = at_once(np.full(jobs, phases), demand, service, random.integers(1, 6, jobs))
-    workload = packenv.Workload(jobs=table, servers=MACHINES)
-    run = min((packenv.simulate(workload, "price") for _ in range(repeats)), key=lambda run: run.seconds)
-    speed, waiting = run.started / run.seconds, run.mean_queue or 0.0
-    what = f"price: {n:,} phases, {waiting:.0f} ready on average, 2 machines"
-    return Row("price scheduler, against the speed to reach", what, speed, "phases/s", speed / PRICE_SPEED, target=1.0)
-
-
-def delay_row(repeats: int) -> Row:
-    """Delay scheduling of jobs that read blocks, on a thousand servers that take one task each, nearly full."""
-    import packenv
-    from packenv.workloads.blocks import readers
-
-    table = readers(servers=1000, jobs=1250, intensity=0.95)
-    run = min((packenv.simulate(table, "delay", drain=True) for _ in range(repeats)), key=lambda run: run.seconds)
-    what = f"delay: {run.arrived:,} tasks, 1,000 servers, {run.mean_queue or 0.0:.0f} waiting on average"
-    speed = run.tasks_per_second
-    return Row("delay scheduling, against the speed to reach", what, speed, "tasks/s", speed / DELAY_SPEED, target=1.0)
 
 
 def start_rows(effort: Effort) -> Iterator[Row]:
