@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, level_of, new_count, new_task, place, row_of
-from packenv.cluster.job_book import group_fits, link
+from packenv.cluster.job_book import enlist, group_fits, link
 from packenv.cluster.locality import has_homes
 from packenv.cluster.sorted_keys import SortedKeys, first_key, insert, remove, sorted_keys
 from packenv.compile import inlined, outlined
@@ -116,12 +116,7 @@ def add(c: Cluster, b: Backlog, row: int, i: int) -> None:
     """A row in place i of the pool waits: in its group behind those of smaller rows, and on its home servers."""
     g, job = b.group[row], b.job[row]
     b.place[row] = i
-    before = b.last[g]
-    while before != NONE and before > row:
-        before = b.prev[before]
-    after = b.first[g] if before == NONE else b.next[before]
-    link(b, g, before, row)
-    link(b, g, row, after)
+    enlist(b, g, row)
     if b.lies[g]:
         for n in range(c.source.locality.home_of[row], c.source.locality.home_of[row + 1]):
             pair = b.copy[n].pair

@@ -133,20 +133,26 @@ def note_new(c: Cluster, book: JobBook) -> None:
 
 @inlined
 def add(book: JobBook, row: int, i: int) -> None:
-    """Put a waiting task, in place i of the pool, into its group: in row order, so nearly always at the end."""
+    """Put a waiting task, in place i of the pool, into its group."""
     g = book.group[row]
     book.place[row] = i
+    enlist(book, g, row)
+    if book.waiting[g] == 0:
+        book.active[book.count[0]], book.position[g] = g, book.count[0]
+        book.count[0] += 1
+    book.waiting[g] += 1
+    book.queued[book.owner[book.job[g]]] += 1
+
+
+@inlined
+def enlist(book: Lists, g: int, row: int) -> None:
+    """Put a row into its group's list: in row order, so nearly always at the end."""
     before = book.last[g]
     while before != NONE and before > row:
         before = book.prev[before]
     after = book.first[g] if before == NONE else book.next[before]
     link(book, g, before, row)
     link(book, g, row, after)
-    if book.waiting[g] == 0:
-        book.active[book.count[0]], book.position[g] = g, book.count[0]
-        book.count[0] += 1
-    book.waiting[g] += 1
-    book.queued[book.owner[book.job[g]]] += 1
 
 
 @inlined
