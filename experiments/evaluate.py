@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import click
@@ -29,6 +30,7 @@ from packenv.workloads.workload import Workload
 
 DEFAULT_SLOTS = 200_000
 SHARES_OF_JOBS = ("fragmentation", "over_allocation", "unfairness")
+CLASSES = tuple(f"{length}_p{percent}" for length in ("short", "long") for percent in (50, 90, 99))
 
 
 @click.command()
@@ -46,6 +48,7 @@ SHARES_OF_JOBS = ("fragmentation", "over_allocation", "unfairness")
 @click.option("--slot-seconds", help=SLOT_SECONDS_HELP)
 @click.option("--speedup", default="1", show_default=True, help="β: arrivals of a trace come this many times as fast.")
 @click.option("--estimate-error", type=float, help="Durations are believed with up to this share of error (tables of jobs).")
+@click.option("--cutoff", type=float, help="Jobs whose tasks take longer than this on average (s) are shown apart, as long ones.")
 @click.option("--racks", type=int, help="So many servers in a rack, for tables that say where data lie.")
 @click.option("--network", metavar="S:F,…", help="Remote overheads are multiplied by F from second S on: 0:1,600:4.")
 @click.option("--slots", type=int, help=f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS} otherwise].")
@@ -70,6 +73,7 @@ SHARES_OF_JOBS = ("fragmentation", "over_allocation", "unfairness")
 def evaluate(
     policies: tuple[str, ...],
     estimate_error: float | None,
+    cutoff: float | None,
     slots: int | None,
     drain: bool,
     warmup: int | None,
@@ -103,6 +107,8 @@ def evaluate(
     if workload.jobs is not None and workload.draw is None and seeds > 1:
         raise InputError(f"{workload.name} has no randomness of its own: --seeds goes with workloads that are drawn")
     has_jobs = workload.jobs is not None and workload.jobs.job is not None
+    if cutoff is not None and not (has_jobs and 0 < cutoff < math.inf):
+        raise InputError("--cutoff is a number of seconds above 0, for tables that say which tasks make a job")
     scheduled = schedule is not None or has_jobs
     options = {"drain": drain or None, "warmup": warmup, "waiting_limit": max_waiting, "schedule": scheduled}
     plan = Plan(workload, named, tuple(range(seed, seed + seeds)), slots, options)
@@ -111,13 +117,15 @@ def evaluate(
     for notice in notices(workload, named):
         console.print(notice, style="yellow")
     results = run_all(plan, processes)
-    whole = whole_jobs(workload, results)
+    whole = whole_jobs(workload, results, cutoff)
     groups = [slice(n, n + seeds) for n in range(0, len(results), seeds)]
     by_policy = [results[group] for group in groups]
     summaries = [summary_of(results[group], whole[group]) for group in groups]
     console.print(results_table(summaries))
     if results[0].jobs is not None:
         console.print(jobs_table(summaries))
+        if cutoff is not None:
+            console.print(classes_table(summaries, cutoff))
     if results[0].data is not None:
         console.print(data_table(summaries))
     for stopped in (f"{s['policy']}: stopped, {s['stopped']}" for s in summaries if s["stopped"]):
@@ -205,6 +213,18 @@ def jobs_table(summaries: list[Record]) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for record in summaries:
         table.add_row(record["policy"], *(_number(record[key], record["interval"][key]) for key in (*OF_JOBS, *SHARES_OF_JOBS)))
+    return table
+
+
+def classes_table(summaries: list[Record], cutoff: float) -> Table:
+    """Completion times of short and of long jobs."""
+    title = f"completion of short jobs, whose tasks take up to {cutoff:g} s on average, and of long ones, in slots"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("policy", no_wrap=True)
+    for name in CLASSES:
+        table.add_column(name.replace("_", " "), justify="right", no_wrap=True)
+    for record in summaries:
+        table.add_row(record["policy"], *(_number(record[key], record["interval"][key]) for key in CLASSES))
     return table
 
 

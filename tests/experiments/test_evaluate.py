@@ -28,7 +28,8 @@ FIELDS = (
 OF_JOBS = ("makespan", "mean_completion", "completion_p50", "completion_p95", "completion_p99")
 OF_DATA = ("node_local", "rack_local", "remote", "task_completion", "remote_slots", "idle_wait", "node_local_by_job_size")
 WHOLE = ("fragmentation", "over_allocation", "unfairness", "efficiency", "progress_variance", "slowed")
-MORE_FIELDS = ("warmup", "mean_waiting_size", "stopped", "confidence", "load", "rho", *OF_JOBS, *OF_DATA, *WHOLE)
+BY_CLASS = tuple(f"{length}_p{percent}" for length in ("short", "long") for percent in (50, 90, 99))
+MORE_FIELDS = ("warmup", "mean_waiting_size", "stopped", "confidence", "load", "rho", *OF_JOBS, *OF_DATA, *WHOLE, *BY_CLASS)
 
 
 def evaluate(*arguments: object) -> None:
@@ -100,7 +101,7 @@ def test_jobs_of_many_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     for source in (("paper/fig4b", "--slots", 500), (trace(tmp_path, *GOOD_ROWS), "--servers", 1)):
         capsys.readouterr()
         evaluate(*source, "-p", "bf-js", "--processes", 1, "--json", path)
-        assert {record[key] for record in json.loads(path.read_text()) for key in (*OF_JOBS, *WHOLE)} == {None}
+        assert {record[key] for record in json.loads(path.read_text()) for key in (*OF_JOBS, *WHOLE, *BY_CLASS)} == {None}
         assert "unfairness" not in capsys.readouterr().out
 
 
@@ -125,6 +126,20 @@ def test_measures_of_whole_jobs_by_hand(tmp_path: Path, capsys: pytest.CaptureFi
     assert other["slowed"] == 0.5  # job 7 comes first: it ends in slot 6, job 3 in 8
     assert other["efficiency"] == pytest.approx(2 * 0.75 / 8)
     assert [summary["slowed"] for summary in summaries] == [None, 0.5]
+
+
+def test_short_and_long_jobs_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Job 7's tasks take 3 slots on average, job 3's 2; a slot is a tenth of a second."""
+    path, file = tmp_path / "out.json", trace(tmp_path, *TWO_JOBS, header=COLUMNS)
+    evaluate(file, "--servers", 1, "-p", "fifo-ff", "--cutoff", 0.2, "--processes", 1, "--json", path)
+    assert "up to 0.2 s" in capsys.readouterr().out
+    for record in json.loads(path.read_text()):
+        assert {record[key] for key in ("short_p50", "short_p90", "short_p99")} == {6.0}
+        assert {record[key] for key in ("long_p50", "long_p90", "long_p99")} == {8.0}
+    for source, cutoff in ((PAPER, 2), ((file, "--servers", 1), 0), ((file, "--servers", 1), "nan")):
+        with pytest.raises(SystemExit):
+            evaluate(*source, "--cutoff", cutoff)
+        assert "--cutoff is a number of seconds above 0" in capsys.readouterr().err
 
 
 def test_measures_of_a_run_that_is_cut(tmp_path: Path) -> None:
