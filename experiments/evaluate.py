@@ -218,7 +218,7 @@ def jobs_table(summaries: list[Record]) -> Table:
 
 def classes_table(summaries: list[Record], cutoff: float) -> Table:
     """Completion times of short and of long jobs."""
-    title = f"completion of short jobs, whose tasks take up to {cutoff:g} s on average, and of long ones, in slots"
+    title = f"jobs whose tasks take up to {cutoff:g} s on average, and long ones: completion in slots"
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     table.add_column("policy", no_wrap=True)
     for name in CLASSES:
