@@ -10,12 +10,18 @@ from tests.reference.instances import Instance
 from tests.reference.model import Scale, before
 
 
-def eligible_slots(instance: Instance, start: Sequence[int]) -> list[int | None]:
-    """When each row could start at the earliest, given when its predecessors did; None if never."""
+def end_of(instance: Instance, row: int, start: Sequence[int], server: Sequence[int]) -> int:
+    """The slot in which a row that started leaves: later away from its data."""
+    task = instance.tasks[row]
+    return start[row] + task.service + instance.network.overhead(task, server[row], start[row])
+
+
+def eligible_slots(instance: Instance, start: Sequence[int], server: Sequence[int]) -> list[int | None]:
+    """When each row could start at the earliest, given when and where its predecessors did; None if never."""
     found: list[int | None] = []
     for task in instance.tasks:
         first = before(task, instance.tasks)
-        over = [start[p] + instance.tasks[p].service for p in first if start[p] >= 0]
+        over = [end_of(instance, p, start, server) for p in first if start[p] >= 0]
         found.append(None if len(over) < len(first) else max([task.arrival, *over]))
     return found
 
@@ -25,7 +31,7 @@ def violations(
 ) -> list[str]:
     """Of slots 0 .. end - 1. `conserving`: "vectors" or "scalar", if no waiting task may fit anywhere by that measure."""
     found = []
-    eligible = eligible_slots(instance, start)
+    eligible = eligible_slots(instance, start, server)
     capacity = np.array(instance.capacities)
     scale = Scale(tuple(int(most) for most in capacity.max(axis=0)))
     scalar_capacity = np.array([scale.capacity(c) for c in instance.capacities])
@@ -45,7 +51,7 @@ def violations(
             found.append(f"row {row} starts before it is eligible")
         if start[row] >= end:
             found.append(f"row {row} starts after the end")
-        stays.append((start[row], start[row] + task.service, server[row], task.demand))
+        stays.append((start[row], end_of(instance, row, start, server), server[row], task.demand))
     stays += [(0, job.remaining, job.server, job.demand) for job in instance.initial]
     moments = sorted({slot for stay in stays for slot in stay[:2]} | {slot for slot in eligible if slot is not None})
     for slot in (slot for slot in moments if slot < end):

@@ -16,7 +16,7 @@ from packenv.cluster.build import server_kinds
 from packenv.cluster.state import NONE, TASK
 from packenv.envs.scene import type_of_size
 from tests.cluster.replay import eligible_slots, violations
-from tests.reference.instances import SERVERS, SIZES, Instance, random_instance, to_jobs
+from tests.reference.instances import SERVERS, SIZES, Instance, random_instance, to_jobs, to_network
 from tests.reference.model import Scale
 
 instances = st.builds(
@@ -51,7 +51,7 @@ FORMS: list[tuple[str, dict[str, Any]]] = [
 @given(instance=instances, seed=st.integers(0, 2**16))
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_random_play(kind: str, options: dict[str, Any], instance: Instance, seed: int) -> None:
-    workload = Workload(jobs=to_jobs(instance), servers=np.array(instance.capacities) / UNIT)
+    workload = Workload(jobs=to_jobs(instance), servers=np.array(instance.capacities) / UNIT, network=to_network(instance))
     arguments = {"horizon": None, "record_schedule": True, "waiting_limit": 100_000} | options
     env: Any = gym.make(f"packenv/{kind}-v0", workload=workload, **arguments).unwrapped
     _, info = env.reset(seed=0)
@@ -73,7 +73,7 @@ def test_random_play(kind: str, options: dict[str, Any], instance: Instance, see
         assert info["reason"] == "nothing left to happen"  # the agent let tasks wait, and nobody else will wake it
         return
     assert violations(instance, start.tolist(), server.tolist(), int(info["slot"]) + 1) == []
-    eligible = eligible_slots(instance, start.tolist())
+    eligible = eligible_slots(instance, start.tolist(), server.tolist())
     assert area == sum(int(start[row]) - slot for row, slot in enumerate(eligible) if slot is not None)  # Little's law, exactly
 
 

@@ -361,7 +361,11 @@ def test_interrupt(processes: int, tmp_path: Path) -> None:
     words: list[object] = ["evaluate", "paper/fig4b", "-p", "bf-js", "--slots", long, "--seeds", 2, "--processes", processes]
     words += ["--json", tmp_path / "out.json"] + (["--schedule", tmp_path / "out.parquet"] if processes == 1 else [])
     process = subprocess.Popen(
-        [sys.executable, "-m", "experiments.cli", *map(str, words)], cwd=ROOT, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "experiments.cli", *map(str, words)],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a suite in the background ignores it
     )
     time.sleep(4)
     assert process.poll() is None
