@@ -5,7 +5,8 @@ scheduler on the general partition; short ones send probes to servers, which ask
 share of the servers, `reserved`, the last ones, never runs long tasks. -1 stands for a cutoff above which a tenth of the jobs
 lie, and for the short jobs' share of the work. Every message takes `delay` seconds.
 
-A server runs as many tasks at once as the largest task of the table fits into it.
+A server runs as many tasks at once as the largest task of the table fits into it. A job's least number of probes, `minimum`,
+may not exceed the number of servers, nor `ratio` unless it is 2.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from baselines.probing import ServerQueues
 from baselines.probing_state import Probing, Rules, probing
 from packenv.cluster import Needs
 from packenv.errors import InputError
-from packenv.job_times import job_numbers
+from packenv.job_times import job_numbers, mean_durations
 from packenv.policy import Setting, name_of
 
 Floats = NDArray[np.float64]
@@ -142,10 +143,9 @@ class _Jobs:
         self._check(policy, "threshold", 0, MOST)
         self._check(policy, "attempts", 0, MOST)
         self.delay = round(policy.delay / self.slot_seconds)
-        believed = self.table.service if self.table.estimate is None else self.table.estimate
         self.job = job_numbers(self.table)
         self.tasks = np.bincount(self.job)
-        self.mean = np.bincount(self.job, weights=believed) / self.tasks  # (jobs,) slots
+        self.mean = mean_durations(self.table)  # (jobs,) slots
         self.central = np.zeros(len(self.tasks), np.bool_)  # (jobs,)
         self.general = len(self.slots)
 

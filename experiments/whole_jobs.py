@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from packenv.job_times import NONE, JobTimes, cut, efficiency, most_allocated, occupancy, progress, unfairness
+from packenv.job_times import NONE, JobTimes, cut, efficiency, mean_durations, most_allocated, occupancy, progress, unfairness
 from packenv.jobs import Jobs
 from packenv.simulation import Result
 from packenv.workloads.workload import Workload
@@ -64,8 +64,7 @@ def _measure(workload: Workload, result: Result, first: Result, last: int, cutof
 
 def _by_class(jobs: Jobs, times: JobTimes, cutoff: float) -> dict[str, float]:
     """Quantiles of the completion times of short and of long jobs, of those classes of which any ended."""
-    believed = jobs.service if jobs.estimate is None else jobs.estimate
-    is_long = np.bincount(times.job, weights=believed) / np.bincount(times.job) > cutoff
+    is_long = mean_durations(jobs) > cutoff
     ended = times.end != NONE
     found = {}
     for name, own in (("short", ended & ~is_long), ("long", ended & is_long)):

@@ -61,6 +61,13 @@ def job_numbers(jobs: Jobs) -> Ints:
     return numbered(np.arange(len(jobs)) if jobs.job is None else jobs.job)
 
 
+def mean_durations(jobs: Jobs) -> Floats:
+    """(jobs,) slots that each job's tasks are believed to take on average: by column `estimate`, or else the truth."""
+    job = job_numbers(jobs)
+    believed = jobs.service if jobs.estimate is None else jobs.estimate
+    return np.asarray(np.bincount(job, weights=believed) / np.bincount(job))
+
+
 def owner_numbers(jobs: Jobs) -> Ints:
     """(n,) dense number of whom each row's share is counted for: its tenant, or its job where there are no tenants."""
     return job_numbers(jobs) if jobs.tenant is None else numbered(jobs.tenant)
