@@ -55,7 +55,7 @@ class Outcome(NamedTuple):
 
 
 Outcomes = dict[tuple[int, str], list[Outcome]]
-"""By (workers, policy), one per seed."""
+"""By (servers, policy), one per seed."""
 
 
 def reproduce(settings: Settings) -> Finding:
@@ -63,7 +63,7 @@ def reproduce(settings: Settings) -> Finding:
     found = {trace: outcomes(trace, seeds, settings) for trace in TRACES}
     panels = [row for trace in TRACES for row in panel_rows(trace, found[trace], seeds)]
     smallest = MIXES["google"].clusters[0]
-    full = {policy: runs for (workers, policy), runs in found["google"].items() if workers == smallest}
+    full = {policy: runs for (servers, policy), runs in found["google"].items() if servers == smallest}
     compared, parts = [row for policy in full for row in times_of(policy, full)], shares_of(full)
     told = f"{plural(seeds)} of workloads in the traces' proportions, the smallest clusters 0.9 utilised"
     title = f"Eagle over Hawk, {told}{settings.remark}"
@@ -84,20 +84,20 @@ def outcomes(trace: str, seeds: int, settings: Settings) -> Outcomes:
     policies: dict[int, tuple[str, ...]] = dict.fromkeys(mix.clusters, (HAWK, EAGLE))
     if trace == "google":
         policies[mix.clusters[0]] = (HAWK, *OTHERS, *EAGLES.values())
-    keys = [(workers, policy) for workers in mix.clusters for policy in policies[workers]]
-    made: dict[int, Callable[[], Workload]] = {workers: partial(cluster, trace, jobs, workers) for workers in mix.clusters}
+    keys = [(servers, policy) for servers in mix.clusters for policy in policies[servers]]
+    made: dict[int, Callable[[], Workload]] = {servers: partial(cluster, trace, jobs, servers) for servers in mix.clusters}
     options = {"schedule": True, "drain": True}
     runs = [
-        Run(made[workers], with_cutoff(policy, mix.cutoff), seed, None, options)
-        for workers, policy in keys
+        Run(made[servers], with_cutoff(policy, mix.cutoff), seed, None, options)
+        for servers, policy in keys
         for seed in range(seeds)
     ]
     results = outcomes_of(runs, partial(outcome, cutoff=mix.cutoff), settings.processes, f"eagle/{trace}")
     return {key: results[n * seeds : (n + 1) * seeds] for n, key in enumerate(keys)}
 
 
-def cluster(trace: str, jobs: int, workers: int) -> Workload:
-    return eagle(trace, jobs).with_(servers=workers)
+def cluster(trace: str, jobs: int, servers: int) -> Workload:
+    return eagle(trace, jobs).with_(servers=servers)
 
 
 def with_cutoff(policy: str, cutoff: float) -> str:
@@ -125,13 +125,13 @@ def outcome(workload: Workload, result: Result, cutoff: float) -> Outcome:
 def panel_rows(trace: str, found: Outcomes, seeds: int) -> list[Row]:
     """Eagle over Hawk seed by seed, their geometric means with 95 % intervals."""
     rows = []
-    for workers in MIXES[trace].clusters:
-        hawk, eagle = found[workers, HAWK], found[workers, EAGLE]
+    for servers in MIXES[trace].clusters:
+        hawk, eagle = found[servers, HAWK], found[servers, EAGLE]
         used = interval(run.utilisation for run in eagle)
         for kind, level in MEASURES:
             times = {name: [run.seconds[kind, level] for run in runs] for name, runs in (("eagle", eagle), ("hawk", hawk))}
             over = ratio(times["eagle"], times["hawk"])
-            row: Row = {"trace": trace, "workers": workers, "jobs": kind, "percentile": level, "seeds": seeds}
+            row: Row = {"trace": trace, "servers": servers, "jobs": kind, "percentile": level, "seeds": seeds}
             row |= {"eagle_over_hawk": over.mean, "low": over.low, "high": over.high}
             row |= {f"{name}_s": float(np.mean(each)) for name, each in times.items()}
             rows.append(row | {"eagle_utilisation": used.mean})

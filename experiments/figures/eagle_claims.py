@@ -25,8 +25,8 @@ def claims_on_panels(trace: str, rows: list[Row]) -> list[Claim]:
     """Eagle over Hawk by the size of the cluster."""
     levels = list(dict.fromkeys(row["percentile"] for row in rows))
     curves = {kind: {p: _curve(rows, kind, p) for p in levels} for kind in ("short", "long")}
-    sizes = list(dict.fromkeys(row["workers"] for row in rows))
-    by_size = f"{trace}, {sizes[0]:,} to {sizes[-1]:,} workers"
+    sizes = list(dict.fromkeys(row["servers"] for row in rows))
+    by_size = f"{trace}, {sizes[0]:,} to {sizes[-1]:,} servers"
     claims = [
         Claim(
             "eagle",

@@ -27,7 +27,7 @@ def draw_eagle(panels: list[Row], compared: list[Row], parts: list[Row], title: 
             draw_panel(axes, [row for row in panels if (row["trace"], row["jobs"]) == (trace, kind)], f"{kind} jobs, {trace}")
         row_of_axes[0].set_ylabel("Eagle over Hawk")
     for axes in grid[1]:
-        axes.set_xlabel("workers")
+        axes.set_xlabel("servers")
     grid[0][0].legend(fontsize=8, frameon=False, loc="upper left")
     left, right = lower.subplots(1, 2, width_ratios=[1.6, 1])
     draw_policies(left, [row for row in compared if row["jobs"] == "short"])
@@ -41,7 +41,7 @@ def draw_panel(axes: Any, rows: list[Row], name: str) -> None:
     axes.axhline(1, color=GREY, linewidth=0.8)
     for level, colour in LEVEL_COLOURS.items():
         own = [row for row in rows if row["percentile"] == level]
-        sizes = [row["workers"] for row in own]
+        sizes = [row["servers"] for row in own]
         axes.plot(sizes, [row["eagle_over_hawk"] for row in own], "o-", color=colour, markersize=4, label=f"{level}th percentile")
         if own[0]["low"] is not None:
             axes.fill_between(sizes, [row["low"] for row in own], [row["high"] for row in own], color=colour, alpha=0.15, lw=0)

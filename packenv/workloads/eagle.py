@@ -36,8 +36,8 @@ class Mix(NamedTuple):
 
     long_jobs: float  # share of the jobs
     cutoff: float  # s: a job is long if its tasks take longer on average
-    reserved: float  # the short jobs' share of the work, and so of the workers
-    clusters: tuple[int, ...]  # workers
+    reserved: float  # the short jobs' share of the work, and so of the servers
+    clusters: tuple[int, ...]  # servers
     more_tasks: float  # chosen: a long job has so many times the tasks of a short one; short durations follow from the shares
     jobs: int  # chosen: as many as arrive in some ten (Yahoo: 35) mean durations of long tasks
 

@@ -35,7 +35,7 @@ def test_a_small_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
         assert 0 < float(row["eagle_utilisation"]) < 1
     assert {row["policy"] for row in policies} == {HAWK, *OTHERS, *EAGLES.values()}
     assert {float(row["over_hawk"]) for row in policies if row["policy"] == HAWK} == {1.0}
-    here = {(row["jobs"], row["percentile"]): row for row in panels if (row["trace"], row["workers"]) == ("google", "80")}
+    here = {(row["jobs"], row["percentile"]): row for row in panels if (row["trace"], row["servers"]) == ("google", "80")}
     for row in (row for row in policies if row["policy"] == EAGLE):
         same = here[row["jobs"], row["percentile"]]
         assert (row["over_hawk"], row["seconds"]) == (same["eagle_over_hawk"], same["eagle_s"])
@@ -53,7 +53,7 @@ def test_a_small_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
 
 
 def test_percentiles_and_utilisation_by_hand() -> None:
-    """One worker, first come first served; jobs in seconds: 100 at 0 (warm-up), then short ones of 1, 2 and 3, and one of 50."""
+    """One server, first come first served; jobs in seconds: 100 at 0 (warm-up), then short ones of 1, 2 and 3, and one of 50."""
     second = 2000  # slots
     arrival, service = np.array([0, 90, 90, 90, 95, 95]), np.array([100, 1, 2, 3, 25, 25])
     job = np.array([0, 1, 2, 3, 4, 4])

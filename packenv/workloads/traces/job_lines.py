@@ -1,6 +1,6 @@
 """Jobs with the durations of their tasks, a line for each job: `arrival n_tasks mean d1 d2 …`, in seconds (.tr, .tr.gz).
 
-The form of the simulator of Hawk and Eagle (seed 003, PAPERS §4). Every duration is a task, which takes one slot of a worker;
+The form of the simulator of Hawk and Eagle (seed 003, PAPERS §4). Every duration is a task, which takes one slot of a server;
 the line's mean is what a scheduler believes that each of the job's tasks takes. Also as Parquet, with a row for each job and
 columns submit_time_s, num_tasks, mean_task_duration_s and task_duration_s (lists). Jobs may stand in any order.
 """
@@ -31,7 +31,7 @@ RESOURCES = ("slot",)
 SLOT_SECONDS = "0.0005"
 """The network's delay of PAPERS §4, one way: the shortest time that matters in these traces."""
 
-ABOUT = "capacity 1: a slot of a worker, which every task takes whole"
+ABOUT = "capacity 1: a slot of a server, which every task takes whole"
 LARGEST = LATEST / SECOND
 
 
