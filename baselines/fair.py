@@ -8,7 +8,8 @@ x > 1 times its capacity takes x times as long.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 from baselines.shares import DOMINANT, TASKS, Shares, launch, settle, shares, take_up
 from packenv.cluster import BY_INDEX, NONE, Cluster, Needs, first_server_for
@@ -16,56 +17,47 @@ from packenv.compile import inlined, outlined
 from packenv.policy import Setting, completes, schedules
 
 
-def _needs(setting: Setting) -> Needs:
-    return Needs(orders=BY_INDEX, vectors=setting.capacity.shape[1] > 1, table=True)
+class Sharing(NamedTuple):
+    """What compiled code knows of both: they differ in their state alone."""
 
 
-class DRF(NamedTuple):
+class FairSharing:
+    """What both have in common."""
+
+    checked: int
+    kind: ClassVar[int]
+    parameters = Sharing()
+
+    def needs(self, setting: Setting) -> Needs:
+        return Needs(orders=BY_INDEX, vectors=setting.capacity.shape[1] > 1, table=True)
+
+    def initial_state(self, setting: Setting, seed: int) -> Shares:
+        return shares(setting, self.kind, self.checked)
+
+
+@dataclass(frozen=True)
+class DRF(FairSharing):
     """Dominant resource fairness: a share is the largest, over resources, of what is in service of the whole cluster."""
 
     checked: int = 0
-
-    def needs(self, setting: Setting) -> Needs:
-        return _needs(setting)
-
-    def initial_state(self, setting: Setting, seed: int) -> Shares:
-        return shares(setting, DOMINANT, self.checked)
+    kind = DOMINANT
 
 
-class SlotFair(NamedTuple):
+@dataclass(frozen=True)
+class SlotFair(FairSharing):
     """Fair sharing of slots: a share is a number of tasks in service, whatever they take."""
 
     checked: int = 0
-
-    def needs(self, setting: Setting) -> Needs:
-        return _needs(setting)
-
-    def initial_state(self, setting: Setting, seed: int) -> Shares:
-        return shares(setting, TASKS, self.checked)
+    kind = TASKS
 
 
-@schedules(DRF)
-def schedule_drf(policy: DRF, cluster: Cluster, state: Shares) -> None:
-    serve(cluster, state)
-
-
-@schedules(SlotFair)
-def schedule_slot_fair(policy: SlotFair, cluster: Cluster, state: Shares) -> None:
-    serve(cluster, state)
-
-
-@completes(DRF)
-def complete_drf(policy: DRF, cluster: Cluster, state: Shares, task: int) -> None:
+@completes(Sharing)
+def complete_fair(policy: Sharing, cluster: Cluster, state: Shares, task: int) -> None:
     settle(cluster, state, task)
 
 
-@completes(SlotFair)
-def complete_slot_fair(policy: SlotFair, cluster: Cluster, state: Shares, task: int) -> None:
-    settle(cluster, state, task)
-
-
-@inlined
-def serve(cluster: Cluster, state: Shares) -> None:
+@schedules(Sharing)
+def schedule_fair(policy: Sharing, cluster: Cluster, state: Shares) -> None:
     """Progressive filling. Room only shrinks meanwhile, so an owner that was passed over once is for this slot."""
     take_up(cluster, state)
     rank = 0

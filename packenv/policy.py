@@ -1,9 +1,10 @@
 """What every scheduler must offer, and how it is found by name.
 
 A compiled policy is a NamedTuple of its parameters, with an `initial_state`, and compiled functions registered
-for its type: `@schedules(MyPolicy)` and, where needed, `@completes(MyPolicy)` and `@receives(MyPolicy)`. One
-generic loop dispatches on the type of the parameters, so machine code is kept on disk. A policy in plain Python is
-any object with `schedule(cluster, state)`; it reads and acts through the same functions, called from Python.
+for its type: `@schedules(MyPolicy)` and, where needed, `@completes(MyPolicy)` and `@receives(MyPolicy)`. Policies
+that share machine code are dataclasses instead, which keep the NamedTuple that it knows in `parameters`. One generic
+loop dispatches on the type of the parameters, so machine code is kept on disk. A policy in plain Python is any object
+with `schedule(cluster, state)`; it reads and acts through the same functions, called from Python.
 """
 
 from __future__ import annotations
