@@ -42,7 +42,7 @@ SPECIAL = {"true": True, "false": False}
 @click.option("--window", type=int, default=16, show_default=True, help="Oldest tasks that are shown.")
 @click.option("--observation", default="actions", show_default=True, help="actions, full or compact.")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the environment: order, passing, rule, …")
-@click.option("--reward", default="size", show_default=True, help="size, queue, delay or advantage.")
+@click.option("--reward", default="size", show_default=True, help="size, tasks, queue, delay or advantage.")
 @click.option("--reward-scale", type=float, default=1.0, show_default=True, help="Rewards are multiplied by this.")
 @click.option("--timescale", type=float, default=5000.0, show_default=True, help="Slots; rewards count exp(−slots/timescale).")
 @click.option("--average-reward", is_flag=True, help="Instead of discounting: reward per slot in the long run.")

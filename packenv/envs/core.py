@@ -144,7 +144,7 @@ class Core:
         if self.workload.jobs is None:
             begin(self.batch.c.source.stream[row], seed, rate / self.workload.arrivals.tasks_per_job())
         turn["phase"] = FRESH
-        turn["exogenous"] = rate * self.mean_size
+        turn["rate"], turn["exogenous"] = rate, rate * self.mean_size
         if self.tables:
             self._deal(row, seed)
         slots = self.warm.slots if self.warm else 0
@@ -170,7 +170,8 @@ class Core:
             own.source([seed]), self.setting.capacity, self.rules.needs, places=1, jobs=own.jobs, delays=False, bins=1
         )
         self.parts[row] = part_of(self.batch, row, self.tables[row])
-        self.batch.turn[row]["exogenous"] = own.rate * mean_scalar_size(own)
+        turn = self.batch.turn[row]
+        turn["rate"], turn["exogenous"] = own.rate, own.rate * mean_scalar_size(own)
 
     def _warm_up(self, row: int, seed: int, rate: float) -> None:
         """Put in row what a policy has left after the first slots of the same jobs."""

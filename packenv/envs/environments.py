@@ -19,7 +19,8 @@ IN_COMMON = """
     ## Rewards
     Of a step that takes the cluster over some slots (none, for a task that starts): `queue`: −∫ Q dt, Q the waiting
     tasks; `delay`: minus the delays, in slots, of the tasks that started; `size`: size placed less the rate at which
-    size arrives; `advantage`: ∫ Q dt of the baseline on the same jobs, less one's own. `info["elapsed"]` has the slots.
+    size arrives; `tasks`: the same of their number; `advantage`: ∫ Q dt of the baseline on the same jobs, less one's own.
+    `info["elapsed"]` has the slots.
 
     ## Starting State
     An empty cluster in slot 0, or what `start` says. `reset(seed=s)`: the jobs that `packenv.simulate` draws with seed s;
@@ -41,7 +42,7 @@ IN_COMMON = """
     | `window` | 16 | K, how many of the oldest waiting tasks are shown |
     | `observation` | `"full"` | or `"compact"`, `"actions"` |
     | `mask_in_observation` | False | adds `action_mask` to the observation |
-    | `reward` | `"queue"` | `"delay"`, `"size"`, `"advantage"`, or a function of a `Passage` |
+    | `reward` | `"queue"` | `"delay"`, `"size"`, `"tasks"`, `"advantage"`, or a function of a `Passage` |
     | `baseline` | `"bf-js"` | the policy that `advantage` compares with |
     | `invalid_penalty` | 0 | taken from the reward for an invalid action |
     | `waiting_limit` | 1,000 | more waiting tasks truncate the episode |

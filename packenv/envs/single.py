@@ -70,9 +70,9 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         self._action[0] = chosen
         if (row := step(self._face, self._batch)) != NONE:
             self._help(row)
-        elapsed, queue, size, delay, started, placed, arriving, guarded, slot, invalid, reason = self._passage.item()
+        elapsed, queue, size, delay, started, placed, arrivals, arriving, guarded, slot, invalid, reason = self._passage.item()
         baseline = self.core.baseline_queue((0,))[0] if self._twin is not None else 0.0
-        reward = self._reward(Passage(elapsed, queue, size, delay, started, placed, arriving, guarded, baseline))
+        reward = self._reward(Passage(elapsed, queue, size, delay, started, placed, arrivals, arriving, guarded, baseline))
         info = {"elapsed": int(elapsed), "slot": slot, "invalid": invalid == 1, "action_mask": self._mask.copy()}
         terminated = truncated = False
         if self.core.guard is not None:

@@ -33,7 +33,8 @@ turn_type = np.dtype(
         ("fresh", "i8"),  # 1 up to the first decision of an episode
         ("known_started", "i8"),  # tasks started, and in service, as far as the books of the servers know
         ("known_in_service", "i8"),
-        ("exogenous", "f8"),  # mean scalar size that arrives per slot, in units of capacity
+        ("rate", "f8"),  # mean number of tasks that arrive per slot,
+        ("exogenous", "f8"),  # and their scalar size, in units of capacity
         # at the last decision, or the beginning of the episode:
         ("now", "i8"),
         ("queue_sum", "i8"),
@@ -55,6 +56,7 @@ passage_type = np.dtype(
         ("delay", "f8"),
         ("started", "f8"),
         ("placed", "f8"),
+        ("arrivals", "f8"),
         ("arriving", "f8"),
         ("guarded", "f8"),
         ("slot", "i8"),

@@ -43,6 +43,7 @@ def end_step(b: Batch) -> None:
     passage.delay = float(head.delay_sum - turn.delay_sum)
     passage.started = float(head.started - turn.tasks)
     passage.placed = float(turn.placed) * (1.0 / UNIT)
+    passage.arrivals = turn.rate * elapsed
     passage.arriving = turn.exogenous * elapsed
     passage.guarded = float(turn.guarded)
     passage.slot = head.now

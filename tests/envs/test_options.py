@@ -39,7 +39,7 @@ def play(env: Any, seed: int = 0, choose: Any = None) -> tuple[list[float], list
 @pytest.mark.parametrize("kind", KINDS)
 def test_rewards_agree_with_the_cluster(kind: str) -> None:
     """The same actions under every reward: sums over an episode are what the core has counted."""
-    envs = {name: make(kind, reward=name, horizon=2000) for name in ("queue", "delay", "size")}
+    envs = {name: make(kind, reward=name, horizon=2000) for name in ("queue", "delay", "size", "tasks")}
     sums = {name: sum(play(env)[0]) for name, env in envs.items()}
     core = envs["queue"].unwrapped.core
     head = core.batch.c.head[0]
@@ -50,6 +50,7 @@ def test_rewards_agree_with_the_cluster(kind: str) -> None:
     rows = core.workload.jobs_table(0, int(head["arrived"]))
     placed = rows.demand.sum() / packenv.UNIT - waiting
     assert sums["size"] == pytest.approx(placed - core.workload.rate * 0.5 * (2000 - first))
+    assert sums["tasks"] == pytest.approx(head["started"] - core.workload.rate * (2000 - first))
 
 
 def test_the_mean_of_size_is_the_drift() -> None:

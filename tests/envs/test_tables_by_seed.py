@@ -152,6 +152,7 @@ def test_size_arrives_at_the_rate_of_the_episodes_own_table() -> None:
     for seed, rate in ((0, 0.6 * 3 / 2), (7, 307 * 0.002)):
         env.reset(seed=seed)
         assert env.core.batch.turn["exogenous"][0] == pytest.approx(rate, rel=1e-4)
+        assert env.core.batch.turn["rate"][0] == env.core.played[0].rate
 
 
 def test_a_guard_in_every_table() -> None:
