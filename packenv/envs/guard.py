@@ -20,7 +20,7 @@ from packenv.compile import compiled, inlined
 from packenv.envs.state import BEGUN, Batch
 from packenv.envs.steps import next_slot
 from packenv.errors import InputError
-from packenv.policy import Setting, find_policy, hooks, initial_state_of, name_of, needs_of
+from packenv.policy import Setting, find_policy, hooks, initial_state_of, name_of, needs_of, parameters_of
 
 
 class Guard:
@@ -47,7 +47,7 @@ class Guard:
 
         GROW: the pool must grow first, then call again.
         """
-        reason = int(guard_row(self.policy, batch, place, self.states[row], bool(self.at_work[row])))
+        reason = int(guard_row(parameters_of(self.policy), batch, place, self.states[row], bool(self.at_work[row])))
         self.at_work[row] = reason == GROW
         return reason
 
@@ -55,7 +55,7 @@ class Guard:
 def checked_guard(policy: Any) -> Any:
     """A guard by name, or a policy that can be one. Raises InputError."""
     found = find_policy(policy) if isinstance(policy, str) else policy
-    kind = type(found)
+    kind = type(parameters_of(found))
     if ("schedule", kind) not in hooks:
         raise InputError(f"guard {policy!r} is not a compiled policy")
     if ("on_completion", kind) in hooks or ("on_message", kind) in hooks:
