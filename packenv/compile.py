@@ -62,7 +62,7 @@ def _type_of_inner(function: Inner, context: Any) -> Any:
 
 def inlined(function: Function) -> Function:
     """An inner function, always inlined: passing a cluster's arrays costs more than most functions' work."""
-    return Inner(function)  # type: ignore[return-value]
+    return Inner(function, forceinline=True)  # type: ignore[return-value]
 
 
 def outlined(function: Function) -> Function:

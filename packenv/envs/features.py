@@ -68,7 +68,7 @@ def describe_start(b: Batch, action: int, kind: int, j: int, server: int, i: int
     out[4] = room_after_filling(b, i, room - size) * share
     out[5] = logarithm(queue.count)
     out[6] = logarithm(queue.size * share)
-    out[7] = logarithm((now(c) - c.task[e, queue.head].since) / b.scale[1])
+    out[7] = logarithm((now(c) - queue.since) / b.scale[1])
     out[8] = logarithm(c.types.in_service[e, server, j])
     out[9] = c.types.bound[e, kind, j - 1 if j > 0 else c.types.count[e, kind] - 1] * share
     roomy = 0
@@ -163,7 +163,7 @@ def describe_configuration(b: Batch, n: int, kind: int, server: int) -> None:
                 main = j
             if queue.count > 0:
                 starts += min(many, queue.count) * (queue.size / float(queue.count))
-                age = max(age, now(c) - c.task[e, queue.head].since)
+                age = max(age, now(c) - queue.since)
     starts = min(starts, capacity)
     active = 0
     for s in range(server_count(c)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from packenv.cluster.by_type import head_of_line
+from packenv.cluster.machine import natural
 from packenv.cluster.servers import fits, kind_of, server_count
 from packenv.cluster.state import NEVER, NONE
 from packenv.cluster.waiting import size_of
@@ -123,12 +124,10 @@ def mask_types(b: Batch) -> None:
                 i = head_of_line(c, kind, j)
                 b.least[kind, j] = NEVER if i == NONE else size_of(c, i)
     record, mask = c.server[e], b.mask[e]
-    k = 0
     for server in range(record.shape[0]):
-        least, room = b.least[record[server].kind], record[server].room
+        least, room, first = b.least[natural(record[server].kind)], record[server].room, natural(server * types)
         for j in range(types):
-            mask[k] = least[j] <= room
-            k += 1
+            mask[first + natural(j)] = least[j] <= room
 
 
 @outlined

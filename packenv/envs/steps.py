@@ -10,6 +10,7 @@ from packenv.cluster.waiting import order_new, size_of
 from packenv.compile import inlined, outlined
 from packenv.envs.books import count_anew, count_completions, count_start
 from packenv.envs.state import BEGUN, DONE, HORIZON, LIMIT, OVER, STUCK, WAITING, Batch
+from packenv.envs.window import leave_window
 from packenv.units import UNIT
 
 
@@ -83,6 +84,8 @@ def put(b: Batch, i: int, server: int) -> None:
     b.turn[b.c.e].placed += size_of(b.c, i)
     place(b.c, i, server)
     count_start(b, server)
+    if b.window.shape[1] > 0:
+        leave_window(b, i)
 
 
 @inlined
@@ -116,4 +119,5 @@ def begin_episode(b: Batch) -> None:
     turn = b.turn[e]
     turn.phase, turn.reason, turn.server, turn.passed, turn.cursor, turn.started = WAITING, 0, NONE, 0, 0, 0
     turn.fresh = 1
+    turn.window, turn.window_started = 0, b.c.head[e].started
     begin_step(b)
