@@ -6,17 +6,17 @@ Of a small cluster everything is in a cache line or two then, and no event is mo
 from __future__ import annotations
 
 from packenv.cluster.state import Cluster
-from packenv.compile import inlined
+from packenv.compile import fused
 
 FEW = 64
 
 
-@inlined
+@fused
 def has_few_events(c: Cluster) -> bool:
     return c.wheel.shape[1] == 0
 
 
-@inlined
+@fused
 def insert_event(c: Cluster, i: int, slot: int) -> None:
     """Events are pairs of words: the slot, and the place in the pool."""
     head, events = c.head[c.e], c.events[c.e]
@@ -28,14 +28,14 @@ def insert_event(c: Cluster, i: int, slot: int) -> None:
     head.events += 1
 
 
-@inlined
+@fused
 def first_event(c: Cluster, limit: int) -> int:
     """The slot of the first event, or `limit` if that is earlier."""
     n = c.head[c.e].events
     return min(c.events[c.e, 2 * n - 2], limit) if n > 0 else limit
 
 
-@inlined
+@fused
 def take_due(c: Cluster) -> None:
     """Move the events of slot `now` to the list `due`."""
     head, events, due = c.head[c.e], c.events[c.e], c.due[c.e]

@@ -8,7 +8,7 @@ from packenv.cluster.servers import fits, kind_of, room_of, server_count
 from packenv.cluster.sorted_keys import WIDTH
 from packenv.cluster.state import BY_SIZE, NEVER, NONE, Cluster
 from packenv.cluster.waiting import ROW_BITS, demand_of, largest_of_type_fitting, largest_size_up_to, now, size_of
-from packenv.compile import inlined, outlined
+from packenv.compile import fused, outlined
 from packenv.envs.state import Batch
 from packenv.envs.window import fill_window
 from packenv.units import UNIT
@@ -16,7 +16,7 @@ from packenv.units import UNIT
 SHARE = 1.0 / UNIT
 
 
-@inlined
+@fused
 def survey(b: Batch, kind: int) -> None:
     """Smallest and largest waiting size of each virtual queue of a kind of server, into `least` and `most`."""
     c = b.c
@@ -26,7 +26,7 @@ def survey(b: Batch, kind: int) -> None:
         survey_groups(b, kind)
 
 
-@inlined
+@fused
 def survey_sizes(b: Batch, kind: int) -> None:
     """Types are intervals: in size order their tasks follow each other, so where they begin and end is a matter of counting."""
     if b.c.sizes.used[b.c.e] == 1:
@@ -35,7 +35,7 @@ def survey_sizes(b: Batch, kind: int) -> None:
         survey_blocks(b, kind)
 
 
-@inlined
+@fused
 def survey_block(b: Batch, kind: int) -> None:
     """Few waiting tasks: the same steps for each type, so that there is nothing to guess."""
     c, e = b.c, b.c.e
@@ -90,7 +90,7 @@ def survey_groups(b: Batch, kind: int) -> None:
             b.most[kind, j] = max(b.most[kind, j], size_of(c, i))
 
 
-@inlined
+@fused
 def largest_on(b: Batch, kind: int, j: int, server: int) -> int:
     """The task that starts when virtual queue j is served on this server: its largest that fits, earlier row first."""
     c = b.c
@@ -111,13 +111,13 @@ def largest_of_group(b: Batch, kind: int, j: int, server: int) -> int:
     return best
 
 
-@inlined
+@fused
 def larger(c: Cluster, i: int, other: int) -> bool:
     a, b = c.task[c.e, i], c.task[c.e, other]
     return a.size > b.size or (a.size == b.size and a.row < b.row)
 
 
-@inlined
+@fused
 def write_queue(b: Batch) -> None:
     """(K, D + 2): demand of the K oldest waiting tasks, their age, and 1 where there is one. Needs BY_QUEUE."""
     c, e = b.c, b.c.e
@@ -136,7 +136,7 @@ def write_queue(b: Batch) -> None:
             seen[k, r] = 0.0
 
 
-@inlined
+@fused
 def write_virtual_queues(b: Batch, kind: int, row: int, room: int, server: int) -> None:
     """From `row` on: count and largest that fits in `room`; in full also the size waiting, and the age of the head.
 
@@ -173,7 +173,7 @@ def largest_anywhere(b: Batch, kind: int, j: int, server: int) -> int:
     return best
 
 
-@inlined
+@fused
 def write_servers(b: Batch, at_hand: int) -> None:
     """(L, …): free amount of each resource; in full also the jobs by type; then, if there is room, 1 for the one at hand."""
     c, e = b.c, b.c.e
@@ -194,7 +194,7 @@ def write_servers(b: Batch, at_hand: int) -> None:
             seen[server, told] = 1.0 if server == at_hand else 0.0
 
 
-@inlined
+@fused
 def write_server(b: Batch, server: int) -> None:
     """The server at hand: free amounts; in full also jobs by type, and mean and standard deviation of their ages."""
     c, e = b.c, b.c.e
@@ -221,7 +221,7 @@ def write_server(b: Batch, server: int) -> None:
         out[resources + types + 1] = spread
 
 
-@inlined
+@fused
 def write_cluster(b: Batch) -> None:
     """(D + 2J + 1,): free share of each resource, and the share of servers by the type of their room (the last: none)."""
     c, e = b.c, b.c.e

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from packenv.cluster.few_events import has_few_events
 from packenv.cluster.machine import prefetch
-from packenv.compile import inlined
+from packenv.compile import fused
 from packenv.envs.state import Batch
 
 WORDS, PAIRS = 8, 4  # of a cache line
 KEYS, EVENTS, SERVERS = 24, 12, 8  # as many as there mostly are
 
 
-@inlined
+@fused
 def ask_for(b: Batch, e: int) -> None:
     """What every step of a small cluster touches."""
     c = b.c
@@ -40,7 +40,7 @@ def ask_for(b: Batch, e: int) -> None:
         prefetch(b.window[e], k)
 
 
-@inlined
+@fused
 def ask_further(b: Batch, e: int) -> None:
     """What those name: the next row of the jobs' table, and the tasks that come and go with the next event."""
     c = b.c

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from packenv.cluster.machine import move
-from packenv.compile import inlined
+from packenv.compile import fused
 from packenv.envs.state import Batch
 
 
-@inlined
+@fused
 def leave_window(b: Batch, i: int) -> None:
     """Task i has just started."""
     turn, window = b.turn[b.c.e], b.window[b.c.e]
@@ -19,7 +19,7 @@ def leave_window(b: Batch, i: int) -> None:
             return
 
 
-@inlined
+@fused
 def fill_window(b: Batch) -> int:
     """Take in what has moved up; anew, if others have placed tasks in the meantime. Returns how many it holds. Needs BY_QUEUE."""
     c, e = b.c, b.c.e
