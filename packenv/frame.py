@@ -3,7 +3,8 @@
 Numba passes a tuple of arrays field by field: for the sixty arrays of a cluster that is hundreds of arguments at every
 call, microseconds from Python, and most of the compile time. A Frame lists what an array is to compiled code (data,
 shape, strides: one 64-bit word each) in a buffer of its own, and compiled code gets the buffer's address. It reads a
-field when it uses it; the compiler may assume that arrays stay where they are. Plain integers can be assigned to.
+field when it uses it; the compiler may assume that arrays stay where they are. Plain integers, never negative, can be assigned
+to.
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ def _get_field(context: Any, builder: Any, typ: Any, frame: Any, name: str) -> A
     if isinstance(kind, FrameType):
         return cgutils.pointer_add(builder, frame, offset * WORD, cgutils.voidptr_t)
     if not isinstance(kind, types.Array):
-        return builder.load(_word_at(builder, frame, offset, ir.IntType(64)))
+        return _natural(builder, builder.load(_word_at(builder, frame, offset, ir.IntType(64))))
     array = context.make_array(kind)(context, builder)
     data = array.data.type
     array.meminfo = cgutils.get_null_value(array.meminfo.type)
@@ -173,12 +174,18 @@ def _set_field(context: Any, builder: Any, signature: Any, args: Any, name: str)
     builder.store(word, _word_at(builder, args[0], offset, ir.IntType(64)))
 
 
+def _natural(builder: Any, word: Any) -> Any:
+    """A word that is never negative: an index that need not be counted from the end."""
+    word.set_metadata("range", builder.module.add_metadata([word.type(0), word.type(2**63 - 1)]))
+    return word
+
+
 def _word_at(builder: Any, frame: Any, offset: int, kind: Any) -> Any:
     return cgutils.pointer_add(builder, frame, offset * WORD, kind.as_pointer())
 
 
 def _constant_word(builder: Any, frame: Any, offset: int) -> Any:
     """A word that never changes while compiled code runs, so that the compiler may keep it in a register."""
-    word = builder.load(_word_at(builder, frame, offset, ir.IntType(64)))
+    word = _natural(builder, builder.load(_word_at(builder, frame, offset, ir.IntType(64))))
     word.set_metadata("invariant.load", builder.module.add_metadata([]))
     return word
