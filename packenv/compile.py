@@ -65,6 +65,11 @@ def inlined(function: Function) -> Function:
     return Inner(function)  # type: ignore[return-value]
 
 
+def merged(function: Function) -> Function:
+    """An inner function that the compiler must make part of its callers: it would not, of its own, where these are several."""
+    return Inner(function, forceinline=True)  # type: ignore[return-value]
+
+
 def outlined(function: Function) -> Function:
     """An inner function that is called."""
     return Inner(function)  # type: ignore[return-value]

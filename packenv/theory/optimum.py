@@ -71,10 +71,11 @@ def optimal_schedule(
 
     Phases, predecessors, arrivals, several resources and unequal servers hold as in the simulator; `fixed_allocation`
     sends every task to the machine with the least workload beforehand, as seed 002 does, and then both numbers are of
-    schedules that do so. The search begins with `hint`, or else with the best of the policies named in `warm_start`,
-    goes on by annealing, over lists and then over starts, and by CP-SAT, on `workers` cores (default: all). It ends early when the schedule is
-    proven to be optimal; with one worker and a run that ends early the same `seed` gives the same schedule.
-    `progress` is told every improvement. Raises InputError without OR-tools or without a table.
+    schedules that do so. The search begins with `hint`, or else with the best of the policies named in `warm_start`, goes
+    on by annealing, over lists and, where the ticks are few, over starts, and then by CP-SAT, on `workers` cores (default:
+    all). It ends early when the schedule is proven to be optimal; with one worker and a run that ends early the same
+    `seed` gives the same schedule. `progress` is told every improvement. Raises InputError without OR-tools or without a
+    table.
     """
     cp_model()
     if not time_limit > 0:
