@@ -93,9 +93,9 @@ def optimal_schedule(
     if not found:
         raise InputError(f"{len(tasks)} tasks are too many to find a first schedule for: give a hint")
     best, bound = min(found, key=_length), tasks.bound
-    squeezed = can_squeeze(tasks, best.makespan)
+    squeezed = annealed and can_squeeze(tasks, best.makespan)
     if squeezed:
-        best = squeeze_beside(tasks, best, 1, 0, bound, seed)  # the same
+        best = squeeze_beside(tasks, best, 1, 0, bound)  # the same
     log = Log(tasks.tick, progress)
     log.hear(best.makespan, bound)
     if annealed and best.makespan > bound:

@@ -43,14 +43,14 @@ class Overdraft(NamedTuple):
 
 
 def overdraft_from(tasks: Tasks, found: Found, seed: int) -> Overdraft:
-    """A search that stands at the schedule found, with nothing put on the servers yet."""
+    """A search that stands at the schedule found."""
     n, (servers, resources) = len(tasks), tasks.capacity.shape
     offsets, waits_for = tasks.waits_for
     waiting = np.repeat(np.arange(n), np.diff(offsets))
     order = np.argsort(waits_for, kind="stable")
     demand, capacity = _units(tasks)
     ticks = found.makespan + LANES
-    return Overdraft(
+    overdraft = Overdraft(
         release=tasks.release,
         service=tasks.service,
         demand=demand,
@@ -70,6 +70,8 @@ def overdraft_from(tasks: Tasks, found: Found, seed: int) -> Overdraft:
         overdrawn=np.zeros(1, np.int64),
         word=np.array([seed], np.uint64),
     )
+    put_all(overdraft)
+    return overdraft
 
 
 def _units(tasks: Tasks) -> tuple[Floats, Floats]:
@@ -239,15 +241,19 @@ def risk(s: Overdraft, temperature: float) -> np.floating[Any]:
 
 @merged
 def put_elsewhere(s: Overdraft, i: int, limit: np.floating[Any], temperature: float) -> np.floating[Any]:
-    """Put task i at another start or server than before, where it costs little; its price, infinite above `limit`."""
+    """Put task i at another start or server than before, where it costs little, and up to `limit` more than there.
+
+    What it costs more, infinite if there is no such place.
+    """
     first = first_start(s, i)
     starts = starts_from(s, i, first)
     price_starts(s, i, first, starts)
+    before = s.price[s.server[i], s.start[i] - first]
     s.price[s.server[i], s.start[i] - first] = NEVER
     least = least_price(s, starts)
-    if least > limit:
+    if least > limit + before:
         return NEVER
-    return put_below(s, i, first, starts, min(limit, least + risk(s, temperature)))
+    return put_below(s, i, first, starts, min(limit + before, least + risk(s, temperature))) - before
 
 
 @merged
@@ -267,10 +273,9 @@ def move_two(s: Overdraft, temperature: float) -> None:
     if linked(s, i, j):
         return
     start_i, server_i, start_j, server_j = s.start[i], s.server[i], s.start[j], s.server[j]
-    put(s, i, -1)
-    limit = price_here(s, i) + risk(s, temperature)
     put(s, j, -1)
-    limit += price_here(s, j)
+    limit = price_here(s, j) + risk(s, temperature)
+    put(s, i, -1)
     spent = put_elsewhere(s, i, limit, temperature)
     if spent < NEVER:
         if put_within(s, j, limit - spent) < NEVER:

@@ -105,10 +105,12 @@ def test_squeezing_betters_a_list() -> None:
 def test_demands_with_no_common_part_add_up_exactly() -> None:
     """Three thirds fill a server; a unit more, of three million, does not fit."""
     third, half = (1 / 3, 4), (0.5, 3)
-    for size, shortest in ((1 / 3, 7), (0.3333337, 8)):
-        tasks = tasks_of(table((size, 4), third, third, half, half, servers=1))
+    for size, shortest in ((1 / 3, 7), (0.3333337, 10)):
+        workload = table((size, 4), third, third, half, half, servers=1)
+        tasks = tasks_of(workload)
         worst = schedule_list(tasks, np.array([0, 3, 1, 4, 2]))
-        assert squeeze_beside(tasks, worst, 1, 20, tasks.bound).makespan == shortest < worst.makespan
+        found = squeeze_beside(tasks, worst, 1, 20, tasks.bound).makespan
+        assert found == shortest_makespan(workload) == shortest < worst.makespan
 
 
 def test_only_where_the_ticks_are_few() -> None:
