@@ -66,7 +66,7 @@ def inlined(function: Function) -> Function:
 
 
 def fused(function: Function) -> Function:
-    """An inner function that is always inlined: for the environments' steps, of which there are few kinds."""
+    """An inner function that is always inlined: where the compiler would not, of its own, and time was measured to be lost."""
     return Inner(function, forceinline=True)  # type: ignore[return-value]
 
 

@@ -221,10 +221,10 @@ def accept(s: Search) -> None:
 
 
 @inlined
-def chance(s: Search) -> float:
-    """A number from [0, 1)."""
-    s.word[0] = another(s.word[0])
-    return uniform(s.word[0])
+def chance(word: NDArray[np.uint64]) -> float:
+    """A number from (0, 1)."""
+    word[0] = another(word[0])
+    return uniform(word[0])
 
 
 @inlined
@@ -248,9 +248,9 @@ def may_stand(s: Search, i: int, place: int) -> bool:
 def propose(s: Search) -> int:
     """Make the trial a neighbour of the list here; the first position in which they differ, or -1 for none."""
     n = s.order.shape[1]
-    a, b = int(n * chance(s)), int(n * chance(s))
+    a, b = int(n * chance(s.word)), int(n * chance(s.word))
     i, j = s.order[HERE, a], s.order[HERE, b]
-    exchanged = chance(s) < 0.5
+    exchanged = chance(s.word) < 0.5
     if a == b or not may_stand(s, i, b) or (exchanged and not may_stand(s, j, a)):
         return -1
     for k in range(n):
@@ -276,7 +276,7 @@ def look(s: Search, temperature: float, trials: int, target: int) -> None:
         if s.makespan[BEST] <= target:
             return
         first = propose(s)
-        if first >= 0 and decode(s, first, s.cost[HERE] - temperature * math.log(1 - chance(s))):
+        if first >= 0 and decode(s, first, s.cost[HERE] - temperature * math.log(1 - chance(s.word))):
             accept(s)
 
 

@@ -16,6 +16,7 @@ from packenv.policy import registered
 from packenv.simulation import Schedule, simulate
 from packenv.theory.annealing import Found, anneal_beside, schedule_list
 from packenv.theory.cp_sat import cp_model, improve
+from packenv.theory.squeezing import can_squeeze, squeeze_beside
 from packenv.theory.tasks import Tasks, tasks_of
 from packenv.workloads.workload import Workload
 
@@ -23,7 +24,8 @@ HEURISTICS = ("price", "priority", "capacity", "fifo", "tetris", "bf-js", "fifo-
 """Policies whose schedules the search begins with, of those that are installed."""
 
 LIMIT = 60.0
-ANNEALED = 0.85  # share of the time that annealing gets, at most; CP-SAT improves and proves in the rest
+SEARCHED = 0.85  # share of the time that annealing gets, at most; CP-SAT improves and proves in the rest
+LISTED = 0.1  # share that annealing over lists gets of it where squeezing can go on from there
 MOST_TASKS = 20_000  # that annealing can deal with,
 MOST_PAIRS = 2_000_000  # and pairs of which one waits for the other,
 MOST_PLACES = 5_000_000  # and pairs of a task and a server
@@ -69,10 +71,11 @@ def optimal_schedule(
 
     Phases, predecessors, arrivals, several resources and unequal servers hold as in the simulator; `fixed_allocation`
     sends every task to the machine with the least workload beforehand, as seed 002 does, and then both numbers are of
-    schedules that do so. The search begins with `hint`, or else with the best of the policies named in `warm_start`,
-    goes on by annealing, and then by CP-SAT, on `workers` cores (default: all). It ends early when the schedule is
-    proven to be optimal; with one worker and a run that ends early the same `seed` gives the same schedule.
-    `progress` is told every improvement. Raises InputError without OR-tools or without a table.
+    schedules that do so. The search begins with `hint`, or else with the best of the policies named in `warm_start`, goes
+    on by annealing, over lists and, where the ticks are few, over starts, and then by CP-SAT, on `workers` cores (default:
+    all). It ends early when the schedule is proven to be optimal; with one worker and a run that ends early the same
+    `seed` gives the same schedule. `progress` is told every improvement. Raises InputError without OR-tools or without a
+    table.
     """
     cp_model()
     if not time_limit > 0:
@@ -86,16 +89,22 @@ def optimal_schedule(
     orders = [np.argsort(one.start, kind="stable") for one in sorted(found, key=_length)] + [tasks.longest_tail_first()]
     annealed = len(tasks) <= MOST_TASKS and tasks.pairs <= MOST_PAIRS and len(tasks) * len(tasks.capacity) <= MOST_PLACES
     if annealed:
-        found += [schedule_list(tasks, order) for order in orders]  # and all is compiled before the clock runs
+        found += [schedule_list(tasks, order) for order in orders]  # which compiles it before the clock runs
     if not found:
         raise InputError(f"{len(tasks)} tasks are too many to find a first schedule for: give a hint")
     best, bound = min(found, key=_length), tasks.bound
+    squeezed = annealed and can_squeeze(tasks, best.makespan)
+    if squeezed:
+        best = squeeze_beside(tasks, best, 1, 0, bound)  # the same
     log = Log(tasks.tick, progress)
     log.hear(best.makespan, bound)
     if annealed and best.makespan > bound:
         listed = [orders[k % len(orders)] for k in range(cores)]
-        seconds = ANNEALED * time_limit
+        seconds = SEARCHED * time_limit * (LISTED if squeezed else 1)
         best = min(best, anneal_beside(tasks, listed, seconds, bound, seed, lambda span: log.hear(span, bound)), key=_length)
+    if squeezed and best.makespan > bound:
+        seconds = SEARCHED * time_limit - log.seconds
+        best = squeeze_beside(tasks, best, cores, seconds, bound, seed, lambda span: log.hear(span, bound))
     if best.makespan > bound:
         best, bound = improve(tasks, best, time_limit - log.seconds, cores, seed, log.hear)
     log.hear(best.makespan, bound)
