@@ -21,6 +21,7 @@ from packenv.cluster import (
     Cluster,
     Needs,
     best_server,
+    expect_fills,
     fill,
     first_server,
     fits,
@@ -69,6 +70,7 @@ class BestFit(NamedTuple):
 
 @schedules(BestFit)
 def schedule_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> None:
+    expect_fills(cluster)
     for n in range(freed_count(cluster)):
         fill(cluster, freed_server(cluster, n))
     place_new(cluster)

@@ -7,11 +7,15 @@ score Σ_r (d_r / C_r) · (occupied_r / C_r).
 from __future__ import annotations
 
 from packenv.cluster.by_demand import first_of_group, group_count
-from packenv.cluster.servers import fits, room_of, tightest_server
+from packenv.cluster.machine import prefetch
+from packenv.cluster.servers import fits, freed_count, freed_server, room_of, tightest_server
+from packenv.cluster.sorted_keys import LONG
 from packenv.cluster.slots import place
-from packenv.cluster.state import BY_DEMAND, NONE, Cluster
-from packenv.cluster.waiting import largest_fitting, size_of
+from packenv.cluster.state import BY_DEMAND, BY_SIZE, NONE, Cluster
+from packenv.cluster.waiting import expect_fitting, largest_fitting, size_of
 from packenv.compile import inlined, outlined
+
+AT_ONCE = 256  # servers
 
 
 @inlined
@@ -79,6 +83,17 @@ def best_server(c: Cluster, i: int) -> int:
     if c.orders & BY_DEMAND:
         return best_aligned_server(c, i)
     return tightest_server(c, size_of(c, i))
+
+
+@outlined
+def expect_fills(c: Cluster) -> None:
+    """Ask early for the tasks that servers with completions will take, if the queue is long."""
+    if c.orders & BY_SIZE and c.sizes.used[c.e] > LONG:
+        servers = min(freed_count(c), AT_ONCE)
+        for n in range(servers):
+            expect_fitting(c, room_of(c, freed_server(c, n)))
+        for n in range(servers):
+            prefetch(c.task[c.e], max(largest_fitting(c, room_of(c, freed_server(c, n))), 0))
 
 
 @inlined

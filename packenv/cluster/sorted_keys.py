@@ -10,59 +10,152 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.machine import move
+from packenv.cluster.machine import aligned_zeros, move, prefetch
 from packenv.compile import inlined, outlined
 from packenv.frame import Frame
 
 WIDTH = 64
 FILLED = 48  # keys in a block that is made anew: some more have room
+NODE = 32  # blocks of a long list whose smallest keys are compared at once
+LONG = 512  # a list of more blocks is not in the cache
+MEMORY = 512
+POSITION = 2**31 - 1
 NONE = -1
 
 PADDING = 2**63 - 1  # above every key: fills the unused end of a block
 
 
+block_type = np.dtype(
+    [
+        ("low", "i8"),  # smallest key, PADDING for a block that is not in use
+        ("storage", "i4"),  # where it is stored
+        ("count", "i4"),  # how many keys it has
+    ],
+    align=True,
+)
+
+
 class SortedKeys(Frame):
-    """First axis: cluster. Blocks 0 .. used - 1 are in key order; the entries of `storage` beyond name unused storage."""
+    """First axis: cluster. Blocks 0 .. used - 1 are in key order; those beyond name unused storage."""
 
     keys: NDArray[np.int64]  # (E, blocks, WIDTH) by storage, padded
     items: NDArray[np.int32]  # (E, blocks, WIDTH) by storage
-    low: NDArray[np.int64]  # (E, blocks) smallest key of each block
-    storage: NDArray[np.int32]  # (E, blocks) where it is stored
-    count: NDArray[np.int32]  # (E, blocks) how many keys it has
+    block: NDArray[np.void]  # (E, blocks) block_type
+    top: NDArray[np.int64]  # (E, blocks / NODE) smallest key of every NODE-th block; (E, 0) for short lists
     used: NDArray[np.int64]  # (E,)
+    expected: NDArray[np.int64]  # (MEMORY,) keys that are soon wanted,
+    expected_at: NDArray[np.int32]  # (MEMORY,) and their blocks
+    found: int  # block
+    nth: int  # and place in it of the key that was found last, in whichever cluster
 
 
 def sorted_keys(clusters: int, capacity: int) -> SortedKeys:
     """Room for `capacity` keys in each of `clusters` lists."""
     blocks = 4 * capacity // WIDTH + 2
+    long = blocks > LONG
+    if long:
+        blocks += NODE - blocks % NODE
+    keys = aligned_zeros((clusters, blocks, WIDTH), np.dtype(np.int64))
+    keys[:] = PADDING
+    block = np.zeros((clusters, blocks), block_type)
+    block["low"], block["storage"] = PADDING, np.arange(blocks)
     return SortedKeys(
-        keys=np.full((clusters, blocks, WIDTH), PADDING, np.int64),
-        items=np.zeros((clusters, blocks, WIDTH), np.int32),
-        low=np.zeros((clusters, blocks), np.int64),
-        storage=np.repeat(np.arange(blocks, dtype=np.int32)[None], clusters, axis=0),
-        count=np.zeros((clusters, blocks), np.int32),
+        keys=keys,
+        items=aligned_zeros((clusters, blocks, WIDTH), np.dtype(np.int32)),
+        block=block,
+        top=np.zeros((clusters, blocks // NODE if long else 0), np.int64),
         used=np.ones(clusters, np.int64),
+        expected=np.zeros(MEMORY if long else 0, np.int64),
+        expected_at=np.zeros(MEMORY if long else 0, np.int32),
+        found=0,
+        nth=0,
     )
 
 
 def copy_sorted_keys(old: SortedKeys, new: SortedKeys) -> None:
     """Fill a larger, empty list with the contents of a smaller one."""
-    blocks = old.low.shape[1]
-    for field in ("keys", "items", "low", "storage", "count"):
+    blocks = old.block.shape[1]
+    for field in ("keys", "items", "block"):
         getattr(new, field)[:, :blocks] = getattr(old, field)
     new.used[:] = old.used
+    new.top[:] = new.block["low"][:, : NODE * new.top.shape[1] : NODE]
 
 
 @inlined
 def block_of(s: SortedKeys, e: int, key: int) -> int:
     """Position of the last block that starts at or below `key` (the first block if none does)."""
+    if s.used[e] > LONG:
+        return block_of_many(s, e, key)
     base = 0
     n = s.used[e]
     while n > 1:
         half = n >> 1
-        base += half * (s.low[e, base + half] <= key)  # without a branch to guess wrong
+        base += half * (s.block[e, base + half].low <= key)  # without a branch to guess wrong
         n -= half
     return base
+
+
+@outlined
+def block_of_many(s: SortedKeys, e: int, key: int) -> int:
+    """The same in a long list: where the key was expected, if that is still right, or by a search."""
+    k, mark = 0, mark_of(key)
+    if s.expected[mark] == key:
+        k = s.expected_at[mark]
+        if k < s.used[e] and s.block[e, k].low <= key < s.block[e, k + 1].low:
+            return k
+    return search_many(s, e, key)
+
+
+@inlined
+def mark_of(key: int) -> int:
+    return (key ^ (key >> 32)) & (MEMORY - 1)
+
+
+@inlined
+def search_many(s: SortedKeys, e: int, key: int) -> int:
+    """By nodes, whose blocks are compared at once."""
+    base = 0
+    n = (s.used[e] + NODE - 1) // NODE
+    while n > 1:
+        half = n >> 1
+        base += half * (s.top[e, base + half] <= key)
+        n -= half
+    first = (base * NODE) & POSITION  # the compiler sees that it is not negative
+    k = first - 1
+    for q in range(NODE):
+        k += s.block[e, first + q].low <= key
+    return max(k, 0)
+
+
+@inlined
+def set_low(s: SortedKeys, e: int, k: int, key: int) -> None:
+    """Note the smallest key of a block."""
+    s.block[e, k].low = key
+    if s.top.shape[1] > 0 and k % NODE == 0:
+        s.top[e, k // NODE] = key
+
+
+@inlined
+def expect(s: SortedKeys, e: int, key: int) -> None:
+    """Ask early for the block where a key is wanted soon, if the list is long."""
+    if s.used[e] > LONG:
+        ask_for_block(s, e, key)
+
+
+@outlined
+def ask_for_block(s: SortedKeys, e: int, key: int) -> None:
+    k, mark = search_many(s, e, key), mark_of(key)
+    s.expected[mark], s.expected_at[mark] = key, k
+    storage = s.block[e, k].storage
+    for q in range(0, WIDTH, 8):
+        prefetch(s.keys[e, storage], q)
+    ask_for_items(s, e, storage)
+
+
+@inlined
+def ask_for_items(s: SortedKeys, e: int, storage: int) -> None:
+    for q in range(0, WIDTH, 16):
+        prefetch(s.items[e, storage], q)
 
 
 @inlined
@@ -79,28 +172,30 @@ def lower_bound(s: SortedKeys, e: int, storage: int, key: int) -> int:
 def insert(s: SortedKeys, e: int, key: int, item: int) -> None:
     """Add a key that is not yet there."""
     k = block_of(s, e, key)
-    if s.count[e, k] == WIDTH:
+    if s.block[e, k].count == WIDTH:
         split(s, e, k)
-        if s.low[e, k + 1] <= key:
+        if s.block[e, k + 1].low <= key:
             k += 1
-    storage, count = s.storage[e, k], s.count[e, k]
+    storage, count = s.block[e, k].storage, s.block[e, k].count
+    ask_for_items(s, e, storage)
     p = lower_bound(s, e, storage, key)
     move(s.keys[e, storage], p + 1, p, count - p)
     move(s.items[e, storage], p + 1, p, count - p)
     s.keys[e, storage, p] = key
     s.items[e, storage, p] = item
-    s.count[e, k] = count + 1
+    s.block[e, k].count = count + 1
     if p == 0:
-        s.low[e, k] = key
+        set_low(s, e, k, key)
 
 
 @outlined
 def clear(s: SortedKeys, e: int) -> None:
     """Remove all keys."""
     for k in range(s.used[e]):
+        block = s.block[e, k]
         for q in range(WIDTH):
-            s.keys[e, s.storage[e, k], q] = PADDING
-        s.count[e, k] = 0
+            s.keys[e, block.storage, q] = PADDING
+        block.low, block.count = PADDING, 0
     s.used[e] = 1
 
 
@@ -108,34 +203,36 @@ def clear(s: SortedKeys, e: int) -> None:
 def add_last(s: SortedKeys, e: int, key: int, item: int) -> None:
     """Add a key above all others."""
     k = s.used[e] - 1
-    if s.count[e, k] >= FILLED:
+    if s.block[e, k].count >= FILLED:
         k += 1
         s.used[e] = k + 1
-    storage, count = s.storage[e, k], s.count[e, k]
+    storage, count = s.block[e, k].storage, s.block[e, k].count
     s.keys[e, storage, count] = key
     s.items[e, storage, count] = item
     if count == 0:
-        s.low[e, k] = key
-    s.count[e, k] = count + 1
+        set_low(s, e, k, key)
+    s.block[e, k].count = count + 1
 
 
 @outlined
 def remove(s: SortedKeys, e: int, key: int) -> None:
     """Take out a key that is there."""
-    k = block_of(s, e, key)
-    storage, left = s.storage[e, k], s.count[e, k] - 1
-    p = lower_bound(s, e, storage, key)
+    k, p = s.found, s.nth
+    if s.keys[e, s.block[e, k].storage, p] != key:
+        k = block_of(s, e, key)
+        p = lower_bound(s, e, s.block[e, k].storage, key)
+    storage, left = s.block[e, k].storage, s.block[e, k].count - 1
     move(s.keys[e, storage], p, p + 1, left - p)
     move(s.items[e, storage], p, p + 1, left - p)
     s.keys[e, storage, left] = PADDING
-    s.count[e, k] = left
+    s.block[e, k].count = left
     if p == 0 and left > 0:
-        s.low[e, k] = s.keys[e, storage, 0]
+        set_low(s, e, k, s.keys[e, storage, 0])
     if left < WIDTH // 4:
         together = WIDTH // 2 if left > 0 else WIDTH  # an empty block always goes
-        if k + 1 < s.used[e] and s.count[e, k + 1] + left <= together:
+        if k + 1 < s.used[e] and s.block[e, k + 1].count + left <= together:
             merge(s, e, k)
-        elif k > 0 and s.count[e, k - 1] + left <= together:
+        elif k > 0 and s.block[e, k - 1].count + left <= together:
             merge(s, e, k - 1)
 
 
@@ -143,69 +240,81 @@ def remove(s: SortedKeys, e: int, key: int) -> None:
 def split(s: SortedKeys, e: int, k: int) -> None:
     """Move the upper half of full block k to a new block k + 1."""
     used = s.used[e]
-    old, new = s.storage[e, k], s.storage[e, used]
+    old, new = s.block[e, k].storage, s.block[e, used].storage
     half = WIDTH // 2
     for q in range(half):
         s.keys[e, new, q] = s.keys[e, old, half + q]
         s.items[e, new, q] = s.items[e, old, half + q]
         s.keys[e, old, half + q] = PADDING
-    move(s.low[e], k + 2, k + 1, used - k - 1)
-    move(s.storage[e], k + 2, k + 1, used - k - 1)
-    move(s.count[e], k + 2, k + 1, used - k - 1)
-    s.low[e, k + 1], s.storage[e, k + 1] = s.keys[e, new, 0], new
-    s.count[e, k] = s.count[e, k + 1] = half
+    move(s.block[e], k + 2, k + 1, used - k - 1)
     s.used[e] = used + 1
+    added = s.block[e, k + 1]
+    added.low, added.storage = s.keys[e, new, 0], new
+    added.count = s.block[e, k].count = half
+    renew_top(s, e, k + 1)
 
 
 @outlined
 def merge(s: SortedKeys, e: int, k: int) -> None:
     """Append block k + 1 to block k and give its storage back."""
-    storage, freed, count = s.storage[e, k], s.storage[e, k + 1], s.count[e, k]
-    for q in range(s.count[e, k + 1]):
+    storage, freed, count, more = s.block[e, k].storage, s.block[e, k + 1].storage, s.block[e, k].count, s.block[e, k + 1].count
+    for q in range(more):
         s.keys[e, storage, count + q] = s.keys[e, freed, q]
         s.items[e, storage, count + q] = s.items[e, freed, q]
         s.keys[e, freed, q] = PADDING
     if count == 0:
-        s.low[e, k] = s.low[e, k + 1]
-    s.count[e, k] = count + s.count[e, k + 1]
+        s.block[e, k].low = s.block[e, k + 1].low
+    s.block[e, k].count = count + more
     last = s.used[e] - 1
-    move(s.low[e], k + 1, k + 2, last - k - 1)
-    move(s.storage[e], k + 1, k + 2, last - k - 1)
-    move(s.count[e], k + 1, k + 2, last - k - 1)
-    s.storage[e, last], s.count[e, last] = freed, 0
+    move(s.block[e], k + 1, k + 2, last - k - 1)
+    unused = s.block[e, last]
+    unused.low, unused.storage, unused.count = PADDING, freed, 0
     s.used[e] = last
+    renew_top(s, e, k)
+
+
+@inlined
+def renew_top(s: SortedKeys, e: int, k: int) -> None:
+    """Blocks from k on have moved."""
+    if s.top.shape[1] > 0:
+        for node in range(k // NODE, s.used[e] // NODE + 1):
+            s.top[e, node] = s.block[e, node * NODE].low
 
 
 @inlined
 def floor_item(s: SortedKeys, e: int, key: int) -> int:
     """Item of the largest key at or below `key`; NONE if there is none."""
     k = block_of(s, e, key)
-    p = lower_bound(s, e, s.storage[e, k], key + 1)
-    if p == 0:  # only in the first block: any other starts at or below `key`
+    storage = s.block[e, k].storage
+    ask_for_items(s, e, storage)
+    p = lower_bound(s, e, storage, key + 1) - 1
+    if p < 0:  # only in the first block: any other starts at or below `key`
         return NONE
-    return s.items[e, s.storage[e, k], p - 1]
+    s.found, s.nth = k, p
+    return s.items[e, storage, p]
 
 
 @inlined
 def ceiling_item(s: SortedKeys, e: int, key: int) -> int:
     """Item of the smallest key at or above `key`; NONE if there is none."""
     k = block_of(s, e, key)
-    p = lower_bound(s, e, s.storage[e, k], key)
-    if p < s.count[e, k]:
-        return s.items[e, s.storage[e, k], p]
-    if k + 1 < s.used[e]:
-        return s.items[e, s.storage[e, k + 1], 0]
-    return NONE
+    p = lower_bound(s, e, s.block[e, k].storage, key)
+    if p == s.block[e, k].count:
+        k, p = k + 1, 0
+        if k == s.used[e]:
+            return NONE
+    s.found, s.nth = k, p
+    return s.items[e, s.block[e, k].storage, p]
 
 
 @inlined
 def first_key(s: SortedKeys, e: int) -> int:
     """The smallest key; NONE if empty."""
-    return s.keys[e, s.storage[e, 0], 0] if s.count[e, 0] > 0 else NONE
+    return s.keys[e, s.block[e, 0].storage, 0] if s.block[e, 0].count > 0 else NONE
 
 
 @inlined
 def last_key(s: SortedKeys, e: int) -> int:
     """The largest key; NONE if empty."""
-    k = s.used[e] - 1
-    return s.keys[e, s.storage[e, k], s.count[e, k] - 1] if s.count[e, k] > 0 else NONE
+    last = s.block[e, s.used[e] - 1]
+    return s.keys[e, last.storage, last.count - 1] if last.count > 0 else NONE
