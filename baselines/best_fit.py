@@ -73,7 +73,8 @@ def schedule_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> No
     expect_fills(cluster)
     for n in range(freed_count(cluster)):
         fill(cluster, freed_server(cluster, n))
-    place_new(cluster)
+    if cluster.orders & BY_DEMAND or (waiting(cluster) > 0 and largest_room(cluster) >= smallest_size(cluster)):
+        place_new(cluster)
     if policy.stall:
         stall_half_empty(cluster)
 

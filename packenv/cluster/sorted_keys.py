@@ -14,8 +14,8 @@ from packenv.cluster.machine import aligned_zeros, move, prefetch
 from packenv.compile import inlined, outlined
 from packenv.frame import Frame
 
-WIDTH = 64
-FILLED = 48  # keys in a block that is made anew: some more have room
+WIDTH = 32
+FILLED = 24  # keys in a block that is made anew: some more have room
 NODE = 32  # blocks of a long list whose smallest keys are compared at once
 LONG = 512  # a list of more blocks is not in the cache
 MEMORY = 512
@@ -41,7 +41,7 @@ class SortedKeys(Frame):
     keys: NDArray[np.int64]  # (E, blocks, WIDTH) by storage, padded
     items: NDArray[np.int32]  # (E, blocks, WIDTH) by storage
     block: NDArray[np.void]  # (E, blocks) block_type
-    top: NDArray[np.int64]  # (E, blocks / NODE) smallest key of every NODE-th block; (E, 0) for short lists
+    top: NDArray[np.int64]  # (E, blocks / NODE + NODE) smallest key of every NODE-th block, padded; (E, 0) for short lists
     used: NDArray[np.int64]  # (E,)
     expected: NDArray[np.int64]  # (MEMORY,) keys that are soon wanted,
     expected_at: NDArray[np.int32]  # (MEMORY,) and their blocks
@@ -63,7 +63,7 @@ def sorted_keys(clusters: int, capacity: int) -> SortedKeys:
         keys=keys,
         items=aligned_zeros((clusters, blocks, WIDTH), np.dtype(np.int32)),
         block=block,
-        top=np.zeros((clusters, blocks // NODE if long else 0), np.int64),
+        top=np.full((clusters, blocks // NODE + NODE if long else 0), PADDING, np.int64),
         used=np.ones(clusters, np.int64),
         expected=np.zeros(MEMORY if long else 0, np.int64),
         expected_at=np.zeros(MEMORY if long else 0, np.int32),
@@ -78,7 +78,8 @@ def copy_sorted_keys(old: SortedKeys, new: SortedKeys) -> None:
     for field in ("keys", "items", "block"):
         getattr(new, field)[:, :blocks] = getattr(old, field)
     new.used[:] = old.used
-    new.top[:] = new.block["low"][:, : NODE * new.top.shape[1] : NODE]
+    if new.top.shape[1] > 0:
+        new.top[:, :-NODE] = new.block["low"][:, ::NODE]
 
 
 @inlined
@@ -113,14 +114,18 @@ def mark_of(key: int) -> int:
 
 @inlined
 def search_many(s: SortedKeys, e: int, key: int) -> int:
-    """By nodes, whose blocks are compared at once."""
+    """By nodes of a tree, whose keys are compared all at once."""
     base = 0
-    n = (s.used[e] + NODE - 1) // NODE
-    while n > 1:
+    n = s.used[e] // NODE + 1
+    while n > NODE:
         half = n >> 1
         base += half * (s.top[e, base + half] <= key)
         n -= half
-    first = (base * NODE) & POSITION  # the compiler sees that it is not negative
+    first = base & POSITION  # the compiler sees that it is not negative
+    node = first - 1
+    for q in range(NODE):
+        node += s.top[e, first + q] <= key
+    first = (max(node, 0) * NODE) & POSITION
     k = first - 1
     for q in range(NODE):
         k += s.block[e, first + q].low <= key
@@ -173,7 +178,10 @@ def insert(s: SortedKeys, e: int, key: int, item: int) -> None:
     """Add a key that is not yet there."""
     k = block_of(s, e, key)
     if s.block[e, k].count == WIDTH:
-        split(s, e, k)
+        if k + 1 < s.used[e] and s.block[e, k + 1].count < FILLED:
+            pass_on(s, e, k)
+        else:
+            split(s, e, k)
         if s.block[e, k + 1].low <= key:
             k += 1
     storage, count = s.block[e, k].storage, s.block[e, k].count
@@ -197,6 +205,8 @@ def clear(s: SortedKeys, e: int) -> None:
             s.keys[e, block.storage, q] = PADDING
         block.low, block.count = PADDING, 0
     s.used[e] = 1
+    for node in range(s.top.shape[1]):
+        s.top[e, node] = PADDING
 
 
 @inlined
@@ -226,7 +236,7 @@ def remove(s: SortedKeys, e: int, key: int) -> None:
     move(s.items[e, storage], p, p + 1, left - p)
     s.keys[e, storage, left] = PADDING
     s.block[e, k].count = left
-    if p == 0 and left > 0:
+    if p == 0:
         set_low(s, e, k, s.keys[e, storage, 0])
     if left < WIDTH // 4:
         together = WIDTH // 2 if left > 0 else WIDTH  # an empty block always goes
@@ -234,6 +244,22 @@ def remove(s: SortedKeys, e: int, key: int) -> None:
             merge(s, e, k)
         elif k > 0 and s.block[e, k - 1].count + left <= together:
             merge(s, e, k - 1)
+
+
+@outlined
+def pass_on(s: SortedKeys, e: int, k: int) -> None:
+    """Move the last keys of full block k to the next one, which has room: a split would shift all blocks behind."""
+    storage, following, count = s.block[e, k].storage, s.block[e, k + 1].storage, s.block[e, k + 1].count
+    moved = WIDTH - FILLED
+    move(s.keys[e, following], moved, 0, count)
+    move(s.items[e, following], moved, 0, count)
+    for q in range(moved):
+        s.keys[e, following, q] = s.keys[e, storage, FILLED + q]
+        s.items[e, following, q] = s.items[e, storage, FILLED + q]
+        s.keys[e, storage, FILLED + q] = PADDING
+    s.block[e, k].count = FILLED
+    s.block[e, k + 1].count = count + moved
+    set_low(s, e, k + 1, s.keys[e, following, 0])
 
 
 @outlined
@@ -284,12 +310,12 @@ def renew_top(s: SortedKeys, e: int, k: int) -> None:
 @inlined
 def floor_item(s: SortedKeys, e: int, key: int) -> int:
     """Item of the largest key at or below `key`; NONE if there is none."""
+    if key < s.block[e, 0].low:
+        return NONE
     k = block_of(s, e, key)
     storage = s.block[e, k].storage
     ask_for_items(s, e, storage)
     p = lower_bound(s, e, storage, key + 1) - 1
-    if p < 0:  # only in the first block: any other starts at or below `key`
-        return NONE
     s.found, s.nth = k, p
     return s.items[e, storage, p]
 
