@@ -9,13 +9,13 @@ from __future__ import annotations
 from packenv.cluster.by_demand import first_of_group, group_count
 from packenv.cluster.machine import prefetch
 from packenv.cluster.servers import fits, freed_count, freed_server, room_of, tightest_server
-from packenv.cluster.sorted_keys import LONG
 from packenv.cluster.slots import place
+from packenv.cluster.sorted_keys import is_long
 from packenv.cluster.state import BY_DEMAND, BY_SIZE, NONE, Cluster
 from packenv.cluster.waiting import expect_fitting, largest_fitting, size_of
 from packenv.compile import inlined, outlined
 
-AT_ONCE = 256  # servers
+AT_ONCE = 256  # servers whose tasks are asked for: as much as stays in the cache until it is wanted
 
 
 @inlined
@@ -87,8 +87,8 @@ def best_server(c: Cluster, i: int) -> int:
 
 @outlined
 def expect_fills(c: Cluster) -> None:
-    """Ask early for the tasks that servers with completions will take, if the queue is long."""
-    if c.orders & BY_SIZE and c.sizes.used[c.e] > LONG:
+    """Ask early for the tasks that the servers with completions will take, if the queue is long: they are anywhere in memory."""
+    if c.orders & BY_SIZE and is_long(c.sizes, c.e):
         servers = min(freed_count(c), AT_ONCE)
         for n in range(servers):
             expect_fitting(c, room_of(c, freed_server(c, n)))

@@ -1,7 +1,8 @@
 """Sorted 64-bit keys with an item each: a blocked sorted list, one per cluster of a batch.
 
 With few keys it is one sorted array; with millions it is a directory of blocks, each a sorted array of at most
-WIDTH keys. Finding, inserting and removing are two binary searches and a move within one block.
+WIDTH keys. Finding, inserting and removing are a search for the block and a move within it. No cache holds a long
+list: its directory has a level above it, and a block can be asked for before it is wanted.
 Neighbouring blocks hold WIDTH/2 keys together at the least, so n keys never need more than 4n/WIDTH + 2 blocks.
 """
 
@@ -16,14 +17,14 @@ from packenv.frame import Frame
 
 WIDTH = 32
 FILLED = 24  # keys in a block that is made anew: some more have room
-NODE = 32  # blocks of a long list whose smallest keys are compared at once
-LONG = 512  # a list of more blocks is not in the cache
-MEMORY = 512
-POSITION = 2**31 - 1
+SHARED = 4  # room of the next block that is worth sharing
+LONG = 512  # a list of more blocks is long
+NODE = 16  # blocks of a long list whose smallest keys are compared at once
+EXPECTED = 512  # keys that can be expected at once: a power of two
 NONE = -1
 
 PADDING = 2**63 - 1  # above every key: fills the unused end of a block
-
+POSITION = 2**31 - 1  # bits of a position: the compiler sees that what is masked with it is not negative
 
 block_type = np.dtype(
     [
@@ -41,12 +42,12 @@ class SortedKeys(Frame):
     keys: NDArray[np.int64]  # (E, blocks, WIDTH) by storage, padded
     items: NDArray[np.int32]  # (E, blocks, WIDTH) by storage
     block: NDArray[np.void]  # (E, blocks) block_type
-    top: NDArray[np.int64]  # (E, blocks / NODE + NODE) smallest key of every NODE-th block, padded; (E, 0) for short lists
+    top: NDArray[np.int64]  # (E, blocks / NODE + NODE) smallest key of every NODE-th block, padded; (E, 0) if never long
     used: NDArray[np.int64]  # (E,)
-    expected: NDArray[np.int64]  # (MEMORY,) keys that are soon wanted,
-    expected_at: NDArray[np.int32]  # (MEMORY,) and their blocks
-    found: int  # block
-    nth: int  # and place in it of the key that was found last, in whichever cluster
+    expected: NDArray[np.int64]  # (EXPECTED,) keys that are soon wanted, in whichever cluster,
+    expected_at: NDArray[np.int32]  # (EXPECTED,) and their blocks
+    found: int  # block of the key that was found last, in whichever cluster,
+    nth: int  # and where in the block
 
 
 def sorted_keys(clusters: int, capacity: int) -> SortedKeys:
@@ -54,7 +55,7 @@ def sorted_keys(clusters: int, capacity: int) -> SortedKeys:
     blocks = 4 * capacity // WIDTH + 2
     long = blocks > LONG
     if long:
-        blocks += NODE - blocks % NODE
+        blocks += NODE - blocks % NODE  # whole nodes, and one block at least that is never used
     keys = aligned_zeros((clusters, blocks, WIDTH), np.dtype(np.int64))
     keys[:] = PADDING
     block = np.zeros((clusters, blocks), block_type)
@@ -65,8 +66,8 @@ def sorted_keys(clusters: int, capacity: int) -> SortedKeys:
         block=block,
         top=np.full((clusters, blocks // NODE + NODE if long else 0), PADDING, np.int64),
         used=np.ones(clusters, np.int64),
-        expected=np.zeros(MEMORY if long else 0, np.int64),
-        expected_at=np.zeros(MEMORY if long else 0, np.int32),
+        expected=np.zeros(EXPECTED if long else 0, np.int64),
+        expected_at=np.zeros(EXPECTED if long else 0, np.int32),
         found=0,
         nth=0,
     )
@@ -83,9 +84,15 @@ def copy_sorted_keys(old: SortedKeys, new: SortedKeys) -> None:
 
 
 @inlined
+def is_long(s: SortedKeys, e: int) -> bool:
+    """Whether it is worth asking early for blocks."""
+    return s.used[e] > LONG
+
+
+@inlined
 def block_of(s: SortedKeys, e: int, key: int) -> int:
     """Position of the last block that starts at or below `key` (the first block if none does)."""
-    if s.used[e] > LONG:
+    if is_long(s, e):
         return block_of_many(s, e, key)
     base = 0
     n = s.used[e]
@@ -99,7 +106,7 @@ def block_of(s: SortedKeys, e: int, key: int) -> int:
 @outlined
 def block_of_many(s: SortedKeys, e: int, key: int) -> int:
     """The same in a long list: where the key was expected, if that is still right, or by a search."""
-    k, mark = 0, mark_of(key)
+    mark = mark_of(key)
     if s.expected[mark] == key:
         k = s.expected_at[mark]
         if k < s.used[e] and s.block[e, k].low <= key < s.block[e, k + 1].low:
@@ -109,19 +116,19 @@ def block_of_many(s: SortedKeys, e: int, key: int) -> int:
 
 @inlined
 def mark_of(key: int) -> int:
-    return (key ^ (key >> 32)) & (MEMORY - 1)
+    return (key ^ (key >> 32)) & (EXPECTED - 1)
 
 
 @inlined
 def search_many(s: SortedKeys, e: int, key: int) -> int:
-    """By nodes of a tree, whose keys are compared all at once."""
+    """By halves to a node of the level above, then by comparing all keys of a node at once, there and below."""
     base = 0
     n = s.used[e] // NODE + 1
     while n > NODE:
         half = n >> 1
         base += half * (s.top[e, base + half] <= key)
         n -= half
-    first = base & POSITION  # the compiler sees that it is not negative
+    first = base & POSITION
     node = first - 1
     for q in range(NODE):
         node += s.top[e, first + q] <= key
@@ -143,7 +150,7 @@ def set_low(s: SortedKeys, e: int, k: int, key: int) -> None:
 @inlined
 def expect(s: SortedKeys, e: int, key: int) -> None:
     """Ask early for the block where a key is wanted soon, if the list is long."""
-    if s.used[e] > LONG:
+    if is_long(s, e):
         ask_for_block(s, e, key)
 
 
@@ -178,8 +185,8 @@ def insert(s: SortedKeys, e: int, key: int, item: int) -> None:
     """Add a key that is not yet there."""
     k = block_of(s, e, key)
     if s.block[e, k].count == WIDTH:
-        if k + 1 < s.used[e] and s.block[e, k + 1].count < FILLED:
-            pass_on(s, e, k)
+        if k + 1 < s.used[e] and s.block[e, k + 1].count <= WIDTH - SHARED:
+            share(s, e, k)
         else:
             split(s, e, k)
         if s.block[e, k + 1].low <= key:
@@ -247,17 +254,18 @@ def remove(s: SortedKeys, e: int, key: int) -> None:
 
 
 @outlined
-def pass_on(s: SortedKeys, e: int, k: int) -> None:
-    """Move the last keys of full block k to the next one, which has room: a split would shift all blocks behind."""
+def share(s: SortedKeys, e: int, k: int) -> None:
+    """Let full block k share the room of the next one: a split would shift all blocks behind."""
     storage, following, count = s.block[e, k].storage, s.block[e, k + 1].storage, s.block[e, k + 1].count
-    moved = WIDTH - FILLED
+    moved = (WIDTH - count) >> 1
+    left = WIDTH - moved
     move(s.keys[e, following], moved, 0, count)
     move(s.items[e, following], moved, 0, count)
     for q in range(moved):
-        s.keys[e, following, q] = s.keys[e, storage, FILLED + q]
-        s.items[e, following, q] = s.items[e, storage, FILLED + q]
-        s.keys[e, storage, FILLED + q] = PADDING
-    s.block[e, k].count = FILLED
+        s.keys[e, following, q] = s.keys[e, storage, left + q]
+        s.items[e, following, q] = s.items[e, storage, left + q]
+        s.keys[e, storage, left + q] = PADDING
+    s.block[e, k].count = left
     s.block[e, k + 1].count = count + moved
     set_low(s, e, k + 1, s.keys[e, following, 0])
 

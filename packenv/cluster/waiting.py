@@ -15,7 +15,7 @@ from packenv.compile import inlined, outlined
 
 ROW_BITS = 32
 ROW_MASK = (1 << ROW_BITS) - 1
-AHEAD = 4  # new tasks
+AHEAD = 4  # new tasks whose blocks are asked for: about as many as are under way at once
 
 
 @inlined
@@ -171,7 +171,7 @@ def largest_fitting(c: Cluster, room: int) -> int:
 
 @inlined
 def expect_fitting(c: Cluster, room: int) -> None:
-    """Ask early for what `largest_fitting` will look at: in a long queue it is anywhere in memory."""
+    """Ask early for what `largest_fitting` will look at. Needs BY_SIZE."""
     expect(c.sizes, c.e, (room << ROW_BITS) | ROW_MASK)
 
 

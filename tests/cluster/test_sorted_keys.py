@@ -13,6 +13,7 @@ from packenv.cluster.sorted_keys import (
     NONE,
     SortedKeys,
     ceiling_item,
+    clear,
     copy_sorted_keys,
     expect,
     first_key,
@@ -25,7 +26,7 @@ from packenv.cluster.sorted_keys import (
 from packenv.compile import compiled
 
 Ints = NDArray[np.int64]
-INSERT, REMOVE, FLOOR, CEILING, FLOOR_AND_REMOVE = range(5)
+INSERT, REMOVE, FLOOR, CEILING, FLOOR_AND_REMOVE, CLEAR = range(6)
 SMALL, LARGE = 700, 40_000
 
 
@@ -38,6 +39,8 @@ def act(s: SortedKeys, cluster: Ints, action: Ints, key: Ints, item: Ints, found
             insert(s, e, key[n], item[n])
         elif action[n] == REMOVE:
             remove(s, e, key[n])
+        elif action[n] == CLEAR:
+            clear(s, e)
         elif action[n] == CEILING:
             found[n] = ceiling_item(s, e, key[n])
         else:
@@ -82,6 +85,10 @@ class Script:
             key = keys.pop(n)
             self.note(e, FLOOR_AND_REMOVE, above, key, key & 0xFFFFFFFF)
 
+    def clear(self, e: int) -> None:
+        self.lists[e].clear()
+        self.note(e, CLEAR, 0, 0, 0)
+
     def ask(self, e: int) -> None:
         keys, key = self.lists[e], self.new_key()
         below, above = bisect_right(keys, key), bisect_left(keys, key)
@@ -112,6 +119,9 @@ def test_equal_to_sorted_lists(spread: int) -> None:
         script.go_to(1, length // 500)
     script.go_to(0, 0)
     script.go_to(1, 0)
+    script.go_to(0, LARGE)
+    script.clear(0)
+    script.go_to(0, LARGE // 2)
     script.go_to(0, 100)
 
     cluster, action, key, item = np.array(script.rows, dtype=np.int64).T.copy()
