@@ -21,7 +21,6 @@ from packenv.cluster import (
     Cluster,
     Needs,
     close,
-    expect_fills,
     fill,
     first_server,
     heaviest,
@@ -223,7 +222,6 @@ class VQSBestFit(NamedTuple):
 def schedule_vqs_bf(policy: VQSBestFit, cluster: Cluster, state: VirtualQueues) -> None:
     if policy.adaptive:
         adapt(cluster, state.levels, False)
-    expect_fills(cluster)
     server = next_with_room(cluster, 0)
     while server != NONE:
         renew(cluster, state, server)
