@@ -38,6 +38,7 @@ IN_COMMON = """
     | `load`, `intensity`, `rate` | the workload's | a number, or a pair from which each episode draws its own |
     | `horizon` | 10,000 | slots of an episode; None: never truncated |
     | `J` | the workload's | levels of the universal partition: 2J virtual queues |
+    | `types` | None | so many virtual queues in place of 2J, for sizes of equal width up to the largest server |
     | `window` | 16 | K, how many of the oldest waiting tasks are shown |
     | `observation` | `"full"` | or `"compact"`, `"actions"` |
     | `mask_in_observation` | False | adds `action_mask` to the observation |

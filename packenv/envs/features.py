@@ -31,7 +31,7 @@ import math
 
 from packenv.cluster.servers import jobs_in, kind_of, server_count
 from packenv.cluster.sorted_keys import floor_item
-from packenv.cluster.state import BY_SIZE, NEVER, NONE
+from packenv.cluster.state import BY_SIZE, NEVER, NONE, Cluster
 from packenv.cluster.waiting import ROW_BITS, ROW_MASK, now, size_key, size_of
 from packenv.compile import inlined, outlined
 from packenv.envs.books import scalar_room
@@ -120,6 +120,16 @@ def room_after_filling(b: Batch, i: int, room: int) -> int:
 
 
 @inlined
+def first_type_below(c: Cluster, kind: int, first: int, part: int) -> int:
+    """The first type from `first` on that has only sizes up to a `part`th of the largest."""
+    bound, last = c.types.bound[c.e, kind], c.types.count[c.e, kind] - 1
+    j = first
+    while j < last and bound[j - 1 if j > 0 else last] * part > bound[last]:
+        j += 1
+    return j
+
+
+@inlined
 def describe_cluster(b: Batch, kind: int) -> None:
     """The context: what waits, and what room there is."""
     c, e = b.c, b.c.e
@@ -127,11 +137,14 @@ def describe_cluster(b: Batch, kind: int) -> None:
     servers = float(server_count(c))
     out[0] = logarithm(head.waiting)
     out[1] = logarithm(head.waiting_size / b.scale[0])
+    first = 0
     for k in range(3):
         waiting_tasks, roomy = 0, 0
-        for j in range(2 * k, b.rooms.shape[1] - 1 if k == 2 else 2 * k + 2):
+        end = b.rooms.shape[1] - 1 if k == 2 else first_type_below(c, kind, first, 2 << k)
+        for j in range(first, end):
             waiting_tasks += c.types.queue[e, kind, j].count
             roomy += b.rooms[e, j]
+        first = end
         out[2 + k] = logarithm(waiting_tasks)
         out[6 + k] = roomy / servers
     free, resources = 0.0, b.total.shape[0]
