@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from agents.settings import Settings
+from agents.settings import EVOLUTION, Settings
 
 FORMAT = 1
 
@@ -26,8 +26,8 @@ def describe(settings: Settings, command: str, samples: int, kept: str, measured
         "workload": record["workload"],
         "arrivals": record["arrivals"],
         "algorithm": settings.algorithm,
-        "reward": settings.reward,
-        "timescale": None if settings.average_reward else settings.timescale,
+        "reward": None if settings.algorithm == EVOLUTION else settings.reward,
+        "timescale": None if settings.average_reward or settings.algorithm == EVOLUTION else settings.timescale,
         "command": command,
         "seed": settings.seed,
         "samples": samples,

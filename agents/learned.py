@@ -96,7 +96,9 @@ class PlainNetwork(NamedTuple):
     scores: Floats  # (A,) scratch
 
 
-TERMS = 9
+TERMS = 10
+COUNT = np.float32(5.0)
+"""Counts are told as log(1 + n) / 5."""
 SIZE = 0
 """The first term of an action: the size of the task that starts."""
 
@@ -132,7 +134,7 @@ def rectify(out: Floats) -> None:
 def best_of_shared(network: SharedNetwork, b: Batch) -> int:
     """The score of an action: what it is, beside the mean of all that are valid."""
     actions, context, mask = b.actions[0], b.context[0], b.mask[0]
-    features, width = actions.shape[1], network.base.shape[0]
+    features, width = network.first.shape[0] - context.shape[0], network.base.shape[0]
     base, mean, out = network.base, network.mean, network.out
     set_to(base, network.first_bias)
     for h in range(width):
@@ -192,9 +194,10 @@ def set_terms(terms: Floats, features: Floats) -> None:
     terms[3] = math.sqrt(features[3])
     terms[4] = math.sqrt(features[4])
     terms[5] = 1.0 if features[2] > 0.5 else 0.0
-    terms[6] = features[2] * features[12]  # size · log(1 + jobs in the server) / 5
-    terms[7] = features[5]  # tasks in the virtual queue
-    terms[8] = features[1]  # 1: to pass
+    terms[6] = features[2] * features[12] * COUNT  # size · log(1 + jobs in the server)
+    terms[7] = features[5] * COUNT  # tasks in the virtual queue,
+    terms[8] = features[14] * COUNT  # and complements of the task
+    terms[9] = features[1]  # 1: to pass
 
 
 def best_of_plain(network: PlainNetwork, b: Batch) -> int:

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from agents.learned import SIZE, TERMS
+from agents.learned import COUNT, SIZE, TERMS
 from agents.saved import SavedAgent
+from packenv.envs.features import CONTEXT
 from packenv.errors import InputError, nearest
 
 KINDS = ("shared", "linear", "mlp")
@@ -76,6 +77,13 @@ class SharedActor(nn.Module):
         return scores
 
 
+def with_last_feature(given: Tensor, own: Tensor) -> Tensor:
+    """First weights from before the last feature was there, with nothing for it: the context follows the features."""
+    if given.shape[1] + 1 != own.shape[1]:
+        return given
+    return torch.cat((given[:, :-CONTEXT], given.new_zeros(len(given), 1), given[:, -CONTEXT:]), dim=1)
+
+
 class SharedCritic(nn.Module):
     """The value of a state, from the context and the mean of what the valid actions look like."""
 
@@ -113,8 +121,9 @@ class LinearActor(nn.Module):
 
 def terms_of(features: Tensor) -> Tensor:
     """(N, TERMS) of actions, as agents.learned.set_terms."""
-    passing, size, left, filled, queue, jobs = (features[:, k] for k in (1, 2, 3, 4, 5, 12))
-    return torch.stack((size, left, filled, left.sqrt(), filled.sqrt(), (size > 0.5).float(), size * jobs, queue, passing), dim=1)
+    passing, size, left, filled, queue, jobs, complements = (features[:, k] for k in (1, 2, 3, 4, 5, 12, 14))
+    shares = size, left, filled, left.sqrt(), filled.sqrt(), (size > 0.5).float()
+    return torch.stack((*shares, size * jobs * COUNT, queue * COUNT, complements * COUNT, passing), dim=1)
 
 
 class Mlp(nn.Module):
@@ -178,6 +187,8 @@ class Network(nn.Module):
         """Take over an agent's actor. Raises InputError if it is another kind of network, or has other sizes."""
         own = self.actor.state_dict()
         given = {name.removeprefix("actor."): torch.from_numpy(array) for name, array in agent.weights.items()}
+        if isinstance(self.actor, SharedActor) and "first.weight" in given:
+            given["first.weight"] = with_last_feature(given["first.weight"], own["first.weight"])
         if {name: array.shape for name, array in own.items()} != {name: array.shape for name, array in given.items()}:
             raise InputError(f"{agent.name}: its network is not of the kind and size that is to be trained")
         self.actor.load_state_dict(given)

@@ -108,6 +108,8 @@ class SavedAgent:
 def _shared(name: str, weights: Weights, rules: Rules) -> SharedNetwork:
     width = _given(name, weights, "actor.first.bias").shape[0]
     inputs = FEATURES + CONTEXT
+    if weights["actor.first.weight"].shape == (width, inputs - 1):
+        inputs -= 1  # made before the last feature was there: it reads the first ones
     if "actions" not in rules.seen:
         raise InputError(f"{name}: a shared network sees observation='actions'")
     return SharedNetwork(
