@@ -72,11 +72,10 @@ class Search(nn.Module):
             raise InputError(
                 f"cma-es looks for at most {MOST_WEIGHTS:,} weights, this network has {n:,}: choose --network linear"
             )
-        numbers = {"dtype": torch.float64}
-        self.register_buffer("step", torch.tensor(step, **numbers))  # σ
-        self.register_buffer("covariance", torch.eye(n, **numbers))  # C
-        self.register_buffer("step_path", torch.zeros(n, **numbers))  # p_σ
-        self.register_buffer("path", torch.zeros(n, **numbers))  # p_c
+        self.register_buffer("step", torch.tensor(step, dtype=torch.float64))  # σ
+        self.register_buffer("covariance", torch.eye(n, dtype=torch.float64))  # C
+        self.register_buffer("step_path", torch.zeros(n, dtype=torch.float64))  # p_σ
+        self.register_buffer("path", torch.zeros(n, dtype=torch.float64))  # p_c
         self.register_buffer("generation", torch.zeros((), dtype=torch.int64))
 
     @property

@@ -122,8 +122,9 @@ class LinearActor(nn.Module):
 def terms_of(features: Tensor) -> Tensor:
     """(N, TERMS) of actions, as agents.learned.set_terms."""
     passing, size, left, filled, queue, jobs, complements = (features[:, k] for k in (1, 2, 3, 4, 5, 12, 14))
+    count = float(COUNT)
     shares = size, left, filled, left.sqrt(), filled.sqrt(), (size > 0.5).float()
-    return torch.stack((*shares, size * jobs * COUNT, queue * COUNT, complements * COUNT, passing), dim=1)
+    return torch.stack((*shares, size * jobs * count, queue * count, complements * count, passing), dim=1)
 
 
 class Mlp(nn.Module):

@@ -78,7 +78,8 @@ def train(settings: Settings, plan: Plan) -> Outcome:
     torch.set_num_threads(plan.threads)
     checkpoint = plan.folder / CHECKPOINT
     average = AverageReward() if settings.average_reward else None
-    env, model = None, None
+    env: PackVecEnv | None = None
+    model: Any
     if settings.algorithm == EVOLUTION:
         model = Evolution(settings, plan.threads)
     else:
