@@ -3,8 +3,8 @@
 Numba passes a tuple of arrays field by field: for the sixty arrays of a cluster that is hundreds of arguments at every
 call, microseconds from Python, and most of the compile time. A Frame lists what an array is to compiled code (data,
 shape, strides: one 64-bit word each) in a buffer of its own, and compiled code gets the buffer's address. It reads a
-field when it uses it; the compiler may assume that arrays stay where they are. Plain integers, never negative, can be assigned
-to.
+field when it uses it; the compiler may assume that arrays stay where they are. Plain integers, which must not be negative,
+can be assigned to.
 """
 
 from __future__ import annotations
@@ -64,7 +64,11 @@ class Frame:
     def assign(self, name: str, value: int) -> None:
         """Give an integer field another value, as compiled code does by assignment."""
         setattr(self, name, value)
-        self._words[self._numba_type_.fields[name][1]] = value
+        self._words[self._numba_type_.fields[name][1]] = _natural_number(value)
+
+    def assigned(self, name: str) -> int:
+        """What an integer field is to compiled code, which may have assigned to it; Python's attribute does not follow."""
+        return int(self._words[self._numba_type_.fields[name][1]])
 
     def __reduce__(self) -> Any:
         """Pickled and copied by its fields: the addresses of its arrays mean nothing elsewhere."""
@@ -96,7 +100,13 @@ def _words(value: Any) -> list[int]:
         return [word for _, part in parts for word in _words(part)]
     if isinstance(value, np.ndarray):
         return [0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides]
-    return [int(value)]
+    return [_natural_number(value)]
+
+
+def _natural_number(value: int) -> int:
+    if value < 0:
+        raise ValueError(f"integers of a frame are never negative, to compiled code: {value}")
+    return int(value)
 
 
 def _frame_type(value: Any) -> types.Type:
