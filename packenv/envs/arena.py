@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.machine import CACHE_LINE
-
+CACHE_LINE = 64
 HUGE = 2 * 2**20
 LEAST = 2 * HUGE  # bytes: smaller batches gain nothing
 

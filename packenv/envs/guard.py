@@ -16,7 +16,7 @@ from packenv.cluster.servers import reopen_all
 from packenv.cluster.slots import GROW, READY
 from packenv.cluster.state import Cluster, look_at
 from packenv.cluster.waiting import now, waiting
-from packenv.compile import compiled, fused
+from packenv.compile import compiled, inlined
 from packenv.envs.state import BEGUN, Batch
 from packenv.envs.steps import next_slot
 from packenv.errors import InputError
@@ -69,8 +69,6 @@ def together(agent: Needs, guard: Needs) -> Needs:
         raise InputError("the guard packs the scalar size, the agent several resources; use bf-js")
     if agent.levels and guard.levels and agent.levels != guard.levels:
         raise InputError(f"the guard has J={guard.levels}, the agent J={agent.levels}")
-    if agent.types is not None and (guard.levels or guard.types is not None):
-        raise InputError("the guard has virtual queues of its own, the agent types of equal width; use bf-js")
     return agent._replace(
         orders=agent.orders | guard.orders,
         levels=agent.levels or guard.levels,
@@ -82,7 +80,7 @@ def together(agent: Needs, guard: Needs) -> Needs:
     )
 
 
-@fused
+@inlined
 def hand_over(policy: Any, c: Cluster, state: Any) -> None:
     """The guard takes the cluster over from the agent: servers that the agent has passed, or closed, are open again."""
     reopen_all(c)
@@ -111,7 +109,7 @@ def guard_row(policy: Any, b: Batch, row: int, state: Any, resumed: bool) -> int
         schedule_slot(policy, b, state)
 
 
-@fused
+@inlined
 def schedule_slot(policy: Any, b: Batch, state: Any) -> None:
     """The guard schedules this slot; what it places counts as placed."""
     head, turn = b.c.head[b.c.e], b.turn[b.c.e]
