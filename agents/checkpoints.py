@@ -42,7 +42,8 @@ def seed_at(seed: int, samples: int) -> int:
 def write_checkpoint(path: Path, model: Any, more: dict[str, Any], best: Arrays) -> None:
     """Save `model`, the counters in `more` (JSON values) and the weights of the best agent so far."""
     arrays: Arrays = {WEIGHTS + name: value.numpy() for name, value in model.policy.state_dict().items()}
-    for index, state in model.policy.optimizer.state_dict()["state"].items():
+    optimizer = getattr(model.policy, "optimizer", None)
+    for index, state in optimizer.state_dict()["state"].items() if optimizer else ():
         arrays |= {f"{MOMENTS}{index}/{name}": np.asarray(value) for name, value in state.items()}
     arrays |= {BEST + name: value for name, value in best.items()}
     counters = {name: getattr(model, name) for name in COUNTERS if hasattr(model, name)} | more
@@ -72,12 +73,13 @@ def restore(path: Path, model: Any) -> Checkpoint:
     weights = {name: torch.from_numpy(array) for name, array in _under(WEIGHTS, checkpoint.arrays).items()}
     try:
         model.policy.load_state_dict(weights)
-        optimizer = model.policy.optimizer
         state: dict[int, dict[str, torch.Tensor]] = {}
         for name, array in _under(MOMENTS, checkpoint.arrays).items():
             index, _, key = name.partition("/")
             state.setdefault(int(index), {})[key] = torch.from_numpy(array.copy())
-        optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+        if state:
+            optimizer = model.policy.optimizer
+            optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
     except (RuntimeError, ValueError, KeyError) as error:
         raise InputError(f"{path}: a checkpoint of another network ({str(error).splitlines()[0]})") from None
     for name in COUNTERS:

@@ -7,17 +7,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from agents.settings import Settings
-from packenv.envs.sb3 import PackVecEnv
+from agents.settings import EVOLUTION, Settings
 
 FORMAT = 1
 
 
-def describe(
-    settings: Settings, env: PackVecEnv, command: str, samples: int, kept: str, measured: dict[str, float]
-) -> dict[str, Any]:
+def describe(settings: Settings, command: str, samples: int, kept: str, measured: dict[str, float]) -> dict[str, Any]:
     """The JSON beside the weights. `kept`: "last", or "best" of the evaluations during training; `samples`: when that was."""
-    options = {"observation": settings.observation, "J": env.core.sizes.types // 2, "window": settings.window}
+    levels = settings.J or settings.workload.default_levels()
+    options = {"observation": settings.observation, "J": levels, "types": settings.types, "window": settings.window}
     record = settings.record()
     guard = None if settings.guard is None else {"policy": settings.guard, "limit": settings.guard_limit}
     return {
@@ -28,8 +26,8 @@ def describe(
         "workload": record["workload"],
         "arrivals": record["arrivals"],
         "algorithm": settings.algorithm,
-        "reward": settings.reward,
-        "timescale": None if settings.average_reward else settings.timescale,
+        "reward": None if settings.algorithm == EVOLUTION else settings.reward,
+        "timescale": None if settings.average_reward or settings.algorithm == EVOLUTION else settings.timescale,
         "command": command,
         "seed": settings.seed,
         "samples": samples,

@@ -29,14 +29,14 @@ class Comparison(NamedTuple):
         return self.agent / max(self.other, 1e-9)
 
 
-def evaluation_workloads(settings: Settings) -> dict[str, Workload]:
-    """The ends and the middle of what episodes draw from, by name; the workload as it is where nothing is drawn."""
+def evaluation_workloads(settings: Settings, loads: int = 3) -> dict[str, Workload]:
+    """So many loads evenly over what episodes draw from, by name; the workload as it is where nothing is drawn."""
     workload = settings.workload
     if not settings.arrivals:
         return {workload.name: workload}
     (key, (low, high)), *_ = settings.arrivals.items()
-    loads = dict.fromkeys((low, (low + high) / 2, high))
-    return {f"{key} {load:.3g}": _resolved(workload.with_(**{key: load})) for load in loads}
+    chosen = dict.fromkeys(low + (high - low) * n / (loads - 1) for n in range(loads))
+    return {f"{key} {load:.3g}": _resolved(workload.with_(**{key: load})) for load in chosen}
 
 
 def _resolved(workload: Workload) -> Workload:

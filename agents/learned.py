@@ -96,6 +96,21 @@ class PlainNetwork(NamedTuple):
     scores: Floats  # (A,) scratch
 
 
+TERMS = 10
+COUNT = np.float32(5.0)
+"""Counts are told as log(1 + n) / 5."""
+SIZE = 0
+"""The first term of an action: the size of the task that starts."""
+
+
+class LinearNetwork(NamedTuple):
+    """Terms of every action added up, with weights that depend on how much waits."""
+
+    weights: Floats  # (2, TERMS) w, v
+    at_hand: Floats  # (TERMS,) scratch: w + q·v
+    terms: Floats  # (TERMS,) scratch
+
+
 @inlined
 def set_to(out: Floats, row: Floats) -> None:
     for h in range(out.shape[0]):
@@ -119,7 +134,7 @@ def rectify(out: Floats) -> None:
 def best_of_shared(network: SharedNetwork, b: Batch) -> int:
     """The score of an action: what it is, beside the mean of all that are valid."""
     actions, context, mask = b.actions[0], b.context[0], b.mask[0]
-    features, width = actions.shape[1], network.base.shape[0]
+    features, width = network.first.shape[0] - context.shape[0], network.base.shape[0]
     base, mean, out = network.base, network.mean, network.out
     set_to(base, network.first_bias)
     for h in range(width):
@@ -151,6 +166,38 @@ def best_of_shared(network: SharedNetwork, b: Batch) -> int:
             if best == NONE or score > best_score:
                 best, best_score = a, score
     return best
+
+
+def best_of_linear(network: LinearNetwork, b: Batch) -> int:
+    """⟨w + q·v, terms⟩, with q the first number of the context."""
+    weights, terms, mask = network.at_hand, network.terms, b.mask[0]
+    set_to(weights, network.weights[0])
+    add_scaled(weights, b.context[0, 0], network.weights[1])
+    best, best_score = NONE, np.float32(0.0)
+    for a in range(mask.shape[0]):
+        if mask[a]:
+            set_terms(terms, b.actions[0, a])
+            score = np.float32(0.0)
+            for k in range(TERMS):
+                score += terms[k] * weights[k]
+            if best == NONE or score > best_score:
+                best, best_score = a, score
+    return best
+
+
+@inlined
+def set_terms(terms: Floats, features: Floats) -> None:
+    """What the score of an action is made of: see packenv.envs.features."""
+    terms[SIZE] = features[2]
+    terms[1] = features[3]  # room left,
+    terms[2] = features[4]  # and after the largest that fit
+    terms[3] = math.sqrt(features[3])
+    terms[4] = math.sqrt(features[4])
+    terms[5] = 1.0 if features[2] > 0.5 else 0.0
+    terms[6] = features[2] * features[12] * COUNT  # size · log(1 + jobs in the server)
+    terms[7] = features[5] * COUNT  # tasks in the virtual queue,
+    terms[8] = features[14] * COUNT  # and complements of the task
+    terms[9] = features[1]  # 1: to pass
 
 
 def best_of_plain(network: PlainNetwork, b: Batch) -> int:
@@ -204,4 +251,11 @@ def squash_rows(out: Floats, n: int, rows: Floats) -> int:
     return n
 
 
-dispatched(best_action, {("best_action", SharedNetwork): best_of_shared, ("best_action", PlainNetwork): best_of_plain})
+dispatched(
+    best_action,
+    {
+        ("best_action", SharedNetwork): best_of_shared,
+        ("best_action", LinearNetwork): best_of_linear,
+        ("best_action", PlainNetwork): best_of_plain,
+    },
+)

@@ -1,7 +1,8 @@
 """The networks of agents that learn: small enough for compiled inference, which reads the same weights by the same names.
 
 `shared` looks at every action with the same weights, so virtual queues and servers may be permuted and their number may
-vary; `mlp` looks at all arrays at once, and knows only the numbers it was trained on.
+vary; `linear` adds up a few properties of an action, with weights that depend on how much waits; `mlp` looks at all
+arrays at once, and knows only the numbers it was trained on.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from agents.learned import COUNT, SIZE, TERMS
 from agents.saved import SavedAgent
+from packenv.envs.features import CONTEXT
 from packenv.errors import InputError, nearest
 
-KINDS = ("shared", "mlp")
+KINDS = ("shared", "linear", "mlp")
 INVALID = -1e8
 """The score of an action that is not valid: its probability is 0."""
 
@@ -74,6 +77,13 @@ class SharedActor(nn.Module):
         return scores
 
 
+def with_last_feature(given: Tensor, own: Tensor) -> Tensor:
+    """First weights from before the last feature was there, with nothing for it: the context follows the features."""
+    if given.shape[1] + 1 != own.shape[1]:
+        return given
+    return torch.cat((given[:, :-CONTEXT], given.new_zeros(len(given), 1), given[:, -CONTEXT:]), dim=1)
+
+
 class SharedCritic(nn.Module):
     """The value of a state, from the context and the mean of what the valid actions look like."""
 
@@ -88,6 +98,33 @@ class SharedCritic(nn.Module):
         mean = mean_of(rows, layer_of(self.first, rows.features, rows.context, rows.environment))
         value: Tensor = self.last(torch.relu(self.second(torch.cat((mean, rows.context), dim=1))))
         return value
+
+
+class LinearActor(nn.Module):
+    """⟨w + q·v, terms of the action⟩, q being the first number of the context: with the logarithm of what waits.
+
+    At first only the size counts: best fit.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.zeros(2, TERMS))  # w, v
+        with torch.no_grad():
+            self.weights[0, SIZE] = 1.0
+
+    def forward(self, rows: Rows) -> Tensor:
+        """(N,) scores of the valid actions."""
+        waiting = rows.context[:, 0].index_select(0, rows.environment)
+        plain, scaled = linear(terms_of(rows.features), self.weights).unbind(1)
+        return plain + waiting * scaled
+
+
+def terms_of(features: Tensor) -> Tensor:
+    """(N, TERMS) of actions, as agents.learned.set_terms."""
+    passing, size, left, filled, queue, jobs, complements = (features[:, k] for k in (1, 2, 3, 4, 5, 12, 14))
+    count = float(COUNT)
+    shares = size, left, filled, left.sqrt(), filled.sqrt(), (size > 0.5).float()
+    return torch.stack((*shares, size * jobs * count, queue * count, complements * count, passing), dim=1)
 
 
 class Mlp(nn.Module):
@@ -124,14 +161,14 @@ class Network(nn.Module):
             raise InputError(f"unknown network {kind!r}{nearest(kind, KINDS)}")
         assert isinstance(seen, spaces.Dict)
         shapes = {name: space.shape or () for name, space in seen.spaces.items() if name != "action_mask"}
-        self.shared = kind == "shared"
+        self.by_action = kind != "mlp"
         self.actor: nn.Module
         self.critic: nn.Module
-        if kind == "shared":
+        if self.by_action:
             if set(shapes) != {"actions", "context"}:
-                raise InputError("the shared network reads the observation `actions`; for others there is the network mlp")
+                raise InputError(f"the {kind} network reads the observation `actions`; for others there is the network mlp")
             widths = shapes["actions"][1], shapes["context"][0], hidden
-            self.actor = SharedActor(*widths)
+            self.actor = SharedActor(*widths) if kind == "shared" else LinearActor()
             self.critic = SharedCritic(*widths) if critic else nn.Identity()
         else:
             inputs = sum(int(np.prod(shape)) for shape in shapes.values())
@@ -151,18 +188,20 @@ class Network(nn.Module):
         """Take over an agent's actor. Raises InputError if it is another kind of network, or has other sizes."""
         own = self.actor.state_dict()
         given = {name.removeprefix("actor."): torch.from_numpy(array) for name, array in agent.weights.items()}
+        if isinstance(self.actor, SharedActor) and "first.weight" in given:
+            given["first.weight"] = with_last_feature(given["first.weight"], own["first.weight"])
         if {name: array.shape for name, array in own.items()} != {name: array.shape for name, array in given.items()}:
             raise InputError(f"{agent.name}: its network is not of the kind and size that is to be trained")
         self.actor.load_state_dict(given)
 
     def read(self, seen: Observation, mask: Tensor) -> Any:
         """The observation as actor and critic take it."""
-        return rows_of(seen, mask) if self.shared else flattened(seen)
+        return rows_of(seen, mask) if self.by_action else flattened(seen)
 
     def scores(self, read: Any, mask: Tensor) -> Tensor:
         """(E, A) the actor's score of every action; INVALID where the mask is 0."""
         found: Tensor = self.actor(read)
-        if self.shared:
+        if self.by_action:
             return found.new_full((mask.numel(),), INVALID).index_copy(0, read.place, found).view_as(mask)
         return found.masked_fill(mask == 0, INVALID)
 

@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from agents.guarded import Guarded, GuardedState
-from agents.learned import Learned, LearnedState, PlainNetwork, SharedNetwork
+from agents.learned import TERMS, Learned, LearnedState, LinearNetwork, PlainNetwork, SharedNetwork
 from packenv.cluster import Cluster, Needs
 from packenv.envs.batch import make_batch
 from packenv.envs.books import forget_books
@@ -108,6 +108,8 @@ class SavedAgent:
 def _shared(name: str, weights: Weights, rules: Rules) -> SharedNetwork:
     width = _given(name, weights, "actor.first.bias").shape[0]
     inputs = FEATURES + CONTEXT
+    if weights["actor.first.weight"].shape == (width, inputs - 1):
+        inputs -= 1  # made before the last feature was there: it reads the first ones
     if "actions" not in rules.seen:
         raise InputError(f"{name}: a shared network sees observation='actions'")
     return SharedNetwork(
@@ -121,6 +123,15 @@ def _shared(name: str, weights: Weights, rules: Rules) -> SharedNetwork:
         mean=np.zeros(width, np.float32),
         out=np.zeros(width, np.float32),
     )
+
+
+def _linear(name: str, weights: Weights, rules: Rules) -> LinearNetwork:
+    if "actions" not in rules.seen:
+        raise InputError(f"{name}: a linear network sees observation='actions'")
+    found = _given(name, weights, "actor.weights")
+    if found.shape != (2, TERMS):
+        raise InputError(f"{name}: 'actor.weights' has the shape {found.shape} instead of {(2, TERMS)}")
+    return LinearNetwork(found, np.zeros(TERMS, np.float32), np.zeros(TERMS, np.float32))
 
 
 def _plain(name: str, weights: Weights, rules: Rules) -> PlainNetwork:
@@ -139,7 +150,7 @@ def _plain(name: str, weights: Weights, rules: Rules) -> PlainNetwork:
     )
 
 
-NETWORKS = {"shared": _shared, "mlp": _plain}
+NETWORKS = {"shared": _shared, "linear": _linear, "mlp": _plain}
 
 
 def _given(name: str, weights: Weights, key: str) -> NDArray[np.float32]:

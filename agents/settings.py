@@ -14,16 +14,17 @@ from packenv.errors import InputError
 from packenv.policy import find_policy
 from packenv.workloads.workload import INTENSITIES, Workload
 
-ALGORITHMS = ("maskable-ppo", "ppo", "a2c", "dqn")
+ALGORITHMS = ("maskable-ppo", "ppo", "a2c", "dqn", "cma-es")
 ON_POLICY = ALGORITHMS[:3]
+EVOLUTION = ALGORITHMS[-1]
 GUARD_ROOM = 4
 """An episode is cut off when this many times the guard's limit wait: the guard must have failed by then."""
 
-HIDDEN = {"shared": 32, "mlp": 64}
-LEARNING_RATES = {"maskable-ppo": 1e-3, "ppo": 1e-3, "a2c": 1e-3, "dqn": 5e-4}
-STEPS = {"maskable-ppo": 64, "ppo": 64, "a2c": 16, "dqn": 1}
-EPOCHS = {"maskable-ppo": 3, "ppo": 3, "a2c": 1, "dqn": 1}
-BATCH = {"maskable-ppo": 4096, "ppo": 4096, "a2c": 0, "dqn": 1024}
+HIDDEN = {"shared": 32, "linear": 32, "mlp": 64}
+LEARNING_RATES = {"maskable-ppo": 1e-3, "ppo": 1e-3, "a2c": 1e-3, "dqn": 5e-4, "cma-es": 0.15}
+STEPS = {"maskable-ppo": 64, "ppo": 64, "a2c": 16, "dqn": 1, "cma-es": 1}
+EPOCHS = {"maskable-ppo": 3, "ppo": 3, "a2c": 1, "dqn": 1, "cma-es": 1}
+BATCH = {"maskable-ppo": 4096, "ppo": 4096, "a2c": 0, "dqn": 1024, "cma-es": 0}
 
 Arrivals = dict[str, tuple[float, float]]
 
@@ -44,6 +45,7 @@ class Settings:
     hidden: int = 0
     arrivals: Arrivals = field(default_factory=dict)
     J: int | None = None
+    types: int | None = None
     window: int = 16
     observation: str = "actions"
     options: dict[str, Any] = field(default_factory=dict)
@@ -67,6 +69,7 @@ class Settings:
     steps: int = 0  # per environment and iteration
     epochs: int = 0
     batch: int = 0
+    population: int = 0  # of cma-es
 
     def __post_init__(self) -> None:
         for name, table, key in (
@@ -91,8 +94,12 @@ class Settings:
                 find_policy(policy)
         if self.start is not None and self.imitate is not None:
             raise InputError("an agent begins with the weights of another or imitates a policy, not both")
-        if self.network == "shared" and self.observation != "actions":
-            raise InputError(f"the shared network reads the observation actions, not {self.observation}: choose --network mlp")
+        if self.network != "mlp" and self.observation != "actions":
+            raise InputError(
+                f"the {self.network} network reads the observation actions: choose --network mlp for {self.observation}"
+            )
+        if self.algorithm == EVOLUTION and self.imitate is not None:
+            raise InputError(f"--imitate goes with {', '.join(ALGORITHMS[:-1])}: {EVOLUTION} learns from whole runs")
         if self.average_reward and self.algorithm not in ON_POLICY:
             raise InputError(f"the average reward goes with {', '.join(ON_POLICY)}, not with {self.algorithm}")
         if set(self.arrivals) - set(INTENSITIES) or len(self.arrivals) > 1:
@@ -112,6 +119,9 @@ class Settings:
         ):
             whole(name, getattr(self, name), low, high)
         whole("batch", self.batch, 0, 10**9)
+        whole("population", self.population, 0, 10_000)
+        if 0 < self.population < 4:
+            raise InputError(f"a population of {self.population} has no better half to learn from: at least 4")
         for name in ("reward_scale", "timescale", "learning_rate"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise InputError(f"{name} must be a number above 0, not {getattr(self, name)}")
@@ -128,6 +138,7 @@ class Settings:
             "workload": self.workload,
             "horizon": self.horizon,
             "J": self.J,
+            "types": self.types,
             "window": self.window,
             "observation": self.observation,
             "mask_in_observation": self.observation != "actions",

@@ -106,7 +106,7 @@ def main(samples: int, envs: int, seed: int, out: str) -> None:
             print(f"{made:,} samples, {speed:,.0f} per second, {waiting:.1f} waiting", file=sys.stderr, flush=True)
 
     # what came of it, on jobs that no cluster has seen
-    about = describe(s, env, f"python -m agents.train_fig4b --samples {samples} --seed {seed}", samples, "last", {})
+    about = describe(s, f"python -m agents.train_fig4b --samples {samples} --seed {seed}", samples, "last", {})
     agent = SavedAgent(out, about, net.exported())
     save_agent(out, about, net.exported())
     for load in (LOADS[0], sum(LOADS) / 2, LOADS[1]):

@@ -25,11 +25,12 @@ from agents.checkpoints import best_of, restore, seed_at, write_checkpoint
 from agents.cluster_log import ClusterLog
 from agents.description import describe
 from agents.evaluation import Evaluation, overall, supported
+from agents.evolution import Evolution
 from agents.imitation import ROWS, demonstrations, imitate
 from agents.policies import network_of
 from agents.progress import Bar
 from agents.saved import SavedAgent, load_agent, save_agent
-from agents.settings import Settings
+from agents.settings import EVOLUTION, Settings
 from packenv.envs.sb3 import PackVecEnv
 from packenv.errors import InputError
 from packenv.files import write_json
@@ -77,8 +78,13 @@ def train(settings: Settings, plan: Plan) -> Outcome:
     torch.set_num_threads(plan.threads)
     checkpoint = plan.folder / CHECKPOINT
     average = AverageReward() if settings.average_reward else None
-    env = PackVecEnv(settings.environment, settings.envs, bare=True, **settings.env_options())
-    model = make_model(replace(settings, seed=seed_at(settings.seed, 0)), env, average)
+    env: PackVecEnv | None = None
+    model: Any
+    if settings.algorithm == EVOLUTION:
+        model = Evolution(settings, plan.threads)
+    else:
+        env = PackVecEnv(settings.environment, settings.envs, bare=True, **settings.env_options())
+        model = make_model(replace(settings, seed=seed_at(settings.seed, 0)), env, average)
     run = Run(settings, plan, model, env, average)
     plan.folder.mkdir(parents=True, exist_ok=True)
     write_json(plan.folder / SETTINGS, settings.record())
@@ -147,7 +153,7 @@ def print_accuracy(policy: str, share: float, count: int) -> None:
 class Run(BaseCallback):
     """What happens between the algorithm's iterations: logs, evaluations, checkpoints."""
 
-    def __init__(self, settings: Settings, plan: Plan, model: Any, env: PackVecEnv, average: AverageReward | None) -> None:
+    def __init__(self, settings: Settings, plan: Plan, model: Any, env: PackVecEnv | None, average: AverageReward | None) -> None:
         super().__init__()
         self.settings, self.plan, self.algorithm, self.env, self.average = settings, plan, model, env, average
         self.learn_options: dict[str, Any] = {"log_interval": None}
@@ -196,12 +202,14 @@ class Run(BaseCallback):
         self.next = {act: (done // every + 1) * every for act, every in self.every.items() if every}
 
     def _on_training_start(self) -> None:
-        self.env.stagger()
-        self.cluster = ClusterLog(self.env)
+        if self.env is not None:
+            self.env.stagger()
+            self.cluster = ClusterLog(self.env)
         self.bar.start()
 
     def _on_step(self) -> bool:
-        self.cluster.step()
+        if self.env is not None:
+            self.cluster.step()
         return True
 
     def _on_rollout_start(self) -> None:
@@ -243,7 +251,7 @@ class Run(BaseCallback):
         learned: dict[str, Any] = self.said.name_to_value
         learning = {name: float(value) for name, value in learned.items()}
         learned.clear()
-        found = self.cluster.take() | learning | {"speed/samples per second": self.bar.speed()}
+        found = (self.cluster.take() if self.env is not None else {}) | learning | {"speed/samples per second": self.bar.speed()}
         if self.average is not None:
             found["train/average reward per slot"] = self.average.rate
         self.board.scalars(found, samples)
@@ -260,7 +268,8 @@ class Run(BaseCallback):
         if score < self.best_score:
             self.best, self.best_score, self.best_at, self.best_measured = weights, score, samples, self.measured
         self.board.scalars({f"evaluation/{name}": value for name, value in self.measured.items()}, samples)
-        self.board.picture(self.env.core, samples)
+        if self.env is not None:
+            self.board.picture(self.env.core, samples)
         self.board.flush()
         shown = ", ".join(f"{each.agent:.3g} ({each.ratio:.3f}) at {each.label}" for each in compared)
         self.bar.say(f"{samples:,} samples: mean queue (ratio to {self.plan.against}) {shown}")
@@ -297,7 +306,7 @@ class Run(BaseCallback):
 
     def about(self, samples: int, kept: str, measured: dict[str, float]) -> dict[str, Any]:
         """What is said of a saved agent."""
-        return describe(self.settings, self.env, self.plan.command, samples, kept, measured)
+        return describe(self.settings, self.plan.command, samples, kept, measured)
 
     def agent(self, weights: Weights) -> Any:
         """The policy that these weights are."""

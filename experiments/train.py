@@ -28,8 +28,8 @@ SPECIAL = {"true": True, "false": False}
 @click.command("train")
 @click.argument("source", metavar="[WORKLOAD]", required=False)
 @click.option("--env", "environment", default="ServerFill", show_default=True, help=f"{', '.join(MAKERS)}.")
-@click.option("--algo", "algorithm", default="maskable-ppo", show_default=True, help="maskable-ppo, ppo, a2c, dqn.")
-@click.option("--network", default="shared", show_default=True, help="shared (permutations do not matter) or mlp.")
+@click.option("--algo", "algorithm", default="maskable-ppo", show_default=True, help="maskable-ppo, ppo, a2c, dqn, cma-es.")
+@click.option("--network", default="shared", show_default=True, help="shared or linear (permutations do not matter), or mlp.")
 @click.option("--hidden", type=int, default=0, help="Width of its layers  [default: 32 shared, 64 mlp].")
 @click.option("--load", help="Share of ρ*: X, or LOW:HIGH from which each episode draws.")
 @click.option("--intensity", help="Share of the area bound: X or LOW:HIGH  [default on paper/fig4b: 0.85:0.97].")
@@ -39,6 +39,7 @@ SPECIAL = {"true": True, "false": False}
 @click.option("--service", help="geometric:100, fixed:100, lognormal:100:2, …")
 @click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
 @click.option("--J", "levels", type=int, help="Levels of the partition: 2J virtual queues  [default: the workload's].")
+@click.option("--types", type=int, help="So many virtual queues, for sizes of equal width, in place of 2J.")
 @click.option("--window", type=int, default=16, show_default=True, help="Oldest tasks that are shown.")
 @click.option("--observation", default="actions", show_default=True, help="actions, full or compact.")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the environment: order, passing, rule, …")
@@ -55,13 +56,19 @@ SPECIAL = {"true": True, "false": False}
 @click.option("--envs", type=int, default=512, show_default=True, help="Environments side by side.")
 @click.option("--horizon", type=int, default=100_000, show_default=True, help="Slots of an episode.")
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--learning-rate", type=float, default=0.0, help="At the start; falls to a tenth  [default: 0.001; dqn 0.0005].")
+@click.option(
+    "--learning-rate",
+    type=float,
+    default=0.0,
+    help="At the start; falls to a tenth  [default: 0.001; dqn 0.0005]; cma-es: its step size  [default: 0.15].",
+)
 @click.option("--entropy", type=float, default=0.003, show_default=True, help="Weight of the entropy bonus.")
 @click.option("--lambda", "gae_lambda", type=float, default=0.95, show_default=True, help="Of the advantage estimate, per step.")
 @click.option("--steps", type=int, default=0, help="Per environment and iteration  [default: 64; a2c 16, dqn 1].")
 @click.option("--epochs", type=int, default=0, help="Passes over the samples; dqn: gradient steps  [default: 3; dqn 1].")
 @click.option("--batch", type=int, default=0, help="Samples of a gradient step  [default: 4096; dqn 1024].")
-@click.option("--threads", type=click.IntRange(min=1), default=2, show_default=True, help="Of the network.")
+@click.option("--population", type=int, default=0, help="Candidates of a generation of cma-es  [default: by the weights].")
+@click.option("--threads", type=click.IntRange(min=1), default=2, show_default=True, help="Of the network; cma-es: processes.")
 @click.option("--logdir", type=click.Path(file_okay=False), default="runs", show_default=True, help="Folder of all runs.")
 @click.option("--name", help="Of this run: its folder in there  [default: made of environment, workload, algorithm, seed].")
 @click.option("--resume", is_flag=True, help="Go on with this run where it stopped; begins it if it has not begun.")
@@ -113,8 +120,8 @@ def settings_of(source: str | None, words: dict[str, Any]) -> Settings:
     said = {key: words[key] for key in ("servers", "sizes", "service", "resources")}
     workload, _ = understand(Words(source, **said))
     direct = (
-        "environment algorithm network hidden window observation reward reward_scale timescale average_reward guard_limit "
-        "start imitate imitation_steps samples envs horizon seed learning_rate entropy gae_lambda steps epochs batch"
+        "environment algorithm network hidden types window observation reward reward_scale timescale average_reward guard_limit "
+        "start imitate imitation_steps samples envs horizon seed learning_rate entropy gae_lambda steps epochs batch population"
     )
     return Settings(
         workload,

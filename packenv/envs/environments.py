@@ -10,7 +10,7 @@ from packenv.envs.vector import BatchEnv
 OBSERVED = """
     D resources, L servers, G kinds of server (by capacity), 2J types, K = `window`. Only in full: (f).
 
-    With `observation="actions"` instead: `actions` (A, 14), a row of features for every action (zeros where it is not
+    With `observation="actions"` instead: `actions` (A, 15), a row of features for every action (zeros where it is not
     valid), and `context` (9,), a few numbers about the whole cluster, all of order 1 whatever the workload; listed in
     `packenv.envs.features`. Networks that score every action by the same weights read it.
 """
@@ -39,6 +39,7 @@ IN_COMMON = """
     | `load`, `intensity`, `rate` | the workload's | a number, or a pair from which each episode draws its own |
     | `horizon` | 10,000 | slots of an episode; None: never truncated |
     | `J` | the workload's | levels of the universal partition: 2J virtual queues |
+    | `types` | None | so many virtual queues in place of 2J, for sizes of equal width up to the largest server |
     | `window` | 16 | K, how many of the oldest waiting tasks are shown |
     | `observation` | `"full"` | or `"compact"`, `"actions"` |
     | `mask_in_observation` | False | adds `action_mask` to the observation |

@@ -20,6 +20,7 @@ servers or of types. An action that is not valid has a row of zeros.
 | 11 | room of the server | capacity of the server |
 | 12 | jobs in the server | – |
 | 13 | mean age of its jobs, as a share of itself and the mean service | – |
+| 14 | tasks in the virtual queue of the room that the task leaves on an empty server: its complements | – |
 
 Context: 0 tasks waiting; 1 size waiting; 2–4 tasks waiting of sizes above ½, ¼ and below, of the kind of server at hand;
 5 free share of the cluster; 6–8 share of servers with room above ½, ¼ and below (full ones are left out).
@@ -29,15 +30,16 @@ from __future__ import annotations
 
 import math
 
+from packenv.cluster.by_type import type_of
 from packenv.cluster.servers import jobs_in, kind_of, server_count
 from packenv.cluster.sorted_keys import floor_item
-from packenv.cluster.state import BY_SIZE, NEVER, NONE
+from packenv.cluster.state import BY_SIZE, NEVER, NONE, Cluster
 from packenv.cluster.waiting import ROW_BITS, ROW_MASK, now, size_key, size_of
 from packenv.compile import inlined, outlined
 from packenv.envs.books import scalar_room
 from packenv.envs.state import Batch
 
-FEATURES, CONTEXT = 14, 9
+FEATURES, CONTEXT = 15, 9
 FILL = 3
 HIGHEST = 32.0
 """No feature is larger: log(1 + n) / 5 of anything is not, and the rest are shares."""
@@ -75,7 +77,16 @@ def describe_start(b: Batch, action: int, kind: int, j: int, server: int, i: int
     for k in range(j + 1):
         roomy += b.rooms[e, k]
     out[10] = roomy / float(server_count(c))
+    out[14] = logarithm(complements(b, kind, server, size))
     describe_server(b, action, server)
+
+
+@inlined
+def complements(b: Batch, kind: int, server: int, size: int) -> int:
+    """Tasks of the type that a task of this size leaves room for on an empty server."""
+    c = b.c
+    room = c.server[c.e, server].capacity - size
+    return c.types.queue[c.e, kind, type_of(c, kind, room)].count if room > 0 else 0
 
 
 @inlined
@@ -120,6 +131,16 @@ def room_after_filling(b: Batch, i: int, room: int) -> int:
 
 
 @inlined
+def first_type_below(c: Cluster, kind: int, first: int, part: int) -> int:
+    """The first type from `first` on that has only sizes up to a `part`th of the largest."""
+    bound, last = c.types.bound[c.e, kind], c.types.count[c.e, kind] - 1
+    j = first
+    while j < last and bound[j - 1 if j > 0 else last] * part > bound[last]:
+        j += 1
+    return j
+
+
+@inlined
 def describe_cluster(b: Batch, kind: int) -> None:
     """The context: what waits, and what room there is."""
     c, e = b.c, b.c.e
@@ -127,11 +148,14 @@ def describe_cluster(b: Batch, kind: int) -> None:
     servers = float(server_count(c))
     out[0] = logarithm(head.waiting)
     out[1] = logarithm(head.waiting_size / b.scale[0])
+    first = 0
     for k in range(3):
         waiting_tasks, roomy = 0, 0
-        for j in range(2 * k, b.rooms.shape[1] - 1 if k == 2 else 2 * k + 2):
+        end = b.rooms.shape[1] - 1 if k == 2 else first_type_below(c, kind, first, 2 << k)
+        for j in range(first, end):
             waiting_tasks += c.types.queue[e, kind, j].count
             roomy += b.rooms[e, j]
+        first = end
         out[2 + k] = logarithm(waiting_tasks)
         out[6 + k] = roomy / servers
     free, resources = 0.0, b.total.shape[0]

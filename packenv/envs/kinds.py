@@ -36,7 +36,8 @@ class Sizes(NamedTuple):
     servers: int  # L
     resources: int  # D
     kinds: int  # G
-    types: int  # 2J
+    types: int  # 2J, or as many as were asked for
+    levels: int  # J; 0: types of equal width
     window: int  # K
 
 
@@ -57,7 +58,18 @@ class Rules:
 
 def sizes_of(capacity: NDArray[np.int64], levels: int, options: Options) -> Sizes:
     kinds = len(server_kinds(scalar_capacity(capacity))[1])
-    return Sizes(capacity.shape[0], capacity.shape[1], kinds, 2 * levels, options.window)
+    if options.types is not None:
+        return Sizes(capacity.shape[0], capacity.shape[1], kinds, options.types, 0, options.window)
+    return Sizes(capacity.shape[0], capacity.shape[1], kinds, 2 * levels, levels, options.window)
+
+
+def _needs(sizes: Sizes, capacity: NDArray[np.int64], orders: int) -> Needs:
+    """With the partition I's types, or with types of equal width up to the largest capacity."""
+    needs = Needs(orders, vectors=sizes.resources > 1, levels=sizes.levels)
+    if sizes.levels:
+        return needs
+    most = scalar_capacity(capacity).max()
+    return needs._replace(types=most * np.arange(sizes.types, 0, -1, dtype=np.int64) // sizes.types)
 
 
 def _check_actions(actions: int) -> int:
@@ -93,7 +105,7 @@ def placement(sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, ru
     form = one_of("rule", rule, PLACEMENT_RULES)
     full = options.observation == "full"
     width = sizes.window if form == WINDOW else sizes.types
-    needs = Needs(_orders(sizes, full or form == WINDOW), vectors=sizes.resources > 1, levels=sizes.types // 2)
+    needs = _needs(sizes, capacity, _orders(sizes, full or form == WINDOW))
     actions = _check_actions(sizes.servers * width + 1)
     shown = {
         "virtual_queues": (sizes.kinds * sizes.types, 4 if full else 2),
@@ -117,7 +129,7 @@ def server_fill(
         orders |= (BY_ROOM, BY_INDEX)[form]
     shown = {"virtual_queues": (sizes.types, 4 if full else 2), "server": (sizes.resources + (sizes.types + 2 if full else 0),)}
     seen = _seen(sizes, options, sizes.types + 1, shown, {"cluster": (sizes.resources + sizes.types + 1,)})
-    needs = Needs(orders, vectors=sizes.resources > 1, levels=sizes.types // 2)
+    needs = _needs(sizes, capacity, orders)
     books = options.observation != "compact"
     return Rules(ServerFillFace(), form, needs, sizes.types + 1, width, seen, books, **_no_table(sizes))
 
@@ -134,11 +146,13 @@ def configuration(
     from packenv.envs.configuration import VQS, ConfigurationFace
 
     form = one_of("rule", rule, CONFIGURATION_RULES)
+    if not sizes.levels:
+        raise InputError("configurations are of the partition's types: Configuration has J, not types")
     maximal = one_of("configurations", configurations, CONFIGURATION_SETS) == 1
     full = options.observation == "full"
     scalar = scalar_capacity(capacity)
     kind, kind_capacity = server_kinds(scalar)
-    levels = kind_levels(sizes.types // 2, kind_capacity)
+    levels = kind_levels(sizes.levels, kind_capacity)
     found = [_configurations(j, sizes.types, maximal) for j in levels]
     known = np.array([len(table) for table in found])
     table = np.zeros((sizes.kinds, known.max(), sizes.types), np.int64)
@@ -146,7 +160,7 @@ def configuration(
         table[k, : len(rows)] = rows
     orders = BY_SIZE | BY_TYPE | BY_INDEX | (BY_QUEUE if full else 0)
     least = (kind_capacity >> np.array(levels))[kind] if form == VQS else None
-    needs = Needs(orders, levels=sizes.types // 2, least=least)
+    needs = Needs(orders, levels=sizes.levels, least=least)
     actions = _check_actions(int(known.max()))
     shown = {
         "virtual_queues": (sizes.types, 4 if full else 2),

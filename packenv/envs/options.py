@@ -48,6 +48,7 @@ class Options:
     rate: Range | None = None
     horizon: int | None = 10_000
     J: int | None = None
+    types: int | None = None  # of equal width, in place of the partition's 2J
     window: int = 16
     observation: str = "full"
     mask_in_observation: bool = False
@@ -68,6 +69,8 @@ class Options:
             whole("horizon", self.horizon, 1, LATEST)
         if self.J is not None:
             whole("J", self.J, 2, 16)
+        if self.types is not None:
+            whole("types", self.types, 2, 1024)
         if not np.isfinite(self.invalid_penalty) or self.invalid_penalty < 0:
             raise InputError(f"invalid_penalty must be a number >= 0, not {self.invalid_penalty}")
         find_reward(self.reward)

@@ -8,7 +8,9 @@ import torch
 from gymnasium import spaces
 
 from agents.networks import INVALID, Network, mask_of
+from agents.saved import load_agent
 from packenv import InputError
+from packenv.envs.features import CONTEXT, FEATURES
 
 E, A, F, C, H = 6, 5, 3, 4, 8
 SEEN = spaces.Dict({"actions": spaces.Box(-9, 9, (A, F)), "context": spaces.Box(-9, 9, (C,))})
@@ -83,6 +85,26 @@ def test_the_shared_network_spelled_out() -> None:
             assert float(scores[e, a]) == pytest.approx((w["last.weight"] @ second + w["last.bias"]).item(), rel=1e-4)
 
 
+def test_the_linear_network_spelled_out() -> None:
+    """⟨w + q·v, terms⟩ of the features by their numbers in packenv.envs.features; best fit at first."""
+    seen = spaces.Dict({"actions": spaces.Box(0, 9, (A, FEATURES)), "context": spaces.Box(0, 9, (CONTEXT,))})
+    made = torch.Generator().manual_seed(5)
+    batch = {"actions": torch.rand((E, A, FEATURES), generator=made), "context": torch.rand((E, CONTEXT), generator=made)}
+    batch["actions"][:, :, 0] = 1.0
+    first, _ = both(Network(seen, A, "linear", H), batch)
+    assert torch.equal(first, batch["actions"][:, :, 2])
+    net = network("linear", seen)
+    scores, values = both(net, batch)
+    assert values.shape == (E, 1)
+    w, v = net.exported()["actor.weights"]
+    for e in range(E):
+        q = float(batch["context"][e, 0])
+        for a, f in enumerate(batch["actions"][e].numpy()):
+            jobs, queue, complements = 5 * f[12], 5 * f[5], 5 * f[14]
+            terms = [f[2], f[3], f[4], f[3] ** 0.5, f[4] ** 0.5, float(f[2] > 0.5), f[2] * jobs, queue, complements, f[1]]
+            assert scores[e, a] == pytest.approx((w + q * v) @ terms, abs=1e-3)
+
+
 def test_the_mlp_spelled_out() -> None:
     plain = spaces.Dict({"b": spaces.Box(-9, 9, (2,)), "a": spaces.Box(-9, 9, (1, 2)), "action_mask": spaces.Box(0, 1, (A,))})
     net = network("mlp", plain)
@@ -102,6 +124,18 @@ def test_where_nothing_is_valid_the_values_are_finite() -> None:
     seen = {"actions": torch.zeros(E, A, F), "context": torch.randn(E, C)}
     scores, values = both(network(), seen)
     assert torch.isfinite(values).all() and (scores > INVALID).all()
+
+
+def test_training_goes_on_from_an_agent_that_did_not_know_the_last_feature() -> None:
+    """Its scores are the same, whatever that feature says."""
+    seen = spaces.Dict({"actions": spaces.Box(0, 9, (A, FEATURES)), "context": spaces.Box(0, 9, (CONTEXT,))})
+    agent = load_agent("fig4a")
+    old = agent.weights["actor.first.weight"]
+    assert old.shape[1] == FEATURES - 1 + CONTEXT
+    net = Network(seen, A, "shared", len(old))
+    net.begin_with(agent)
+    new = net.exported()["actor.first.weight"]
+    assert (np.delete(new, FEATURES - 1, axis=1) == old).all() and (new[:, FEATURES - 1] == 0).all()
 
 
 def test_networks_that_cannot_be() -> None:

@@ -23,7 +23,10 @@ SLOTS = 4000
 FORMS = [
     ("ServerFill", "actions", "shared", {}),
     ("ServerFill", "actions", "shared", {"passing": False, "order": "index"}),
+    ("ServerFill", "actions", "linear", {"types": 20}),
+    ("ServerFill", "actions", "linear", {"passing": False}),
     ("ServerFill", "full", "mlp", {}),
+    ("ServerFill", "full", "mlp", {"types": 12}),
     ("Placement", "actions", "shared", {}),
     ("Placement", "compact", "mlp", {"rule": "head"}),
     ("Configuration", "actions", "shared", {"rule": "vqs"}),

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 import packenv
+from agents import training
 from agents.checkpoints import COUNTERS, read_checkpoint, seed_at
 from agents.saved import load_agent
 from experiments.cli import main
@@ -55,6 +56,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         "--algo a2c --network mlp --observation compact --guard none",
         "--algo dqn --env Configuration",
         "paper/fig3a --env Placement --reward advantage --rate 0.014 --guard vqs",
+        "--algo cma-es --network linear --types 12 --population 4 --intensity 0.5:0.6 --horizon 600",
     ],
 )
 def test_everything_learns_and_is_saved(arguments: str, tmp_path: Path) -> None:
@@ -62,7 +64,7 @@ def test_everything_learns_and_is_saved(arguments: str, tmp_path: Path) -> None:
     assert all(np.isfinite(array).all() for array in weights.values())
     agent = load_agent(tmp_path / "mine")
     assert same(weights, agent.weights)
-    assert agent.about["samples"] <= 640 and "train" in agent.about["command"]
+    assert agent.about["samples"] <= 1000 and "train" in agent.about["command"]
     assert any("ratio to bf-js" in name for name in agent.about["measured"])
     workload = packenv.workload("paper/fig3a" if "fig3a" in arguments else "paper/fig4b")
     assert packenv.simulate(workload, agent, 2000).started > 5
@@ -83,6 +85,32 @@ def test_one_seed_gives_one_agent(tmp_path: Path) -> None:
 def test_dqn_too(tmp_path: Path) -> None:
     arguments = ["--algo", "dqn", "--steps", "1", "--samples", "800", "--keep", "last"]
     assert same(train(tmp_path, *arguments, name="a"), train(tmp_path, *arguments, name="b"))
+
+
+EVOLVED = "--algo cma-es --network linear --population 6 --horizon 500 --intensity 0.8:0.9 --keep last"
+
+
+def test_an_evolved_agent_does_not_depend_on_processes_or_interruptions(tmp_path: Path) -> None:
+    """A run that stopped goes on as if it had not: every generation has a seed of its own."""
+    arguments = [*EVOLVED.split(), "--samples", "8000"]
+    whole = train(tmp_path, *arguments, "--checkpoint-every", "3000", name="a")
+    assert same(whole, train(tmp_path, *arguments, "--threads", "2", "--evaluate-every", "2500", name="b"))
+
+    class Stopped(Exception):
+        pass
+
+    def stop(self: Any) -> None:
+        written(self)
+        if 0 < self.algorithm.num_timesteps < 8000:
+            raise Stopped
+
+    written = training.Run.checkpoint
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Stopped):
+        patch.setattr(training.Run, "checkpoint", stop)
+        train(tmp_path, *arguments, "--checkpoint-every", "3000", name="c")
+    assert not same(whole, load_file(tmp_path / "c" / "agent.safetensors"))
+    assert same(whole, train(tmp_path, *arguments, "--checkpoint-every", "3000", "--resume", name="c"))
+    assert not same(whole, train(tmp_path, *arguments, "--seed", "1", name="d"))
 
 
 def test_a_killed_run_goes_on(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -183,6 +211,13 @@ def test_loading_a_checkpoint_executes_nothing(tmp_path: Path) -> None:
         ("--algo sac", "unknown algorithm"),
         ("--network shared --observation full", "choose --network mlp"),
         ("--algo dqn --average-reward", "average reward goes with"),
+        ("--algo cma-es", "at most 1,000 weights"),
+        ("--algo cma-es --network linear --imitate bf-s", "learns from whole runs"),
+        ("--algo cma-es --network linear --population 3", "at least 4"),
+        ("--network linear --observation full", "choose --network mlp"),
+        ("--types 1", "types must be a whole number from 2"),
+        ("--types 8 --guard vqs", "types of equal width; use bf-js"),
+        ("--types 8 --env Configuration", "Configuration has J, not types"),
         ("--intensity 0.9 --load 0.9", "give one of"),
         ("--intensity 0.9:0.8", "LOW:HIGH"),
         ("--option order", "KEY=VALUE"),

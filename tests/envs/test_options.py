@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import packenv
-from packenv import InputError
+from packenv import UNIT, InputError
+from packenv.cluster.state import NONE, TASK
 from packenv.envs.kinds import maximal_of_partition
 from packenv.envs.options import Warm
 from packenv.envs.rewards import Passage
@@ -210,6 +211,37 @@ def test_configurations() -> None:
         assert (left > -1e-9).all() and (left < supremum.min() - 1e-9).all()
 
 
+@pytest.mark.parametrize("kind", ["ServerFill", "Placement"])
+def test_types_of_equal_width(kind: str) -> None:
+    """Ten virtual queues for sizes up to 0.1, 0.2, …: the largest first, on small servers only those that they can hold."""
+    env = make(kind, workload="paper/fig4b", types=10, intensity=0.99, servers="3x1,2x0.5")
+    core = env.unwrapped.core
+    assert env.action_space.n == (11 if kind == "ServerFill" else 51)
+    env.reset(seed=1)
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        mask = env.unwrapped.action_masks()
+        env.step(rng.choice(np.flatnonzero(mask)))
+    task = core.batch.c.task[0]
+    waiting = (task["kind"] == TASK) & (task["server"] == NONE)
+    wanted = np.minimum(10 - np.ceil(task["size"][waiting] / UNIT * 10), 9)
+    links = core.batch.c.types.link[0, waiting]["type"]
+    assert waiting.sum() > 10 and links[:, 0].tolist() == wanted.tolist()
+    assert links[:, 1].tolist() == [j if j >= 5 else NONE for j in wanted]
+
+
+def test_counts_of_large_and_small_tasks_do_not_depend_on_the_types() -> None:
+    """Context 2–4 and 6–8 are by ½ and ¼, whatever the virtual queues. Nothing is ever started."""
+    seen = []
+    for types in (None, 4, 12, 100):
+        env = make("ServerFill", types=types, intensity=0.99, observation="actions")
+        observation, _ = env.reset(seed=3)
+        for _ in range(100):
+            observation, *_ = env.step(env.action_space.n - 1)
+        seen.append(observation["context"])
+    assert (seen[0][2:5] > 0).all() and all(np.allclose(seen[0], other) for other in seen[1:])
+
+
 # bad input
 
 
@@ -229,6 +261,8 @@ def test_configurations() -> None:
         ({"horizon": 2.5}, "horizon must be a whole number"),
         ({"window": 0}, "window must be a whole number"),
         ({"window": 2000}, "window must be a whole number from 1 to 1000"),
+        ({"types": 1}, "types must be a whole number from 2"),
+        ({"types": 8, "guard": "vqs"}, "types of equal width; use bf-js"),
         ({"J": 1}, "J must be a whole number from 2"),
         ({"J": 2, "workload": "paper/fig4a"}, "J=2 cannot represent the workload"),
         ({"intensity": (0.9, 0.5)}, "intensity must be a number or a pair"),
