@@ -110,7 +110,7 @@ class Probing(Frame):
     open: Records  # (jobs,) open_type: the rows of a job that became eligible in the slot at hand
     queue: Records  # (L,) queue_type
     entry: Records  # entry_type
-    unused: int  # the first unused entry that was used before; NONE
+    unused: Ints  # (1,) the first unused entry that was used before; NONE
     fresh: int  # entries never used begin here
     message: Records  # message_type, a ring
     sent: int
@@ -157,7 +157,7 @@ def probing(
         open=opened,
         queue=queue,
         entry=np.zeros(entries, entry_type),
-        unused=NONE,
+        unused=np.full(1, NONE, np.int64),
         fresh=0,
         message=np.zeros(1 << in_flight.bit_length(), message_type),
         sent=0,
@@ -205,12 +205,12 @@ def send(p: Probing, now: int, kind: int, server: int, job: int, entry: int = NO
 @inlined
 def new_entry(p: Probing, job: int, row: int) -> int:
     """An unused entry, for a bound row or (NONE) a probe."""
-    k = p.unused
+    k = p.unused[0]
     if k == NONE:
         k = p.fresh
         p.fresh += 1
     else:
-        p.unused = p.entry[k].next
+        p.unused[0] = p.entry[k].next
     entry = p.entry[k]
     entry.job, entry.row, entry.passed, entry.asked, entry.queued = job, row, 0, 0, 0
     return k
@@ -220,8 +220,8 @@ def new_entry(p: Probing, job: int, row: int) -> int:
 def forget(p: Probing, k: int) -> None:
     """Give an entry back that is in no queue and about which nothing is under way."""
     if p.entry[k].queued == 0 and p.entry[k].asked == 0:
-        p.entry[k].next = p.unused
-        p.unused = k
+        p.entry[k].next = p.unused[0]
+        p.unused[0] = k
 
 
 @inlined

@@ -3,7 +3,8 @@
 Numba passes a tuple of arrays field by field: for the sixty arrays of a cluster that is hundreds of arguments at every
 call, microseconds from Python, and most of the compile time. A Frame lists what an array is to compiled code (data,
 shape, strides: one 64-bit word each) in a buffer of its own, and compiled code gets the buffer's address. It reads a
-field when it uses it; the compiler may assume that arrays stay where they are. Plain integers can be assigned to.
+field when it uses it; the compiler may assume that arrays stay where they are. Plain integers, which must not be negative,
+can be assigned to.
 """
 
 from __future__ import annotations
@@ -63,7 +64,11 @@ class Frame:
     def assign(self, name: str, value: int) -> None:
         """Give an integer field another value, as compiled code does by assignment."""
         setattr(self, name, value)
-        self._words[self._numba_type_.fields[name][1]] = value
+        self._words[self._numba_type_.fields[name][1]] = _natural_number(value)
+
+    def assigned(self, name: str) -> int:
+        """What an integer field is to compiled code, which may have assigned to it; Python's attribute does not follow."""
+        return int(self._words[self._numba_type_.fields[name][1]])
 
     def __reduce__(self) -> Any:
         """Pickled and copied by its fields: the addresses of its arrays mean nothing elsewhere."""
@@ -95,7 +100,13 @@ def _words(value: Any) -> list[int]:
         return [word for _, part in parts for word in _words(part)]
     if isinstance(value, np.ndarray):
         return [0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides]
-    return [int(value)]
+    return [_natural_number(value)]
+
+
+def _natural_number(value: int) -> int:
+    if value < 0:
+        raise ValueError(f"integers of a frame are never negative, to compiled code: {value}")
+    return int(value)
 
 
 def _frame_type(value: Any) -> types.Type:
@@ -151,7 +162,7 @@ def _get_field(context: Any, builder: Any, typ: Any, frame: Any, name: str) -> A
     if isinstance(kind, FrameType):
         return cgutils.pointer_add(builder, frame, offset * WORD, cgutils.voidptr_t)
     if not isinstance(kind, types.Array):
-        return builder.load(_word_at(builder, frame, offset, ir.IntType(64)))
+        return _natural(builder, builder.load(_word_at(builder, frame, offset, ir.IntType(64))))
     array = context.make_array(kind)(context, builder)
     data = array.data.type
     array.meminfo = cgutils.get_null_value(array.meminfo.type)
@@ -173,12 +184,18 @@ def _set_field(context: Any, builder: Any, signature: Any, args: Any, name: str)
     builder.store(word, _word_at(builder, args[0], offset, ir.IntType(64)))
 
 
+def _natural(builder: Any, word: Any) -> Any:
+    """A word that is never negative: an index that need not be counted from the end."""
+    word.set_metadata("range", builder.module.add_metadata([word.type(0), word.type(2**63 - 1)]))
+    return word
+
+
 def _word_at(builder: Any, frame: Any, offset: int, kind: Any) -> Any:
     return cgutils.pointer_add(builder, frame, offset * WORD, kind.as_pointer())
 
 
 def _constant_word(builder: Any, frame: Any, offset: int) -> Any:
     """A word that never changes while compiled code runs, so that the compiler may keep it in a register."""
-    word = builder.load(_word_at(builder, frame, offset, ir.IntType(64)))
+    word = _natural(builder, builder.load(_word_at(builder, frame, offset, ir.IntType(64))))
     word.set_metadata("invariant.load", builder.module.add_metadata([]))
     return word

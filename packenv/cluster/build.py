@@ -11,6 +11,7 @@ from packenv.cluster.by_age import build_tree
 from packenv.cluster.by_demand import add_to_group
 from packenv.cluster.by_type import set_levels, set_types
 from packenv.cluster.events import BLOCK, BUCKETS, LEVELS, blocks_for, schedule_event, take_place
+from packenv.cluster.few_events import FEW, has_few_events
 from packenv.cluster.measures import DELAY_BINS
 from packenv.cluster.servers import refresh, touch
 from packenv.cluster.slots import change_use, scalar_size
@@ -139,6 +140,9 @@ def build(
     if needs.room is not None:
         server["room"] = needs.room
 
+    in_service = needs.in_service + len(initial) + needs.reserve
+    few = in_service <= FEW and needs.reserve == 0
+
     leaves = 1 << max(servers - 1, 1).bit_length()
     c = Cluster(
         e=0,
@@ -155,7 +159,7 @@ def build(
         tree=np.full((clusters, 2 * leaves if needs.orders & BY_INDEX else 0, packed), NONE, np.int64),
         stale=np.zeros((clusters, servers), np.int32),
         freed=np.zeros((clusters, servers), np.int32),
-        wheel=np.full((clusters, BUCKETS), NONE, np.int32),
+        wheel=np.full((clusters, 0 if few else BUCKETS), NONE, np.int32),
         wheel_bits=np.zeros((clusters, LEVELS), np.int64),
         precedence=_precedence(jobs, clusters),
         measures=Measures(
@@ -167,9 +171,11 @@ def build(
             server=np.full((clusters, record_rows), NONE, np.int32),
         ),
         source=source,
+        events=aligned_zeros((clusters, 2 * in_service if few else 0), np.dtype(np.int64)),
+        due=np.zeros((clusters, in_service if few else 0), np.int32),
         **_pool(clusters, 0, needs.orders, resources, len(kind_capacity), types, servers),
     )
-    c = grow(c, places + len(initial) + needs.reserve, needs.in_service + len(initial) + needs.reserve)
+    c = grow(c, places + len(initial) + needs.reserve, in_service)
     row = c.replace()
     for e in range(clusters):
         row.assign("e", e)
@@ -192,12 +198,14 @@ def grow(c: Cluster, places: int, in_service: int = NEVER) -> Cluster:
     clusters, resources = c.demand.shape[0], c.demand.shape[2]
     shapes = c.types.bound.shape[1], c.types.in_service.shape[2], c.server.shape[1]
     pool = _pool(clusters, places, c.orders, resources, *shapes)
-    pool["events"] = aligned_zeros((clusters, BLOCK * blocks_for(min(places, in_service))), np.dtype(np.int64))
-    if pool["events"].shape[1] < c.events.shape[1]:
-        pool["events"] = np.zeros_like(c.events)
-    pool["task"][:, :old], pool["due"][:, :old], pool["fresh"][:, :old] = c.task, c.due, c.fresh
+    events = aligned_zeros((clusters, BLOCK * blocks_for(min(places, in_service))), np.dtype(np.int64))
+    pool["task"][:, :old], pool["fresh"][:, :old] = c.task, c.fresh
     pool["demand"][:, : c.demand.shape[1]] = c.demand
-    _copy_events(c, pool["events"])
+    if not has_few_events(c):
+        pool["due"] = np.concatenate([c.due, np.zeros((clusters, places - old), np.int32)], axis=1)
+        if events.shape[1] > c.events.shape[1]:
+            _copy_events(c, events)
+            pool["events"] = events
     new = c.replace(**pool)
     copy_sorted_keys(c.sizes, new.sizes)
     if c.orders & BY_AGE:
@@ -230,8 +238,6 @@ def _copy_events(old: Cluster, events: NDArray[np.int64]) -> None:
     """The event blocks of the smaller pool; the new ones go in front of its unused ones."""
     words = old.events.shape[1]
     events[:, :words] = old.events
-    if words == events.shape[1]:
-        return
     events[:, words::BLOCK] = np.arange(words // BLOCK + 1, events.shape[1] // BLOCK + 1)
     events[:, -BLOCK] = old.head["block"] if words else NONE
     old.head["block"] = words // BLOCK
@@ -248,8 +254,6 @@ def _pool(clusters: int, places: int, orders: int, resources: int, kinds: int, t
     return {
         "task": task,
         "demand": np.zeros((clusters, places if resources > 1 else 0, resources), np.int64),
-        "events": np.zeros((clusters, 0), np.int64),
-        "due": np.zeros((clusters, places), np.int32),
         "fresh": np.zeros((clusters, places), np.int32),
         "sizes": sorted_keys(clusters, places if orders & BY_SIZE else 0),
         "sorting": sorting(clusters, max(places if orders & BY_SIZE else 0, servers if orders & BY_ROOM else 0)),

@@ -67,7 +67,7 @@ def add_typed(c: Cluster, i: int) -> None:
             link.next = NONE
             link.prev = queue.tail
             if queue.tail == NONE:
-                queue.head = i
+                queue.head, queue.since = i, c.task[c.e, i].since
             else:
                 c.types.link[c.e, queue.tail, kind].next = i
             queue.tail = i
@@ -83,6 +83,8 @@ def remove_typed(c: Cluster, i: int) -> None:
             queue = c.types.queue[c.e, kind, link.type]
             if link.prev == NONE:
                 queue.head = link.next
+                if link.next != NONE:
+                    queue.since = c.task[c.e, link.next].since
             else:
                 c.types.link[c.e, link.prev, kind].next = link.next
             if link.next == NONE:

@@ -6,10 +6,13 @@ the bucket of that digit: posting is O(1), and each event moves down once per le
 A bucket is a chain of blocks of one cache line: the block before, then up to seven events, each a place of the task
 pool below the last 32 bits of its slot. So the tasks' own records, far apart in memory, are not touched until their
 events are due. A position in `events` names both an event and its block.
+
+Small clusters have no wheel (packenv.cluster.few_events).
 """
 
 from __future__ import annotations
 
+from packenv.cluster.few_events import first_event, has_few_events, insert_event, take_due
 from packenv.cluster.machine import leading_zeros, lowest_bit, prefetch
 from packenv.cluster.state import MESSAGE, NEVER, NONE, UNUSED, Cluster
 from packenv.compile import inlined, outlined
@@ -31,6 +34,9 @@ def blocks_for(places: int) -> int:
 @inlined
 def schedule_event(c: Cluster, i: int, slot: int) -> None:
     """Put pool place i into the wheel, due in `slot` >= the wheel's own."""
+    if has_few_events(c):
+        insert_event(c, i, slot)
+        return
     difference = slot ^ c.head[c.e].wheel
     level = 0 if difference == 0 else (63 - leading_zeros(difference)) // 6
     digit = (slot >> (6 * level)) & 63
@@ -67,9 +73,15 @@ def event_before(c: Cluster, position: int) -> int:
     return before * BLOCK + BLOCK - 1  # NONE if that is NONE
 
 
-@outlined
+@inlined
 def next_event(c: Cluster, limit: int) -> int:
-    """The slot of the first event in the wheel, or `limit` if that is earlier. Turns the wheel up to there."""
+    """The slot of the first event, or `limit` if that is earlier."""
+    return first_event(c, limit) if has_few_events(c) else turn_wheel(c, limit)
+
+
+@outlined
+def turn_wheel(c: Cluster, limit: int) -> int:
+    """Turn it up to the slot of the first event, or to `limit` if that is earlier; returns that slot."""
     head = c.head[c.e]
     while True:
         level = 0
@@ -106,6 +118,9 @@ def take_bucket(c: Cluster, level: int, digit: int) -> int:
 @inlined
 def collect_due(c: Cluster) -> None:
     """Move the events of slot `now` to the list `due`."""
+    if has_few_events(c):
+        take_due(c)
+        return
     head = c.head[c.e]
     n = 0
     if head.now >> 6 == head.wheel >> 6:

@@ -9,6 +9,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+CACHE_LINE = 64  # bytes
+
 
 def _counting(instruction: str) -> Any:
     """A compiled function int64 -> int64 that counts zero bits at one end of a non-zero word."""
@@ -46,13 +48,24 @@ def move(typing_context: Any, row: Any, target: Any, start: Any, count: Any) -> 
 
 
 @intrinsic
+def natural(typing_context: Any, index: Any) -> Any:
+    """An index that is not negative, so that it need not be told from one counted from the end (an unsigned word)."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return args[0]
+
+    return types.uint64(types.int64), codegen
+
+
+@intrinsic
 def prefetch(typing_context: Any, row: Any, position: Any) -> Any:
-    """Ask for the cache line of row[position] of a 1-D array, which is wanted soon; the position must be in the array."""
+    """Ask for the cache line of row[position] of a 1-D array, which is wanted soon; of a larger record, for all its lines."""
     signature = types.void(row, types.intp)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         array = context.make_array(row)(context, builder, args[0])
         address = builder.bitcast(builder.gep(array.data, [args[1]]), cgutils.voidptr_t)
+        size = context.get_abi_sizeof(context.get_data_type(row.dtype))
         integer = ir.IntType(32)
         instruction = cgutils.get_or_insert_function(
             builder.module,
@@ -60,7 +73,9 @@ def prefetch(typing_context: Any, row: Any, position: Any) -> Any:
             "llvm.prefetch.p0",
         )
         to_write, all_levels, data = integer(1), integer(3), integer(1)
-        builder.call(instruction, [address, to_write, all_levels, data])
+        for offset in [*range(0, size, CACHE_LINE), *([size - 1] if size > CACHE_LINE else [])]:
+            line = builder.gep(address, [context.get_constant(types.intp, offset)])
+            builder.call(instruction, [line, to_write, all_levels, data])
         return context.get_dummy_value()
 
     return signature, codegen

@@ -77,6 +77,8 @@ def add_to_bins(c: Cluster, start: int, until: int) -> None:
     """The trajectory: sums over bins of equal width; when the bins are used up, pairs of them are merged."""
     head = c.head[c.e]
     bins = c.measures.bins.shape[1]
+    if bins == 0:
+        return
     while until > bins * head.bin_slots:
         merge_bins(c)
     while start < until:

@@ -2,7 +2,7 @@
 
 With few keys it is one sorted array; with millions it is a directory of blocks, each a sorted array of at most
 WIDTH keys. Finding, inserting and removing are two binary searches and a move within one block.
-Neighbouring blocks hold WIDTH/2 keys together at the least, so n keys never need more than 4n/WIDTH + 2 blocks.
+When the blocks run out, neighbours that fit in one are put together: n keys never need more than 2n/WIDTH + 2 blocks.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.machine import move
+from packenv.cluster.machine import move, natural
 from packenv.compile import inlined, outlined
 from packenv.frame import Frame
 
 WIDTH = 64
 FILLED = 48  # keys in a block that is made anew: some more have room
+STRIDE = 16
 NONE = -1
 
 PADDING = 2**63 - 1  # above every key: fills the unused end of a block
@@ -34,7 +35,7 @@ class SortedKeys(Frame):
 
 def sorted_keys(clusters: int, capacity: int) -> SortedKeys:
     """Room for `capacity` keys in each of `clusters` lists."""
-    blocks = 4 * capacity // WIDTH + 2
+    blocks = 2 * capacity // WIDTH + 2 if capacity > 0 else 0
     return SortedKeys(
         keys=np.full((clusters, blocks, WIDTH), PADDING, np.int64),
         items=np.zeros((clusters, blocks, WIDTH), np.int32),
@@ -66,12 +67,13 @@ def block_of(s: SortedKeys, e: int, key: int) -> int:
 
 
 @inlined
-def lower_bound(s: SortedKeys, e: int, storage: int, key: int) -> int:
-    """How many keys of a block are below `key`: all are compared at once, which loads its cache lines side by side."""
-    block = s.keys[e, storage]
+def lower_bound(s: SortedKeys, e: int, k: int, key: int) -> int:
+    """How many keys of block k are below `key`: all are compared, STRIDE at once, which loads its cache lines side by side."""
+    block = s.keys[e, s.storage[e, k]]
     below = 0
-    for q in range(WIDTH):
-        below += block[q] < key
+    for start in range(0, s.count[e, k], STRIDE):
+        for q in range(STRIDE):
+            below += block[natural(start + q)] < key
     return below
 
 
@@ -80,11 +82,14 @@ def insert(s: SortedKeys, e: int, key: int, item: int) -> None:
     """Add a key that is not yet there."""
     k = block_of(s, e, key)
     if s.count[e, k] == WIDTH:
+        if s.used[e] == s.low.shape[1]:
+            tidy(s, e)
+            k = block_of(s, e, key)
         split(s, e, k)
         if s.low[e, k + 1] <= key:
             k += 1
     storage, count = s.storage[e, k], s.count[e, k]
-    p = lower_bound(s, e, storage, key)
+    p = lower_bound(s, e, k, key)
     move(s.keys[e, storage], p + 1, p, count - p)
     move(s.items[e, storage], p + 1, p, count - p)
     s.keys[e, storage, p] = key
@@ -124,7 +129,7 @@ def remove(s: SortedKeys, e: int, key: int) -> None:
     """Take out a key that is there."""
     k = block_of(s, e, key)
     storage, left = s.storage[e, k], s.count[e, k] - 1
-    p = lower_bound(s, e, storage, key)
+    p = lower_bound(s, e, k, key)
     move(s.keys[e, storage], p, p + 1, left - p)
     move(s.items[e, storage], p, p + 1, left - p)
     s.keys[e, storage, left] = PADDING
@@ -160,15 +165,8 @@ def split(s: SortedKeys, e: int, k: int) -> None:
 @outlined
 def merge(s: SortedKeys, e: int, k: int) -> None:
     """Append block k + 1 to block k and give its storage back."""
-    storage, freed, count = s.storage[e, k], s.storage[e, k + 1], s.count[e, k]
-    for q in range(s.count[e, k + 1]):
-        s.keys[e, storage, count + q] = s.keys[e, freed, q]
-        s.items[e, storage, count + q] = s.items[e, freed, q]
-        s.keys[e, freed, q] = PADDING
-    if count == 0:
-        s.low[e, k] = s.low[e, k + 1]
-    s.count[e, k] = count + s.count[e, k + 1]
-    last = s.used[e] - 1
+    append(s, e, k, k + 1)
+    freed, last = s.storage[e, k + 1], s.used[e] - 1
     move(s.low[e], k + 1, k + 2, last - k - 1)
     move(s.storage[e], k + 1, k + 2, last - k - 1)
     move(s.count[e], k + 1, k + 2, last - k - 1)
@@ -176,21 +174,58 @@ def merge(s: SortedKeys, e: int, k: int) -> None:
     s.used[e] = last
 
 
+@outlined
+def tidy(s: SortedKeys, e: int) -> None:
+    """Append every block to the one before it if that has room for it."""
+    last = 0
+    for k in range(1, s.used[e]):
+        if s.count[e, last] + s.count[e, k] <= WIDTH:
+            append(s, e, last, k)
+        else:
+            last += 1
+            s.low[e, last], s.count[e, last] = s.low[e, k], s.count[e, k]
+            s.storage[e, last], s.storage[e, k] = s.storage[e, k], s.storage[e, last]
+    for k in range(last + 1, s.used[e]):
+        s.count[e, k] = 0
+    s.used[e] = last + 1
+
+
+@inlined
+def append(s: SortedKeys, e: int, k: int, later: int) -> None:
+    """Move the keys of a later block to the end of block k."""
+    storage, emptied, count = s.storage[e, k], s.storage[e, later], s.count[e, k]
+    for q in range(s.count[e, later]):
+        s.keys[e, storage, count + q] = s.keys[e, emptied, q]
+        s.items[e, storage, count + q] = s.items[e, emptied, q]
+        s.keys[e, emptied, q] = PADDING
+    if count == 0:
+        s.low[e, k] = s.low[e, later]
+    s.count[e, k] = count + s.count[e, later]
+
+
 @inlined
 def floor_item(s: SortedKeys, e: int, key: int) -> int:
     """Item of the largest key at or below `key`; NONE if there is none."""
     k = block_of(s, e, key)
-    p = lower_bound(s, e, s.storage[e, k], key + 1)
+    p = lower_bound(s, e, k, key + 1)
     if p == 0:  # only in the first block: any other starts at or below `key`
         return NONE
     return s.items[e, s.storage[e, k], p - 1]
 
 
 @inlined
+def floor_key(s: SortedKeys, e: int, key: int) -> int:
+    """The largest key at or below `key`; NONE if there is none."""
+    k = block_of(s, e, key)
+    p = lower_bound(s, e, k, key + 1)
+    return NONE if p == 0 else s.keys[e, s.storage[e, k], p - 1]
+
+
+@inlined
 def ceiling_item(s: SortedKeys, e: int, key: int) -> int:
     """Item of the smallest key at or above `key`; NONE if there is none."""
     k = block_of(s, e, key)
-    p = lower_bound(s, e, s.storage[e, k], key)
+    p = lower_bound(s, e, k, key)
     if p < s.count[e, k]:
         return s.items[e, s.storage[e, k], p]
     if k + 1 < s.used[e]:

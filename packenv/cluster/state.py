@@ -40,7 +40,8 @@ head_type = np.dtype(
         ("wake", "i8"),  # slot for which the policy asked, NEVER if none
         ("wheel", "i8"),  # slot up to which the event wheel has turned
         ("arriving", "i8"),  # 1 while the arrivals of slot `now` are under way
-        ("block", "i8"),  # first unused block of events
+        ("block", "i8"),  # first unused block of the wheel's events
+        ("events", "i8"),  # how many there are, where they are few
         ("free", "i8"),  # first unused place in the pool
         ("unused", "i8"),  # how many there are
         ("reserve", "i8"),  # how many arrivals must leave for the policy's messages
@@ -107,7 +108,7 @@ server_type = np.dtype(
 )
 
 link_type = np.dtype([("next", "i4"), ("prev", "i4"), ("type", "i4")], align=True)
-queue_type = np.dtype([("head", "i4"), ("tail", "i4"), ("count", "i8"), ("size", "i8")], align=True)
+queue_type = np.dtype([("head", "i4"), ("tail", "i4"), ("since", "i8"), ("count", "i8"), ("size", "i8")], align=True)
 group_type = np.dtype([("head", "i4"), ("tail", "i4"), ("count", "i4"), ("chain", "i4"), ("place", "i4")], align=True)
 
 NEVER = 2**62
@@ -176,8 +177,8 @@ class Cluster(Frame):
     head: NDArray[np.void]  # (E,) head_type
     task: NDArray[np.void]  # (E, P) task_type
     demand: NDArray[np.int64]  # (E, P, D); (E, 0, 1) for one resource, where the size says it
-    events: NDArray[np.int64]  # (E, blocks * BLOCK) what is in the buckets of the wheel
-    due: NDArray[np.int32]  # (E, P) events of slot `now`
+    events: NDArray[np.int64]  # (E, blocks * BLOCK) what is in the buckets of the wheel; or (E, 2 n) few events
+    due: NDArray[np.int32]  # (E, P) events of slot `now`; (E, n) where they are few
     fresh: NDArray[np.int32]  # (E, P) tasks that became eligible in slot `now`, in row order
     sizes: SortedKeys  # waiting tasks by (size, earlier row last)
     ages: ByAge
@@ -193,7 +194,7 @@ class Cluster(Frame):
     stale: NDArray[np.int32]  # (E, L) scratch
     sorting: Sorting
     freed: NDArray[np.int32]  # (E, L) servers with a completion in slot `now`
-    wheel: NDArray[np.int32]  # (E, LEVELS * 64) position of the last event of each bucket
+    wheel: NDArray[np.int32]  # (E, LEVELS * 64) position of the last event of each bucket; (E, 0) for few events
     wheel_bits: NDArray[np.int64]  # (E, LEVELS) which buckets have events
     precedence: Precedence
     measures: Measures

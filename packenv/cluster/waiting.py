@@ -8,7 +8,7 @@ from __future__ import annotations
 from packenv.cluster.by_age import add_newest, remove_aged
 from packenv.cluster.by_demand import add_to_group, remove_from_group
 from packenv.cluster.by_type import add_typed, remove_typed
-from packenv.cluster.sorted_keys import add_last, first_key, floor_item, insert, last_key, remove
+from packenv.cluster.sorted_keys import add_last, first_key, floor_item, floor_key, insert, last_key, remove
 from packenv.cluster.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_QUEUE, BY_SIZE, BY_TYPE, NEVER, NONE, Cluster, require
 from packenv.compile import inlined, outlined
@@ -167,6 +167,13 @@ def largest_fitting(c: Cluster, room: int) -> int:
 
 
 @inlined
+def largest_size_up_to(c: Cluster, room: int) -> int:
+    """The largest size <= room of a waiting task; NONE if there is none. Needs BY_SIZE."""
+    require(c, BY_SIZE)
+    return floor_key(c.sizes, c.e, (room << ROW_BITS) | ROW_MASK) >> ROW_BITS
+
+
+@inlined
 def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
     """The largest waiting task of type j (of this kind of server) and of size <= room. Needs BY_SIZE, BY_TYPE."""
     require(c, BY_SIZE | BY_TYPE)
@@ -175,10 +182,9 @@ def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
         return NONE
     if j > 0:  # types are intervals of size: in size order a virtual queue is one range
         room = min(room, types.bound[c.e, kind, j - 1])
-    i = largest_fitting(c, room)
-    if i == NONE or (j < types.count[c.e, kind] - 1 and size_of(c, i) <= types.bound[c.e, kind, j]):
+    if j < types.count[c.e, kind] - 1 and largest_size_up_to(c, room) <= types.bound[c.e, kind, j]:
         return NONE
-    return i
+    return largest_fitting(c, room)
 
 
 @inlined

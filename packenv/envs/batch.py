@@ -7,7 +7,7 @@ import numpy as np
 from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.envs.books import forget_books
 from packenv.envs.kinds import Rules, Sizes
-from packenv.envs.state import OVER, Batch, passage_type, turn_type
+from packenv.envs.state import OVER, Batch, passage_type, turn_type, window_type
 
 NOTHING: dict[str, tuple[int, ...]] = {
     **{"queue": (0, 2), "virtual_queues": (0, 2), "servers": (0, 1), "server": (0,), "cluster": (0,), "configurations": (0,)},
@@ -35,6 +35,7 @@ def make_batch(c: Cluster, rules: Rules, sizes: Sizes, mean_service: float, fini
         turn=turn,
         passage=np.zeros(rows, passage_type),
         action=np.zeros(rows, np.int64),
+        window=np.zeros((rows, seen["queue"].shape[1]), window_type),
         ages=np.zeros((rows, kept, 2)),
         room_class=np.zeros((rows, kept), np.int32),
         rooms=np.zeros((rows, sizes.types + 1 if rules.books else 0), np.int32),

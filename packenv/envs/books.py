@@ -6,11 +6,11 @@ from packenv.cluster.by_type import type_of
 from packenv.cluster.servers import kind_of, server_count
 from packenv.cluster.state import DONE, NONE, TASK
 from packenv.cluster.waiting import now
-from packenv.compile import inlined, outlined
+from packenv.compile import fused, outlined
 from packenv.envs.state import Batch
 
 
-@inlined
+@fused
 def count_start(b: Batch, server: int) -> None:
     """A task has just started on a server."""
     if b.ages.shape[1] > 0:
@@ -23,7 +23,7 @@ def count_start(b: Batch, server: int) -> None:
         turn.known_in_service += 1
 
 
-@inlined
+@fused
 def count_completions(b: Batch) -> None:
     """Bring the books up to date with what left in this slot; anew, if others have placed tasks in the meantime."""
     c = b.c
@@ -73,7 +73,7 @@ def count_anew(b: Batch) -> None:
     b.turn[e].known_in_service = c.head[e].in_service
 
 
-@inlined
+@fused
 def scalar_room(b: Batch, server: int) -> int:
     """Room of a server in scalar size units: where vectors are packed, that of its scarcest resource."""
     c = b.c

@@ -10,7 +10,7 @@ from packenv.cluster.events import wake_at
 from packenv.cluster.servers import first_server, jobs_in, kind_of, room_of, server_count
 from packenv.cluster.state import NONE
 from packenv.cluster.waiting import largest_fitting, now, size_of, smallest_size, waiting
-from packenv.compile import inlined, outlined
+from packenv.compile import fused, outlined
 from packenv.envs.faces import acts, begins, observes
 from packenv.envs.features import describe_cluster, describe_configuration
 from packenv.envs.observation import survey, write_queue, write_servers, write_virtual_queues
@@ -67,7 +67,7 @@ def serve_until_asked(b: Batch) -> None:
         wake_at(c, now(c) + 1)  # a new head of line may fit a server that this pass has left behind
 
 
-@inlined
+@fused
 def next_of_pass(b: Batch, start: int) -> int:
     """VQS looks at all servers, VQS-BF at those where something starts: best fit leaves none where anything fits."""
     c = b.c
@@ -78,7 +78,7 @@ def next_of_pass(b: Batch, start: int) -> int:
     return first_server(c, smallest_size(c), start)
 
 
-@inlined
+@fused
 def serve_largest(b: Batch, server: int) -> None:
     """VQS-BF: each type of the configuration in turn, its largest that fit; then best fit from the whole queue."""
     c = b.c
@@ -96,7 +96,7 @@ def serve_largest(b: Batch, server: int) -> None:
         i = largest_fitting(c, room_of(c, server))
 
 
-@inlined
+@fused
 def serve_reserved(b: Batch, server: int) -> int:
     """VQS: heads of line; a configuration with a type-1 job keeps two thirds of the server for it.
 

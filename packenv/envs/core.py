@@ -25,7 +25,7 @@ from packenv.envs.kinds import MAKERS, OWN_OPTIONS, sizes_of
 from packenv.envs.lockstep import CHUNK, Twin, initial_jobs
 from packenv.envs.options import LATEST, levels_for, mean_scalar_size, most_in_service, split
 from packenv.envs.parts import part_of
-from packenv.envs.rewards import advantage, find_reward
+from packenv.envs.rewards import Passage, advantage, find_reward
 from packenv.envs.seeds import episode_seed, share
 from packenv.envs.state import BEGUN, FRESH, Batch
 from packenv.errors import InputError
@@ -87,7 +87,7 @@ class Core:
             record_rows=recorded,
             waiting_limit=self.options.waiting_limit,
             delays=False,
-            bins=2,
+            bins=0,
         )
 
     def _batch(self) -> Batch:
@@ -103,8 +103,12 @@ class Core:
         return found
 
     def _work_on(self, batch: Batch) -> None:
-        """`parts`: what is stepped in one call, the batch or each of its rows."""
+        """`told`, `passed`: what the steps report, as views. `parts`: what is stepped in one call, the batch or each row."""
         self.batch = batch
+        passage = batch.passage
+        self.told = {name: passage[name] for name in passage.dtype.names or ()}
+        nothing = np.zeros((1, self.rows))[0]
+        self.passed = Passage(**{name: self.told.get(name, nothing) for name in Passage._fields})
         self.parts = [part_of(batch, row, own) for row, own in enumerate(self.tables)] or [batch]
 
     def place_of(self, row: int) -> tuple[Batch, int]:
@@ -167,7 +171,7 @@ class Core:
         own = self.workload.at(seed)
         self.played[row] = own
         self.tables[row] = build(
-            own.source([seed]), self.setting.capacity, self.rules.needs, places=1, jobs=own.jobs, delays=False, bins=1
+            own.source([seed]), self.setting.capacity, self.rules.needs, places=1, jobs=own.jobs, delays=False, bins=0
         )
         self.parts[row] = part_of(self.batch, row, self.tables[row])
         turn = self.batch.turn[row]
@@ -220,7 +224,7 @@ class Core:
 
     def baseline_queue(self, rows: Iterable[int]) -> list[float]:
         """∫ Q dt of each row's baseline since it was last asked, up to the row's slot."""
-        slots = self.batch.passage["slot"]
+        slots = self.told["slot"]
         return [self.twins[row].advance(int(slots[row])) for row in rows]
 
     def grow(self) -> None:
@@ -254,7 +258,8 @@ class Core:
         self._work_on(self._gathered(self.batch))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "parts"}  # they lie in the batch's memory
+        views = ("parts", "told", "passed")  # they lie in the batch's memory
+        return {name: value for name, value in self.__dict__.items() if name not in views}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -14,7 +14,7 @@ from packenv.cluster.slots import GROW
 from packenv.cluster.state import NONE, look_at
 from packenv.cluster.waiting import waiting
 from packenv.compile import compiled, dispatched
-from packenv.envs.prefetch import ask_for
+from packenv.envs.prefetch import ask_for, ask_further
 from packenv.envs.state import BEGUN, DECIDING, FRESH, WAITING, Batch
 from packenv.envs.steps import begin_episode, begin_step, end_step, next_slot
 
@@ -70,8 +70,9 @@ def step(face: Any, b: Batch) -> int:
     """
     for e in range(b.first, b.last):
         look_at(b.c, e)
-        if e + 1 < b.last:
-            ask_for(b, e + 1)
+        if e + 2 < b.last:
+            ask_for(b, e + 2)
+            ask_further(b, e + 1)
         turn = b.turn[e]
         if turn.phase == FRESH:
             begin_episode(b)

@@ -35,7 +35,7 @@ from packenv.cluster.servers import jobs_in, kind_of, server_count
 from packenv.cluster.sorted_keys import floor_item
 from packenv.cluster.state import BY_SIZE, NEVER, NONE, Cluster
 from packenv.cluster.waiting import ROW_BITS, ROW_MASK, now, size_key, size_of
-from packenv.compile import inlined, outlined
+from packenv.compile import fused, outlined
 from packenv.envs.books import scalar_room
 from packenv.envs.state import Batch
 
@@ -47,7 +47,7 @@ HIGHEST = 32.0
 LOG = 0.2
 
 
-@inlined
+@fused
 def logarithm(n: float) -> float:
     return math.log1p(n) * LOG
 
@@ -70,7 +70,7 @@ def describe_start(b: Batch, action: int, kind: int, j: int, server: int, i: int
     out[4] = room_after_filling(b, i, room - size) * share
     out[5] = logarithm(queue.count)
     out[6] = logarithm(queue.size * share)
-    out[7] = logarithm((now(c) - c.task[e, queue.head].since) / b.scale[1])
+    out[7] = logarithm((now(c) - queue.since) / b.scale[1])
     out[8] = logarithm(c.types.in_service[e, server, j])
     out[9] = c.types.bound[e, kind, j - 1 if j > 0 else c.types.count[e, kind] - 1] * share
     roomy = 0
@@ -81,7 +81,7 @@ def describe_start(b: Batch, action: int, kind: int, j: int, server: int, i: int
     describe_server(b, action, server)
 
 
-@inlined
+@fused
 def complements(b: Batch, kind: int, server: int, size: int) -> int:
     """Tasks of the type that a task of this size leaves room for on an empty server."""
     c = b.c
@@ -89,7 +89,7 @@ def complements(b: Batch, kind: int, server: int, size: int) -> int:
     return c.types.queue[c.e, kind, type_of(c, kind, room)].count if room > 0 else 0
 
 
-@inlined
+@fused
 def describe_wait(b: Batch, action: int, server: int) -> None:
     """Wait, or passing a server."""
     out = b.actions[b.c.e, action]
@@ -102,7 +102,7 @@ def describe_wait(b: Batch, action: int, server: int) -> None:
             describe_server(b, action, server)
 
 
-@inlined
+@fused
 def describe_server(b: Batch, action: int, server: int) -> None:
     out, e = b.actions[b.c.e, action], b.c.e
     jobs = jobs_in(b.c, server)
@@ -112,7 +112,7 @@ def describe_server(b: Batch, action: int, server: int) -> None:
     out[13] = age / (age + b.scale[1])
 
 
-@inlined
+@fused
 def room_after_filling(b: Batch, i: int, room: int) -> int:
     """What is left of `room` after the FILL largest tasks that fit in turn, without task i. One resource only."""
     c = b.c
@@ -130,7 +130,7 @@ def room_after_filling(b: Batch, i: int, room: int) -> int:
     return room
 
 
-@inlined
+@fused
 def first_type_below(c: Cluster, kind: int, first: int, part: int) -> int:
     """The first type from `first` on that has only sizes up to a `part`th of the largest."""
     bound, last = c.types.bound[c.e, kind], c.types.count[c.e, kind] - 1
@@ -140,7 +140,7 @@ def first_type_below(c: Cluster, kind: int, first: int, part: int) -> int:
     return j
 
 
-@inlined
+@fused
 def describe_cluster(b: Batch, kind: int) -> None:
     """The context: what waits, and what room there is."""
     c, e = b.c, b.c.e
@@ -187,7 +187,7 @@ def describe_configuration(b: Batch, n: int, kind: int, server: int) -> None:
                 main = j
             if queue.count > 0:
                 starts += min(many, queue.count) * (queue.size / float(queue.count))
-                age = max(age, now(c) - c.task[e, queue.head].since)
+                age = max(age, now(c) - queue.since)
     starts = min(starts, capacity)
     active = 0
     for s in range(server_count(c)):

@@ -16,7 +16,7 @@ from packenv.cluster.servers import reopen_all
 from packenv.cluster.slots import GROW, READY
 from packenv.cluster.state import Cluster, look_at
 from packenv.cluster.waiting import now, waiting
-from packenv.compile import compiled, inlined
+from packenv.compile import compiled, fused
 from packenv.envs.state import BEGUN, Batch
 from packenv.envs.steps import next_slot
 from packenv.errors import InputError
@@ -82,7 +82,7 @@ def together(agent: Needs, guard: Needs) -> Needs:
     )
 
 
-@inlined
+@fused
 def hand_over(policy: Any, c: Cluster, state: Any) -> None:
     """The guard takes the cluster over from the agent: servers that the agent has passed, or closed, are open again."""
     reopen_all(c)
@@ -111,7 +111,7 @@ def guard_row(policy: Any, b: Batch, row: int, state: Any, resumed: bool) -> int
         schedule_slot(policy, b, state)
 
 
-@inlined
+@fused
 def schedule_slot(policy: Any, b: Batch, state: Any) -> None:
     """The guard schedules this slot; what it places counts as placed."""
     head, turn = b.c.head[b.c.e], b.turn[b.c.e]

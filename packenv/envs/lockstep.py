@@ -64,7 +64,7 @@ class Twin:
             jobs=workload.jobs,
             initial=self.initial,
             delays=False,
-            bins=2,
+            bins=0,
         )
         if workload.jobs is None:
             begin(self.cluster.source.stream[0], seed, rate / workload.arrivals.tasks_per_job())

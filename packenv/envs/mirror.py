@@ -32,7 +32,7 @@ class Mirror:
         self.policy, self.row = policy, row
         setting = core.setting.playing(core.played[row])
         nothing = Jobs(np.zeros(1, np.int64), np.ones((1, core.sizes.resources), np.int64), np.ones(1, np.int64))
-        self.cluster = build(table_source(nothing), setting.capacity, needs_of(policy, setting), delays=False, bins=2, places=64)
+        self.cluster = build(table_source(nothing), setting.capacity, needs_of(policy, setting), delays=False, bins=0, places=64)
         self.fresh = [array.copy() for array in row_arrays(self.cluster)]
         self.state = initial_state_of(policy, setting, int(core.seeds[row]))
         self.targets: Targets = {}

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from packenv.cluster.by_demand import first_of_group, group_count
+from packenv.cluster.machine import natural
 from packenv.cluster.servers import fits, kind_of, room_of, server_count
+from packenv.cluster.sorted_keys import WIDTH
 from packenv.cluster.state import BY_SIZE, NEVER, NONE, Cluster
-from packenv.cluster.waiting import ROW_BITS, demand_of, largest_of_type_fitting, now, size_of
-from packenv.compile import inlined, outlined
+from packenv.cluster.waiting import ROW_BITS, demand_of, largest_of_type_fitting, largest_size_up_to, now, size_of
+from packenv.compile import fused, outlined
 from packenv.envs.state import Batch
+from packenv.envs.window import fill_window
 from packenv.units import UNIT
 
 SHARE = 1.0 / UNIT
 
 
-@inlined
+@fused
 def survey(b: Batch, kind: int) -> None:
     """Smallest and largest waiting size of each virtual queue of a kind of server, into `least` and `most`."""
     c = b.c
@@ -23,9 +26,32 @@ def survey(b: Batch, kind: int) -> None:
         survey_groups(b, kind)
 
 
-@inlined
+@fused
 def survey_sizes(b: Batch, kind: int) -> None:
     """Types are intervals: in size order their tasks follow each other, so where they begin and end is a matter of counting."""
+    if b.c.sizes.used[b.c.e] == 1:
+        survey_block(b, kind)
+    else:
+        survey_blocks(b, kind)
+
+
+@fused
+def survey_block(b: Batch, kind: int) -> None:
+    """Few waiting tasks: the same steps for each type, so that there is nothing to guess."""
+    c, e = b.c, b.c.e
+    queue, least, most = c.types.queue[e, kind], b.least[kind], b.most[kind]
+    keys, types, position = c.sizes.keys[e, c.sizes.storage[e, 0]], c.types.count[e, kind], 0
+    for n in range(types):
+        j = natural(types - 1 - n)
+        count = queue[j].count
+        first, last = keys[natural(min(position, WIDTH - 1))], keys[natural(max(position + count - 1, 0))]
+        least[j] = first >> ROW_BITS if count > 0 else NEVER
+        most[j] = last >> ROW_BITS if count > 0 else 0
+        position += count
+
+
+@outlined
+def survey_blocks(b: Batch, kind: int) -> None:
     c, e = b.c, b.c.e
     queue, least, most = c.types.queue[e, kind], b.least[kind], b.most[kind]
     keys, storage, filled = c.sizes.keys[e], c.sizes.storage[e], c.sizes.count[e]
@@ -64,7 +90,7 @@ def survey_groups(b: Batch, kind: int) -> None:
             b.most[kind, j] = max(b.most[kind, j], size_of(c, i))
 
 
-@inlined
+@fused
 def largest_on(b: Batch, kind: int, j: int, server: int) -> int:
     """The task that starts when virtual queue j is served on this server: its largest that fits, earlier row first."""
     c = b.c
@@ -85,32 +111,32 @@ def largest_of_group(b: Batch, kind: int, j: int, server: int) -> int:
     return best
 
 
-@inlined
+@fused
 def larger(c: Cluster, i: int, other: int) -> bool:
     a, b = c.task[c.e, i], c.task[c.e, other]
     return a.size > b.size or (a.size == b.size and a.row < b.row)
 
 
-@inlined
+@fused
 def write_queue(b: Batch) -> None:
     """(K, D + 2): demand of the K oldest waiting tasks, their age, and 1 where there is one. Needs BY_QUEUE."""
     c, e = b.c, b.c.e
-    seen, task = b.queue[e], c.task[e]
-    resources, slot = b.queue.shape[2] - 2, now(c)
-    i = c.head[e].oldest
-    for k in range(seen.shape[0]):
-        if i == NONE:
-            for r in range(resources + 2):
-                seen[k, r] = 0.0
+    seen, window = b.queue[e], b.window[e]
+    resources, slot, n = b.queue.shape[2] - 2, now(c), fill_window(b)
+    for k in range(n):
+        if resources == 1:
+            seen[k, 0] = window[k].size * SHARE
         else:
             for r in range(resources):
-                seen[k, r] = demand_of(c, i, r) * SHARE
-            seen[k, resources] = slot - task[i].since
-            seen[k, resources + 1] = 1.0
-            i = task[i].next
+                seen[k, r] = demand_of(c, window[k].place, r) * SHARE
+        seen[k, resources] = slot - window[k].since
+        seen[k, resources + 1] = 1.0
+    for k in range(n, seen.shape[0]):
+        for r in range(resources + 2):
+            seen[k, r] = 0.0
 
 
-@inlined
+@fused
 def write_virtual_queues(b: Batch, kind: int, row: int, room: int, server: int) -> None:
     """From `row` on: count and largest that fits in `room`; in full also the size waiting, and the age of the head.
 
@@ -119,24 +145,19 @@ def write_virtual_queues(b: Batch, kind: int, row: int, room: int, server: int) 
     c, e = b.c, b.c.e
     full = b.virtual_queues.shape[2] > 2
     queues, least, most, seen = c.types.queue[e, kind], b.least[kind], b.most[kind], b.virtual_queues[e]
-    types, slot = c.types.count[e, kind], now(c)
+    slot = now(c)
     for j in range(b.least.shape[1]):
-        count, largest, size, age = 0, 0, 0, 0
-        if j < types and queues[j].count > 0:
-            count, size = queues[j].count, queues[j].size
-            if c.vectors:
-                largest = largest_anywhere(b, kind, j, server)
-            elif most[j] <= room:
-                largest = most[j]
-            elif least[j] <= room:
-                largest = size_of(c, largest_of_type_fitting(c, kind, j, room))
-            if full:
-                age = slot - c.task[e, queues[j].head].since
-        seen[row + j, 0] = count
-        seen[row + j, 1] = largest * SHARE
+        count, out = queues[j].count, seen[natural(row + j)]
+        largest = most[j] if count > 0 else 0
+        if c.vectors:
+            largest = largest_anywhere(b, kind, j, server) if count > 0 else 0
+        elif largest > room:
+            largest = largest_size_up_to(c, room) if least[j] <= room else 0
+        out[0] = count
+        out[1] = largest * SHARE
         if full:
-            seen[row + j, 2] = size * SHARE
-            seen[row + j, 3] = age
+            out[2] = queues[j].size * SHARE
+            out[3] = slot - queues[j].since if count > 0 else 0
 
 
 @outlined
@@ -152,7 +173,7 @@ def largest_anywhere(b: Batch, kind: int, j: int, server: int) -> int:
     return best
 
 
-@inlined
+@fused
 def write_servers(b: Batch, at_hand: int) -> None:
     """(L, …): free amount of each resource; in full also the jobs by type; then, if there is room, 1 for the one at hand."""
     c, e = b.c, b.c.e
@@ -168,12 +189,12 @@ def write_servers(b: Batch, at_hand: int) -> None:
                 seen[server, r] = c.free[e, server, r] * SHARE
         if full:
             for j in range(types):
-                seen[server, resources + j] = jobs[server, j]
+                seen[server, natural(resources + j)] = jobs[server, j]
         if width > told:
             seen[server, told] = 1.0 if server == at_hand else 0.0
 
 
-@inlined
+@fused
 def write_server(b: Batch, server: int) -> None:
     """The server at hand: free amounts; in full also jobs by type, and mean and standard deviation of their ages."""
     c, e = b.c, b.c.e
@@ -200,7 +221,7 @@ def write_server(b: Batch, server: int) -> None:
         out[resources + types + 1] = spread
 
 
-@inlined
+@fused
 def write_cluster(b: Batch) -> None:
     """(D + 2J + 1,): free share of each resource, and the share of servers by the type of their room (the last: none)."""
     c, e = b.c, b.c.e

@@ -20,7 +20,7 @@ BY_CLUSTER = (
 """What a batch keeps for each of its clusters; the rest a cluster knows of its table, and of its servers."""
 
 BY_ROW = (
-    *("turn", "passage", "action", "ages", "room_class", "rooms", "active", "reserved", "queue", "virtual_queues"),
+    *("turn", "passage", "action", "window", "ages", "room_class", "rooms", "active", "reserved", "queue", "virtual_queues"),
     *("servers", "server", "cluster", "configurations", "actions", "context", "mask"),
 )
 """What a batch keeps for each of its rows beside the clusters."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from packenv.cluster.by_type import head_of_line
+from packenv.cluster.machine import natural
 from packenv.cluster.servers import fits, kind_of, server_count
 from packenv.cluster.state import NEVER, NONE
 from packenv.cluster.waiting import size_of
-from packenv.compile import inlined, outlined
+from packenv.compile import fused, outlined
 from packenv.envs.faces import acts, begins, observes
 from packenv.envs.features import describe_cluster, describe_start, describe_wait
 from packenv.envs.observation import largest_on, survey, write_queue, write_servers, write_virtual_queues
@@ -44,7 +45,7 @@ def act(face: PlacementFace, b: Batch) -> None:
             turn.phase = DECIDING
 
 
-@inlined
+@fused
 def chosen(b: Batch, server: int, k: int) -> int:
     """The task that action (server, k) starts; NONE if there is none, or it does not fit."""
     c = b.c
@@ -101,7 +102,7 @@ def describe_all(b: Batch) -> None:
     describe_cluster(b, 0)
 
 
-@inlined
+@fused
 def most_room(b: Batch, kind: int) -> int:
     """The largest room of any server of this kind."""
     c = b.c
@@ -112,7 +113,7 @@ def most_room(b: Batch, kind: int) -> int:
     return most
 
 
-@inlined
+@fused
 def mask_types(b: Batch) -> None:
     """One size: a virtual queue can be served where its smallest task fits, or its head."""
     c, e = b.c, b.c.e
@@ -123,12 +124,10 @@ def mask_types(b: Batch) -> None:
                 i = head_of_line(c, kind, j)
                 b.least[kind, j] = NEVER if i == NONE else size_of(c, i)
     record, mask = c.server[e], b.mask[e]
-    k = 0
     for server in range(record.shape[0]):
-        least, room = b.least[record[server].kind], record[server].room
+        least, room, first = b.least[natural(record[server].kind)], record[server].room, natural(server * types)
         for j in range(types):
-            mask[k] = least[j] <= room
-            k += 1
+            mask[first + natural(j)] = least[j] <= room
 
 
 @outlined

@@ -1,29 +1,58 @@
-"""Asking memory for the next cluster's rows while this one is stepped: a large batch is more than the caches hold."""
+"""Asking memory for the next clusters' rows while this one is stepped: a large batch is more than the caches hold.
+
+Hints: of large clusters they are merely a part.
+"""
 
 from __future__ import annotations
 
+from packenv.cluster.few_events import has_few_events
 from packenv.cluster.machine import prefetch
-from packenv.compile import inlined
+from packenv.compile import fused
 from packenv.envs.state import Batch
 
-KEYS, ITEMS, QUEUES = 8, 16, 2  # of a cache line
-SERVERS = 8  # as far as a small cluster has them
+WORDS, PAIRS = 8, 4  # of a cache line
+KEYS, EVENTS, SERVERS = 24, 12, 8  # as many as there mostly are
 
 
-@inlined
+@fused
 def ask_for(b: Batch, e: int) -> None:
-    """What every step of a small cluster touches. A hint: of others it is merely a part."""
+    """What every step of a small cluster touches."""
     c = b.c
     prefetch(c.head, e)
     prefetch(b.turn, e)
-    prefetch(c.wheel_bits[e], 0)
     prefetch(c.source.stream, e if c.source.stream.shape[0] > 1 else 0)
-    for n in range(min(SERVERS, c.server.shape[1])):
+    prefetch(c.sizes.storage[e], 0)
+    prefetch(c.sizes.count[e], 0)
+    prefetch(c.sizes.items[e, 0], 0)
+    prefetch(c.due[e], 0)
+    prefetch(c.fresh[e], 0)
+    for n in range(0, min(SERVERS, c.server.shape[1]), 2):
         prefetch(c.server[e], n)
         prefetch(c.types.in_service[e, n], 0)
-    for k in range(0, c.sizes.keys.shape[2], KEYS):
-        prefetch(c.sizes.keys[e, 0], k)
-    for k in range(0, c.sizes.items.shape[2], ITEMS):
-        prefetch(c.sizes.items[e, 0], k)
-    for j in range(0, c.types.queue.shape[2], QUEUES):
+    for j in range(0, c.types.queue.shape[2], 2):
         prefetch(c.types.queue[e, 0], j)
+    prefetch(c.types.bound[e, 0], 0)
+    for k in range(0, KEYS, WORDS):
+        prefetch(c.sizes.keys[e, 0], k)
+    for k in range(0, min(2 * EVENTS, c.events.shape[1]), WORDS):
+        prefetch(c.events[e], k)
+    for k in range(0, min(4 * PAIRS, b.window.shape[1]), PAIRS):
+        prefetch(b.window[e], k)
+
+
+@fused
+def ask_further(b: Batch, e: int) -> None:
+    """What those name: the next row of the jobs' table, and the tasks that come and go with the next event."""
+    c = b.c
+    head, task, source = c.head[e], c.task[e], c.source
+    s = e if source.stream.shape[0] > 1 else 0
+    k = min(head.next_row - source.stream[s].first_row, source.arrival.shape[1] - 1)
+    prefetch(source.arrival[s], k)
+    prefetch(source.demand[s, k], 0)
+    prefetch(source.service[s], k)
+    prefetch(task, max(head.free, 0))
+    prefetch(c.types.link[e, max(head.free, 0)], 0)
+    if head.due > 0:
+        prefetch(task, c.due[e, 0])
+    if has_few_events(c) and head.events > 0:
+        prefetch(task, c.events[e, 2 * head.events - 1])

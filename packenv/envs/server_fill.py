@@ -9,7 +9,7 @@ from packenv.cluster.by_demand import first_of_group, group_count
 from packenv.cluster.servers import first_server, fits, kind_of, room_of, server_count, tightest_server
 from packenv.cluster.state import NONE
 from packenv.cluster.waiting import smallest_size, waiting
-from packenv.compile import inlined, outlined
+from packenv.compile import fused, outlined
 from packenv.envs.faces import acts, begins, observes
 from packenv.envs.features import describe_cluster, describe_start, describe_wait
 from packenv.envs.observation import (
@@ -86,7 +86,7 @@ def forced(b: Batch, server: int) -> int:
     return chosen(b, server, only)
 
 
-@inlined
+@fused
 def can_serve(b: Batch, kind: int, j: int, server: int) -> bool:
     """Whether some task of virtual queue j fits on the server. Needs `survey`."""
     if b.c.vectors:
@@ -94,7 +94,7 @@ def can_serve(b: Batch, kind: int, j: int, server: int) -> bool:
     return b.least[kind, j] <= room_of(b.c, server)
 
 
-@inlined
+@fused
 def chosen(b: Batch, server: int, j: int) -> int:
     c = b.c
     kind = kind_of(c, server)
@@ -113,7 +113,7 @@ def any_group_fits(b: Batch, server: int) -> bool:
     return False
 
 
-@inlined
+@fused
 def next_server(b: Batch) -> int:
     """The server to ask: open, and with room for something that waits. NONE if there is none."""
     c = b.c

@@ -31,6 +31,8 @@ turn_type = np.dtype(
         ("started", "i8"),  # tasks started in this pass
         ("passed", "i8"),  # 1 while some server has been passed
         ("fresh", "i8"),  # 1 up to the first decision of an episode
+        ("window", "i8"),  # tasks in the window,
+        ("window_started", "i8"),  # and tasks started, as far as it knows
         ("known_started", "i8"),  # tasks started, and in service, as far as the books of the servers know
         ("known_in_service", "i8"),
         ("rate", "f8"),  # mean number of tasks that arrive per slot,
@@ -67,6 +69,9 @@ passage_type = np.dtype(
 )
 
 
+window_type = np.dtype([("since", "i8"), ("size", "i4"), ("place", "i4")], align=True)
+
+
 class Batch(Frame):
     """Clusters under the control of an agent. Arrays of observations that an environment does not want have length 0."""
 
@@ -80,6 +85,7 @@ class Batch(Frame):
     turn: NDArray[np.void]  # (E,) turn_type
     passage: NDArray[np.void]  # (E,) passage_type: what came of the last action
     action: NDArray[np.int64]  # (E,)
+    window: NDArray[np.void]  # (E, K) window_type: the oldest waiting tasks, where the queue is to be seen
     ages: NDArray[np.float64]  # (E, L, 2) sums over the jobs in a server: of their starts, and of their squares
     room_class: NDArray[np.int32]  # (E, L) type of each server's room
     rooms: NDArray[np.int32]  # (E, 2J + 1) how many servers there are of each

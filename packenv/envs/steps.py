@@ -7,13 +7,14 @@ from packenv.cluster.slots import FINISHED, GROW, READY, all_done, begin_slot, p
 from packenv.cluster.slots import LIMIT as TOO_MANY
 from packenv.cluster.state import NEVER, NONE
 from packenv.cluster.waiting import order_new, size_of
-from packenv.compile import inlined, outlined
+from packenv.compile import fused, outlined
 from packenv.envs.books import count_anew, count_completions, count_start
 from packenv.envs.state import BEGUN, DONE, HORIZON, LIMIT, OVER, STUCK, WAITING, Batch
+from packenv.envs.window import leave_window
 from packenv.units import UNIT
 
 
-@inlined
+@fused
 def begin_step(b: Batch) -> None:
     """Remember where the step begins."""
     c, turn = b.c, b.turn[b.c.e]
@@ -28,7 +29,7 @@ def begin_step(b: Batch) -> None:
     turn.guarded = 0
 
 
-@inlined
+@fused
 def end_step(b: Batch) -> None:
     """Say what came of it: nothing, on the way to the first decision of an episode."""
     c, turn, passage = b.c, b.turn[b.c.e], b.passage[b.c.e]
@@ -51,7 +52,7 @@ def end_step(b: Batch) -> None:
     passage.reason = turn.reason
 
 
-@inlined
+@fused
 def next_slot(b: Batch) -> int:
     """Go to the next slot in which something happens; GROW if the pool must grow first.
 
@@ -78,22 +79,24 @@ def next_slot(b: Batch) -> int:
     return READY
 
 
-@inlined
+@fused
 def put(b: Batch, i: int, server: int) -> None:
     """Start task i on a server."""
     b.turn[b.c.e].placed += size_of(b.c, i)
     place(b.c, i, server)
     count_start(b, server)
+    if b.window.shape[1] > 0:
+        leave_window(b, i)
 
 
-@inlined
+@fused
 def pass_over(b: Batch, server: int) -> None:
     """Ask this server no more before its next completion or the next arrival: the orders of servers forget it so long."""
     close(b.c, server)
     b.turn[b.c.e].passed = 1
 
 
-@inlined
+@fused
 def call_back(b: Batch) -> None:
     """Servers that were passed, and have had a completion or see an arrival, are asked again."""
     c, turn = b.c, b.turn[b.c.e]
@@ -117,4 +120,5 @@ def begin_episode(b: Batch) -> None:
     turn = b.turn[e]
     turn.phase, turn.reason, turn.server, turn.passed, turn.cursor, turn.started = WAITING, 0, NONE, 0, 0, 0
     turn.fresh = 1
+    turn.window, turn.window_started = 0, b.c.head[e].started
     begin_step(b)

@@ -11,7 +11,6 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from packenv.envs.core import Core
-from packenv.envs.rewards import Passage
 from packenv.envs.seeds import MOST
 from packenv.envs.spaces import action_space, observation_space
 from packenv.envs.state import DONE, OVER, REASONS
@@ -19,7 +18,6 @@ from packenv.errors import InputError
 
 Observations = dict[str, NDArray[np.float32]]
 Array = NDArray[Any]
-NUMBERS = Passage._fields[:-1]
 
 
 class BatchEnv(VectorEnv[Observations, Array, Array]):
@@ -111,7 +109,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
                 core.step(row, row + 1)
         self._over[rows] = False
         for row in rows.tolist() if core.twins else ():
-            core.twins[row].advance(int(core.batch.passage["slot"][row]))
+            core.twins[row].advance(int(core.told["slot"][row]))
 
     def step(self, actions: Array) -> tuple[Observations, Array, Array, Array, dict[str, Any]]:
         """Take an action in every row and go to its next decision; NEXT_STEP rows that are over begin an episode instead.
@@ -153,14 +151,15 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
 
     def _outcome(self, began: NDArray[np.int64] | None) -> tuple[Array, Array]:
         """Rewards of the last step, and why rows are over (0: they are not); nothing for rows that began an episode in it."""
-        core, passage = self.core, self.core.batch.passage
-        baseline = np.array(core.baseline_queue(range(self.num_envs))) if core.twins else np.zeros(self.num_envs)
-        rewards = np.asarray(core.reward(Passage(baseline=baseline, **{name: passage[name] for name in NUMBERS})), np.float64)
+        core, passed = self.core, self.core.passed
+        if core.twins:
+            passed = passed._replace(baseline=np.array(core.baseline_queue(range(self.num_envs))))
+        rewards = np.asarray(core.reward(passed), np.float64)
         if rewards.base is not None or rewards.shape != (self.num_envs,):
             rewards = np.broadcast_to(rewards, (self.num_envs,)).copy()
         if core.options.invalid_penalty > 0:
-            rewards -= core.options.invalid_penalty * passage["invalid"]
-        reasons = passage["reason"].copy()
+            rewards -= core.options.invalid_penalty * core.told["invalid"]
+        reasons = core.told["reason"].copy()
         if began is not None:
             rewards[began] = 0.0
             reasons[began] = 0
@@ -193,23 +192,22 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
 
     def _info(self, rows: Array | None) -> dict[str, Any]:
         """Arrays with a row for each environment, and (as Gymnasium has it) under `_key` which rows mean something."""
-        batch = self.core.batch
-        passage = batch.passage
+        told = self.core.told
         info = {
-            "elapsed": passage["elapsed"].astype(np.int64),
-            "slot": passage["slot"].copy(),
-            "invalid": passage["invalid"] == 1,
-            "action_mask": batch.mask,
+            "elapsed": told["elapsed"].astype(np.int64),
+            "slot": told["slot"].copy(),
+            "invalid": told["invalid"] == 1,
+            "action_mask": self.core.batch.mask,
         }
         if self.core.guard is not None:
-            info["guarded"] = passage["guarded"].astype(np.int64)
+            info["guarded"] = told["guarded"].astype(np.int64)
         meant = np.ones(self.num_envs, np.bool_) if rows is None else rows.copy()
         return info | {f"_{key}": meant for key in info}
 
     def _reasons(self, over: Array) -> dict[str, Any]:
         reasons = np.full(self.num_envs, None, object)
         for row in np.flatnonzero(over):
-            reasons[row] = REASONS[self.core.batch.passage["reason"][row]]
+            reasons[row] = REASONS[self.core.told["reason"][row]]
         return {"reason": reasons, "_reason": over.copy()}
 
     def _rows(self, chosen: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -56,12 +56,12 @@ def check(state: Any) -> None:
 
 def check_end(state: Any) -> None:
     """Nothing is left: every entry that was used is unused again."""
-    k, unused = int(state.unused), set[int]()
+    k, unused = int(state.unused[0]), set[int]()
     while k != NONE:
         unused.add(k)
         k = int(state.entry[k]["next"])
-    assert len(unused) == state.fresh
-    assert state.sent == state.received
+    assert len(unused) == state.assigned("fresh") > 0
+    assert state.assigned("sent") == state.assigned("received") > 0
     assert (state.queue["first"] == NONE).all()
     assert not any(state.queue[count].any() for count in ("held", "central", "running", "placed"))
     assert not state.loaded.any() and not state.waiting.within.any()
