@@ -71,7 +71,8 @@ class BestFit(NamedTuple):
 def schedule_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> None:
     for n in range(freed_count(cluster)):
         fill(cluster, freed_server(cluster, n))
-    place_new(cluster)
+    if cluster.orders & BY_DEMAND or smallest_fits(cluster):
+        place_new(cluster)
     if policy.stall:
         stall_half_empty(cluster)
 
@@ -81,6 +82,12 @@ def take_over_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> N
     """From here on only servers with completions are filled, so no other may have room for what waits."""
     for server in range(server_count(cluster)):
         fill(cluster, server)
+
+
+@inlined
+def smallest_fits(cluster: Cluster) -> bool:
+    """Whether anything that waits fits anywhere; with a long queue nothing does."""
+    return waiting(cluster) > 0 and smallest_size(cluster) <= largest_room(cluster)
 
 
 @inlined

@@ -131,8 +131,8 @@ def note_changed(rules: Rules, cluster: Cluster, state: Waits) -> bool:
     if now(cluster) >= state.due[0]:
         order = state.tasks.order
         for k in range(order.used[0]):
-            for q in range(order.count[0, k]):
-                job = order.items[0, order.storage[0, k], q]
+            for q in range(order.block[0, k].count):
+                job = order.items[0, order.block[0, k].storage, q]
                 if allowed(rules, cluster, state, job) != NODE:
                     state.changed[job] = now(cluster)
                     changed = True
@@ -153,8 +153,8 @@ def offer(rules: Rules, cluster: Cluster, state: Waits, server: int, to_all: boo
     """Look once through the jobs, or those for which it can matter; whether one launched a task."""
     order = state.tasks.order
     for k in range(order.used[0]):
-        for q in range(order.count[0, k]):
-            job = order.items[0, order.storage[0, k], q]
+        for q in range(order.block[0, k].count):
+            job = order.items[0, order.block[0, k].storage, q]
             if not to_all and state.changed[job] != now(cluster) and state.begin[job] != NONE:
                 continue
             row = choice(rules, cluster, state, job, server)
@@ -234,8 +234,8 @@ def wake_later(rules: Rules, cluster: Cluster, state: Waits, count: int) -> None
     state.due[0] = NEVER
     soon, order = NEVER, state.tasks.order
     for k in range(order.used[0]):
-        for q in range(order.count[0, k]):
-            job = order.items[0, order.storage[0, k], q]
+        for q in range(order.block[0, k].count):
+            job = order.items[0, order.block[0, k].storage, q]
             if rules.skips > 0 and soon == NEVER and fits_behind(cluster, state, job, count, NONE):
                 soon = now(cluster) + 1
             if rules.skips >= 0 or allowed(rules, cluster, state, job) == ANY:

@@ -12,6 +12,7 @@ from packenv.cluster.by_demand import add_to_group
 from packenv.cluster.by_type import set_levels, set_types
 from packenv.cluster.events import BLOCK, BUCKETS, LEVELS, blocks_for, schedule_event, take_place
 from packenv.cluster.few_events import FEW, has_few_events
+from packenv.cluster.machine import aligned_zeros
 from packenv.cluster.measures import DELAY_BINS
 from packenv.cluster.servers import refresh, touch
 from packenv.cluster.slots import change_use, scalar_size
@@ -48,7 +49,6 @@ from packenv.precedence import precedence_edges
 from packenv.workloads.source import Source
 
 TRAJECTORY_BINS = 1024
-CACHE_LINE = 64  # bytes
 
 
 class Needs(NamedTuple):
@@ -366,11 +366,3 @@ def copy_ages(old: ByAge, new: ByAge) -> None:
     positions, more = old.task.shape[1], new.task.shape[1]
     new.task[:, :positions], new.position[:, : old.position.shape[1]], new.end[:] = old.task, old.position, old.end
     new.least[:, more : more + positions] = old.least[:, positions:]
-
-
-def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Zeros that start at a cache line, so that 64 bytes that belong together lie in one."""
-    size = int(np.prod(shape)) * dtype.itemsize
-    memory = np.zeros(size + CACHE_LINE, np.uint8)
-    start = -memory.ctypes.data % CACHE_LINE
-    return memory[start : start + size].view(dtype).reshape(shape)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 CACHE_LINE = 64  # bytes
 
@@ -79,3 +81,11 @@ def prefetch(typing_context: Any, row: Any, position: Any) -> Any:
         return context.get_dummy_value()
 
     return signature, codegen
+
+
+def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Zeros that start at a cache line, so that 64 bytes that belong together lie in one."""
+    size = int(np.prod(shape)) * dtype.itemsize
+    memory = np.zeros(size + CACHE_LINE, np.uint8)
+    start = -memory.ctypes.data % CACHE_LINE
+    return memory[start : start + size].view(dtype).reshape(shape)

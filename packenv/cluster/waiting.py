@@ -8,13 +8,14 @@ from __future__ import annotations
 from packenv.cluster.by_age import add_newest, remove_aged
 from packenv.cluster.by_demand import add_to_group, remove_from_group
 from packenv.cluster.by_type import add_typed, remove_typed
-from packenv.cluster.sorted_keys import add_last, first_key, floor_item, floor_key, insert, last_key, remove
+from packenv.cluster.sorted_keys import add_last, expect, first_key, floor_item, floor_key, insert, last_key, remove
 from packenv.cluster.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_QUEUE, BY_SIZE, BY_TYPE, NEVER, NONE, Cluster, require
 from packenv.compile import inlined, outlined
 
 ROW_BITS = 32
 ROW_MASK = (1 << ROW_BITS) - 1
+AHEAD = 4  # new tasks whose blocks are asked for: about as many as are under way at once
 
 
 @inlined
@@ -49,6 +50,8 @@ def order_new(c: Cluster) -> None:
             order_many_new(c)
         else:
             for n in range(c.head[c.e].fresh):
+                if n + AHEAD < c.head[c.e].fresh:
+                    expect(c.sizes, c.e, size_key(c, c.fresh[c.e, n + AHEAD]))
                 insert(c.sizes, c.e, size_key(c, c.fresh[c.e, n]), c.fresh[c.e, n])
 
 

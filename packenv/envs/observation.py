@@ -40,7 +40,7 @@ def survey_block(b: Batch, kind: int) -> None:
     """Few waiting tasks: the same steps for each type, so that there is nothing to guess."""
     c, e = b.c, b.c.e
     queue, least, most = c.types.queue[e, kind], b.least[kind], b.most[kind]
-    keys, types, position = c.sizes.keys[e, c.sizes.storage[e, 0]], c.types.count[e, kind], 0
+    keys, types, position = c.sizes.keys[e, c.sizes.block[e, 0].storage], c.types.count[e, kind], 0
     for n in range(types):
         j = natural(types - 1 - n)
         count = queue[j].count
@@ -54,7 +54,7 @@ def survey_block(b: Batch, kind: int) -> None:
 def survey_blocks(b: Batch, kind: int) -> None:
     c, e = b.c, b.c.e
     queue, least, most = c.types.queue[e, kind], b.least[kind], b.most[kind]
-    keys, storage, filled = c.sizes.keys[e], c.sizes.storage[e], c.sizes.count[e]
+    keys, block = c.sizes.keys[e], c.sizes.block[e]
     types = c.types.count[e, kind]
     k, before, position = 0, 0, 0  # the block at hand, keys in the blocks before it, keys of the types seen
     for n in range(types):
@@ -64,15 +64,15 @@ def survey_blocks(b: Batch, kind: int) -> None:
             least[j] = NEVER
             most[j] = 0
         else:
-            while position >= before + filled[k]:
-                before += filled[k]
+            while position >= before + block[k].count:
+                before += block[k].count
                 k += 1
-            least[j] = keys[storage[k], position - before] >> ROW_BITS
+            least[j] = keys[block[k].storage, position - before] >> ROW_BITS
             position += count
-            while position > before + filled[k]:
-                before += filled[k]
+            while position > before + block[k].count:
+                before += block[k].count
                 k += 1
-            most[j] = keys[storage[k], position - 1 - before] >> ROW_BITS
+            most[j] = keys[block[k].storage, position - 1 - before] >> ROW_BITS
 
 
 @outlined
