@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster
-from packenv.compile import dispatched, inlined, outlined
+from packenv.compile import dispatched, inner
 from packenv.envs.books import count_completions
 from packenv.envs.faces import act, begin, observe
 from packenv.envs.state import DECIDING, Batch
@@ -51,7 +51,7 @@ def schedule_learned(policy: Learned, cluster: Cluster, state: LearnedState) -> 
         act(policy.face, b)
 
 
-@inlined
+@inner
 def only_action(b: Batch) -> int:
     """The only valid action; NONE if there are several."""
     only = NONE
@@ -96,7 +96,7 @@ class PlainNetwork(NamedTuple):
     scores: Floats  # (A,) scratch
 
 
-TERMS = 10
+TERMS = 15
 COUNT = np.float32(5.0)
 """Counts are told as log(1 + n) / 5."""
 SIZE = 0
@@ -111,13 +111,13 @@ class LinearNetwork(NamedTuple):
     terms: Floats  # (TERMS,) scratch
 
 
-@inlined
+@inner
 def set_to(out: Floats, row: Floats) -> None:
     for h in range(out.shape[0]):
         out[h] = row[h]
 
 
-@inlined
+@inner
 def add_scaled(out: Floats, x: np.float32, weights: Floats) -> None:
     """out += x · weights."""
     if x != 0.0:
@@ -125,7 +125,7 @@ def add_scaled(out: Floats, x: np.float32, weights: Floats) -> None:
             out[h] += x * weights[h]
 
 
-@inlined
+@inner
 def rectify(out: Floats) -> None:
     for h in range(out.shape[0]):
         out[h] = max(out[h], np.float32(0.0))
@@ -185,7 +185,7 @@ def best_of_linear(network: LinearNetwork, b: Batch) -> int:
     return best
 
 
-@inlined
+@inner
 def set_terms(terms: Floats, features: Floats) -> None:
     """What the score of an action is made of: see packenv.envs.features."""
     terms[SIZE] = features[2]
@@ -193,11 +193,17 @@ def set_terms(terms: Floats, features: Floats) -> None:
     terms[2] = features[4]  # and after the largest that fit
     terms[3] = math.sqrt(features[3])
     terms[4] = math.sqrt(features[4])
-    terms[5] = 1.0 if features[2] > 0.5 else 0.0
+    large = 1.0 if features[2] > 0.5 else 0.0
+    terms[5] = large
     terms[6] = features[2] * features[12] * COUNT  # size · log(1 + jobs in the server)
     terms[7] = features[5] * COUNT  # tasks in the virtual queue,
     terms[8] = features[14] * COUNT  # and complements of the task
     terms[9] = features[1]  # 1: to pass
+    terms[10] = large * features[14] * COUNT  # company of a large task: exact,
+    terms[11] = large * features[15] * COUNT  # and any;
+    terms[12] = large if features[14] == 0.0 else 0.0  # none of it
+    terms[13] = large if features[15] == 0.0 else 0.0
+    terms[14] = (1.0 - 2.0 * large) * features[16] * COUNT  # small tasks are scarce, or large ones
 
 
 def best_of_plain(network: PlainNetwork, b: Batch) -> int:
@@ -222,7 +228,7 @@ def best_of_plain(network: PlainNetwork, b: Batch) -> int:
     return best
 
 
-@outlined
+@inner
 def squash_seen(network: PlainNetwork, b: Batch) -> None:
     """All that is seen, in the order of its names, as log(1 + x): nothing that is seen is negative."""
     n = 0
@@ -236,7 +242,7 @@ def squash_seen(network: PlainNetwork, b: Batch) -> None:
     squash_rows(network.seen, n, b.virtual_queues[0])
 
 
-@inlined
+@inner
 def squash(out: Floats, n: int, row: Floats) -> int:
     for k in range(row.shape[0]):
         out[n] = math.log1p(row[k])
@@ -244,7 +250,7 @@ def squash(out: Floats, n: int, row: Floats) -> int:
     return n
 
 
-@inlined
+@inner
 def squash_rows(out: Floats, n: int, rows: Floats) -> int:
     for r in range(rows.shape[0]):
         n = squash(out, n, rows[r])

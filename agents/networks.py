@@ -31,7 +31,7 @@ Observation = Mapping[str, Tensor]
 
 
 class Rows(NamedTuple):
-    """What the shared network reads: a row for every valid action of every environment, N in all (few of E · A are valid)."""
+    """A row for every valid action of every environment, N in all (few of E · A are valid)."""
 
     features: Tensor  # (N, F)
     context: Tensor  # (E, C)
@@ -48,16 +48,33 @@ def rows_of(seen: Observation, mask: Tensor) -> Rows:
     return Rows(actions.flatten(0, 1).index_select(0, place), seen["context"], environment, place, mask.sum(1, keepdim=True))
 
 
-def layer_of(layer: nn.Linear, own: Tensor, common: Tensor, environment: Tensor) -> Tensor:
+class Seen(NamedTuple):
+    """Rows as the first layer of a part of the shared network sees them."""
+
+    rows: Rows
+    each: Tensor  # (N, H)
+    mean: Tensor  # (E, H) over the valid actions of each environment
+
+
+def layer_of(weight: Tensor, bias: Tensor, own: Tensor, common: Tensor, environment: Tensor) -> Tensor:
     """(N, H) relu(W [own; common] + b), the common part computed once per environment."""
     width = own.shape[1]
-    of_common = linear(common, layer.weight[:, width:], layer.bias)
-    return torch.relu(linear(own, layer.weight[:, :width]) + of_common.index_select(0, environment))
+    of_common = linear(common, weight[:, width:], bias)
+    return torch.relu(linear(own, weight[:, :width]) + of_common.index_select(0, environment))
 
 
 def mean_of(rows: Rows, hidden: Tensor) -> Tensor:
     """(E, H) mean over the valid actions of each environment."""
     return hidden.new_zeros(len(rows.valid), hidden.shape[1]).index_add(0, rows.environment, hidden) / rows.valid
+
+
+def first_layers(rows: Rows, layers: list[nn.Linear]) -> list[Seen]:
+    """Of several parts at once, which takes little longer than one."""
+    weight, bias = torch.cat([layer.weight for layer in layers]), torch.cat([layer.bias for layer in layers])
+    each = layer_of(weight, bias, rows.features, rows.context, rows.environment)
+    mean = mean_of(rows, each)
+    widths = [layer.out_features for layer in layers]
+    return [Seen(rows, *parts) for parts in zip(torch.split(each, widths, dim=1), torch.split(mean, widths, dim=1), strict=True)]
 
 
 class SharedActor(nn.Module):
@@ -69,19 +86,19 @@ class SharedActor(nn.Module):
         self.second = nn.Linear(2 * hidden, hidden)
         self.last = nn.Linear(hidden, 1)
 
-    def forward(self, rows: Rows) -> Tensor:
+    def forward(self, seen: Seen) -> Tensor:
         """(N,) scores of the valid actions."""
-        first = layer_of(self.first, rows.features, rows.context, rows.environment)
-        second = layer_of(self.second, first, mean_of(rows, first), rows.environment)
+        second = layer_of(self.second.weight, self.second.bias, seen.each, seen.mean, seen.rows.environment)
         scores: Tensor = self.last(second).squeeze(1)
         return scores
 
 
-def with_last_feature(given: Tensor, own: Tensor) -> Tensor:
-    """First weights from before the last feature was there, with nothing for it: the context follows the features."""
-    if given.shape[1] + 1 != own.shape[1]:
+def with_later_features(given: Tensor, own: Tensor) -> Tensor:
+    """First weights from before the last features were there, with nothing for them: the context follows the features."""
+    more = own.shape[1] - given.shape[1]
+    if more <= 0:
         return given
-    return torch.cat((given[:, :-CONTEXT], given.new_zeros(len(given), 1), given[:, -CONTEXT:]), dim=1)
+    return torch.cat((given[:, :-CONTEXT], given.new_zeros(len(given), more), given[:, -CONTEXT:]), dim=1)
 
 
 class SharedCritic(nn.Module):
@@ -93,10 +110,9 @@ class SharedCritic(nn.Module):
         self.second = nn.Linear(hidden + context, hidden)
         self.last = nn.Linear(hidden, 1)
 
-    def forward(self, rows: Rows) -> Tensor:
+    def forward(self, seen: Seen) -> Tensor:
         """(E, 1)."""
-        mean = mean_of(rows, layer_of(self.first, rows.features, rows.context, rows.environment))
-        value: Tensor = self.last(torch.relu(self.second(torch.cat((mean, rows.context), dim=1))))
+        value: Tensor = self.last(torch.relu(self.second(torch.cat((seen.mean, seen.rows.context), dim=1))))
         return value
 
 
@@ -121,10 +137,13 @@ class LinearActor(nn.Module):
 
 def terms_of(features: Tensor) -> Tensor:
     """(N, TERMS) of actions, as agents.learned.set_terms."""
-    passing, size, left, filled, queue, jobs, complements = (features[:, k] for k in (1, 2, 3, 4, 5, 12, 14))
-    count = float(COUNT)
-    shares = size, left, filled, left.sqrt(), filled.sqrt(), (size > 0.5).float()
-    return torch.stack((*shares, size * jobs * count, queue * count, complements * count, passing), dim=1)
+    passing, size, left, filled, queue, jobs = (features[:, k] for k in (1, 2, 3, 4, 5, 12))
+    exact, fitting, excess = (features[:, k] for k in (14, 15, 16))
+    count, large = float(COUNT), (size > 0.5).float()
+    shares = size, left, filled, left.sqrt(), filled.sqrt(), large
+    counts = size * jobs * count, queue * count, exact * count, passing
+    company = large * exact * count, large * fitting * count, large * (exact == 0), large * (fitting == 0)
+    return torch.stack((*shares, *counts, *company, (1 - 2 * large) * excess * count), dim=1)
 
 
 class Mlp(nn.Module):
@@ -147,6 +166,14 @@ def flattened(seen: Observation) -> Tensor:
     """(E, inputs) all arrays but the mask, in the order of their names, on a scale of logarithms."""
     x = torch.cat([seen[name].flatten(1) for name in sorted(seen) if name != "action_mask"], dim=1)
     return torch.sign(x) * torch.log1p(torch.abs(x))
+
+
+class Read(NamedTuple):
+    """What actor and critic take of an observation, and where in (E · A) the scores go, if only valid actions have one."""
+
+    actor: Any
+    critic: Any
+    place: Tensor | None = None
 
 
 class Network(nn.Module):
@@ -189,25 +216,31 @@ class Network(nn.Module):
         own = self.actor.state_dict()
         given = {name.removeprefix("actor."): torch.from_numpy(array) for name, array in agent.weights.items()}
         if isinstance(self.actor, SharedActor) and "first.weight" in given:
-            given["first.weight"] = with_last_feature(given["first.weight"], own["first.weight"])
+            given["first.weight"] = with_later_features(given["first.weight"], own["first.weight"])
         if {name: array.shape for name, array in own.items()} != {name: array.shape for name, array in given.items()}:
             raise InputError(f"{agent.name}: its network is not of the kind and size that is to be trained")
         self.actor.load_state_dict(given)
 
-    def read(self, seen: Observation, mask: Tensor) -> Any:
+    def read(self, seen: Observation, mask: Tensor) -> Read:
         """The observation as actor and critic take it."""
-        return rows_of(seen, mask) if self.by_action else flattened(seen)
+        if not self.by_action:
+            return Read(flattened(seen), flattened(seen))
+        rows = rows_of(seen, mask)
+        shared = [part for part in (self.actor, self.critic) if isinstance(part, (SharedActor, SharedCritic))]
+        views = iter(first_layers(rows, [part.first for part in shared]) if shared else ())
+        actor, critic = (next(views) if part in shared else rows for part in (self.actor, self.critic))
+        return Read(actor, critic, rows.place)
 
-    def scores(self, read: Any, mask: Tensor) -> Tensor:
+    def scores(self, read: Read, mask: Tensor) -> Tensor:
         """(E, A) the actor's score of every action; INVALID where the mask is 0."""
-        found: Tensor = self.actor(read)
-        if self.by_action:
+        found: Tensor = self.actor(read.actor)
+        if read.place is not None:
             return found.new_full((mask.numel(),), INVALID).index_copy(0, read.place, found).view_as(mask)
         return found.masked_fill(mask == 0, INVALID)
 
-    def values(self, read: Any) -> Tensor:
+    def values(self, read: Read) -> Tensor:
         """(E, 1) the critic's value."""
-        value: Tensor = self.critic(read)
+        value: Tensor = self.critic(read.critic)
         return value
 
     def exported(self) -> dict[str, NDArray[np.float32]]:

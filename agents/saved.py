@@ -22,7 +22,7 @@ from agents.learned import TERMS, Learned, LearnedState, LinearNetwork, PlainNet
 from packenv.cluster import Cluster, Needs
 from packenv.envs.batch import make_batch
 from packenv.envs.books import forget_books
-from packenv.envs.features import CONTEXT, FEATURES
+from packenv.envs.features import CONTEXT, FEATURES, FIRST_FEATURES
 from packenv.envs.guard import checked_guard, together
 from packenv.envs.kinds import MAKERS, OWN_OPTIONS, Rules, Sizes, sizes_of
 from packenv.envs.options import split
@@ -108,8 +108,8 @@ class SavedAgent:
 def _shared(name: str, weights: Weights, rules: Rules) -> SharedNetwork:
     width = _given(name, weights, "actor.first.bias").shape[0]
     inputs = FEATURES + CONTEXT
-    if weights["actor.first.weight"].shape == (width, inputs - 1):
-        inputs -= 1  # made before the last feature was there: it reads the first ones
+    if weights["actor.first.weight"].shape == (width, FIRST_FEATURES + CONTEXT):
+        inputs = FIRST_FEATURES + CONTEXT  # made before the others were there
     if "actions" not in rules.seen:
         raise InputError(f"{name}: a shared network sees observation='actions'")
     return SharedNetwork(

@@ -13,7 +13,7 @@ from packenv.cluster import NONE, Cluster, level_of, new_count, new_task, place,
 from packenv.cluster.job_book import enlist, group_fits, link
 from packenv.cluster.locality import has_homes
 from packenv.cluster.sorted_keys import SortedKeys, first_key, insert, remove, sorted_keys
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 from packenv.frame import Frame
 from packenv.job_times import job_numbers
 from packenv.jobs import Jobs
@@ -97,12 +97,12 @@ def distinct(keys: Ints) -> tuple[Ints, Ints]:
     return keys[order[first]], number
 
 
-@inlined
+@inner
 def anything_waits(b: Backlog) -> bool:
     return first_key(b.order, 0) != NONE
 
 
-@outlined
+@inner
 def take_up(c: Cluster, b: Backlog) -> None:
     """Take up the tasks that became eligible in this slot."""
     for n in range(new_count(c)):
@@ -111,7 +111,7 @@ def take_up(c: Cluster, b: Backlog) -> None:
             add(c, b, row_of(c, i), i)
 
 
-@inlined
+@inner
 def add(c: Cluster, b: Backlog, row: int, i: int) -> None:
     """A row in place i of the pool waits: in its group behind those of smaller rows, and on its home servers."""
     g, job = b.group[row], b.job[row]
@@ -131,7 +131,7 @@ def add(c: Cluster, b: Backlog, row: int, i: int) -> None:
         insert(b.order, 0, key_of(b, job), job)
 
 
-@outlined
+@inner
 def launch(c: Cluster, b: Backlog, row: int, server: int) -> None:
     """Start a waiting row; its job moves back in the order."""
     g, job = b.group[row], b.job[row]
@@ -147,7 +147,7 @@ def launch(c: Cluster, b: Backlog, row: int, server: int) -> None:
     place(c, b.place[row], server)
 
 
-@outlined
+@inner
 def settle(b: Backlog, row: int) -> None:
     """A row completed; its job moves forward."""
     job = b.job[row]
@@ -158,12 +158,12 @@ def settle(b: Backlog, row: int) -> None:
         insert(b.order, 0, key_of(b, job), job)
 
 
-@inlined
+@inner
 def key_of(b: Backlog, job: int) -> int:
     return (b.running[job] << JOB_BITS) | job
 
 
-@inlined
+@inner
 def link_copies(b: Backlog, pair: int, before: int, after: int) -> None:
     """Let copy `after` stand behind copy `before` in a pair's list; NONE is its end."""
     if before == NONE:
@@ -176,7 +176,7 @@ def link_copies(b: Backlog, pair: int, before: int, after: int) -> None:
         b.copy[after].prev = before
 
 
-@inlined
+@inner
 def first_local(c: Cluster, b: Backlog, job: int, server: int) -> int:
     """The job's first waiting row that fits on a server and is at home there; NONE."""
     row = NONE
@@ -191,7 +191,7 @@ def first_local(c: Cluster, b: Backlog, job: int, server: int) -> int:
     return row
 
 
-@inlined
+@inner
 def pair_of(b: Backlog, g: int, server: int) -> int:
     """Number of the pair of a group and a server; NONE if the group has no data there."""
     low, high = b.pairs_of[g], b.pairs_of[g + 1]
@@ -204,7 +204,7 @@ def pair_of(b: Backlog, g: int, server: int) -> int:
     return low if low < b.pairs_of[g + 1] and b.pair[low].server == server else NONE
 
 
-@inlined
+@inner
 def first_fitting(c: Cluster, b: Backlog, job: int, server: int) -> int:
     """The job's first waiting row that fits on a server; NONE."""
     row = NONE
@@ -214,7 +214,7 @@ def first_fitting(c: Cluster, b: Backlog, job: int, server: int) -> int:
     return row
 
 
-@outlined
+@inner
 def first_in_rack(c: Cluster, b: Backlog, job: int, server: int) -> int:
     """The job's first waiting row that fits on a server and has data in its rack; NONE."""
     found = NONE
@@ -228,18 +228,18 @@ def first_in_rack(c: Cluster, b: Backlog, job: int, server: int) -> int:
     return found
 
 
-@inlined
+@inner
 def earlier(row: int, other: int) -> int:
     return other if row == NONE else min(row, other)
 
 
-@inlined
+@inner
 def distance(c: Cluster, row: int, server: int) -> int:
     """NODE, RACK or ANY, as `level_of`; NODE in tables that say nothing of homes."""
     return level_of(c, row, server) if has_homes(c) else 0
 
 
-@inlined
+@inner
 def phase_of(b: Backlog, job: int) -> int:
     """Number of the phase that a job's waiting tasks are of; it must have some."""
     g = b.groups_of[job]

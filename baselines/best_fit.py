@@ -39,7 +39,7 @@ from packenv.cluster import (
     tightest_server,
     waiting,
 )
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 from packenv.policy import Setting, schedules, takes_over
 
 
@@ -84,13 +84,13 @@ def take_over_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> N
         fill(cluster, server)
 
 
-@inlined
+@inner
 def smallest_fits(cluster: Cluster) -> bool:
     """Whether anything that waits fits anywhere; with a long queue nothing does."""
     return waiting(cluster) > 0 and smallest_size(cluster) <= largest_room(cluster)
 
 
-@inlined
+@inner
 def place_new(cluster: Cluster) -> None:
     """BF-J over the tasks that are new in this slot."""
     for n in range(new_count(cluster)):
@@ -123,7 +123,7 @@ def schedule_best_fit_servers(policy: BestFitServers, cluster: Cluster, state: t
         stall_half_empty(cluster)
 
 
-@inlined
+@inner
 def next_server(cluster: Cluster, start: int) -> int:
     """The next server on which some waiting task fits; all others would be passed over."""
     if waiting(cluster) == 0:
@@ -133,7 +133,7 @@ def next_server(cluster: Cluster, start: int) -> int:
     return first_server(cluster, smallest_size(cluster), start)
 
 
-@outlined
+@inner
 def next_changed_server(cluster: Cluster, start: int) -> int:
     """Several resources: nothing fitted anywhere at the end of the last slot, so something changed since where it does now."""
     for server in range(start, server_count(cluster)):
@@ -158,7 +158,7 @@ class BestFitJobs(NamedTuple):
         return ()
 
 
-@outlined
+@inner
 def place_all(cluster: Cluster) -> None:
     """BF-J over the whole queue."""
     task = oldest(cluster)

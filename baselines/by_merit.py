@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster
 from packenv.cluster.job_book import JobBook, group_fits, start
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 from packenv.frame import Frame
 
 ALIKE = 1e-9
@@ -43,7 +43,7 @@ def ranking(book: JobBook, capacity: NDArray[np.int64], kind: NDArray[np.int64])
     )
 
 
-@outlined
+@inner
 def look_for_room(c: Cluster, book: JobBook, r: Ranking) -> None:
     """Find where the waiting groups have room; to be called before the first task of a slot is placed."""
     for n in range(book.count[0]):
@@ -52,19 +52,19 @@ def look_for_room(c: Cluster, book: JobBook, r: Ranking) -> None:
             move_on(c, book, r, book.active[n], k)
 
 
-@inlined
+@inner
 def move_on(c: Cluster, book: JobBook, r: Ranking, g: int, k: int) -> None:
     """Go from the server of kind k where group g had room to the next one where it has."""
     while has_room(r, g, k) and not group_fits(c, book, g, r.server[r.room[g, k]]):
         r.room[g, k] += 1
 
 
-@inlined
+@inner
 def has_room(r: Ranking, g: int, k: int) -> bool:
     return r.room[g, k] < r.of_kind[k + 1]
 
 
-@outlined
+@inner
 def best_group(book: JobBook, r: Ranking, blocking: bool) -> int:
     """The group with the most merit on any kind of server, of those with room or (`blocking`) of all; NONE if there is none."""
     best, largest = -np.inf, 0.0
@@ -83,7 +83,7 @@ def best_group(book: JobBook, r: Ranking, blocking: bool) -> int:
     return chosen
 
 
-@inlined
+@inner
 def goes_first(book: JobBook, g: int, other: int) -> bool:
     """Whether group g is the earlier one of two with the same merit."""
     if book.job[g] != book.job[other]:
@@ -93,7 +93,7 @@ def goes_first(book: JobBook, g: int, other: int) -> bool:
     return book.first[g] < book.first[other]
 
 
-@inlined
+@inner
 def best_kind(r: Ranking, g: int) -> int:
     """The kind of server with room on which group g has the most merit; NONE if it has room nowhere."""
     best, largest = -np.inf, 0.0
@@ -108,7 +108,7 @@ def best_kind(r: Ranking, g: int) -> int:
     return chosen
 
 
-@outlined
+@inner
 def start_first(c: Cluster, book: JobBook, r: Ranking, g: int, k: int) -> None:
     """Start the first task of group g on its server of kind k, and move on those that no longer have room there."""
     place = r.room[g, k]

@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 
 from baselines.shares import DOMINANT, TASKS, Shares, launch, settle, shares, take_up
 from packenv.cluster import BY_INDEX, NONE, Cluster, Needs, first_server_for
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 from packenv.policy import Setting, completes, schedules
 
 
@@ -66,7 +66,7 @@ def schedule_fair(policy: Sharing, cluster: Cluster, state: Shares) -> None:
             rank += 1
 
 
-@outlined
+@inner
 def serve_owner(cluster: Cluster, state: Shares, owner: int) -> bool:
     """Start the owner's first task that fits somewhere; whether there was one."""
     book = state.book
@@ -81,7 +81,7 @@ def serve_owner(cluster: Cluster, state: Shares, owner: int) -> bool:
     return False
 
 
-@inlined
+@inner
 def slow_down(cluster: Cluster, state: Shares, row: int, server: int) -> int:
     """Extra slots of a task that makes a server allocate resources that nobody checks beyond its capacity."""
     extra = 0

@@ -27,7 +27,7 @@ from packenv.cluster import (
     waiting,
 )
 from packenv.cluster.build import scalar_capacity
-from packenv.compile import outlined
+from packenv.compile import inner
 from packenv.errors import InputError
 from packenv.policy import Setting, schedules
 from packenv.units import UNIT
@@ -100,7 +100,7 @@ def schedule_slots(policy: SlotFifo, cluster: Cluster, state: tuple[()]) -> None
         stall_slots(cluster)
 
 
-@outlined
+@inner
 def stall_slots(cluster: Cluster) -> None:
     """The stalling rule of FIFO, with whole slots as what is occupied."""
     for server in range(server_count(cluster)):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 from packenv.frame import Frame
 
 Ints = NDArray[np.int64]
@@ -54,7 +54,7 @@ def least_waiting(slots: Ints, tasks: int) -> LeastWaiting:
     )
 
 
-@outlined
+@inner
 def least_loaded(waiting: LeastWaiting, now: int) -> int:
     """The server with the least W, the lower index of equals."""
     while True:
@@ -72,7 +72,7 @@ def least_loaded(waiting: LeastWaiting, now: int) -> int:
             return best
 
 
-@inlined
+@inner
 def first_least(waiting: LeastWaiting, tree: int) -> int:
     """The first server with the least key of a tree."""
     key = waiting.key
@@ -84,7 +84,7 @@ def first_least(waiting: LeastWaiting, tree: int) -> int:
     return node - key.shape[1] // 2
 
 
-@inlined
+@inner
 def outlived(waiting: LeastWaiting, server: int, now: int) -> bool:
     """Move a server with tasks that have outlived their estimates to the tree where it belongs; whether it has any."""
     ends, k = waiting.end, 0
@@ -104,13 +104,13 @@ def outlived(waiting: LeastWaiting, server: int, now: int) -> bool:
     return True
 
 
-@inlined
+@inner
 def note_placed(waiting: LeastWaiting, server: int, estimate: int) -> None:
     """A task was sent to a server."""
     put_in(waiting, server, take_out(waiting, server) + estimate)
 
 
-@inlined
+@inner
 def note_started(waiting: LeastWaiting, server: int, estimate: int, now: int) -> None:
     """It starts there now."""
     work = take_out(waiting, server)
@@ -119,7 +119,7 @@ def note_started(waiting: LeastWaiting, server: int, estimate: int, now: int) ->
     put_in(waiting, server, work + now)
 
 
-@inlined
+@inner
 def note_completed(waiting: LeastWaiting, server: int, expected_end: int) -> None:
     """It completed; it may have outlived its estimate before, noticed or not."""
     work, ends = take_out(waiting, server), waiting.end
@@ -134,7 +134,7 @@ def note_completed(waiting: LeastWaiting, server: int, expected_end: int) -> Non
     put_in(waiting, server, work)
 
 
-@inlined
+@inner
 def take_out(waiting: LeastWaiting, server: int) -> int:
     """Take a server out of its tree; returns its key."""
     tree = waiting.first[server] + waiting.within[server]
@@ -143,12 +143,12 @@ def take_out(waiting: LeastWaiting, server: int) -> int:
     return key
 
 
-@inlined
+@inner
 def put_in(waiting: LeastWaiting, server: int, key: int) -> None:
     set_key(waiting, waiting.first[server] + waiting.within[server], server, key)
 
 
-@outlined
+@inner
 def set_key(waiting: LeastWaiting, tree: int, server: int, key: int) -> None:
     keys = waiting.key
     node = keys.shape[1] // 2 + server

@@ -32,7 +32,7 @@ from packenv.cluster import (
     waiting,
 )
 from packenv.cluster.build import scalar_capacity, server_kinds
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 from packenv.errors import InputError
 from packenv.policy import Setting, name_of, schedules, takes_over
 from packenv.theory.configurations import maximal_configurations
@@ -149,7 +149,7 @@ def schedule(policy: MaxWeight, cluster: Cluster, state: Configurations) -> None
         stall_light(cluster, state)
 
 
-@outlined
+@inner
 def serve(cluster: Cluster, state: Configurations, server: int) -> None:
     """Renew an empty server's configuration; start the jobs that it asks for, types in order, each from its head of line."""
     if is_closed(cluster, server):
@@ -169,7 +169,7 @@ def serve(cluster: Cluster, state: Configurations, server: int) -> None:
             hold(cluster, task, state.size[j])
 
 
-@inlined
+@inner
 def heaviest(cluster: Cluster, state: Configurations, kind: int) -> int:
     """Row of the configuration of the largest weight, the earlier in the list on ties."""
     types = 0
@@ -189,7 +189,7 @@ def heaviest(cluster: Cluster, state: Configurations, kind: int) -> int:
     return best
 
 
-@inlined
+@inner
 def weight_of(cluster: Cluster, state: Configurations, kind: int, row: int) -> int:
     """⟨k, Q⟩, Q the virtual queues of this kind of server."""
     weight = 0
@@ -198,7 +198,7 @@ def weight_of(cluster: Cluster, state: Configurations, kind: int, row: int) -> i
     return weight
 
 
-@outlined
+@inner
 def stall_light(cluster: Cluster, state: Configurations) -> None:
     """Stall a server whose active configuration weighs less than half of the heaviest now."""
     for kind in range(state.most.shape[0]):

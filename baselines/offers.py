@@ -21,7 +21,7 @@ from baselines.backlog import (
 from packenv.cluster import NONE, Cluster, new_count, new_task, now, remote_slots, row_of, server_count, wake_at
 from packenv.cluster.job_book import free_of
 from packenv.cluster.state import NEVER
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 from packenv.frame import Frame
 from packenv.policy import Setting
 from packenv.workloads.network import ANY, NODE, RACK
@@ -82,7 +82,7 @@ def waits(setting: Setting, interval: float, rack: float) -> Waits:
     )
 
 
-@inlined
+@inner
 def report(rules: Rules, cluster: Cluster, state: Waits, row: int) -> None:
     """A running average of what tasks lose away from their data."""
     interval = state.interval[state.tasks.phase[state.tasks.group[row]]]
@@ -95,7 +95,7 @@ def report(rules: Rules, cluster: Cluster, state: Waits, row: int) -> None:
     state.due[0] = now(cluster)
 
 
-@outlined
+@inner
 def offer_servers(rules: Rules, cluster: Cluster, state: Waits) -> int:
     """Offer the servers; how many with room were refused (`open`).
 
@@ -119,7 +119,7 @@ def offer_servers(rules: Rules, cluster: Cluster, state: Waits) -> int:
     return count
 
 
-@outlined
+@inner
 def note_changed(rules: Rules, cluster: Cluster, state: Waits) -> bool:
     """Whether any jobs have changed: they have new tasks, or an interval has run out."""
     changed = False
@@ -139,7 +139,7 @@ def note_changed(rules: Rules, cluster: Cluster, state: Waits) -> bool:
     return changed
 
 
-@inlined
+@inner
 def has_room(cluster: Cluster, state: Waits, server: int) -> bool:
     """Whether any task of the table could fit."""
     for r in range(state.tasks.least.shape[0]):
@@ -148,7 +148,7 @@ def has_room(cluster: Cluster, state: Waits, server: int) -> bool:
     return True
 
 
-@outlined
+@inner
 def offer(rules: Rules, cluster: Cluster, state: Waits, server: int, to_all: bool) -> bool:
     """Look once through the jobs, or those for which it can matter; whether one launched a task."""
     order = state.tasks.order
@@ -164,7 +164,7 @@ def offer(rules: Rules, cluster: Cluster, state: Waits, server: int, to_all: boo
     return False
 
 
-@inlined
+@inner
 def choice(rules: Rules, cluster: Cluster, state: Waits, job: int, server: int) -> int:
     """The row that a job launches on a server; NONE if nothing fits, or it is skipped."""
     tasks = state.tasks
@@ -187,7 +187,7 @@ def choice(rules: Rules, cluster: Cluster, state: Waits, job: int, server: int) 
     return NONE
 
 
-@inlined
+@inner
 def allowed(rules: Rules, cluster: Cluster, state: Waits, job: int) -> int:
     """How far from its data a job may launch now."""
     level = state.level[job]
@@ -201,7 +201,7 @@ def allowed(rules: Rules, cluster: Cluster, state: Waits, job: int) -> int:
     return RACK if level == RACK or (state.racks and waited > patience(state, job, RACK)) else NODE
 
 
-@inlined
+@inner
 def patience(state: Waits, job: int, level: int) -> float:
     """Slots that a job waits, from where it is, before it may launch on a level."""
     interval = state.interval[phase_of(state.tasks, job)]
@@ -210,7 +210,7 @@ def patience(state: Waits, job: int, level: int) -> float:
     return interval[0] + interval[1] if level == ANY and state.racks else interval[0]
 
 
-@outlined
+@inner
 def begin(rules: Rules, cluster: Cluster, state: Waits, job: int, row: int, server: int) -> None:
     """Launch a row."""
     level = distance(cluster, row, server)
@@ -224,7 +224,7 @@ def begin(rules: Rules, cluster: Cluster, state: Waits, job: int, row: int, serv
     launch(cluster, state.tasks, row, server)
 
 
-@outlined
+@inner
 def wake_later(rules: Rules, cluster: Cluster, state: Waits, count: int) -> None:
     """Ask for the slot in which a job may launch farther from its data on one of `count` servers with room.
 
@@ -252,14 +252,14 @@ def wake_later(rules: Rules, cluster: Cluster, state: Waits, count: int) -> None
         wake_at(cluster, min(soon, state.due[0]))
 
 
-@inlined
+@inner
 def runs_out(cluster: Cluster, state: Waits, job: int) -> int:
     """The slot in which a job that waits may launch on the next level."""
     near = state.begin[job] + int(np.floor(patience(state, job, RACK))) + 1
     return near if near > now(cluster) else state.begin[job] + int(np.floor(patience(state, job, ANY))) + 1
 
 
-@inlined
+@inner
 def fits_behind(cluster: Cluster, state: Waits, job: int, count: int, last: int) -> bool:
     """Whether a task of the job fits on one of the first `count` open servers, of those behind server `last`."""
     n = count - 1

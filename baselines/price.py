@@ -16,7 +16,7 @@ from baselines.by_merit import Ranking, best_group, best_kind, look_for_room, ra
 from baselines.job_order import table_needs
 from packenv.cluster import NONE, Cluster, Needs, new_count, new_task, row_of
 from packenv.cluster.job_book import JobBook, job_book, note_new
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 from packenv.errors import InputError
 from packenv.frame import Frame
 from packenv.policy import Setting, schedules
@@ -107,7 +107,7 @@ def schedule_price(policy: Price, cluster: Cluster, state: PriceState) -> None:
         start_first(cluster, book, ranks, g, k)
 
 
-@outlined
+@inner
 def note_jobs(c: Cluster, state: PriceState) -> None:
     """Put the phases of jobs that have arrived into S; jobs are numbered by arrival. A ready phase is owed what comes now."""
     book = state.book
@@ -126,7 +126,7 @@ def note_jobs(c: Cluster, state: PriceState) -> None:
             state.paid_before[row_of(c, i)] = state.paid[0]
 
 
-@outlined
+@inner
 def score(state: PriceState, c: float) -> None:
     """U − Waste + Welfare of the first task of every waiting group (eq. 15–18)."""
     book, ranks = state.book, state.ranking
@@ -141,7 +141,7 @@ def score(state: PriceState, c: float) -> None:
             ranks.merit[g, k] = worth - idle * state.slots[g] / (c * state.unstarted[0])
 
 
-@inlined
+@inner
 def note_choice(state: PriceState, g: int, welfare: float) -> None:
     """Take the first task of group g out of S, and pay the others for going behind it."""
     book = state.book

@@ -27,7 +27,7 @@ from packenv.cluster import (
     wake_at,
 )
 from packenv.cluster.job_book import free_of
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 from packenv.policy import completes, schedules
 
 LONG, FIRST_ROUND, REJECTED, SECOND_ROUND, REJECTED_AGAIN, THIRD_ROUND, REQUEST, REPLY, STOLEN = range(9)
@@ -65,12 +65,12 @@ def schedule(policy: ServerQueues, c: Cluster, p: Probing) -> None:
         wake_at(c, next_message(p).due)
 
 
-@inlined
+@inner
 def next_message(p: Probing) -> Any:
     return p.message[p.received & (len(p.message) - 1)]
 
 
-@outlined
+@inner
 def submit(c: Cluster, p: Probing) -> None:
     """Schedule what became eligible in this slot: the tasks of one job together, jobs in order of their first rows."""
     for n in range(new_count(c)):
@@ -95,7 +95,7 @@ def submit(c: Cluster, p: Probing) -> None:
                 send(p, now(c), FIRST_ROUND, NONE, row)
 
 
-@outlined
+@inner
 def place_centrally(c: Cluster, p: Probing, job: int) -> None:
     """Each task goes to the server with the least waiting time."""
     row = job
@@ -114,7 +114,7 @@ def place_centrally(c: Cluster, p: Probing, job: int) -> None:
     send(p, now(c), LONG, NONE, job)
 
 
-@outlined
+@inner
 def deliver(c: Cluster, p: Probing) -> None:
     """Handle all messages that are due."""
     while p.received < p.sent and next_message(p).due <= now(c):
@@ -137,7 +137,7 @@ def deliver(c: Cluster, p: Probing) -> None:
             receive_loot(c, p, server)
 
 
-@outlined
+@inner
 def bring(c: Cluster, p: Probing, job: int) -> None:
     """Centrally placed tasks arrive, and with them what the central scheduler knows."""
     row = job
@@ -150,7 +150,7 @@ def bring(c: Cluster, p: Probing, job: int) -> None:
         row = p.row[row].next
 
 
-@outlined
+@inner
 def probe(c: Cluster, p: Probing, job: int, count: int, kind: int) -> None:
     """Probes arrive. Those that are rejected look for a server that is not long-loaded, and at last for a short one."""
     own, knows = p.row[job], p.row[job].snapshot
@@ -168,7 +168,7 @@ def probe(c: Cluster, p: Probing, job: int, count: int, kind: int) -> None:
         send(p, now(c), kind + 1, NONE, job)
 
 
-@inlined
+@inner
 def draw_server(c: Cluster, p: Probing, kind: int, snapshot: int) -> int:
     if kind == FIRST_ROUND:
         return below(p, server_count(c))
@@ -180,7 +180,7 @@ def draw_server(c: Cluster, p: Probing, kind: int, snapshot: int) -> int:
             return server
 
 
-@outlined
+@inner
 def assign(c: Cluster, p: Probing, server: int, job: int, k: int) -> None:
     """A scheduler binds the job's next task to the server that asks for one."""
     own = p.row[job]
@@ -190,7 +190,7 @@ def assign(c: Cluster, p: Probing, server: int, job: int, k: int) -> None:
     send(p, now(c), REPLY, server, job, k, row)
 
 
-@outlined
+@inner
 def take(c: Cluster, p: Probing, server: int, job: int, k: int, row: int) -> None:
     """A server hears which task it runs, or that there is none."""
     p.queue[server].held -= 1
@@ -206,7 +206,7 @@ def take(c: Cluster, p: Probing, server: int, job: int, k: int, row: int) -> Non
         steal(c, p, server)
 
 
-@inlined
+@inner
 def has_free_slot(c: Cluster, p: Probing, server: int) -> bool:
     """Whether a slot is free, and room for the largest task in it: what was in service before slot 0 may be larger."""
     held = p.queue[server].held
@@ -218,7 +218,7 @@ def has_free_slot(c: Cluster, p: Probing, server: int) -> bool:
     return True
 
 
-@outlined
+@inner
 def serve(c: Cluster, p: Probing, server: int) -> None:
     """Start bound tasks, and ask for those of probes, while slots are free."""
     queue = p.queue[server]
@@ -240,7 +240,7 @@ def serve(c: Cluster, p: Probing, server: int) -> None:
             send(p, now(c), REQUEST, server, entry.job, k)
 
 
-@outlined
+@inner
 def begin(c: Cluster, p: Probing, row: int, server: int) -> None:
     """Start a task; the central scheduler hears of its own."""
     if p.row[row].central:
@@ -249,7 +249,7 @@ def begin(c: Cluster, p: Probing, row: int, server: int) -> None:
     place(c, p.row[row].place, server)
 
 
-@outlined
+@inner
 def shortest(p: Probing, server: int) -> int:
     """Algorithm 1 of seed 003: the shortest remaining job whose tasks may pass all those in front of it; NONE if none is left."""
     k, chosen, least, patience = p.queue[server].first, NONE, 2**62, 2**62
@@ -274,7 +274,7 @@ def shortest(p: Probing, server: int) -> int:
     return chosen
 
 
-@inlined
+@inner
 def pass_all(p: Probing, first: int, chosen: int) -> None:
     """Let an entry pass those in front of it."""
     k = first
@@ -283,7 +283,7 @@ def pass_all(p: Probing, first: int, chosen: int) -> None:
         k = p.entry[k].next
 
 
-@outlined
+@inner
 def steal(c: Cluster, p: Probing, thief: int) -> None:
     """An idle server looks for probes behind a long task (Hawk)."""
     queue = p.queue[thief]
@@ -296,7 +296,7 @@ def steal(c: Cluster, p: Probing, thief: int) -> None:
             return
 
 
-@outlined
+@inner
 def seize(p: Probing, victim: int, thief: int) -> bool:
     """Take the probes behind a server's first long task, up to the next one; whether there are any."""
     queue = p.queue[victim]
@@ -320,7 +320,7 @@ def seize(p: Probing, victim: int, thief: int) -> bool:
     return last != NONE
 
 
-@outlined
+@inner
 def receive_loot(c: Cluster, p: Probing, thief: int) -> None:
     k = p.queue[thief].loot
     p.queue[thief].loot = NONE

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from baselines.least_waiting import LeastWaiting, least_waiting
 from packenv.cluster import NONE
-from packenv.compile import inlined
+from packenv.compile import inner
 from packenv.frame import Frame
 from packenv.job_times import job_numbers, numbered
 from packenv.jobs import Jobs
@@ -180,14 +180,14 @@ def most_submissions(jobs: Jobs, of: NDArray[np.bool_] | None = None) -> int:
     return int(numbered(np.column_stack([job_numbers(jobs), phase, jobs.arrival])[rows]).max()) + 1
 
 
-@inlined
+@inner
 def below(p: Probing, n: int) -> int:
     """A number of 0 .. n - 1, by chance."""
     p.draws += 1
     return int(uniform(word_at(p.key[0], p.draws - 1)) * n)
 
 
-@inlined
+@inner
 def send(p: Probing, now: int, kind: int, server: int, job: int, entry: int = NONE, row: int = NONE) -> None:
     """Send a message. All take equally long, so those sent first are due first."""
     message = p.message[p.sent & (len(p.message) - 1)]
@@ -202,7 +202,7 @@ def send(p: Probing, now: int, kind: int, server: int, job: int, entry: int = NO
     p.sent += 1
 
 
-@inlined
+@inner
 def new_entry(p: Probing, job: int, row: int) -> int:
     """An unused entry, for a bound row or (NONE) a probe."""
     k = p.unused[0]
@@ -216,7 +216,7 @@ def new_entry(p: Probing, job: int, row: int) -> int:
     return k
 
 
-@inlined
+@inner
 def forget(p: Probing, k: int) -> None:
     """Give an entry back that is in no queue and about which nothing is under way."""
     if p.entry[k].queued == 0 and p.entry[k].asked == 0:
@@ -224,7 +224,7 @@ def forget(p: Probing, k: int) -> None:
         p.unused[0] = k
 
 
-@inlined
+@inner
 def join(p: Probing, server: int, k: int) -> None:
     """Put an entry at the end of a server's queue."""
     queue, entry = p.queue[server], p.entry[k]
@@ -236,7 +236,7 @@ def join(p: Probing, server: int, k: int) -> None:
     queue.last = k
 
 
-@inlined
+@inner
 def leave(p: Probing, server: int, k: int) -> None:
     """Take an entry out of its server's queue."""
     queue, entry = p.queue[server], p.entry[k]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, new_count, new_task, row_of
 from packenv.cluster.job_book import JobBook, job_book, note_end, note_new, start
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 from packenv.errors import InputError
 from packenv.frame import Frame
 from packenv.policy import Setting
@@ -55,12 +55,12 @@ def shares(setting: Setting, kind: int = DOMINANT, checked: int = 0) -> Shares:
     )
 
 
-@inlined
+@inner
 def owner_of(shares: Shares, g: int) -> int:
     return shares.book.owner[shares.book.job[g]]
 
 
-@inlined
+@inner
 def share_of(shares: Shares, owner: int) -> float:
     """What an owner has in service."""
     if shares.kind == TASKS:
@@ -72,13 +72,13 @@ def share_of(shares: Shares, owner: int) -> float:
     return most
 
 
-@inlined
+@inner
 def less_served(shares: Shares, owner: int, other: int) -> bool:
     mine, its = shares.share[owner], shares.share[other]
     return mine < its or (mine == its and owner < other)
 
 
-@outlined
+@inner
 def rerank(shares: Shares, owner: int) -> None:
     """Bring an owner whose share or queue changed to its place: in, out, or some ranks up or down."""
     shares.share[owner] = share_of(shares, owner)
@@ -105,7 +105,7 @@ def rerank(shares: Shares, owner: int) -> None:
         shares.ranked[0] -= 1
 
 
-@outlined
+@inner
 def take_up(c: Cluster, shares: Shares) -> None:
     """Take up the tasks that became eligible in this slot, and rank their owners."""
     note_new(c, shares.book)
@@ -117,14 +117,14 @@ def take_up(c: Cluster, shares: Shares) -> None:
                 rerank(shares, owner)
 
 
-@inlined
+@inner
 def launch(c: Cluster, shares: Shares, row: int, server: int, extra_slots: int = 0) -> None:
     """Start a waiting row; its owner is served more."""
     start(c, shares.book, row, server, extra_slots)
     rerank(shares, owner_of(shares, shares.book.group[row]))
 
 
-@inlined
+@inner
 def settle(c: Cluster, shares: Shares, i: int) -> None:
     """A task completed; its owner is served less."""
     note_end(c, shares.book, i)

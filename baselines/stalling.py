@@ -18,10 +18,10 @@ from packenv.cluster import (
     size_of,
     waiting,
 )
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 
 
-@outlined
+@inner
 def stall_half_empty(cluster: Cluster) -> None:
     """Best fit and FIFO: stall a server that is less than half full when the largest waiting task does not fit."""
     if waiting(cluster) == 0:
@@ -37,7 +37,7 @@ def stall_half_empty(cluster: Cluster) -> None:
                 close(cluster, server)
 
 
-@inlined
+@inner
 def half_empty(c: Cluster, server: int) -> bool:
     """Less than half full: in scalar size, or in every resource where the policy packs vectors."""
     if c.orders & BY_DEMAND:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from baselines.shares import DOMINANT, Shares, launch, owner_of, settle, shares, take_up
 from packenv.cluster import NONE, Cluster, Needs, new_count, new_task, now, remote_slots, row_of, server_count
 from packenv.cluster.job_book import at_home, free_of, group_fits
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 from packenv.errors import InputError
 from packenv.frame import Frame
 from packenv.policy import Setting, completes, schedules
@@ -145,7 +145,7 @@ def complete_tetris(knobs: Knobs, cluster: Cluster, state: Candidates, task: int
         state.rate[book.job[g]] -= state.work[g]
 
 
-@outlined
+@inner
 def note_new_groups(cluster: Cluster, state: Candidates) -> None:
     for n in range(new_count(cluster)):
         i = new_task(cluster, n)
@@ -153,7 +153,7 @@ def note_new_groups(cluster: Cluster, state: Candidates) -> None:
             note(cluster, state, state.shares.book.group[row_of(cluster, i)])
 
 
-@inlined
+@inner
 def note(cluster: Cluster, state: Candidates, g: int) -> None:
     """A group that may fit where nothing did at the end of the last slot."""
     if state.noted[g] != now(cluster):
@@ -162,7 +162,7 @@ def note(cluster: Cluster, state: Candidates, g: int) -> None:
         state.count[0] += 1
 
 
-@outlined
+@inner
 def note_considered(knobs: Knobs, cluster: Cluster, state: Candidates) -> None:
     """Note the groups of the owners that are considered and were not before."""
     fair = state.shares
@@ -178,7 +178,7 @@ def note_considered(knobs: Knobs, cluster: Cluster, state: Candidates) -> None:
                     note(cluster, state, fair.groups[n])
 
 
-@outlined
+@inner
 def fill_changed(knobs: Knobs, cluster: Cluster, state: Candidates) -> bool:
     """Fill the servers in index order; whether anything started.
 
@@ -191,7 +191,7 @@ def fill_changed(knobs: Knobs, cluster: Cluster, state: Candidates) -> bool:
     return started
 
 
-@inlined
+@inner
 def any_news_fits(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> bool:
     considered = owners_considered(knobs, state)
     for n in range(state.count[0]):
@@ -202,7 +202,7 @@ def any_news_fits(knobs: Knobs, cluster: Cluster, state: Candidates, server: int
     return False
 
 
-@inlined
+@inner
 def fill_one(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> bool:
     """Start the best task on a server until nothing fits; whether anything started."""
     started = False
@@ -214,7 +214,7 @@ def fill_one(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> 
     return started
 
 
-@inlined
+@inner
 def begin(knobs: Knobs, cluster: Cluster, state: Candidates, row: int, server: int) -> None:
     book = state.shares.book
     g = book.group[row]
@@ -228,7 +228,7 @@ def begin(knobs: Knobs, cluster: Cluster, state: Candidates, row: int, server: i
         note_considered(knobs, cluster, state)
 
 
-@outlined
+@inner
 def best_row(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> int:
     """The task of the highest score that fits on a server; NONE if nothing fits."""
     book = state.shares.book
@@ -261,13 +261,13 @@ def best_row(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> 
     return chosen
 
 
-@inlined
+@inner
 def owners_considered(knobs: Knobs, state: Candidates) -> int:
     """How many owners, from the least served on, may start tasks."""
     return int(np.ceil((1 - knobs.f) * state.shares.ranked[0] - ALIKE))
 
 
-@inlined
+@inner
 def alignment(knobs: Knobs, cluster: Cluster, state: Candidates, g: int, server: int) -> float:
     """a of a group of like tasks with what is free on a server."""
     book = state.shares.book
@@ -279,13 +279,13 @@ def alignment(knobs: Knobs, cluster: Cluster, state: Candidates, g: int, server:
     return a if at_home(book, g, server) else a * (1 - knobs.remote)
 
 
-@inlined
+@inner
 def work_left(cluster: Cluster, state: Candidates, job: int) -> float:
     """p of a job, in work units: what has not started, and what is left of the tasks in service."""
     return float(max(state.ahead[job] + state.ends[job] - now(cluster) * state.rate[job], 0))
 
 
-@inlined
+@inner
 def holds_up(knobs: Knobs, state: Candidates, g: int) -> bool:
     """Whether this is one of the last tasks of a phase on which another one waits."""
     book = state.shares.book

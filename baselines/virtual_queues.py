@@ -47,7 +47,7 @@ from packenv.cluster.configurations import (
     next_unreserved,
     unreserved_room,
 )
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 from packenv.errors import InputError
 from packenv.policy import Setting, name_of, schedules, takes_over
 
@@ -93,14 +93,14 @@ def _guarantee(policy: VQS | VQSBestFit, setting: Setting) -> float:
     return (1 - share_below(setting, smallest)) * 2 / 3
 
 
-@inlined
+@inner
 def renew(cluster: Cluster, state: VirtualQueues, server: int) -> None:
     """An empty server takes the reduced configuration of the largest weight (eq. 8)."""
     if jobs_in(cluster, server) == 0:
         state.one[server], state.other[server], state.many[server] = heaviest(cluster, kind_of(cluster, server))
 
 
-@outlined
+@inner
 def stall_light(cluster: Cluster, state: VirtualQueues) -> None:
     """Stall a server whose active configuration weighs less than half of the heaviest now."""
     for server in range(server_count(cluster)):
@@ -159,7 +159,7 @@ def schedule_vqs(policy: VQS, cluster: Cluster, state: VirtualQueues) -> None:
         stall_light(cluster, state)
 
 
-@inlined
+@inner
 def serve_configuration(cluster: Cluster, state: VirtualQueues, server: int) -> int:
     """VQS on one server: a type-1 job in the reserved two thirds, then heads of the other virtual queue."""
     started = 0
@@ -189,7 +189,7 @@ def take_over_vqs(policy: VQS, cluster: Cluster, state: VirtualQueues) -> None:
     forget_configurations(cluster, state)
 
 
-@outlined
+@inner
 def forget_configurations(cluster: Cluster, state: VirtualQueues) -> None:
     """What another policy has put on a server need not suit its configuration: it gets one when it is empty."""
     for server in range(server_count(cluster)):
@@ -237,7 +237,7 @@ def take_over_vqs_bf(policy: VQSBestFit, cluster: Cluster, state: VirtualQueues)
     forget_configurations(cluster, state)
 
 
-@inlined
+@inner
 def next_with_room(cluster: Cluster, start: int) -> int:
     """The next server of the pass on which something starts: best fit leaves none where the smallest task would fit."""
     if waiting(cluster) == 0:
@@ -245,7 +245,7 @@ def next_with_room(cluster: Cluster, start: int) -> int:
     return first_server(cluster, smallest_size(cluster), start)
 
 
-@inlined
+@inner
 def serve_largest(cluster: Cluster, state: VirtualQueues, server: int) -> None:
     """VQS-BF on one server: what the configuration asks for, the largest that fit."""
     j = state.other[server]

@@ -60,19 +60,14 @@ def _type_of_inner(function: Inner, context: Any) -> Any:
     return numba.types.Dispatcher(function.inner)
 
 
-def inlined(function: Function) -> Function:
-    """An inner function that is inlined where the compiler sees a gain: forced, policies take half as long again to compile."""
+def inner(function: Function) -> Function:
+    """A function for compiled callers, inlined where the compiler sees a gain: if forced, policies compile half as long again."""
     return Inner(function)  # type: ignore[return-value]
 
 
 def fused(function: Function) -> Function:
-    """An inner function that is always inlined: where the compiler would not, of its own, and time was measured to be lost."""
+    """One that is always inlined: where the compiler would not, of its own, and time was measured to be lost."""
     return Inner(function, forceinline=True)  # type: ignore[return-value]
-
-
-def outlined(function: Function) -> Function:
-    """An inner function that is called."""
-    return Inner(function)  # type: ignore[return-value]
 
 
 def dispatched(stub: Function, parts: dict[tuple[str, type], Any], default: Any = None, **jit_options: Any) -> Function:

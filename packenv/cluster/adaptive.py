@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from packenv.cluster.by_type import retype, set_levels
 from packenv.cluster.events import wake_at
 from packenv.cluster.state import Cluster
-from packenv.compile import outlined
+from packenv.compile import inner
 
 MOST_LEVELS = 16
 SEEN, CHECK, NOW, NEXT = 0, 1, 2, 3
@@ -30,7 +30,7 @@ def first_levels(levels: int, check: int) -> Levels:
     return Levels(np.array([0, check, levels, levels]), np.zeros(MOST_LEVELS + 2, np.int64))
 
 
-@outlined
+@inner
 def adapt(c: Cluster, levels: Levels, occupy: bool) -> None:
     """Put a decided J into force, then see this slot's new tasks. `occupy`: jobs take at least 2^-J of a server."""
     if levels.number[NEXT] > levels.number[NOW]:
@@ -45,7 +45,7 @@ def adapt(c: Cluster, levels: Levels, occupy: bool) -> None:
         wake_at(c, c.head[c.e].now + 1)
 
 
-@outlined
+@inner
 def see(levels: Levels, capacity: int, size: int) -> None:
     """Count a size; at a check, decide the J of the next slot."""
     depth = 0
@@ -63,7 +63,7 @@ def see(levels: Levels, capacity: int, size: int) -> None:
         levels.number[NEXT] = max(levels.number[NEXT], j)
 
 
-@outlined
+@inner
 def divide(c: Cluster, levels: int, occupy: bool) -> None:
     """Give each kind of server its levels, and type all tasks anew."""
     most = 0

@@ -11,10 +11,10 @@ from packenv.cluster.servers import fits, room_of, tightest_server
 from packenv.cluster.slots import place
 from packenv.cluster.state import BY_DEMAND, NONE, Cluster
 from packenv.cluster.waiting import largest_fitting, size_of
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 
 
-@inlined
+@inner
 def score(c: Cluster, i: int, server: int) -> float:
     """Alignment of task i's demand with what is occupied on the server, in shares of the server's capacity."""
     total = 0.0
@@ -25,7 +25,7 @@ def score(c: Cluster, i: int, server: int) -> float:
     return total
 
 
-@inlined
+@inner
 def free_share(c: Cluster, server: int) -> float:
     total = 0.0
     for r in range(c.free.shape[2]):
@@ -34,7 +34,7 @@ def free_share(c: Cluster, server: int) -> float:
     return total
 
 
-@outlined
+@inner
 def best_aligned_task(c: Cluster, server: int) -> int:
     """Waiting task of the highest score that fits; ties: larger size, then earlier row. Needs BY_DEMAND."""
     best, best_score = NONE, -1.0
@@ -47,13 +47,13 @@ def best_aligned_task(c: Cluster, server: int) -> int:
     return best
 
 
-@inlined
+@inner
 def precedes(c: Cluster, i: int, other: int) -> bool:
     a, b = c.task[c.e, i], c.task[c.e, other]
     return a.size > b.size or (a.size == b.size and a.row < b.row)
 
 
-@outlined
+@inner
 def best_aligned_server(c: Cluster, i: int) -> int:
     """Open server of the highest score with room; ties: less left over all resources, then lower index."""
     best, best_score = NONE, -1.0
@@ -65,7 +65,7 @@ def best_aligned_server(c: Cluster, i: int) -> int:
     return best
 
 
-@inlined
+@inner
 def best_task(c: Cluster, server: int) -> int:
     """What BF-S puts on this server next; NONE if nothing fits. Needs BY_SIZE, or BY_DEMAND for vectors."""
     if c.orders & BY_DEMAND:
@@ -73,7 +73,7 @@ def best_task(c: Cluster, server: int) -> int:
     return largest_fitting(c, room_of(c, server))
 
 
-@inlined
+@inner
 def best_server(c: Cluster, i: int) -> int:
     """Where BF-J puts this task; NONE if it fits nowhere. Needs BY_ROOM, or BY_DEMAND for vectors."""
     if c.orders & BY_DEMAND:
@@ -81,7 +81,7 @@ def best_server(c: Cluster, i: int) -> int:
     return tightest_server(c, size_of(c, i))
 
 
-@inlined
+@inner
 def fill(c: Cluster, server: int) -> int:
     """BF-S on one server until nothing fits; returns how many tasks started."""
     started = 0

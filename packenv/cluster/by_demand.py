@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from packenv.cluster.state import BY_DEMAND, NONE, Cluster, require
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 
 
-@inlined
+@inner
 def bucket_of(c: Cluster, i: int) -> int:
     mixed = 0
     for r in range(c.demand.shape[2]):
@@ -15,7 +15,7 @@ def bucket_of(c: Cluster, i: int) -> int:
     return mixed & (c.groups.bucket.shape[1] - 1)
 
 
-@inlined
+@inner
 def same_demand(c: Cluster, i: int, other: int) -> bool:
     for r in range(c.demand.shape[2]):
         if c.demand[c.e, i, r] != c.demand[c.e, other, r]:
@@ -23,7 +23,7 @@ def same_demand(c: Cluster, i: int, other: int) -> bool:
     return True
 
 
-@outlined
+@inner
 def add_to_group(c: Cluster, i: int) -> None:
     """Put a task into the group of its demand vector, in row order."""
     groups = c.groups
@@ -57,7 +57,7 @@ def add_to_group(c: Cluster, i: int) -> None:
     group.count += 1
 
 
-@outlined
+@inner
 def remove_from_group(c: Cluster, i: int) -> None:
     groups = c.groups
     g = groups.of[c.e, i]
@@ -76,7 +76,7 @@ def remove_from_group(c: Cluster, i: int) -> None:
     group.count -= 1
 
 
-@inlined
+@inner
 def forget_group(c: Cluster, g: int, bucket: int) -> None:
     """Take an emptied group out of its hash chain and out of the active ones."""
     groups = c.groups
@@ -95,14 +95,14 @@ def forget_group(c: Cluster, g: int, bucket: int) -> None:
     groups.count[c.e] = n
 
 
-@inlined
+@inner
 def group_count(c: Cluster) -> int:
     """How many different demand vectors wait. Needs BY_DEMAND."""
     require(c, BY_DEMAND)
     return c.groups.count[c.e]
 
 
-@inlined
+@inner
 def first_of_group(c: Cluster, n: int) -> int:
     """The earliest row's task of the n-th group, 0 <= n < group_count(c); the order of groups means nothing."""
     require(c, BY_DEMAND)

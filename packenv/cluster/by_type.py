@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.state import BY_TYPE, NONE, TASK, Cluster, require
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 
 
-@inlined
+@inner
 def type_of(c: Cluster, kind: int, size: int) -> int:
     """Type of a size for this kind of server; NONE if it is above those of the kind."""
     bound = c.types.bound
@@ -31,7 +31,7 @@ def type_of(c: Cluster, kind: int, size: int) -> int:
     return low
 
 
-@outlined
+@inner
 def set_levels(c: Cluster, kind: int, capacity: int, levels: int) -> None:
     """Divide `capacity` into 2·levels types. Waiting tasks must be typed anew (`retype`)."""
     for m in range(levels):
@@ -41,7 +41,7 @@ def set_levels(c: Cluster, kind: int, capacity: int, levels: int) -> None:
     c.types.count[c.e, kind] = 2 * levels
 
 
-@outlined
+@inner
 def set_types(c: Cluster, kind: int, capacity: int, largest: NDArray[np.int64]) -> None:
     """Types with these largest sizes, in descending order; those with one above `capacity` are not for this kind."""
     last = len(largest) - 1
@@ -54,7 +54,7 @@ def set_types(c: Cluster, kind: int, capacity: int, largest: NDArray[np.int64]) 
     c.types.count[c.e, kind] = last + 1
 
 
-@inlined
+@inner
 def add_typed(c: Cluster, i: int) -> None:
     """Put a task at the tail of its virtual queue of every kind of server."""
     size = c.task[c.e, i].size
@@ -75,7 +75,7 @@ def add_typed(c: Cluster, i: int) -> None:
             queue.size += size
 
 
-@inlined
+@inner
 def remove_typed(c: Cluster, i: int) -> None:
     for kind in range(c.types.bound.shape[1]):
         link = c.types.link[c.e, i, kind]
@@ -95,7 +95,7 @@ def remove_typed(c: Cluster, i: int) -> None:
             queue.size -= c.task[c.e, i].size
 
 
-@outlined
+@inner
 def retype(c: Cluster) -> None:
     """Sort all tasks, waiting and in service, into the types anew, in queue order."""
     for kind in range(c.types.queue.shape[1]):
@@ -113,21 +113,21 @@ def retype(c: Cluster) -> None:
             c.types.in_service[c.e, server, type_of(c, c.server[c.e, server].kind, c.task[c.e, i].size)] += 1
 
 
-@inlined
+@inner
 def queue_length(c: Cluster, kind: int, j: int) -> int:
     """Tasks waiting in virtual queue j of this kind of server. Needs BY_TYPE."""
     require(c, BY_TYPE)
     return c.types.queue[c.e, kind, j].count
 
 
-@inlined
+@inner
 def head_of_line(c: Cluster, kind: int, j: int) -> int:
     """First task of virtual queue j of this kind of server; NONE if empty. Needs BY_TYPE."""
     require(c, BY_TYPE)
     return c.types.queue[c.e, kind, j].head
 
 
-@inlined
+@inner
 def jobs_of_type(c: Cluster, server: int, j: int) -> int:
     """Jobs of type j (of the server's own kind) in service there. Needs BY_TYPE."""
     require(c, BY_TYPE)

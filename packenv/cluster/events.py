@@ -15,7 +15,7 @@ from __future__ import annotations
 from packenv.cluster.few_events import first_event, has_few_events, insert_event, take_due
 from packenv.cluster.machine import leading_zeros, lowest_bit, prefetch
 from packenv.cluster.state import MESSAGE, NEVER, NONE, UNUSED, Cluster
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 
 LEVELS = 11  # 64 ** 11 > 2 ** 63
 BUCKETS = LEVELS * 64
@@ -31,7 +31,7 @@ def blocks_for(places: int) -> int:
     return (places + (BLOCK - 2) * in_use) // (BLOCK - 1) + 1
 
 
-@inlined
+@inner
 def schedule_event(c: Cluster, i: int, slot: int) -> None:
     """Put pool place i into the wheel, due in `slot` >= the wheel's own."""
     if has_few_events(c):
@@ -49,7 +49,7 @@ def schedule_event(c: Cluster, i: int, slot: int) -> None:
     c.wheel_bits[c.e, level] |= 1 << digit
 
 
-@inlined
+@inner
 def take_block(c: Cluster, before: int) -> int:
     """The position of an unused block, which now follows block `before` (NONE for the first one of a bucket)."""
     head = c.head[c.e]
@@ -59,7 +59,7 @@ def take_block(c: Cluster, before: int) -> int:
     return position
 
 
-@inlined
+@inner
 def event_before(c: Cluster, position: int) -> int:
     """The position of the event before this one in a bucket that is being emptied, or NONE."""
     if position % BLOCK > 1:
@@ -73,13 +73,13 @@ def event_before(c: Cluster, position: int) -> int:
     return before * BLOCK + BLOCK - 1  # NONE if that is NONE
 
 
-@inlined
+@inner
 def next_event(c: Cluster, limit: int) -> int:
     """The slot of the first event, or `limit` if that is earlier."""
     return first_event(c, limit) if has_few_events(c) else turn_wheel(c, limit)
 
 
-@outlined
+@inner
 def turn_wheel(c: Cluster, limit: int) -> int:
     """Turn it up to the slot of the first event, or to `limit` if that is earlier; returns that slot."""
     head = c.head[c.e]
@@ -105,7 +105,7 @@ def turn_wheel(c: Cluster, limit: int) -> int:
                 schedule_event(c, i, c.task[c.e, i].slots)
 
 
-@inlined
+@inner
 def take_bucket(c: Cluster, level: int, digit: int) -> int:
     """Empty a bucket; returns the position of its last event."""
     bucket = level * 64 + digit
@@ -115,7 +115,7 @@ def take_bucket(c: Cluster, level: int, digit: int) -> int:
     return last
 
 
-@inlined
+@inner
 def collect_due(c: Cluster) -> None:
     """Move the events of slot `now` to the list `due`."""
     if has_few_events(c):
@@ -135,7 +135,7 @@ def collect_due(c: Cluster) -> None:
     head.due = n
 
 
-@inlined
+@inner
 def take_place(c: Cluster) -> int:
     """An unused place of the pool; there must be one."""
     head = c.head[c.e]
@@ -146,7 +146,7 @@ def take_place(c: Cluster) -> int:
     return i
 
 
-@inlined
+@inner
 def give_place_back(c: Cluster, i: int) -> None:
     head = c.head[c.e]
     c.task[c.e, i].next = head.free
@@ -156,7 +156,7 @@ def give_place_back(c: Cluster, i: int) -> None:
     head.unused += 1
 
 
-@inlined
+@inner
 def post(c: Cluster, slot: int, code: int, payload: int) -> None:
     """A message from the policy to itself, delivered to its `on_message` in a later slot, before it schedules.
 
@@ -178,7 +178,7 @@ def post(c: Cluster, slot: int, code: int, payload: int) -> None:
     schedule_event(c, i, slot)
 
 
-@inlined
+@inner
 def wake_at(c: Cluster, slot: int) -> None:
     """Ask to schedule in `slot` even if nothing arrives or completes; a bare timer, cheaper than a message."""
     head = c.head[c.e]
@@ -186,6 +186,6 @@ def wake_at(c: Cluster, slot: int) -> None:
         head.wake = slot
 
 
-@inlined
+@inner
 def clear_wake(c: Cluster) -> None:
     c.head[c.e].wake = NEVER

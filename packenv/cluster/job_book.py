@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from packenv.cluster.slots import place
 from packenv.cluster.state import NONE, Cluster
 from packenv.cluster.waiting import new_count, new_task, row_of
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 from packenv.errors import InputError
 from packenv.frame import Frame
 from packenv.job_times import job_numbers, numbered, owner_numbers
@@ -122,7 +122,7 @@ def _homes(jobs: Jobs) -> Ints:
     return np.array([numbers.setdefault(np.sort(jobs.home.row(i)).tobytes(), len(numbers)) for i in range(len(jobs))])
 
 
-@outlined
+@inner
 def note_new(c: Cluster, book: JobBook) -> None:
     """Take up the tasks that became eligible in this slot."""
     for n in range(new_count(c)):
@@ -131,7 +131,7 @@ def note_new(c: Cluster, book: JobBook) -> None:
             add(book, row_of(c, i), i)
 
 
-@inlined
+@inner
 def add(book: JobBook, row: int, i: int) -> None:
     """Put a waiting task, in place i of the pool, into its group."""
     g = book.group[row]
@@ -144,7 +144,7 @@ def add(book: JobBook, row: int, i: int) -> None:
     book.queued[book.owner[book.job[g]]] += 1
 
 
-@inlined
+@inner
 def enlist(book: Lists, g: int, row: int) -> None:
     """Put a row into its group's list: in row order, so nearly always at the end."""
     before = book.last[g]
@@ -155,7 +155,7 @@ def enlist(book: Lists, g: int, row: int) -> None:
     link(book, g, row, after)
 
 
-@inlined
+@inner
 def link(book: Lists, g: int, before: int, after: int) -> None:
     """Let row `after` stand behind row `before` in group g; NONE is the group's end."""
     if before == NONE:
@@ -168,7 +168,7 @@ def link(book: Lists, g: int, before: int, after: int) -> None:
         book.prev[after] = before
 
 
-@outlined
+@inner
 def start(c: Cluster, book: JobBook, row: int, server: int, extra_slots: int = 0) -> None:
     """Place a waiting row on a server."""
     g = book.group[row]
@@ -186,7 +186,7 @@ def start(c: Cluster, book: JobBook, row: int, server: int, extra_slots: int = 0
     place(c, book.place[row], server, extra_slots)
 
 
-@inlined
+@inner
 def note_end(c: Cluster, book: JobBook, i: int) -> None:
     """Take down a task that has just completed; jobs in service at the start of the run are nobody's."""
     row = row_of(c, i)
@@ -199,7 +199,7 @@ def note_end(c: Cluster, book: JobBook, i: int) -> None:
             book.used[owner, r] -= book.demand[g, r]
 
 
-@inlined
+@inner
 def at_home(book: JobBook, g: int, server: int) -> bool:
     """Whether the group's data is on this server; a group without homes is at home everywhere."""
     if book.home_of[g] == book.home_of[g + 1]:
@@ -210,7 +210,7 @@ def at_home(book: JobBook, g: int, server: int) -> bool:
     return False
 
 
-@inlined
+@inner
 def group_fits(c: Cluster, book: Demands, g: int, server: int) -> bool:
     """Whether a task of the group fits in an open server in every resource."""
     if c.server[c.e, server].closed:
@@ -223,7 +223,7 @@ def group_fits(c: Cluster, book: Demands, g: int, server: int) -> bool:
     return True
 
 
-@inlined
+@inner
 def free_of(c: Cluster, server: int, resource: int) -> int:
     """Units of a resource that are free on a server."""
     return c.free[c.e, server, resource] if c.free.shape[1] > 0 else c.server[c.e, server].room

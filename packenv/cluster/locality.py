@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from packenv.cluster.state import Cluster
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 from packenv.workloads.network import ANY, NODE, RACK
 
 
-@inlined
+@inner
 def has_homes(c: Cluster) -> bool:
     """Whether any data lies anywhere."""
     return c.source.locality.home_of.shape[0] > 1
 
 
-@inlined
+@inner
 def level_of(c: Cluster, row: int, server: int) -> int:
     """NODE, RACK or ANY; a row without home servers is at home everywhere."""
     places = c.source.locality
@@ -29,7 +29,7 @@ def level_of(c: Cluster, row: int, server: int) -> int:
     return level
 
 
-@outlined
+@inner
 def remote_slots(c: Cluster, row: int, server: int) -> int:
     """How many slots longer than its service the row would stay if it started there now."""
     if not has_homes(c):
@@ -42,7 +42,7 @@ def remote_slots(c: Cluster, row: int, server: int) -> int:
     return int(np.rint(slots * places.same_rack[0] if level == RACK else slots))
 
 
-@inlined
+@inner
 def factor_now(c: Cluster) -> float:
     """What overheads are multiplied by in this slot."""
     places = c.source.locality

@@ -15,7 +15,7 @@ from numba.extending import overload
 
 from packenv.cluster.slots import PAUSED, READY, begin_slot
 from packenv.cluster.state import DONE, MESSAGE, NEVER, NONE, Cluster
-from packenv.compile import SOURCES, compiled, compiled_beside, dispatched, inlined
+from packenv.compile import SOURCES, compiled, compiled_beside, dispatched, inner
 from packenv.errors import InputError
 from packenv.policy import hooks, parameters_of
 
@@ -69,13 +69,13 @@ def in_order(c: Cluster) -> None:
         c.due[c.e, m] = i
 
 
-@inlined
+@inner
 def rank(c: Cluster, i: int) -> int:
     task = c.task[c.e, i]
     return NEVER + task.since if task.kind == MESSAGE else task.row
 
 
-@inlined
+@inner
 def deliver(policy: Any, c: Cluster, state: Any) -> None:
     """Tell the policy of the slot's completions and messages."""
     in_order(c)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster.machine import leading_zeros
 from packenv.cluster.state import Cluster
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 
 EXACT_BITS = 11
 EXACT = 1 << EXACT_BITS  # delays below are counted exactly, those above to within 2^-10 of their value
@@ -19,7 +19,7 @@ HALF = EXACT // 2
 DELAY_BINS = EXACT + HALF * 30  # up to 2^41 slots
 
 
-@inlined
+@inner
 def delay_bin(delay: int) -> int:
     """Histogram bin of a delay: as a floating-point number with EXACT_BITS significant bits."""
     if delay < EXACT:
@@ -36,7 +36,7 @@ def delay_values() -> NDArray[np.float64]:
     return np.concatenate([exact, (low + (2.0**shift - 1) / 2).ravel()])
 
 
-@inlined
+@inner
 def record_start(c: Cluster, i: int) -> None:
     """Count the delay of a task that starts now."""
     head = c.head[c.e]
@@ -56,7 +56,7 @@ def record_start(c: Cluster, i: int) -> None:
     task.since = head.now
 
 
-@inlined
+@inner
 def elapse(c: Cluster, until: int) -> None:
     """Let the state stand from slot `now` up to, not including, slot `until`."""
     head = c.head[c.e]
@@ -72,7 +72,7 @@ def elapse(c: Cluster, until: int) -> None:
     add_to_bins(c, head.now, until)
 
 
-@inlined
+@inner
 def add_to_bins(c: Cluster, start: int, until: int) -> None:
     """The trajectory: sums over bins of equal width; when the bins are used up, pairs of them are merged."""
     head = c.head[c.e]
@@ -89,7 +89,7 @@ def add_to_bins(c: Cluster, start: int, until: int) -> None:
         start = end
 
 
-@outlined
+@inner
 def merge_bins(c: Cluster) -> None:
     bins = c.measures.bins
     for b in range(bins.shape[1] // 2):

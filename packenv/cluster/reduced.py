@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from packenv.cluster.by_type import queue_length
 from packenv.cluster.state import Cluster
-from packenv.compile import inlined
+from packenv.compile import inner
 
 
-@inlined
+@inner
 def reduced_configuration(levels: int, n: int) -> tuple[int, int, int]:
     """The n-th configuration of K_RED for J = levels, 0 <= n < 4J - 4, as (k_1, j, k_j)."""
     if n < levels:
@@ -22,13 +22,13 @@ def reduced_configuration(levels: int, n: int) -> tuple[int, int, int]:
     return 1, 2 * n + 1, 1 << (n - 1)
 
 
-@inlined
+@inner
 def weight(c: Cluster, kind: int, one: int, j: int, count: int) -> int:
     """⟨k, Q⟩ of a configuration, Q the virtual queues of this kind of server."""
     return one * queue_length(c, kind, 1) + count * queue_length(c, kind, j)
 
 
-@inlined
+@inner
 def heaviest(c: Cluster, kind: int) -> tuple[int, int, int]:
     """The configuration of the largest weight, the earlier in the list on ties (eq. 8)."""
     levels = c.types.count[c.e, kind] >> 1

@@ -10,13 +10,13 @@ from __future__ import annotations
 from packenv.cluster.sorted_keys import add_last, ceiling_item, clear, insert, last_key, remove
 from packenv.cluster.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import BY_INDEX, BY_ROOM, NONE, Cluster, require
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 
 INDEX_BITS = 32
 INDEX_MASK = (1 << INDEX_BITS) - 1
 
 
-@inlined
+@inner
 def touch(c: Cluster, server: int) -> None:
     """Note that a server's room changed."""
     if c.orders & (BY_ROOM | BY_INDEX) and c.server[c.e, server].stale == 0:
@@ -26,7 +26,7 @@ def touch(c: Cluster, server: int) -> None:
         head.stale += 1
 
 
-@inlined
+@inner
 def refresh(c: Cluster) -> None:
     """Bring the orders of servers up to date."""
     head = c.head[c.e]
@@ -43,7 +43,7 @@ def refresh(c: Cluster) -> None:
     head.stale = 0
 
 
-@outlined
+@inner
 def sort_rooms(c: Cluster) -> None:
     """Forget the order of rooms and make a new one."""
     words = c.sorting.words
@@ -60,7 +60,7 @@ def sort_rooms(c: Cluster) -> None:
         add_last(c.rooms, c.e, words[c.e, k], words[c.e, k] & INDEX_MASK)
 
 
-@inlined
+@inner
 def move_in_rooms(c: Cluster, server: int) -> None:
     record = c.server[c.e, server]
     room = NONE if record.closed else record.room
@@ -72,7 +72,7 @@ def move_in_rooms(c: Cluster, server: int) -> None:
         record.indexed = room
 
 
-@inlined
+@inner
 def move_in_tree(c: Cluster, server: int) -> None:
     tree = c.tree
     node = tree.shape[1] // 2 + server
@@ -93,14 +93,14 @@ def move_in_tree(c: Cluster, server: int) -> None:
         node >>= 1
 
 
-@inlined
+@inner
 def room_of(c: Cluster, server: int) -> int:
     """Room of a server in scalar units; NONE if it is closed."""
     record = c.server[c.e, server]
     return NONE if record.closed else record.room
 
 
-@inlined
+@inner
 def tightest_server(c: Cluster, size: int) -> int:
     """The open server with the least room >= size, lower index first; NONE if there is none. Needs BY_ROOM."""
     require(c, BY_ROOM)
@@ -108,7 +108,7 @@ def tightest_server(c: Cluster, size: int) -> int:
     return ceiling_item(c.rooms, c.e, size << INDEX_BITS)
 
 
-@inlined
+@inner
 def largest_room(c: Cluster) -> int:
     """The largest room of any open server; NONE if all are closed. Needs BY_ROOM."""
     require(c, BY_ROOM)
@@ -117,7 +117,7 @@ def largest_room(c: Cluster) -> int:
     return NONE if key == NONE else key >> INDEX_BITS
 
 
-@inlined
+@inner
 def first_server(c: Cluster, size: int, start: int) -> int:
     """The first open server of index >= start with room for `size`; NONE if there is none. Needs BY_INDEX."""
     require(c, BY_INDEX)
@@ -137,7 +137,7 @@ def first_server(c: Cluster, size: int, start: int) -> int:
                 return NONE
 
 
-@inlined
+@inner
 def after_subtree(node: int) -> int:
     """The node right of a subtree (climbing as far as needed), 0 at the end."""
     while node & 1:
@@ -145,7 +145,7 @@ def after_subtree(node: int) -> int:
     return node + 1 if node else 0
 
 
-@inlined
+@inner
 def first_server_for(c: Cluster, i: int, checked: int = 0) -> int:
     """The first open server with room for task i in every resource, or in the first `checked`; NONE if there is none.
 
@@ -170,7 +170,7 @@ def first_server_for(c: Cluster, i: int, checked: int = 0) -> int:
     return NONE
 
 
-@inlined
+@inner
 def fits(c: Cluster, i: int, server: int) -> bool:
     """Whether task i fits in an open server in every resource."""
     if c.server[c.e, server].closed:
@@ -183,14 +183,14 @@ def fits(c: Cluster, i: int, server: int) -> bool:
     return True
 
 
-@inlined
+@inner
 def close(c: Cluster, server: int) -> None:
     """Stall a server that has jobs: it takes nothing until it is empty."""
     c.server[c.e, server].closed = 1
     touch(c, server)
 
 
-@inlined
+@inner
 def reopen(c: Cluster, server: int) -> None:
     """Let a closed server take jobs again."""
     if c.server[c.e, server].closed:
@@ -198,43 +198,43 @@ def reopen(c: Cluster, server: int) -> None:
         touch(c, server)
 
 
-@inlined
+@inner
 def reopen_all(c: Cluster) -> None:
     """Let every server take jobs."""
     for server in range(c.server.shape[1]):
         reopen(c, server)
 
 
-@inlined
+@inner
 def is_closed(c: Cluster, server: int) -> bool:
     return c.server[c.e, server].closed != 0
 
 
-@inlined
+@inner
 def server_count(c: Cluster) -> int:
     """L."""
     return c.server.shape[1]
 
 
-@inlined
+@inner
 def jobs_in(c: Cluster, server: int) -> int:
     """Jobs in service on a server."""
     return c.server[c.e, server].jobs
 
 
-@inlined
+@inner
 def kind_of(c: Cluster, server: int) -> int:
     """Kind of a server: those of one scalar capacity, numbered by first appearance."""
     return c.server[c.e, server].kind
 
 
-@inlined
+@inner
 def freed_count(c: Cluster) -> int:
     """How many servers have a completion in this slot."""
     return c.head[c.e].freed
 
 
-@inlined
+@inner
 def freed_server(c: Cluster, n: int) -> int:
     """The n-th of them in index order."""
     return c.freed[c.e, n]

@@ -14,7 +14,7 @@ from packenv.cluster.servers import touch
 from packenv.cluster.sorting import sort
 from packenv.cluster.state import BY_TYPE, DONE, NEVER, NONE, TASK, Cluster
 from packenv.cluster.waiting import dequeue, enqueue, order_new
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 from packenv.workloads.source import refill
 
 AHEAD = 8  # due events: about as many as are under way at once
@@ -22,7 +22,7 @@ AHEAD = 8  # due events: about as many as are under way at once
 READY, FINISHED, GROW, LIMIT, PAUSED = 0, 1, 2, 3, 4
 
 
-@inlined
+@inner
 def place(c: Cluster, i: int, server: int, extra_slots: int = 0) -> None:
     """Start waiting task i on a server now; it stays for its service time plus `extra_slots`.
 
@@ -50,7 +50,7 @@ def place(c: Cluster, i: int, server: int, extra_slots: int = 0) -> None:
     touch(c, server)
 
 
-@inlined
+@inner
 def hold(c: Cluster, i: int, room: int) -> None:
     """Let task i, just placed, take `room` of its server's room, rather than its size, until it leaves."""
     task = c.task[c.e, i]
@@ -59,7 +59,7 @@ def hold(c: Cluster, i: int, room: int) -> None:
     touch(c, task.server)
 
 
-@inlined
+@inner
 def change_use(c: Cluster, i: int, server: int, sign: int) -> None:
     """Take (1) or give back (-1) task i's demand on a server, and count its type there."""
     if c.demand.shape[1] == 0:
@@ -75,7 +75,7 @@ def change_use(c: Cluster, i: int, server: int, sign: int) -> None:
             c.types.in_service[c.e, server, j] += sign
 
 
-@inlined
+@inner
 def complete(c: Cluster, i: int) -> None:
     """Task i leaves its server. Its place stays readable until the next slot."""
     head = c.head[c.e]
@@ -101,7 +101,7 @@ def complete(c: Cluster, i: int) -> None:
             release_successors(c, task.row)
 
 
-@outlined
+@inner
 def release_successors(c: Cluster, row: int) -> None:
     """Count down the predecessors of those that wait for `row`, and of those behind a barrier that it opens."""
     precedence = c.precedence
@@ -118,14 +118,14 @@ def release_successors(c: Cluster, row: int) -> None:
                     release(c, precedence.successor[m])
 
 
-@inlined
+@inner
 def was_last(c: Cluster, node: int) -> bool:
     """Count down a node's predecessors; whether none is left."""
     c.precedence.pending[c.e, node] -= 1
     return c.precedence.pending[c.e, node] == 0
 
 
-@inlined
+@inner
 def release(c: Cluster, row: int) -> None:
     """Let a row whose predecessors have completed join the queue in this slot, if it has arrived."""
     head = c.head[c.e]
@@ -135,7 +135,7 @@ def release(c: Cluster, row: int) -> None:
         head.held_back -= 1
 
 
-@inlined
+@inner
 def next_arrival(c: Cluster) -> int:
     """Slot of the next row of the Jobs table, NEVER at its end."""
     head = c.head[c.e]
@@ -148,7 +148,7 @@ def next_arrival(c: Cluster) -> int:
     return slot if slot < head.arrivals_end else NEVER
 
 
-@inlined
+@inner
 def admit(c: Cluster, row: int) -> None:
     """Row `row` of the Jobs table becomes eligible and joins the queue."""
     head = c.head[c.e]
@@ -170,7 +170,7 @@ def admit(c: Cluster, row: int) -> None:
     enqueue(c, i)
 
 
-@inlined
+@inner
 def scalar_size(c: Cluster, i: int) -> int:
     """The largest demand of several, each resource scaled to the largest server's."""
     most = 0
@@ -184,7 +184,7 @@ def scalar_size(c: Cluster, i: int) -> int:
     return size
 
 
-@outlined
+@inner
 def arrivals(c: Cluster) -> int:
     """Admit all that becomes eligible in slot `now`, in row order; stops (to be called again) where room is short."""
     head = c.head[c.e]
@@ -212,7 +212,7 @@ def arrivals(c: Cluster) -> int:
     return READY
 
 
-@inlined
+@inner
 def begin_slot(c: Cluster, until: int) -> int:
     """Go to the next slot before `until` in which something happens, up to its scheduling.
 
@@ -239,14 +239,14 @@ def begin_slot(c: Cluster, until: int) -> int:
     return arrivals(c)
 
 
-@inlined
+@inner
 def all_done(c: Cluster) -> bool:
     """Whether no task is left anywhere; a policy's timers may still be running."""
     head = c.head[c.e]
     return head.in_service == 0 and head.waiting + head.held_back == 0 and next_arrival(c) == NEVER
 
 
-@inlined
+@inner
 def completions(c: Cluster) -> None:
     """Everything that leaves in slot `now`."""
     collect_due(c)
@@ -262,7 +262,7 @@ def completions(c: Cluster) -> None:
         sort(c.precedence.released[c.e], head.released)
 
 
-@inlined
+@inner
 def expect(c: Cluster, n: int) -> None:
     """Ask early for what the due events after number n will touch: in a large cluster it is anywhere in memory."""
     ahead = c.head[c.e].due - n
@@ -275,7 +275,7 @@ def expect(c: Cluster, n: int) -> None:
             prefetch(c.types.in_service[c.e, server], 0)
 
 
-@outlined
+@inner
 def order_freed(c: Cluster) -> None:
     """Put the servers with completions in index order: by sorting them, or by looking at all servers if they are many."""
     head = c.head[c.e]

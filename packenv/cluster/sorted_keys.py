@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.machine import aligned_zeros, move, natural, prefetch
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 from packenv.frame import Frame
 
 WIDTH = 32
@@ -82,13 +82,13 @@ def copy_sorted_keys(old: SortedKeys, new: SortedKeys) -> None:
         new.top[:, :-NODE] = new.block["low"][:, ::NODE]
 
 
-@inlined
+@inner
 def is_long(s: SortedKeys, e: int) -> bool:
     """Whether it is worth asking early for blocks."""
     return s.used[e] > LONG
 
 
-@inlined
+@inner
 def block_of(s: SortedKeys, e: int, key: int) -> int:
     """Position of the last block that starts at or below `key` (the first block if none does)."""
     if is_long(s, e):
@@ -102,7 +102,7 @@ def block_of(s: SortedKeys, e: int, key: int) -> int:
     return base
 
 
-@outlined
+@inner
 def block_of_many(s: SortedKeys, e: int, key: int) -> int:
     """The same in a long list: where the key was expected, if that is still right, or by a search."""
     mark = mark_of(key)
@@ -113,12 +113,12 @@ def block_of_many(s: SortedKeys, e: int, key: int) -> int:
     return search_many(s, e, key)
 
 
-@inlined
+@inner
 def mark_of(key: int) -> int:
     return (key ^ (key >> 32)) & (EXPECTED - 1)
 
 
-@inlined
+@inner
 def search_many(s: SortedKeys, e: int, key: int) -> int:
     """By halves to a node of the level above, then by comparing all keys of a node at once, there and below."""
     base = 0
@@ -138,7 +138,7 @@ def search_many(s: SortedKeys, e: int, key: int) -> int:
     return max(k, 0)
 
 
-@inlined
+@inner
 def set_low(s: SortedKeys, e: int, k: int, key: int) -> None:
     """Note the smallest key of a block."""
     s.block[e, k].low = key
@@ -146,14 +146,14 @@ def set_low(s: SortedKeys, e: int, k: int, key: int) -> None:
         s.top[e, k // NODE] = key
 
 
-@inlined
+@inner
 def expect(s: SortedKeys, e: int, key: int) -> None:
     """Ask early for the block where a key is wanted soon, if the list is long."""
     if is_long(s, e):
         ask_for_block(s, e, key)
 
 
-@outlined
+@inner
 def ask_for_block(s: SortedKeys, e: int, key: int) -> None:
     k, mark = search_many(s, e, key), mark_of(key)
     s.expected[e, mark], s.expected_at[e, mark] = key, k
@@ -163,13 +163,13 @@ def ask_for_block(s: SortedKeys, e: int, key: int) -> None:
     ask_for_items(s, e, storage)
 
 
-@inlined
+@inner
 def ask_for_items(s: SortedKeys, e: int, storage: int) -> None:
     for q in range(0, WIDTH, 16):
         prefetch(s.items[e, storage], q)
 
 
-@inlined
+@inner
 def lower_bound(s: SortedKeys, e: int, k: int, key: int) -> int:
     """How many keys of block k are below `key`: all are compared, STRIDE at once, which loads its cache lines side by side."""
     keys = s.keys[e, s.block[e, k].storage]
@@ -180,7 +180,7 @@ def lower_bound(s: SortedKeys, e: int, k: int, key: int) -> int:
     return below
 
 
-@outlined
+@inner
 def insert(s: SortedKeys, e: int, key: int, item: int) -> None:
     """Add a key that is not yet there."""
     k = block_of(s, e, key)
@@ -198,7 +198,7 @@ def insert(s: SortedKeys, e: int, key: int, item: int) -> None:
         set_low(s, e, k, key)
 
 
-@outlined
+@inner
 def make_room(s: SortedKeys, e: int, k: int, key: int) -> int:
     """The block for `key`, which belongs to full block k, with room for it."""
     if k + 1 < s.used[e] and s.block[e, k + 1].count <= WIDTH - SHARED:
@@ -211,7 +211,7 @@ def make_room(s: SortedKeys, e: int, k: int, key: int) -> int:
     return k + 1 if s.block[e, k + 1].low <= key else k
 
 
-@outlined
+@inner
 def clear(s: SortedKeys, e: int) -> None:
     """Remove all keys."""
     for k in range(s.used[e]):
@@ -224,7 +224,7 @@ def clear(s: SortedKeys, e: int) -> None:
         s.top[e, node] = PADDING
 
 
-@inlined
+@inner
 def add_last(s: SortedKeys, e: int, key: int, item: int) -> None:
     """Add a key above all others."""
     k = s.used[e] - 1
@@ -239,7 +239,7 @@ def add_last(s: SortedKeys, e: int, key: int, item: int) -> None:
     s.block[e, k].count = count + 1
 
 
-@outlined
+@inner
 def remove(s: SortedKeys, e: int, key: int) -> None:
     """Take out a key that is there."""
     k, p = s.found[e, 0], s.found[e, 1]
@@ -261,7 +261,7 @@ def remove(s: SortedKeys, e: int, key: int) -> None:
             merge(s, e, k - 1)
 
 
-@outlined
+@inner
 def share(s: SortedKeys, e: int, k: int) -> None:
     """Let full block k share the room of the next one: a split would shift all blocks behind."""
     storage, following, count = s.block[e, k].storage, s.block[e, k + 1].storage, s.block[e, k + 1].count
@@ -278,7 +278,7 @@ def share(s: SortedKeys, e: int, k: int) -> None:
     set_low(s, e, k + 1, s.keys[e, following, 0])
 
 
-@outlined
+@inner
 def split(s: SortedKeys, e: int, k: int) -> None:
     """Move the upper half of full block k to a new block k + 1."""
     used = s.used[e]
@@ -296,7 +296,7 @@ def split(s: SortedKeys, e: int, k: int) -> None:
     renew_top(s, e, k + 1)
 
 
-@outlined
+@inner
 def merge(s: SortedKeys, e: int, k: int) -> None:
     """Append block k + 1 to block k and give its storage back."""
     append(s, e, k, k + 1)
@@ -308,7 +308,7 @@ def merge(s: SortedKeys, e: int, k: int) -> None:
     renew_top(s, e, k)
 
 
-@outlined
+@inner
 def tidy(s: SortedKeys, e: int) -> None:
     """Append every block to the one before it if that has room for it."""
     last = 0
@@ -326,7 +326,7 @@ def tidy(s: SortedKeys, e: int) -> None:
     renew_top(s, e, 0)
 
 
-@inlined
+@inner
 def append(s: SortedKeys, e: int, k: int, later: int) -> None:
     """Move the keys of a later block to the end of block k."""
     block, emptied = s.block[e, k], s.block[e, later]
@@ -339,7 +339,7 @@ def append(s: SortedKeys, e: int, k: int, later: int) -> None:
     block.count += emptied.count
 
 
-@inlined
+@inner
 def renew_top(s: SortedKeys, e: int, k: int) -> None:
     """Blocks from k on have moved."""
     if s.top.shape[1] > 0:
@@ -347,7 +347,7 @@ def renew_top(s: SortedKeys, e: int, k: int) -> None:
             s.top[e, node] = s.block[e, node * NODE].low
 
 
-@inlined
+@inner
 def floor_item(s: SortedKeys, e: int, key: int) -> int:
     """Item of the largest key at or below `key`; NONE if there is none."""
     if key < s.block[e, 0].low:
@@ -360,7 +360,7 @@ def floor_item(s: SortedKeys, e: int, key: int) -> int:
     return s.items[e, storage, p]
 
 
-@inlined
+@inner
 def floor_key(s: SortedKeys, e: int, key: int) -> int:
     """The largest key at or below `key`; NONE if there is none."""
     if key < s.block[e, 0].low:
@@ -369,7 +369,7 @@ def floor_key(s: SortedKeys, e: int, key: int) -> int:
     return s.keys[e, s.block[e, k].storage, lower_bound(s, e, k, key + 1) - 1]
 
 
-@inlined
+@inner
 def ceiling_item(s: SortedKeys, e: int, key: int) -> int:
     """Item of the smallest key at or above `key`; NONE if there is none."""
     k = block_of(s, e, key)
@@ -382,13 +382,22 @@ def ceiling_item(s: SortedKeys, e: int, key: int) -> int:
     return s.items[e, s.block[e, k].storage, p]
 
 
-@inlined
+@inner
+def rank(s: SortedKeys, e: int, key: int) -> int:
+    """How many keys are at or below `key`. Looks at all blocks before it."""
+    k, before = block_of(s, e, key), 0
+    for earlier in range(k):
+        before += s.block[e, earlier].count
+    return before + lower_bound(s, e, k, key + 1)
+
+
+@inner
 def first_key(s: SortedKeys, e: int) -> int:
     """The smallest key; NONE if empty."""
     return s.keys[e, s.block[e, 0].storage, 0] if s.block[e, 0].count > 0 else NONE
 
 
-@inlined
+@inner
 def last_key(s: SortedKeys, e: int) -> int:
     """The largest key; NONE if empty."""
     last = s.block[e, s.used[e] - 1]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compile import outlined
+from packenv.compile import inner
 from packenv.frame import Frame
 
 LARGE = 1024  # a batch of more than this is sorted before it goes into an order, so that neighbours meet in the cache
@@ -35,7 +35,7 @@ def sorting(clusters: int, largest: int) -> Sorting:
     )
 
 
-@outlined
+@inner
 def sort(values: NDArray[Any], n: int) -> None:
     """Sort the first n values: insertion sort in strides (Shell, with Ciura's gaps)."""
     for gap in (57000, 25000, 11000, 4500, 1750, 701, 301, 132, 57, 23, 10, 4, 1):
@@ -49,7 +49,7 @@ def sort(values: NDArray[Any], n: int) -> None:
                 values[m] = value
 
 
-@outlined
+@inner
 def sort_by_high_half(s: Sorting, e: int, n: int) -> None:
     """Sort the first n words, none negative, by what is above their low 32 bits; equal ones keep their order."""
     words, spare = s.words[e], s.spare[e]
@@ -63,7 +63,7 @@ def sort_by_high_half(s: Sorting, e: int, n: int) -> None:
         shift += 2 * DIGIT_BITS
 
 
-@outlined
+@inner
 def sort_by_digit(words: NDArray[np.int64], target: NDArray[np.int64], counts: NDArray[np.int64], n: int, shift: int) -> None:
     """Copy n words to `target`, in the order of one digit."""
     for digit in range(DIGITS):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster.sorted_keys import SortedKeys
 from packenv.cluster.sorting import Sorting
-from packenv.compile import inlined
+from packenv.compile import inner
 from packenv.frame import Frame
 from packenv.workloads.source import Source
 
@@ -201,14 +201,14 @@ class Cluster(Frame):
     source: Source
 
 
-@inlined
+@inner
 def look_at(c: Cluster, e: int) -> None:
     """See the batch from row e."""
     c.e = e
     c.s = e if c.source.stream.shape[0] > 1 else 0
 
 
-@inlined
+@inner
 def require(c: Cluster, orders: int) -> None:
     """Raise ValueError unless the policy named these orders: without them the answer would be garbage."""
     if c.orders & orders != orders:

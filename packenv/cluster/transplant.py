@@ -12,7 +12,7 @@ from packenv.cluster.servers import refresh, touch
 from packenv.cluster.slots import change_use
 from packenv.cluster.state import NONE, TASK, Cluster, look_at
 from packenv.cluster.waiting import enqueue, order_new
-from packenv.compile import compiled, inlined
+from packenv.compile import compiled, inner
 from packenv.workloads.source import refill
 
 NEW = -2  # mark of a task that became eligible in this slot
@@ -82,7 +82,7 @@ def transplant(
     refresh(b)
 
 
-@inlined
+@inner
 def adopt(a: Cluster, e: int, b: Cluster, place: int) -> int:
     """Copy a task into an unused place of b, as one that waits."""
     i = take_place(b)

@@ -8,23 +8,23 @@ from __future__ import annotations
 from packenv.cluster.by_age import add_newest, remove_aged
 from packenv.cluster.by_demand import add_to_group, remove_from_group
 from packenv.cluster.by_type import add_typed, remove_typed
-from packenv.cluster.sorted_keys import add_last, expect, first_key, floor_item, floor_key, insert, last_key, remove
+from packenv.cluster.sorted_keys import add_last, expect, first_key, floor_item, floor_key, insert, last_key, rank, remove
 from packenv.cluster.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_QUEUE, BY_SIZE, BY_TYPE, NEVER, NONE, Cluster, require
-from packenv.compile import inlined, outlined
+from packenv.compile import inner
 
 ROW_BITS = 32
 ROW_MASK = (1 << ROW_BITS) - 1
 AHEAD = 4  # new tasks whose blocks are asked for: about as many as are under way at once
 
 
-@inlined
+@inner
 def size_key(c: Cluster, i: int) -> int:
     """Larger size later; of one size, earlier row later: the largest key is the one that best fit takes first."""
     return (c.task[c.e, i].size << ROW_BITS) | (ROW_MASK - c.task[c.e, i].row)
 
 
-@inlined
+@inner
 def enqueue(c: Cluster, i: int) -> None:
     """Put task i at the tail of the queue, as one of this slot's new tasks; `order_new` puts them all in size order."""
     head = c.head[c.e]
@@ -42,7 +42,7 @@ def enqueue(c: Cluster, i: int) -> None:
         add_to_group(c, i)
 
 
-@inlined
+@inner
 def order_new(c: Cluster) -> None:
     """Put the slot's new tasks in size order."""
     if c.orders & BY_SIZE:
@@ -55,7 +55,7 @@ def order_new(c: Cluster) -> None:
                 insert(c.sizes, c.e, size_key(c, c.fresh[c.e, n]), c.fresh[c.e, n])
 
 
-@outlined
+@inner
 def order_many_new(c: Cluster) -> None:
     """What `order_new` does, for so many tasks that sorting them first costs less than going back and forth."""
     head = c.head[c.e]
@@ -73,7 +73,7 @@ def order_many_new(c: Cluster) -> None:
             insert(c.sizes, c.e, size_key(c, i), i)
 
 
-@inlined
+@inner
 def dequeue(c: Cluster, i: int) -> None:
     """Take task i out of the queue and all orders."""
     head = c.head[c.e]
@@ -91,7 +91,7 @@ def dequeue(c: Cluster, i: int) -> None:
         remove_from_group(c, i)
 
 
-@inlined
+@inner
 def append(c: Cluster, i: int) -> None:
     head = c.head[c.e]
     c.task[c.e, i].next = NONE
@@ -103,7 +103,7 @@ def append(c: Cluster, i: int) -> None:
     head.newest = i
 
 
-@inlined
+@inner
 def unlink(c: Cluster, i: int) -> None:
     head = c.head[c.e]
     following, previous = c.task[c.e, i].next, c.task[c.e, i].prev
@@ -117,66 +117,73 @@ def unlink(c: Cluster, i: int) -> None:
         c.task[c.e, following].prev = previous
 
 
-@inlined
+@inner
 def now(c: Cluster) -> int:
     """The slot being scheduled."""
     return c.head[c.e].now
 
 
-@inlined
+@inner
 def waiting(c: Cluster) -> int:
     """How many tasks wait."""
     return c.head[c.e].waiting
 
 
-@inlined
+@inner
 def oldest(c: Cluster) -> int:
     """Head of line of the whole queue: earliest eligible slot, then row; NONE if nothing waits. Needs BY_QUEUE."""
     require(c, BY_QUEUE)
     return c.head[c.e].oldest
 
 
-@inlined
+@inner
 def next_in_queue(c: Cluster, i: int) -> int:
     """The waiting task behind i; NONE at the end. Ask before placing i. Needs BY_QUEUE."""
     require(c, BY_QUEUE)
     return c.task[c.e, i].next
 
 
-@inlined
+@inner
 def new_count(c: Cluster) -> int:
     """How many tasks became eligible in this slot."""
     return c.head[c.e].fresh
 
 
-@inlined
+@inner
 def new_task(c: Cluster, n: int) -> int:
     """The n-th of them in row order; NONE if it has started."""
     i = c.fresh[c.e, n]
     return i if c.task[c.e, i].server == NONE else NONE
 
 
-@inlined
+@inner
 def size_of(c: Cluster, i: int) -> int:
     """Scalar size in units: the largest demand, normalised by the largest server."""
     return c.task[c.e, i].size
 
 
-@inlined
+@inner
 def largest_fitting(c: Cluster, room: int) -> int:
     """The largest waiting task of size <= room, earlier row first. Needs BY_SIZE."""
     require(c, BY_SIZE)
     return floor_item(c.sizes, c.e, (room << ROW_BITS) | ROW_MASK)
 
 
-@inlined
+@inner
 def largest_size_up_to(c: Cluster, room: int) -> int:
     """The largest size <= room of a waiting task; NONE if there is none. Needs BY_SIZE."""
     require(c, BY_SIZE)
     return floor_key(c.sizes, c.e, (room << ROW_BITS) | ROW_MASK) >> ROW_BITS
 
 
-@inlined
+@inner
+def waiting_up_to(c: Cluster, size: int) -> int:
+    """How many waiting tasks are of this size at most. Needs BY_SIZE."""
+    require(c, BY_SIZE)
+    return rank(c.sizes, c.e, (size << ROW_BITS) | ROW_MASK)
+
+
+@inner
 def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
     """The largest waiting task of type j (of this kind of server) and of size <= room. Needs BY_SIZE, BY_TYPE."""
     require(c, BY_SIZE | BY_TYPE)
@@ -190,46 +197,46 @@ def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
     return largest_fitting(c, room)
 
 
-@inlined
+@inner
 def smallest_size(c: Cluster) -> int:
     """Size of the smallest waiting task; there must be one. Needs BY_SIZE."""
     require(c, BY_SIZE)
     return first_key(c.sizes, c.e) >> ROW_BITS
 
 
-@inlined
+@inner
 def largest_size(c: Cluster) -> int:
     """Size of the largest waiting task; there must be one. Needs BY_SIZE."""
     require(c, BY_SIZE)
     return last_key(c.sizes, c.e) >> ROW_BITS
 
 
-@inlined
+@inner
 def largest_waiting(c: Cluster) -> int:
     """The largest waiting task, earlier row first; NONE if nothing waits. Needs BY_SIZE."""
     require(c, BY_SIZE)
     return floor_item(c.sizes, c.e, NEVER)
 
 
-@inlined
+@inner
 def demand_of(c: Cluster, i: int, resource: int) -> int:
     """Units of a resource that task i takes."""
     return c.demand[c.e, i, resource] if c.demand.shape[1] > 0 else c.task[c.e, i].size
 
 
-@inlined
+@inner
 def row_of(c: Cluster, i: int) -> int:
     """Row of the Jobs table."""
     return c.task[c.e, i].row
 
 
-@inlined
+@inner
 def eligible_since(c: Cluster, i: int) -> int:
     """Slot in which waiting task i joined the queue."""
     return c.task[c.e, i].since
 
 
-@inlined
+@inner
 def started_in(c: Cluster, i: int) -> int:
     """Slot in which task i, in service or just completed, started."""
     return c.task[c.e, i].since

@@ -6,7 +6,7 @@ from packenv.cluster.by_type import type_of
 from packenv.cluster.servers import kind_of, server_count
 from packenv.cluster.state import DONE, NONE, TASK
 from packenv.cluster.waiting import now
-from packenv.compile import fused, outlined
+from packenv.compile import fused, inner
 from packenv.envs.state import Batch
 
 
@@ -51,7 +51,7 @@ def forget_books(b: Batch) -> None:
     b.turn["known_started"] = -1
 
 
-@outlined
+@inner
 def count_anew(b: Batch) -> None:
     """The books from what stands in the servers."""
     c, e = b.c, b.c.e
@@ -89,7 +89,7 @@ def scalar_room(b: Batch, server: int) -> int:
     return room
 
 
-@outlined
+@inner
 def classify(b: Batch, server: int) -> None:
     """Count a server under the type of its room; the last class has none."""
     c = b.c

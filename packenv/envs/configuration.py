@@ -10,7 +10,7 @@ from packenv.cluster.events import wake_at
 from packenv.cluster.servers import first_server, jobs_in, kind_of, room_of, server_count
 from packenv.cluster.state import NONE
 from packenv.cluster.waiting import largest_fitting, now, size_of, smallest_size, waiting
-from packenv.compile import fused, outlined
+from packenv.compile import fused, inner
 from packenv.envs.faces import acts, begins, observes
 from packenv.envs.features import describe_cluster, describe_configuration
 from packenv.envs.observation import survey, write_queue, write_servers, write_virtual_queues
@@ -44,7 +44,7 @@ def act(face: ConfigurationFace, b: Batch) -> None:
     serve_until_asked(b)
 
 
-@outlined
+@inner
 def serve_until_asked(b: Batch) -> None:
     """The pass over the servers from `cursor` on, up to an empty one that has no answer yet, or to its end."""
     c, turn = b.c, b.turn[b.c.e]
@@ -147,7 +147,7 @@ def observe(face: ConfigurationFace, b: Batch) -> None:
             write_configurations(b)
 
 
-@outlined
+@inner
 def write_configurations(b: Batch) -> None:
     """(2J,): what the active configurations of the servers with jobs have of each type."""
     c, e = b.c, b.c.e

@@ -10,7 +10,7 @@ from packenv.envs.vector import BatchEnv
 OBSERVED = """
     D resources, L servers, G kinds of server (by capacity), 2J types, K = `window`. Only in full: (f).
 
-    With `observation="actions"` instead: `actions` (A, 15), a row of features for every action (zeros where it is not
+    With `observation="actions"` instead: `actions` (A, 17), a row of features for every action (zeros where it is not
     valid), and `context` (9,), a few numbers about the whole cluster, all of order 1 whatever the workload; listed in
     `packenv.envs.features`. Networks that score every action by the same weights read it.
 """

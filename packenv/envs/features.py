@@ -20,7 +20,9 @@ servers or of types. An action that is not valid has a row of zeros.
 | 11 | room of the server | capacity of the server |
 | 12 | jobs in the server | – |
 | 13 | mean age of its jobs, as a share of itself and the mean service | – |
-| 14 | tasks in the virtual queue of the room that the task leaves on an empty server: its complements | – |
+| 14 | its complements: tasks that would fill an empty server with it, but for 1/32 | – |
+| 15 | tasks that would fit beside it on an empty server | – |
+| 16 | these and those up to its own size, less all that wait; below 0 where larger ones outnumber what fits beside them | – |
 
 Context: 0 tasks waiting; 1 size waiting; 2–4 tasks waiting of sizes above ½, ¼ and below, of the kind of server at hand;
 5 free share of the cluster; 6–8 share of servers with room above ½, ¼ and below (full ones are left out).
@@ -30,19 +32,23 @@ from __future__ import annotations
 
 import math
 
-from packenv.cluster.by_type import type_of
 from packenv.cluster.servers import jobs_in, kind_of, server_count
 from packenv.cluster.sorted_keys import floor_item
 from packenv.cluster.state import BY_SIZE, NEVER, NONE, Cluster
-from packenv.cluster.waiting import ROW_BITS, ROW_MASK, now, size_key, size_of
-from packenv.compile import fused, outlined
+from packenv.cluster.waiting import ROW_BITS, ROW_MASK, now, size_key, size_of, waiting, waiting_up_to
+from packenv.compile import fused, inner
 from packenv.envs.books import scalar_room
 from packenv.envs.state import Batch
 
-FEATURES, CONTEXT = 15, 9
+FEATURES, CONTEXT = 17, 9
+FIRST_FEATURES = 14
+"""Agents may know only so many of them, the first."""
 FILL = 3
+NEAR = 32
 HIGHEST = 32.0
 """No feature is larger: log(1 + n) / 5 of anything is not, and the rest are shares."""
+SIGNED = (16,)
+"""The features that may be below 0."""
 
 LOG = 0.2
 
@@ -52,7 +58,7 @@ def logarithm(n: float) -> float:
     return math.log1p(n) * LOG
 
 
-@outlined
+@inner
 def describe_start(b: Batch, action: int, kind: int, j: int, server: int, i: int) -> None:
     """An action that starts task i, of virtual queue j, on a server; NONE: it is not valid. Needs `survey`."""
     c, e = b.c, b.c.e
@@ -77,16 +83,24 @@ def describe_start(b: Batch, action: int, kind: int, j: int, server: int, i: int
     for k in range(j + 1):
         roomy += b.rooms[e, k]
     out[10] = roomy / float(server_count(c))
-    out[14] = logarithm(complements(b, kind, server, size))
     describe_server(b, action, server)
+    describe_company(b, action, server, size)
 
 
 @fused
-def complements(b: Batch, kind: int, server: int, size: int) -> int:
-    """Tasks of the type that a task of this size leaves room for on an empty server."""
-    c = b.c
-    room = c.server[c.e, server].capacity - size
-    return c.types.queue[c.e, kind, type_of(c, kind, room)].count if room > 0 else 0
+def describe_company(b: Batch, action: int, server: int, size: int) -> None:
+    """What waits that could share an empty server with a task of this size. One resource only."""
+    c, out = b.c, b.actions[b.c.e, action]
+    if c.vectors:
+        for k in range(14, FEATURES):
+            out[k] = 0.0
+        return
+    capacity = c.server[c.e, server].capacity
+    fitting = waiting_up_to(c, capacity - size)
+    out[14] = logarithm(fitting - waiting_up_to(c, capacity - size - capacity // NEAR))
+    out[15] = logarithm(fitting)
+    excess = fitting + waiting_up_to(c, size) - waiting(c)
+    out[16] = logarithm(excess) if excess >= 0 else -logarithm(-excess)
 
 
 @fused
@@ -165,7 +179,7 @@ def describe_cluster(b: Batch, kind: int) -> None:
     out[5] = free / resources
 
 
-@outlined
+@inner
 def describe_configuration(b: Batch, n: int, kind: int, server: int) -> None:
     """Taking configuration n on a server of this kind, which is empty."""
     c, e = b.c, b.c.e

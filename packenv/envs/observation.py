@@ -8,7 +8,7 @@ from packenv.cluster.servers import fits, kind_of, room_of, server_count
 from packenv.cluster.sorted_keys import WIDTH
 from packenv.cluster.state import BY_SIZE, NEVER, NONE, Cluster
 from packenv.cluster.waiting import ROW_BITS, demand_of, largest_of_type_fitting, largest_size_up_to, now, size_of
-from packenv.compile import fused, outlined
+from packenv.compile import fused, inner
 from packenv.envs.state import Batch
 from packenv.envs.window import fill_window
 from packenv.units import UNIT
@@ -50,7 +50,7 @@ def survey_block(b: Batch, kind: int) -> None:
         position += count
 
 
-@outlined
+@inner
 def survey_blocks(b: Batch, kind: int) -> None:
     c, e = b.c, b.c.e
     queue, least, most = c.types.queue[e, kind], b.least[kind], b.most[kind]
@@ -75,7 +75,7 @@ def survey_blocks(b: Batch, kind: int) -> None:
             most[j] = keys[block[k].storage, position - 1 - before] >> ROW_BITS
 
 
-@outlined
+@inner
 def survey_groups(b: Batch, kind: int) -> None:
     """Several resources: from the groups of like tasks."""
     c = b.c
@@ -99,7 +99,7 @@ def largest_on(b: Batch, kind: int, j: int, server: int) -> int:
     return largest_of_type_fitting(c, kind, j, room_of(c, server))
 
 
-@outlined
+@inner
 def largest_of_group(b: Batch, kind: int, j: int, server: int) -> int:
     c = b.c
     best = NONE
@@ -160,7 +160,7 @@ def write_virtual_queues(b: Batch, kind: int, row: int, room: int, server: int) 
             out[3] = slot - queues[j].since if count > 0 else 0
 
 
-@outlined
+@inner
 def largest_anywhere(b: Batch, kind: int, j: int, server: int) -> int:
     """Size of the largest task of type j that fits on a server, or on any of its kind."""
     c = b.c

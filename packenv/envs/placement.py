@@ -9,7 +9,7 @@ from packenv.cluster.machine import natural
 from packenv.cluster.servers import fits, kind_of, server_count
 from packenv.cluster.state import NEVER, NONE
 from packenv.cluster.waiting import size_of
-from packenv.compile import fused, outlined
+from packenv.compile import fused, inner
 from packenv.envs.faces import acts, begins, observes
 from packenv.envs.features import describe_cluster, describe_start, describe_wait
 from packenv.envs.observation import largest_on, survey, write_queue, write_servers, write_virtual_queues
@@ -88,7 +88,7 @@ def observe(face: PlacementFace, b: Batch) -> None:
         describe_all(b)
 
 
-@outlined
+@inner
 def describe_all(b: Batch) -> None:
     c, e = b.c, b.c.e
     for server in range(server_count(c)):
@@ -130,7 +130,7 @@ def mask_types(b: Batch) -> None:
             mask[first + natural(j)] = least[j] <= room
 
 
-@outlined
+@inner
 def mask_tasks(b: Batch) -> None:
     """Several resources: every virtual queue on every server."""
     types = b.least.shape[1]
@@ -139,7 +139,7 @@ def mask_tasks(b: Batch) -> None:
             b.mask[b.c.e, server * types + j] = chosen(b, server, j) != NONE
 
 
-@outlined
+@inner
 def mask_window(b: Batch) -> None:
     """Each task of the window on every server."""
     c, e = b.c, b.c.e

@@ -9,7 +9,7 @@ from packenv.cluster.by_demand import first_of_group, group_count
 from packenv.cluster.servers import first_server, fits, kind_of, room_of, server_count, tightest_server
 from packenv.cluster.state import NONE
 from packenv.cluster.waiting import smallest_size, waiting
-from packenv.compile import fused, outlined
+from packenv.compile import fused, inner
 from packenv.envs.faces import acts, begins, observes
 from packenv.envs.features import describe_cluster, describe_start, describe_wait
 from packenv.envs.observation import (
@@ -55,7 +55,7 @@ def act(face: ServerFillFace, b: Batch) -> None:
     next_choice(b)
 
 
-@outlined
+@inner
 def next_choice(b: Batch) -> None:
     """Go to the server that is asked next. Where none may be passed, what can only be done in one way is done unasked."""
     turn = b.turn[b.c.e]
@@ -69,7 +69,7 @@ def next_choice(b: Batch) -> None:
     turn.phase = WAITING if turn.server == NONE else DECIDING
 
 
-@outlined
+@inner
 def forced(b: Batch, server: int) -> int:
     """The task that starts whatever the agent says: the largest of the only virtual queue that the server can serve."""
     c = b.c
@@ -101,7 +101,7 @@ def chosen(b: Batch, server: int, j: int) -> int:
     return largest_on(b, kind, j, server) if j < c.types.count[c.e, kind] else NONE
 
 
-@outlined
+@inner
 def any_group_fits(b: Batch, server: int) -> bool:
     """Whether something that is in a virtual queue of this server's kind fits in every resource."""
     c = b.c
@@ -126,7 +126,7 @@ def next_server(b: Batch) -> int:
     return tightest_server(c, smallest_size(c))
 
 
-@outlined
+@inner
 def next_of_all(b: Batch) -> int:
     """Several resources: a look at every server."""
     c = b.c

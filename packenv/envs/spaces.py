@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from gymnasium import spaces
 
-from packenv.envs.features import CONTEXT, FEATURES, HIGHEST
+from packenv.envs.features import CONTEXT, FEATURES, HIGHEST, SIGNED
 from packenv.envs.kinds import Rules, Sizes
 from packenv.envs.options import LATEST, Options
 from packenv.units import UNIT
@@ -43,7 +43,10 @@ def observation_space(rules: Rules, sizes: Sizes, options: Options, workload: Wo
     boxes: dict[str, spaces.Space[object]] = {}
     for name, shape in rules.seen.items():
         high = np.broadcast_to(np.array(highs[name][: shape[-1]], np.float32), shape)
-        boxes[name] = spaces.Box(np.zeros(shape, np.float32), high, dtype=np.float32)
+        low = np.zeros(shape, np.float32)
+        if name == "actions":
+            low[:, SIGNED] = -HIGHEST
+        boxes[name] = spaces.Box(low, high, dtype=np.float32)
     if options.mask_in_observation:
         boxes["action_mask"] = spaces.Box(0.0, 1.0, (rules.actions,), np.float32)
     return spaces.Dict(tuple(boxes.items()))  # a dict would be sorted

@@ -7,7 +7,7 @@ from packenv.cluster.slots import FINISHED, GROW, READY, all_done, begin_slot, p
 from packenv.cluster.slots import LIMIT as TOO_MANY
 from packenv.cluster.state import NEVER, NONE
 from packenv.cluster.waiting import order_new, size_of
-from packenv.compile import fused, outlined
+from packenv.compile import fused, inner
 from packenv.envs.books import count_anew, count_completions, count_start
 from packenv.envs.state import BEGUN, DONE, HORIZON, LIMIT, OVER, STUCK, WAITING, Batch
 from packenv.envs.window import leave_window
@@ -109,7 +109,7 @@ def call_back(b: Batch) -> None:
             reopen_all(c)
 
 
-@outlined
+@inner
 def begin_episode(b: Batch) -> None:
     """Count anew what stands in the servers, and set out for the first decision."""
     e = b.c.e

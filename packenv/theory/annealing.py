@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compile import inlined, outlined, unlocked
+from packenv.compile import inner, unlocked
 from packenv.theory.tasks import Ints, Tasks
 from packenv.workloads.sampling import another, uniform
 
@@ -83,7 +83,7 @@ def search_from(tasks: Tasks, order: Ints, seed: int) -> Search:
     )
 
 
-@inlined
+@inner
 def segment_at(s: Search, server: int, tick: int) -> int:
     """The segment of a server in which a tick lies."""
     k = s.segments[server] - 1
@@ -92,7 +92,7 @@ def segment_at(s: Search, server: int, tick: int) -> int:
     return k
 
 
-@inlined
+@inner
 def split(s: Search, server: int, tick: int) -> int:
     """The segment of a server that begins at `tick`: one is cut in two if none does."""
     k = segment_at(s, server, tick)
@@ -107,7 +107,7 @@ def split(s: Search, server: int, tick: int) -> int:
     return k + 1
 
 
-@inlined
+@inner
 def put(s: Search, i: int, start: int, server: int) -> None:
     """Take task i's demand on a server from `start` until its end."""
     first = split(s, server, start)
@@ -117,7 +117,7 @@ def put(s: Search, i: int, start: int, server: int) -> None:
             s.room[server, k, r] -= s.demand[i, r]
 
 
-@inlined
+@inner
 def fits_segment(s: Search, i: int, server: int, k: int) -> bool:
     for r in range(s.room.shape[2]):
         if s.room[server, k, r] < s.demand[i, r]:
@@ -125,7 +125,7 @@ def fits_segment(s: Search, i: int, server: int, k: int) -> bool:
     return True
 
 
-@inlined
+@inner
 def earliest(s: Search, i: int, server: int, ready: int, latest: int) -> int:
     """The first tick from `ready` on in which task i can start on a server; above `latest` if there is none up to there."""
     k = segment_at(s, server, ready)
@@ -137,7 +137,7 @@ def earliest(s: Search, i: int, server: int, ready: int, latest: int) -> int:
     return start
 
 
-@inlined
+@inner
 def room_left(s: Search, i: int, server: int, start: int) -> float:
     """What is free, in shares of the server, while task i would run."""
     k = segment_at(s, server, start)
@@ -151,7 +151,7 @@ def room_left(s: Search, i: int, server: int, start: int) -> float:
     return free
 
 
-@inlined
+@inner
 def ready_at(s: Search, i: int) -> int:
     """When the tasks that i waits for end in the trial, and i is there."""
     ready = s.release[i]
@@ -161,7 +161,7 @@ def ready_at(s: Search, i: int) -> int:
     return ready
 
 
-@inlined
+@inner
 def choose(s: Search, i: int) -> None:
     """Where and when task i starts in the trial: as early as possible, then where least is left free."""
     ready = ready_at(s, i)
@@ -176,7 +176,7 @@ def choose(s: Search, i: int) -> None:
     s.start[TRIAL, i], s.server[TRIAL, i] = start, server
 
 
-@outlined
+@inner
 def decode(s: Search, first: int, limit: float) -> bool:
     """Schedule the trial, which is the list here up to position `first`; False as soon as its cost is above `limit`."""
     for server in range(s.capacity.shape[0]):
@@ -201,7 +201,7 @@ def decode(s: Search, first: int, limit: float) -> bool:
     return True
 
 
-@inlined
+@inner
 def keep(s: Search, place: int) -> None:
     """Copy the trial's schedule."""
     for i in range(s.order.shape[1]):
@@ -209,7 +209,7 @@ def keep(s: Search, place: int) -> None:
     s.makespan[place], s.cost[place] = s.makespan[TRIAL], s.cost[TRIAL]
 
 
-@inlined
+@inner
 def accept(s: Search) -> None:
     """Go on from the trial."""
     keep(s, HERE)
@@ -220,14 +220,14 @@ def accept(s: Search) -> None:
         keep(s, BEST)
 
 
-@inlined
+@inner
 def chance(word: NDArray[np.uint64]) -> float:
     """A number from (0, 1)."""
     word[0] = another(word[0])
     return uniform(word[0])
 
 
-@inlined
+@inner
 def may_stand(s: Search, i: int, place: int) -> bool:
     """Whether row i can be moved from its position to another one without passing what it waits for, or what waits for it."""
     here = s.position[i]
@@ -244,7 +244,7 @@ def may_stand(s: Search, i: int, place: int) -> bool:
     return True
 
 
-@inlined
+@inner
 def propose(s: Search) -> int:
     """Make the trial a neighbour of the list here; the first position in which they differ, or -1 for none."""
     n = s.order.shape[1]

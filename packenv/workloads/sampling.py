@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compile import compiled, inlined, outlined
+from packenv.compile import compiled, inner
 from packenv.units import UNIT
 from packenv.workloads.encoding import (
     BERNOULLI,
@@ -66,7 +66,7 @@ FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 S27, S30, S31, S12 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(12)
 
 
-@inlined
+@inner
 def mix(word: np.uint64) -> np.uint64:
     """SplitMix64's finaliser: a bijection of 64-bit words that leaves no pattern."""
     word = (word ^ (word >> S30)) * FIRST
@@ -74,25 +74,25 @@ def mix(word: np.uint64) -> np.uint64:
     return word ^ (word >> S31)
 
 
-@inlined
+@inner
 def word_at(key: np.uint64, index: int) -> np.uint64:
     """Random word number `index` of the column with this key."""
     return mix(key + np.uint64(index) * GOLDEN)
 
 
-@inlined
+@inner
 def uniform(word: np.uint64) -> float:
     """A word as a number in the open interval (0, 1): the middle of one of 2^52 cells."""
     return (float(word >> S12) + 0.5) * 2.0**-52
 
 
-@inlined
+@inner
 def another(word: np.uint64) -> np.uint64:
     """A second random word for the same draw."""
     return mix(word + FIRST)
 
 
-@inlined
+@inner
 def row_above(table: NDArray[np.float64], first: int, count: int, u: float) -> int:
     """The first of `count` table rows whose cumulative weight exceeds u; the last one's is 1."""
     low, high = first, first + count - 1
@@ -105,7 +105,7 @@ def row_above(table: NDArray[np.float64], first: int, count: int, u: float) -> i
     return low
 
 
-@inlined
+@inner
 def interpolate(table: NDArray[np.float64], first: int, count: int, u: float) -> float:
     """The u-quantile of a piecewise-linear distribution function."""
     k = row_above(table, first, count, u)
@@ -114,7 +114,7 @@ def interpolate(table: NDArray[np.float64], first: int, count: int, u: float) ->
     return min(low + share * (high - low), high)
 
 
-@outlined
+@inner
 def draw(laws: Laws, number: int, word: np.uint64) -> float:
     """One draw from the law of this node, by inversion (the log-normal by Box and Muller)."""
     node = laws.node[number]
@@ -143,20 +143,20 @@ def draw(laws: Laws, number: int, word: np.uint64) -> float:
     return x
 
 
-@inlined
+@inner
 def whole(x: float) -> int:
     """A draw as a number of slots or tasks: rounded up, at least 1."""
     return int(min(max(math.ceil(x), 1.0), 2.0**53))
 
 
-@inlined
+@inner
 def units_of(x: float) -> int:
     """As packenv.units.to_units, for one draw."""
     units = math.floor(x * UNIT + 1e-3)
     return 1 if units == 0 and x > 0.0 else units
 
 
-@outlined
+@inner
 def begin_phase(laws: Laws, stream: Any) -> None:
     """The next modulating phase and its end. The first one is drawn by its share of time: a stationary start."""
     phases = laws.phase.shape[0]
@@ -175,7 +175,7 @@ def begin_phase(laws: Laws, stream: Any) -> None:
     stream.sojourns += 1
 
 
-@outlined
+@inner
 def modulated_time(laws: Laws, stream: Any, hazard: float) -> float:
     """The time at which the arrivals' cumulative hazard has grown by `hazard` since stream.clock."""
     if stream.sojourns == 0:
@@ -190,7 +190,7 @@ def modulated_time(laws: Laws, stream: Any, hazard: float) -> float:
         begin_phase(laws, stream)
 
 
-@inlined
+@inner
 def next_job(laws: Laws, stream: Any) -> None:
     """Let the next job arrive: its slot and its number of tasks."""
     plan = laws.plan[0]

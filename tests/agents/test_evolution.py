@@ -7,12 +7,13 @@ import torch
 from gymnasium import spaces
 
 from agents.evolution import Search
+from agents.learned import TERMS
 from agents.networks import Network
 from packenv import InputError
 from packenv.envs.features import CONTEXT, FEATURES
 
 SEEN = spaces.Dict({"actions": spaces.Box(0, 9, (1, FEATURES)), "context": spaces.Box(0, 9, (CONTEXT,))})
-N = 20
+N = 2 * TERMS
 
 
 def search(step: float = 0.5) -> Search:
@@ -29,7 +30,7 @@ def test_the_minimum_of_an_ill_conditioned_bowl() -> None:
     target = torch.linspace(-2, 2, N, dtype=torch.float64)
     scale = torch.logspace(0, 1.5, N, dtype=torch.float64)
     found = search()
-    for n in range(600):
+    for n in range(1500):
         generation(found, n, target, scale)
     assert torch.allclose(found.mean, target, atol=1e-3)
     assert found.step < 0.05

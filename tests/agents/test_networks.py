@@ -91,6 +91,8 @@ def test_the_linear_network_spelled_out() -> None:
     made = torch.Generator().manual_seed(5)
     batch = {"actions": torch.rand((E, A, FEATURES), generator=made), "context": torch.rand((E, CONTEXT), generator=made)}
     batch["actions"][:, :, 0] = 1.0
+    batch["actions"][:2, :, 14:16] = 0.0
+    batch["actions"][:, 1, 16] *= -1.0
     first, _ = both(Network(seen, A, "linear", H), batch)
     assert torch.equal(first, batch["actions"][:, :, 2])
     net = network("linear", seen)
@@ -100,8 +102,10 @@ def test_the_linear_network_spelled_out() -> None:
     for e in range(E):
         q = float(batch["context"][e, 0])
         for a, f in enumerate(batch["actions"][e].numpy()):
-            jobs, queue, complements = 5 * f[12], 5 * f[5], 5 * f[14]
-            terms = [f[2], f[3], f[4], f[3] ** 0.5, f[4] ** 0.5, float(f[2] > 0.5), f[2] * jobs, queue, complements, f[1]]
+            jobs, queue, exact, fitting, excess = 5 * f[12], 5 * f[5], 5 * f[14], 5 * f[15], 5 * f[16]
+            large = float(f[2] > 0.5)
+            terms = [f[2], f[3], f[4], f[3] ** 0.5, f[4] ** 0.5, large, f[2] * jobs, queue, exact, f[1]]
+            terms += [exact, fitting, exact == 0, fitting == 0, -excess] if large else [0, 0, 0, 0, excess]
             assert scores[e, a] == pytest.approx((w + q * v) @ terms, abs=1e-3)
 
 
@@ -126,16 +130,18 @@ def test_where_nothing_is_valid_the_values_are_finite() -> None:
     assert torch.isfinite(values).all() and (scores > INVALID).all()
 
 
-def test_training_goes_on_from_an_agent_that_did_not_know_the_last_feature() -> None:
-    """Its scores are the same, whatever that feature says."""
+def test_training_goes_on_from_an_agent_that_did_not_know_the_last_features() -> None:
+    """Its scores are the same, whatever they say."""
     seen = spaces.Dict({"actions": spaces.Box(0, 9, (A, FEATURES)), "context": spaces.Box(0, 9, (CONTEXT,))})
     agent = load_agent("fig4a")
     old = agent.weights["actor.first.weight"]
-    assert old.shape[1] == FEATURES - 1 + CONTEXT
+    known = old.shape[1] - CONTEXT
+    assert known < FEATURES
     net = Network(seen, A, "shared", len(old))
     net.begin_with(agent)
     new = net.exported()["actor.first.weight"]
-    assert (np.delete(new, FEATURES - 1, axis=1) == old).all() and (new[:, FEATURES - 1] == 0).all()
+    later = range(known, FEATURES)
+    assert (np.delete(new, later, axis=1) == old).all() and (new[:, later] == 0).all()
 
 
 def test_networks_that_cannot_be() -> None:

@@ -242,6 +242,30 @@ def test_counts_of_large_and_small_tasks_do_not_depend_on_the_types() -> None:
     assert (seen[0][2:5] > 0).all() and all(np.allclose(seen[0], other) for other in seen[1:])
 
 
+@pytest.mark.parametrize("kind", ["ServerFill", "Placement"])
+def test_what_could_share_a_server(kind: str) -> None:
+    """Features 14 to 16 of every valid action, by looking at all that waits."""
+    env = make(kind, types=10, intensity=0.99, observation="actions", servers="3x1,2x0.8")
+    core, rng, looked = env.unwrapped.core, np.random.default_rng(0), 0
+    observation, _ = env.reset(seed=2)
+    for _ in range(400):
+        task, turn = core.batch.c.task[0], core.batch.turn[0]
+        waits = task["size"][(task["kind"] == TASK) & (task["server"] == NONE)]
+        for action in np.flatnonzero(env.unwrapped.action_masks()[:-1]):
+            server = turn["server"] if kind == "ServerFill" else action // 10
+            capacity = core.batch.c.server[0, server]["capacity"]
+            shown = round(float(observation["actions"][action, 2]) * UNIT)
+            size = waits[np.abs(waits - shown).argmin()]  # sizes are shown in single precision
+            rest = capacity - size
+            fitting, near = (waits <= rest).sum(), ((waits <= rest) & (waits > rest - capacity // 32)).sum()
+            excess = fitting + (waits <= size).sum() - len(waits)
+            wanted = [np.log1p(near) / 5, np.log1p(fitting) / 5, np.sign(excess) * np.log1p(abs(excess)) / 5]
+            assert observation["actions"][action, 14:17] == pytest.approx(wanted, abs=1e-5)
+            looked += excess < 0 and near > 0
+        observation, *_ = env.step(rng.choice(np.flatnonzero(env.unwrapped.action_masks())))
+    assert looked > 20
+
+
 # bad input
 
 
