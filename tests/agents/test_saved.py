@@ -34,10 +34,12 @@ FORMS = [
 ]
 
 
-def random_agent(kind: str, observation: str, network: str, own: dict[str, Any], guard: Any = None) -> tuple[Any, SavedAgent]:
+def random_agent(
+    kind: str, observation: str, network: str, own: dict[str, Any], guard: Any = None, seed: int = 7
+) -> tuple[Any, SavedAgent]:
     """A network with random weights, as PyTorch has it and as a policy."""
     env: Any = gym.make(f"packenv/{kind}-v0", observation=observation, J=4, **own)
-    torch.manual_seed(7)
+    torch.manual_seed(seed)
     made = Network(env.observation_space, int(env.action_space.n), network, 16)
     for layer in made.actor.parameters():
         torch.nn.init.normal_(layer, std=0.4)
@@ -83,11 +85,14 @@ def test_an_agent_runs_where_the_pool_grows_and_on_more_servers() -> None:
         assert run.max_queue is not None and run.max_queue > 50
 
 
-def test_agents_drive_environments_like_any_policy() -> None:
+@pytest.mark.parametrize("seed", [7, 8, 9])
+def test_agents_that_never_pass_drive_environments_like_any_policy(seed: int) -> None:
+    """Which servers have been passed is not to be seen in a cluster."""
     from packenv.envs.agents import PolicyAgent
 
-    _, agent = random_agent("ServerFill", "actions", "shared", {"order": "index"})
-    env: Any = gym.make("packenv/ServerFill-v0", order="index", intensity=1.2, horizon=3000, record_schedule=True)
+    own = {"order": "index", "passing": False}
+    _, agent = random_agent("ServerFill", "actions", "shared", own, seed=seed)
+    env: Any = gym.make("packenv/ServerFill-v0", **own, intensity=1.2, horizon=3000, record_schedule=True)
     player = PolicyAgent(agent, env)
     seen, _ = env.reset(seed=2)
     over = False

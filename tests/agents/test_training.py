@@ -56,7 +56,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         "--algo a2c --network mlp --observation compact --guard none",
         "--algo dqn --env Configuration",
         "paper/fig3a --env Placement --reward advantage --rate 0.014 --guard vqs",
-        "--algo cma-es --network linear --types 12 --population 4 --intensity 0.5:0.6 --horizon 600",
+        "--algo cma-es --network linear --types 12 --population 4 --intensity 0.5:0.6 --horizon 500",
     ],
 )
 def test_everything_learns_and_is_saved(arguments: str, tmp_path: Path) -> None:
