@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-CACHE_LINE = 64
+from packenv.cluster.machine import CACHE_LINE
+
 HUGE = 2 * 2**20
 LEAST = 2 * HUGE  # bytes: smaller batches gain nothing
 
