@@ -20,7 +20,7 @@ from safetensors.numpy import load, save
 from agents.guarded import Guarded, GuardedState
 from agents.learned import TERMS, Learned, LearnedState, LinearNetwork, PlainNetwork, SharedNetwork
 from packenv.cluster import Cluster, Needs
-from packenv.envs.batch import make_batch
+from packenv.envs.batch import make_batch, on_cluster
 from packenv.envs.books import forget_books
 from packenv.envs.features import CONTEXT, FEATURES, FIRST_FEATURES
 from packenv.envs.guard import checked_guard, together
@@ -92,7 +92,7 @@ class SavedAgent:
         if state.batch is None:
             rules = self.rules(cluster.capacity)
             return state._replace(batch=make_batch(cluster, rules, self.sizes(cluster.capacity), float(state.mean_service[0])))
-        batch = state.batch.replace(c=cluster)
+        batch = on_cluster(state.batch, cluster)
         forget_books(batch)
         return state._replace(batch=batch)
 

@@ -383,18 +383,15 @@ def ceiling_item(s: SortedKeys, e: int, key: int) -> int:
 
 
 @inner
-def rank(s: SortedKeys, e: int, key: int) -> int:
-    """How many keys are at or below `key`. Looks at all blocks before it."""
-    k, before = block_of(s, e, key), 0
-    for earlier in range(k):
-        before += s.block[e, earlier].count
-    return before + lower_bound(s, e, k, key + 1)
-
-
-@inner
 def first_key(s: SortedKeys, e: int) -> int:
     """The smallest key; NONE if empty."""
     return s.keys[e, s.block[e, 0].storage, 0] if s.block[e, 0].count > 0 else NONE
+
+
+@inner
+def first_item(s: SortedKeys, e: int) -> int:
+    """Item of the smallest key; NONE if empty."""
+    return s.items[e, s.block[e, 0].storage, 0] if s.block[e, 0].count > 0 else NONE
 
 
 @inner

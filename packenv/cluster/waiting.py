@@ -8,7 +8,7 @@ from __future__ import annotations
 from packenv.cluster.by_age import add_newest, remove_aged
 from packenv.cluster.by_demand import add_to_group, remove_from_group
 from packenv.cluster.by_type import add_typed, remove_typed
-from packenv.cluster.sorted_keys import add_last, expect, first_key, floor_item, floor_key, insert, last_key, rank, remove
+from packenv.cluster.sorted_keys import add_last, expect, first_item, first_key, floor_item, floor_key, insert, last_key, remove
 from packenv.cluster.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_QUEUE, BY_SIZE, BY_TYPE, NEVER, NONE, Cluster, require
 from packenv.compile import inner
@@ -177,13 +177,6 @@ def largest_size_up_to(c: Cluster, room: int) -> int:
 
 
 @inner
-def waiting_up_to(c: Cluster, size: int) -> int:
-    """How many waiting tasks are of this size at most. Needs BY_SIZE."""
-    require(c, BY_SIZE)
-    return rank(c.sizes, c.e, (size << ROW_BITS) | ROW_MASK)
-
-
-@inner
 def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
     """The largest waiting task of type j (of this kind of server) and of size <= room. Needs BY_SIZE, BY_TYPE."""
     require(c, BY_SIZE | BY_TYPE)
@@ -202,6 +195,13 @@ def smallest_size(c: Cluster) -> int:
     """Size of the smallest waiting task; there must be one. Needs BY_SIZE."""
     require(c, BY_SIZE)
     return first_key(c.sizes, c.e) >> ROW_BITS
+
+
+@inner
+def smallest_waiting(c: Cluster) -> int:
+    """The smallest waiting task, of one size the latest row; NONE if nothing waits. Needs BY_SIZE."""
+    require(c, BY_SIZE)
+    return first_item(c.sizes, c.e)
 
 
 @inner

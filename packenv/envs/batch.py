@@ -7,6 +7,7 @@ import numpy as np
 from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.envs.books import forget_books
 from packenv.envs.kinds import Rules, Sizes
+from packenv.envs.lineup import lineup_for
 from packenv.envs.state import OVER, Batch, passage_type, turn_type, window_type
 
 NOTHING: dict[str, tuple[int, ...]] = {
@@ -47,8 +48,14 @@ def make_batch(c: Cluster, rules: Rules, sizes: Sizes, mean_service: float, fini
         scale=np.array([c.server["capacity"].max(), mean_service], np.float64),
         least=np.full((sizes.kinds, sizes.types), NEVER, np.int64),
         most=np.zeros((sizes.kinds, sizes.types), np.int64),
+        lineup=lineup_for(c, "actions" in rules.seen),
         mask=np.zeros((rows, rules.actions), np.int8),
         **seen,
     )
     forget_books(batch)
     return batch
+
+
+def on_cluster(batch: Batch, c: Cluster) -> Batch:
+    """The same batch on clusters that have more places."""
+    return batch.replace(c=c, lineup=lineup_for(c, batch.actions.shape[1] > 0))

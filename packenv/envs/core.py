@@ -18,7 +18,7 @@ from packenv.cluster.slots import GROW
 from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.cluster.transplant import copy_rows, row_arrays, tasks_of, transplant
 from packenv.envs.arena import gathered
-from packenv.envs.batch import make_batch
+from packenv.envs.batch import make_batch, on_cluster
 from packenv.envs.faces import step
 from packenv.envs.guard import Guard, together
 from packenv.envs.kinds import MAKERS, OWN_OPTIONS, sizes_of
@@ -241,7 +241,7 @@ class Core:
             if places < most_places < more:
                 more = most_places
             c, self.template = grow(batch.c, more, most), grow(self.template, more, most)
-        self._work_on(self._gathered(batch.replace(c=c)))
+        self._work_on(self._gathered(on_cluster(batch, c)))
 
     # snapshots
 

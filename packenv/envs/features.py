@@ -32,12 +32,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from packenv.cluster.machine import natural
 from packenv.cluster.servers import jobs_in, kind_of, server_count
-from packenv.cluster.sorted_keys import floor_item
-from packenv.cluster.state import BY_SIZE, NEVER, NONE, Cluster
-from packenv.cluster.waiting import ROW_BITS, ROW_MASK, now, size_key, size_of, waiting, waiting_up_to
+from packenv.cluster.state import NONE, Cluster
+from packenv.cluster.waiting import now, waiting
 from packenv.compile import fused, inner
 from packenv.envs.books import scalar_room
+from packenv.envs.lineup import lined_up_to
 from packenv.envs.state import Batch
 
 FEATURES, CONTEXT = 17, 9
@@ -51,33 +54,39 @@ SIGNED = (16,)
 """The features that may be below 0."""
 
 LOG = 0.2
+LOGARITHMS = (np.log1p(np.arange(4096)) * LOG).astype(np.float32)
 
 
 @fused
-def logarithm(n: float) -> float:
-    return math.log1p(n) * LOG
+def logarithm(x: float) -> float:
+    return math.log1p(x) * LOG
+
+
+@fused
+def logarithm_of(count: int) -> float:
+    return LOGARITHMS[natural(count)] if count < LOGARITHMS.shape[0] else logarithm(count)
 
 
 @inner
-def describe_start(b: Batch, action: int, kind: int, j: int, server: int, i: int) -> None:
-    """An action that starts task i, of virtual queue j, on a server; NONE: it is not valid. Needs `survey`."""
+def describe_start(b: Batch, action: int, kind: int, j: int, server: int, size: int) -> None:
+    """An action that starts a task of this size and of virtual queue j on a server; 0: it is not valid. Needs `line_up`."""
     c, e = b.c, b.c.e
     out = b.actions[e, action]
-    if i == NONE:
+    if size == 0:
         for k in range(FEATURES):
             out[k] = 0.0
         return
     queue = c.types.queue[e, kind, j]
     share = 1.0 / b.scale[0]
-    room, size = scalar_room(b, server), size_of(c, i)
+    room = scalar_room(b, server)
     out[0], out[1] = 1.0, 0.0
     out[2] = size * share
     out[3] = (room - size) * share
-    out[4] = room_after_filling(b, i, room - size) * share
-    out[5] = logarithm(queue.count)
+    out[4] = room_after_filling(b, size, room - size) * share
+    out[5] = logarithm_of(queue.count)
     out[6] = logarithm(queue.size * share)
     out[7] = logarithm((now(c) - queue.since) / b.scale[1])
-    out[8] = logarithm(c.types.in_service[e, server, j])
+    out[8] = logarithm_of(c.types.in_service[e, server, j])
     out[9] = c.types.bound[e, kind, j - 1 if j > 0 else c.types.count[e, kind] - 1] * share
     roomy = 0
     for k in range(j + 1):
@@ -96,11 +105,11 @@ def describe_company(b: Batch, action: int, server: int, size: int) -> None:
             out[k] = 0.0
         return
     capacity = c.server[c.e, server].capacity
-    fitting = waiting_up_to(c, capacity - size)
-    out[14] = logarithm(fitting - waiting_up_to(c, capacity - size - capacity // NEAR))
-    out[15] = logarithm(fitting)
-    excess = fitting + waiting_up_to(c, size) - waiting(c)
-    out[16] = logarithm(excess) if excess >= 0 else -logarithm(-excess)
+    fitting = lined_up_to(b.lineup, capacity - size)
+    out[14] = logarithm_of(fitting - lined_up_to(b.lineup, capacity - size - capacity // NEAR))
+    out[15] = logarithm_of(fitting)
+    excess = fitting + lined_up_to(b.lineup, size) - waiting(c)
+    out[16] = logarithm_of(excess) if excess >= 0 else -logarithm_of(-excess)
 
 
 @fused
@@ -121,26 +130,25 @@ def describe_server(b: Batch, action: int, server: int) -> None:
     out, e = b.actions[b.c.e, action], b.c.e
     jobs = jobs_in(b.c, server)
     out[11] = scalar_room(b, server) / b.scale[0]
-    out[12] = logarithm(jobs)
+    out[12] = logarithm_of(jobs)
     age = now(b.c) - b.ages[e, server, 0] / jobs if jobs > 0 else 0.0
     out[13] = age / (age + b.scale[1])
 
 
 @fused
-def room_after_filling(b: Batch, i: int, room: int) -> int:
-    """What is left of `room` after the FILL largest tasks that fit in turn, without task i. One resource only."""
-    c = b.c
-    if not c.orders & BY_SIZE:
+def room_after_filling(b: Batch, size: int, room: int) -> int:
+    """What is left of `room` after the FILL largest tasks that fit in turn, without one of this size. One resource only."""
+    if b.c.vectors:
         return room
-    own, below = size_key(c, i), NEVER
+    own, below = lined_up_to(b.lineup, size) - 1, waiting(b.c)
     for _ in range(FILL):
-        other = floor_item(c.sizes, c.e, min((room << ROW_BITS) | ROW_MASK, below))
-        if other == i:
-            other = floor_item(c.sizes, c.e, own - 1)
-        if other == NONE:
+        largest = min(lined_up_to(b.lineup, room), below) - 1
+        if largest == own:
+            largest -= 1
+        if largest < 0:
             return room
-        below = size_key(c, other) - 1
-        room -= size_of(c, other)
+        below = largest
+        room -= b.lineup.size[largest]
     return room
 
 
@@ -160,7 +168,7 @@ def describe_cluster(b: Batch, kind: int) -> None:
     c, e = b.c, b.c.e
     out, head = b.context[e], c.head[e]
     servers = float(server_count(c))
-    out[0] = logarithm(head.waiting)
+    out[0] = logarithm_of(head.waiting)
     out[1] = logarithm(head.waiting_size / b.scale[0])
     first = 0
     for k in range(3):
@@ -170,7 +178,7 @@ def describe_cluster(b: Batch, kind: int) -> None:
             waiting_tasks += c.types.queue[e, kind, j].count
             roomy += b.rooms[e, j]
         first = end
-        out[2 + k] = logarithm(waiting_tasks)
+        out[2 + k] = logarithm_of(waiting_tasks)
         out[6 + k] = roomy / servers
     free, resources = 0.0, b.total.shape[0]
     for r in range(resources):
@@ -212,7 +220,7 @@ def describe_configuration(b: Batch, n: int, kind: int, server: int) -> None:
     out[5] = logarithm(weight)
     out[6] = logarithm(size * share)
     out[7] = logarithm(age / b.scale[1])
-    out[8] = logarithm(jobs)
+    out[8] = logarithm_of(jobs)
     out[9] = c.types.bound[e, kind, main - 1 if main > 0 else c.types.count[e, kind] - 1] * share
     out[10] = active / float(server_count(c))
     out[11] = capacity * share

@@ -12,6 +12,7 @@ from packenv.cluster.waiting import size_of
 from packenv.compile import fused, inner
 from packenv.envs.faces import acts, begins, observes
 from packenv.envs.features import describe_cluster, describe_start, describe_wait
+from packenv.envs.lineup import line_up
 from packenv.envs.observation import largest_on, survey, write_queue, write_servers, write_virtual_queues
 from packenv.envs.state import DECIDING, WAITING, Batch
 from packenv.envs.steps import put
@@ -91,13 +92,15 @@ def observe(face: PlacementFace, b: Batch) -> None:
 @inner
 def describe_all(b: Batch) -> None:
     c, e = b.c, b.c.e
+    if not c.vectors:
+        line_up(b.lineup, c)
     for server in range(server_count(c)):
         for k in range(b.width):
             action = server * b.width + k
             i = chosen(b, server, k) if b.mask[e, action] else NONE
             kind = kind_of(c, server)
             j = c.types.link[e, i, kind].type if i != NONE else 0
-            describe_start(b, action, kind, j, server, i)
+            describe_start(b, action, kind, j, server, size_of(c, i) if i != NONE else 0)
     describe_wait(b, b.mask.shape[1] - 1, NONE)
     describe_cluster(b, 0)
 

@@ -8,10 +8,11 @@ from packenv.cluster.best_fit import free_share
 from packenv.cluster.by_demand import first_of_group, group_count
 from packenv.cluster.servers import first_server, fits, kind_of, room_of, server_count, tightest_server
 from packenv.cluster.state import NONE
-from packenv.cluster.waiting import smallest_size, waiting
+from packenv.cluster.waiting import largest_fitting, size_of, smallest_size, smallest_waiting, waiting
 from packenv.compile import fused, inner
 from packenv.envs.faces import acts, begins, observes
 from packenv.envs.features import describe_cluster, describe_start, describe_wait
+from packenv.envs.lineup import line_up, lined_up_to
 from packenv.envs.observation import (
     largest_of_group,
     largest_on,
@@ -76,7 +77,9 @@ def forced(b: Batch, server: int) -> int:
     if server == NONE:
         return NONE
     kind = kind_of(c, server)
-    survey(b, kind)
+    if not c.vectors:
+        largest, smallest = largest_fitting(c, room_of(c, server)), smallest_waiting(c)
+        return largest if c.types.link[c.e, largest, kind].type == c.types.link[c.e, smallest, kind].type else NONE
     only = NONE
     for j in range(c.types.count[c.e, kind]):
         if can_serve(b, kind, j, server):
@@ -99,6 +102,18 @@ def chosen(b: Batch, server: int, j: int) -> int:
     c = b.c
     kind = kind_of(c, server)
     return largest_on(b, kind, j, server) if j < c.types.count[c.e, kind] else NONE
+
+
+@fused
+def size_served(b: Batch, kind: int, j: int, server: int) -> int:
+    """Size of the task that starts if virtual queue j, which the server can serve, is served. Needs `line_up`."""
+    c = b.c
+    if c.vectors:
+        return size_of(c, largest_of_group(b, kind, j, server))
+    room = room_of(c, server)
+    if j > 0:
+        room = min(room, c.types.bound[c.e, kind, j - 1])
+    return b.lineup.size[lined_up_to(b.lineup, room) - 1]
 
 
 @inner
@@ -153,8 +168,10 @@ def observe(face: ServerFillFace, b: Batch) -> None:
         b.mask[e, j] = server != NONE and j < known and can_serve(b, kind, j, server)
     b.mask[e, types] = 1 if b.width or server == NONE else 0
     if b.actions.shape[1] > 0:
+        if not c.vectors:
+            line_up(b.lineup, c)
         for j in range(types):
-            describe_start(b, j, kind, j, server, chosen(b, server, j) if b.mask[e, j] else NONE)
+            describe_start(b, j, kind, j, server, size_served(b, kind, j, server) if b.mask[e, j] else 0)
         describe_wait(b, types, server)
         describe_cluster(b, kind)
     else:
