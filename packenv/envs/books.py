@@ -91,10 +91,11 @@ def scalar_room(b: Batch, server: int) -> int:
 
 @inner
 def classify(b: Batch, server: int) -> None:
-    """Count a server under the type of its room; the last class has none."""
+    """Count a server under the type of its room, the largest type of its kind if it has more; the last class has none."""
     c = b.c
-    room = scalar_room(b, server)
-    j = type_of(c, kind_of(c, server), room) if room > 0 else b.rooms.shape[1] - 1
+    kind, room = kind_of(c, server), scalar_room(b, server)
+    most = c.types.bound[c.e, kind, c.types.count[c.e, kind] - 1]
+    j = type_of(c, kind, min(room, most)) if room > 0 else b.rooms.shape[1] - 1
     old = b.room_class[c.e, server]
     if old != NONE:
         b.rooms[c.e, old] -= 1

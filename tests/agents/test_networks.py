@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -38,6 +41,17 @@ def both(net: Network, seen: dict[str, torch.Tensor]) -> tuple[torch.Tensor, tor
     with torch.no_grad():
         read = net.read(seen, mask)
         return net.scores(read, mask), net.values(read)
+
+
+class Caller(torch.nn.Module):
+    """A function of a network as a module of its own."""
+
+    def __init__(self, net: Network, function: Callable[[Network], Any]) -> None:
+        super().__init__()
+        self.net, self.function = net, function
+
+    def forward(self) -> Any:
+        return self.function(self.net)
 
 
 def test_permuted_actions_have_permuted_scores_and_the_same_value() -> None:
@@ -83,6 +97,23 @@ def test_the_shared_network_spelled_out() -> None:
                 continue
             second = np.maximum(w["second.weight"] @ [*first[a], *mean] + w["second.bias"], 0)
             assert float(scores[e, a]) == pytest.approx((w["last.weight"] @ second + w["last.bias"]).item(), rel=1e-4)
+
+
+def test_gradients_of_the_shared_network_are_slopes() -> None:
+    """Also where an environment has one valid action, and where the first and the last row are."""
+    net, seen = network().double(), {name: array.double() for name, array in observation(4).items()}
+    seen["actions"][2, 1:] = 0.0
+    mask = mask_of(seen)
+    names, weights = zip(*net.named_parameters(), strict=True)
+
+    def outputs(*changed: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        def computed(own: Network) -> tuple[torch.Tensor, torch.Tensor]:
+            read = own.read(seen, mask)
+            return own.scores(read, mask)[mask > 0], own.values(read)
+
+        return torch.func.functional_call(Caller(net, computed), {f"net.{n}": w for n, w in zip(names, changed, strict=True)}, ())
+
+    assert torch.autograd.gradcheck(outputs, weights)
 
 
 def test_the_linear_network_spelled_out() -> None:

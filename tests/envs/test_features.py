@@ -1,0 +1,179 @@
+"""The observation `actions` against its table, read off the tasks one by one; and the line-up that it is looked up in."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import packenv
+from packenv.cluster.state import NONE, TASK
+from packenv.envs.core import Core
+from packenv.envs.features import FEATURES, FILL, NEAR
+from packenv.envs.lineup import line_up, lined_up_to
+from packenv.envs.options import Warm
+from packenv.workloads.laws import Discrete, Geometric, Uniform
+from tests.envs.conftest import Player
+
+UNEQUAL = packenv.Workload(sizes=Uniform(0.05, 0.5), service=Geometric(50), servers="2x1,1x0.5,1x0.9", intensity=0.95)
+PAIR = packenv.Workload(
+    sizes=(Uniform(0.1, 0.6), Uniform(0.05, 0.5)), service=Geometric(20), servers="2x1:1,1x0.5:1", intensity=0.95
+)
+
+
+class Plain:
+    """What is there, as plain lists."""
+
+    def __init__(self, core: Core) -> None:
+        c = core.batch.c
+        tasks = [task for task in c.task[0] if task["kind"] == TASK]
+        self.now = int(c.head["now"][0])
+        self.waiting = [task for task in tasks if task["server"] == NONE]
+        self.served = [[task for task in tasks if task["server"] == server] for server in range(len(c.server[0]))]
+        self.servers = c.server[0]
+        self.bound, self.count = c.types.bound[0], c.types.count[0]
+        self.largest, self.service = core.batch.scale
+
+    def type_of(self, kind: int, size: int) -> int:
+        return next((j for j in range(self.count[kind] - 1) if size > self.bound[kind, j]), self.count[kind] - 1)
+
+    def features(self, server: int, j: int, size: int) -> list[float]:
+        """Of starting a task of type j."""
+        kind, room, capacity = (int(self.servers[server][name]) for name in ("kind", "room", "capacity"))
+        sizes = [int(task["size"]) for task in self.waiting]
+        queue = [task for task in self.waiting if self.type_of(kind, int(task["size"])) == j]
+        jobs = self.served[server]
+        starts = [int(job["since"]) for job in jobs]
+        age = self.now - sum(starts) / len(starts) if starts else 0.0
+        roomy = [of_room for of_room in self.types_of_rooms() if of_room <= j]
+        fitting = sum(other <= capacity - size for other in sizes)
+        exact = sum(capacity - size - capacity // NEAR < other <= capacity - size for other in sizes)
+        return [
+            1.0,
+            0.0,
+            size / self.largest,
+            (room - size) / self.largest,
+            self.room_after_filling(sizes, size, room - size) / self.largest,
+            told(len(queue)),
+            told(sum(int(task["size"]) for task in queue) / self.largest),
+            told((self.now - min(int(task["since"]) for task in queue)) / self.service),
+            told(sum(self.type_of(kind, int(job["size"])) == j for job in jobs)),
+            self.bound[kind, j - 1 if j > 0 else self.count[kind] - 1] / self.largest,
+            len(roomy) / len(self.servers),
+            room / self.largest,
+            told(len(jobs)),
+            age / (age + self.service),
+            told(exact),
+            told(fitting),
+            told(fitting + sum(other <= size for other in sizes) - len(sizes)),
+        ]
+
+    def types_of_rooms(self) -> list[int]:
+        """Of the servers with room: one that has more than its kind's largest type has room of that."""
+        rooms = [(int(server["kind"]), int(server["room"])) for server in self.servers if server["room"] > 0]
+        return [self.type_of(kind, min(room, int(self.bound[kind, self.count[kind] - 1]))) for kind, room in rooms]
+
+    def room_after_filling(self, sizes: list[int], size: int, room: int) -> int:
+        others = list(sizes)
+        others.remove(size)
+        for _ in range(FILL):
+            fitting = [other for other in others if other <= room]
+            if not fitting:
+                return room
+            others.remove(max(fitting))
+            room -= max(fitting)
+        return room
+
+    def largest_on(self, server: int, j: int) -> int | None:
+        """Size of the largest task of type j with room on a server."""
+        kind, room = int(self.servers[server]["kind"]), int(self.servers[server]["room"])
+        found = [int(task["size"]) for task in self.waiting if self.type_of(kind, int(task["size"])) == j]
+        return max((size for size in found if size <= room), default=None)
+
+
+def told(n: float) -> float:
+    """A count, as features tell it."""
+    return math.copysign(math.log1p(abs(n)) / 5, n)
+
+
+@pytest.mark.filterwarnings("ignore:J=3")
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"workload": "paper/fig4b", "J": 4},
+        {"workload": "paper/fig4b", "types": 40, "passing": False},
+        {"workload": UNEQUAL, "J": 3},
+        {"workload": UNEQUAL, "types": 12},
+    ],
+    ids=lambda options: "-".join(str(value) for value in options.values() if not isinstance(value, packenv.Workload)),
+)
+def test_server_fill_tells_what_its_table_says(options: dict[str, Any], seed: int, player: Player) -> None:
+    env: Any = gym.make("packenv/ServerFill-v0", observation="actions", **{"intensity": 0.95} | options)
+    observation, info = env.reset(seed=seed)
+    core, told_of = env.unwrapped.core, 0
+    for _ in range(400):
+        plain, server = Plain(core), int(core.batch.turn["server"][0])
+        rows = observation["actions"]
+        for j in range(len(rows) - 1):
+            size = plain.largest_on(server, j)
+            expected = np.zeros(FEATURES) if size is None else plain.features(server, j, size)
+            np.testing.assert_allclose(rows[j], expected, atol=2e-6, err_msg=f"type {j}")
+            told_of += size is not None
+        observation, _, _, over, info = env.step(player(info))
+        if over:
+            observation, info = env.reset()
+    assert told_of > 400
+
+
+@pytest.mark.filterwarnings("ignore:J=3")
+@pytest.mark.parametrize("rule", ["largest", "head", "window"])
+def test_placement_tells_what_its_table_says(rule: str, player: Player) -> None:
+    env: Any = gym.make("packenv/Placement-v0", observation="actions", rule=rule, workload=UNEQUAL, J=3, window=5)
+    observation, info = env.reset(seed=1)
+    core, told_of = env.unwrapped.core, 0
+    for _ in range(200):
+        plain, rows, width = Plain(core), observation["actions"], core.batch.width
+        for action in np.flatnonzero(info["action_mask"][:-1]):
+            server, row = int(action) // width, rows[action]
+            size = round(float(row[2]) * plain.largest)
+            j = plain.type_of(int(plain.servers[server]["kind"]), size)
+            np.testing.assert_allclose(row, plain.features(server, j, size), atol=2e-6)
+            told_of += 1
+        observation, _, _, over, info = env.step(player(info))
+        if over:
+            observation, info = env.reset()
+    assert told_of > 200
+
+
+def test_several_resources_have_no_company(player: Player) -> None:
+    env: Any = gym.make("packenv/ServerFill-v0", observation="actions", workload=PAIR)
+    observation, info = env.reset(seed=1)
+    for _ in range(200):
+        for row in observation["actions"][:-1]:
+            assert row[3] == row[4] and not row[14:].any()
+        observation, _, _, over, info = env.step(player(info))
+        if over:
+            observation, info = env.reset()
+
+
+@pytest.mark.filterwarnings("ignore:intensity")
+@pytest.mark.parametrize("slots", [1, 300, 4_000, 30_000])
+@pytest.mark.parametrize("servers", ["5x1", "1x1,2x0.3"])
+def test_a_line_up_counts_sizes(servers: str, slots: int) -> None:
+    """From none to thousands that wait, some of one size."""
+    sizes = Discrete((0.1, 0.25), (0.5, 0.5)) if slots == 300 else Uniform(0.05, 0.9)
+    workload = packenv.Workload(sizes=sizes, service=Geometric(50), servers=servers, intensity=4.0)
+    env: Any = gym.make("packenv/ServerFill-v0", observation="actions", workload=workload, start=Warm("fifo-ff", slots))
+    env.reset(seed=slots)
+    batch = env.unwrapped.core.batch
+    waiting = sorted(int(task["size"]) for task in Plain(env.unwrapped.core).waiting)
+    line_up(batch.lineup, batch.c)
+    assert batch.lineup.size[: len(waiting)].tolist() == waiting
+    asked = {-7, 0, 1, int(batch.scale[0]), *waiting, *(size - 1 for size in waiting), *(size + 1 for size in waiting)}
+    for size in asked:
+        assert lined_up_to(batch.lineup, size) == bisect_right(waiting, size)
