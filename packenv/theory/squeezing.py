@@ -19,7 +19,7 @@ from packenv.theory.tasks import Tasks
 
 MOST_TICKS = 4096  # of all servers together
 MOST_UNITS = 2**53  # of all tasks together
-WARM, COLD = 0.12, 0.08  # temperatures: a tick that is overdrawn by a share x of the capacity costs the root of x
+WARM, COLD = 0.2, 0.06  # temperatures: a tick that is overdrawn by a share x of the capacity costs the root of x
 TRIALS = 80  # pairs of tasks looked at, for every three tasks
 COOLINGS = 100  # temperatures, at least
 SLICE = 20_000_000  # steps between two looks at the clock, a pair being a step for every tick of every server
