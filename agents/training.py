@@ -86,12 +86,12 @@ def train(settings: Settings, plan: Plan) -> Outcome:
         env = PackVecEnv(settings.environment, settings.envs, bare=True, **settings.env_options())
         model = make_model(replace(settings, seed=seed_at(settings.seed, 0)), env, average)
     run = Run(settings, plan, model, env, average)
+    if settings.start is not None and not checkpoint.exists():
+        network_of(model.policy).begin_with(load_agent(settings.start))
     plan.folder.mkdir(parents=True, exist_ok=True)
     write_json(plan.folder / SETTINGS, settings.record())
     if checkpoint.exists():
         run.take_up(checkpoint)
-    elif settings.start is not None:
-        network_of(model.policy).begin_with(load_agent(settings.start))
     elif settings.imitate is not None:
         warm_start(settings, model)
     policy: Any = model.policy

@@ -88,16 +88,19 @@ def bench(quick: bool, json_path: str | None) -> None:
     """Measure the speed of this installation, against one CartPole-v1 environment of Gymnasium on the same core.
 
     With the environment variable PACKENV_TRACES set to a folder with google2011_tasks.parquet (and raw/google2011), the
-    Google trace as well. Nothing else should run meanwhile.
+    Google trace as well. Nothing else should run meanwhile. Ctrl-C ends it with what was measured so far.
     """
     console = Console()
-    rows = []
-    with console.status("starting") as status:
-        for row in measurements(QUICK if quick else FULL, lambda what: status.update(f"measuring {what}")):
-            rows.append(row)
-    console.print(table_of(rows))
-    if json_path is not None:
-        write_json(json_path, [row._asdict() | {"met": row.met} for row in rows])
+    rows: list[Row] = []
+    try:
+        with console.status("starting") as status:
+            for row in measurements(QUICK if quick else FULL, lambda what: status.update(f"measuring {what}")):
+                rows.append(row)
+    finally:
+        if rows:
+            console.print(table_of(rows))
+            if json_path is not None:
+                write_json(json_path, [row._asdict() | {"met": row.met} for row in rows])
 
 
 def measurements(effort: Effort, say: Callable[[str], None]) -> Iterator[Row]:

@@ -164,6 +164,8 @@ def test_one_agent_begins_where_another_ended(tmp_path: Path, capsys: pytest.Cap
     where = ["--logdir", str(tmp_path), "--name", "c"]
     assert "not of the kind and size" in refused(capsys, *where, *more, "--hidden", "16")
     assert "not both" in refused(capsys, *where, *more, "--imitate", "bf-s")
+    assert "no agent" in refused(capsys, *where, "--from", "nobody")
+    assert not (tmp_path / "c").exists()
 
 
 def test_seeds_depend_on_how_far_the_run_is() -> None:
