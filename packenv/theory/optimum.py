@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import threading
 import time
@@ -15,8 +16,8 @@ from packenv.errors import InputError
 from packenv.policy import registered
 from packenv.simulation import Schedule, simulate
 from packenv.theory.annealing import Found, anneal_beside, schedule_list
+from packenv.theory.beam_search import can_search, search_beside
 from packenv.theory.cp_sat import cp_model, improve
-from packenv.theory.squeezing import can_squeeze, squeeze_beside
 from packenv.theory.tasks import Tasks, tasks_of
 from packenv.workloads.workload import Workload
 
@@ -24,8 +25,7 @@ HEURISTICS = ("price", "priority", "capacity", "fifo", "tetris", "bf-js", "fifo-
 """Policies whose schedules the search begins with, of those that are installed."""
 
 LIMIT = 60.0
-SEARCHED = 0.85  # share of the time that annealing gets, at most; CP-SAT improves and proves in the rest
-LISTED = 0.1  # share that annealing over lists gets of it where squeezing can go on from there
+SEARCHED = 0.85  # share of the time that beam search or annealing gets, at most; CP-SAT improves and proves in the rest
 MOST_TASKS = 20_000  # that annealing can deal with,
 MOST_PAIRS = 2_000_000  # and pairs of which one waits for the other,
 MOST_PLACES = 5_000_000  # and pairs of a task and a server
@@ -72,10 +72,10 @@ def optimal_schedule(
     Phases, predecessors, arrivals, several resources and unequal servers hold as in the simulator; `fixed_allocation`
     sends every task to the machine with the least workload beforehand, as seed 002 does, and then both numbers are of
     schedules that do so. The search begins with `hint`, or else with the best of the policies named in `warm_start`, goes
-    on by annealing, over lists and, where the ticks are few, over starts, and then by CP-SAT, on `workers` cores (default:
-    all). It ends early when the schedule is proven to be optimal; with one worker and a run that ends early the same
-    `seed` gives the same schedule. `progress` is told every improvement. Raises InputError without OR-tools or without a
-    table.
+    on by beam search or, where tasks or ticks are too many for it, by annealing over lists, and then by CP-SAT, on `workers`
+    cores (default: all). It ends early when the schedule is proven to be optimal; with one worker and a run that ends early
+    the same `seed` gives the same schedule. `progress` is told every improvement. Raises InputError without OR-tools or
+    without a table.
     """
     cp_model()
     if not time_limit > 0:
@@ -93,18 +93,17 @@ def optimal_schedule(
     if not found:
         raise InputError(f"{len(tasks)} tasks are too many to find a first schedule for: give a hint")
     best, bound = min(found, key=_length), tasks.bound
-    squeezed = annealed and can_squeeze(tasks, best.makespan)
-    if squeezed:
-        best = squeeze_beside(tasks, best, 1, 0, bound)  # the same
+    beamed = annealed and can_search(tasks, best.makespan)
+    if beamed:
+        search_beside(tasks, best, 1, 0, bound)  # the same
     log = Log(tasks.tick, progress)
     log.hear(best.makespan, bound)
-    if annealed and best.makespan > bound:
-        listed = [orders[k % len(orders)] for k in range(cores)]
-        seconds = SEARCHED * time_limit * (LISTED if squeezed else 1)
-        best = min(best, anneal_beside(tasks, listed, seconds, bound, seed, lambda span: log.hear(span, bound)), key=_length)
-    if squeezed and best.makespan > bound:
-        seconds = SEARCHED * time_limit - log.seconds
-        best = squeeze_beside(tasks, best, cores, seconds, bound, seed, lambda span: log.hear(span, bound))
+    seconds, improved = SEARCHED * time_limit, functools.partial(log.hear, bound=bound)
+    if beamed:
+        best = search_beside(tasks, best, cores, seconds, bound, seed, improved)
+    elif annealed and best.makespan > bound:
+        lists = [orders[k % len(orders)] for k in range(cores)]
+        best = min(best, anneal_beside(tasks, lists, seconds, bound, seed, improved), key=_length)
     if best.makespan > bound:
         best, bound = improve(tasks, best, time_limit - log.seconds, cores, seed, log.hear)
     log.hear(best.makespan, bound)

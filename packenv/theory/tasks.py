@@ -119,8 +119,17 @@ class Tasks:
             enter, leave = self.before[self.after == barrier], self.after[self.before == barrier]
             pairs.append(np.stack([np.tile(enter, len(leave)), np.repeat(leave, len(enter))]))
         before, after = np.concatenate(pairs, axis=1)
-        order = np.argsort(after, kind="stable")
-        return np.searchsorted(after[order], np.arange(len(self) + 1)).astype(np.int64), before[order]
+        return self._rows_by(before, after)
+
+    @cached_property
+    def followed_by(self) -> tuple[Ints, Ints]:
+        """The same pairs the other way round: rows[offsets[i] : offsets[i + 1]] wait for row i."""
+        offsets, before = self.waits_for
+        return self._rows_by(np.repeat(np.arange(len(self)), np.diff(offsets)), before)
+
+    def _rows_by(self, rows: Ints, group: Ints) -> tuple[Ints, Ints]:
+        order = np.argsort(group, kind="stable")
+        return np.searchsorted(group[order], np.arange(len(self) + 1)).astype(np.int64), rows[order]
 
     def longest_tail_first(self) -> Ints:
         """(n,) rows by the time from their start to the end of the longest chain behind them, decreasing."""
