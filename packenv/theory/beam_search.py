@@ -16,6 +16,7 @@ from packenv.theory.tasks import Tasks
 
 NARROWEST, WIDEST = 16, 10_000  # states of a beam
 STEPS = 40_000_000  # of one beam, at most, a state being a step for every task, server and tick: about a second
+SETS = 100_000  # of tasks looked at for one server and tick, at most
 CUBED = 200  # steps for every three tasks, at most: of few tasks CP-SAT proves more in less time
 
 
@@ -105,7 +106,7 @@ def _between(rng: np.random.Generator, low: float, high: float) -> float:
 def searched(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random.Generator) -> Found | None:
     """What one beam finds up to `end`; on the servers that it chose every task starts as early as it can."""
     beam = beam_from(tasks, width, end, backward, rng)
-    generation, state = search(beam, end)
+    generation, state = search(beam, end, min(SETS, STEPS // (len(tasks.capacity) * max(end, 1))))
     if state == WAITS:
         return None
     start, server = beam.start[generation, state].astype(np.int64), beam.server[generation, state].astype(np.int64)
@@ -116,9 +117,10 @@ def searched(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random.
 
 def search_on(tasks: Tasks, reached: Reached, seconds: float, target: int, seed: int, stop: threading.Event) -> None:
     """Better what is reached by beams, twice as wide each time, until n of them found nothing, at `target`, or out of time."""
-    rng, began, width, failed = np.random.default_rng(seed), time.monotonic(), NARROWEST, 0
-    while failed < len(tasks) and time.monotonic() - began < seconds and not stop.is_set():
-        end = reached.found.makespan - 1
+    rng, width, failed = np.random.default_rng(seed), NARROWEST, 0
+    until, took = time.monotonic() + seconds, 0.0
+    while failed < len(tasks) and time.monotonic() + took < until and not stop.is_set():
+        end, began = reached.found.makespan - 1, time.monotonic()
         if end < target:
             return
         found = searched(tasks, width, end, rng.random() < 0.5, rng)
@@ -127,6 +129,7 @@ def search_on(tasks: Tasks, reached: Reached, seconds: float, target: int, seed:
         else:
             reached.hear(found)
             failed = 0
+        took = time.monotonic() - began
 
 
 def search_beside(

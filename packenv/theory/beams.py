@@ -20,8 +20,7 @@ from packenv.workloads.sampling import another
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 
-SETS = 100_000  # looked at in one step, of all states together,
-LEAST = 32  # and of each, at least
+LEAST = 32  # sets looked at in each state
 TOGETHER = 24  # tasks that start on one server in one tick, at most
 WAITS = -1  # start of a task that has none yet
 
@@ -233,8 +232,11 @@ def begin(b: Beam) -> None:
 
 
 @unlocked
-def search(b: Beam, end: int) -> tuple[int, int]:
-    """Search for a schedule up to this end: (generation, state) where it is, or (-1, -1)."""
+def search(b: Beam, end: int, sets: int) -> tuple[int, int]:
+    """Search for a schedule up to this end: (generation, state) where it is, or (-1, -1).
+
+    A step looks at so many sets, of all states together, or at LEAST of each, which are more.
+    """
     begin(b)
     here, states = 0, 1
     for tick in range(end):
@@ -244,7 +246,7 @@ def search(b: Beam, end: int) -> tuple[int, int]:
             for state in range(states):
                 count = list_ready(b, b.start[here, state], server, tick, end)
                 if count >= 0:
-                    look_at_sets(b, here, state, server, tick, count, max(SETS // states, LEAST))
+                    look_at_sets(b, here, state, server, tick, count, max(sets // states, LEAST))
             if b.found[0] == 0:
                 return -1, -1
             go_on(b, here, server, tick)

@@ -19,6 +19,8 @@ from packenv.theory.annealing import Found
 from packenv.theory.tasks import Ints, Tasks
 
 MOST_CHOICES = 100_000  # (task, server) pairs: a larger program is not built in reasonable time and memory
+BUILT = 10_000  # of these in a second
+NUMBERED = 50  # rows by which like servers are numbered: with more the clauses outgrow the rest of the program
 
 
 def cp_model() -> Any:
@@ -89,14 +91,14 @@ class Program:
             self.model.add_cumulative([intervals[k] for k in used], [demands[k] // unit for k in used], capacity // unit)
 
     def _number_servers(self) -> None:
-        """Servers of one capacity that take the same tasks come in the order of the first row that they run."""
+        """Servers of one capacity that take the same tasks come in the order of the first row that they run, if an early one."""
         for group in interchangeable(self.tasks):
             for earlier, server in pairwise(group):
                 before: list[Any] = []
-                for row, chosen in enumerate(self.placed):
+                for chosen in self.placed[:NUMBERED]:
                     if server in chosen:
                         self.model.add_bool_or([chosen[server].negated(), *before])
-                        before.append(self.placed[row][earlier])
+                        before.append(chosen[earlier])
 
     def hint(self) -> None:
         """Begin with the known schedule."""
@@ -133,12 +135,12 @@ def improve(
     seed: int,
     heard: Callable[[int, int], None] = lambda makespan, bound: None,
 ) -> tuple[Found, int]:
-    """A schedule at least as short as the known one, and a lower bound on all, both in ticks, after at most `seconds`.
+    """A schedule at least as short as the known one, and a lower bound on all, both in ticks, after about `seconds`.
 
     `heard` is told of every better schedule or bound.
     """
-    if len(tasks) * len(tasks.capacity) > MOST_CHOICES or seconds <= 0:
-        return known, tasks.bound
+    if len(tasks) * len(tasks.capacity) > min(MOST_CHOICES, BUILT * seconds):
+        return known, tasks.bound  # the time would end before the program is built
     deadline = time.monotonic() + seconds
     program = Program(tasks, known)
     program.hint()

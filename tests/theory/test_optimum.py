@@ -15,6 +15,7 @@ import packenv
 from baselines import Replay
 from packenv import InputError, Jobs, Ragged, Workload, optimal_schedule
 from packenv.simulation import Schedule
+from packenv.theory import cp_sat
 from packenv.theory.annealing import anneal, schedule_list
 from packenv.theory.cp_sat import improve, numbered
 from packenv.theory.tasks import tasks_of
@@ -92,6 +93,31 @@ def test_brute_force(seed: int) -> None:
     assert tasks.fault(tasks.origin + found.start * tasks.tick, found.server) is None
     best = optimal_schedule(workload, 30, warm_start=(), workers=1)
     assert (best.makespan, best.bound) == (expected, expected)
+
+
+def test_a_program_that_takes_longer_to_build_than_there_is_time_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = tasks_of(setting_like_fig3(0))
+    known = schedule_list(tasks, tasks.longest_tail_first())
+
+    def build(*args: Any) -> None:
+        raise AssertionError("built")
+
+    monkeypatch.setattr(cp_sat, "Program", build)
+    for seconds in (-1.0, 0.0, 0.9 * len(tasks) * len(tasks.capacity) / cp_sat.BUILT):
+        assert improve(tasks, known, seconds, 1, 0) == (known, tasks.bound)
+    with pytest.raises(AssertionError, match="built"):
+        improve(tasks, known, 1.0, 1, 0)
+
+
+def test_the_clauses_that_number_servers_grow_no_faster_than_the_tasks() -> None:
+    """A clause per row would name all rows before it: 90 million literals for 3,000 tasks on 20 servers."""
+
+    def literals(n: int) -> int:
+        tasks = tasks_of(table(*[(0.3, 1 + k % 5) for k in range(n)], servers=4))
+        program = cp_sat.Program(tasks, schedule_list(tasks, tasks.longest_tail_first()))
+        return sum(len(one.bool_or.literals) for one in program.model.proto.constraints)
+
+    assert literals(200) == literals(100) > literals(20) > 0
 
 
 def test_annealing_alone_is_optimal_on_small_tables() -> None:
