@@ -16,7 +16,7 @@ from packenv.errors import InputError
 from packenv.policy import registered
 from packenv.simulation import Schedule, simulate
 from packenv.theory.annealing import Found, anneal_beside, schedule_list
-from packenv.theory.beam_search import can_search, search_beside
+from packenv.theory.beam_search import can_search, search_beside, searched
 from packenv.theory.cp_sat import cp_model, improve
 from packenv.theory.tasks import Tasks, tasks_of
 from packenv.workloads.workload import Workload
@@ -95,7 +95,7 @@ def optimal_schedule(
     best, bound = min(found, key=_length), tasks.bound
     beamed = annealed and can_search(tasks, best.makespan)
     if beamed:
-        search_beside(tasks, best, 1, 0, bound)  # the same
+        searched(tasks, 1, 0, False, np.random.default_rng(seed))  # the same
     log = Log(tasks.tick, progress)
     log.hear(best.makespan, bound)
     seconds, improved = SEARCHED * time_limit, functools.partial(log.hear, bound=bound)
