@@ -36,6 +36,7 @@ from packenv.workloads.workload import Workload
 @click.option("--workers", type=click.IntRange(min=1), help="Cores for the search  [default: all].")
 @click.option("--schedule", type=click.Path(dir_okay=False), help="Write the schedule (Parquet), for -p replay:FILE.")
 @click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write the numbers as JSON.")
+@click.option("--plot", type=click.Path(dir_okay=False), help="Draw what is in use over time (PNG, PDF, SVG).")
 def optimum(
     policies: tuple[str, ...],
     slots: int | None,
@@ -45,6 +46,7 @@ def optimum(
     workers: int | None,
     schedule: str | None,
     json_path: str | None,
+    plot: str | None,
     **words: Any,
 ) -> None:
     """The shortest schedule of a table of jobs, by a solver that knows all of them beforehand: how good can a policy be?
@@ -56,7 +58,7 @@ def optimum(
     packenv optimum paper/fig4b --slots 100 --json optimum.json
     """
     cp_model()
-    check_outputs(schedule, json_path)
+    check_outputs(schedule, json_path, plot=plot)
     chosen = tuple(dict.fromkeys(policies)) or tuple(name for name in HEURISTICS if name in registered())
     found = [find_policy(name) for name in chosen]
     if not limit > 0:
@@ -65,12 +67,13 @@ def optimum(
     console, progress = wide_console(), Console(stderr=True)
     with patience("compiling (once for this version of the sources)"):
         results = [simulate(workload, policy, seed=seed, drain=True, schedule=True) for policy in found]
+    first = shortest(workload, results)
     with progress.status(f"{workload.name}: searching") as status:
         best = optimal_schedule(
             workload,
             limit,
             fixed_allocation=fixed_allocation,
-            hint=shortest(workload, results),
+            hint=first.schedule if first else None,
             warm_start=(),
             workers=workers,
             seed=seed,
@@ -85,6 +88,13 @@ def optimum(
         write_json(json_path, optimum_record(workload, best, results, seed, fixed_allocation))
     if schedule is not None:
         write_schedule(schedule, [replayed])
+    if plot is not None:
+        from experiments.plots.optimum import draw_optimum
+
+        drawn = {"optimum" if best.proven else "best found": best.schedule}
+        if first is not None and first.schedule is not None:
+            drawn[first.policy] = first.schedule
+        draw_optimum(workload, drawn, best.bound, f"{workload.name}: {size}", plot)
 
 
 def finite(workload: Workload, seed: int, slots: int | None) -> Workload:
@@ -106,11 +116,11 @@ def makespan_of(workload: Workload, result: Result) -> int | None:
     return int(end.max() - workload.jobs.arrival[0]) if whole else None
 
 
-def shortest(workload: Workload, results: list[Result]) -> Any:
-    """The schedule of the policy that is done first; None if none has run all tasks."""
+def shortest(workload: Workload, results: list[Result]) -> Result | None:
+    """The run of the policy that is done first; None if none has run all tasks."""
     spans = [(makespan_of(workload, result), result) for result in results]
     whole = [(span, n) for n, (span, _) in enumerate(spans) if span is not None]
-    return results[min(whole)[1]].schedule if whole else None
+    return results[min(whole)[1]] if whole else None
 
 
 def progress_line(seconds: float, makespan: int, bound: int) -> str:

@@ -11,7 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import packenv
 from experiments.cli import main
+from experiments.plots.optimum import use_over_time
+from packenv.simulation import Schedule
 
 ROWS = ("0,0.6,3", "0,0.5,2", "0,0.4,2", "0,0.5,3")
 
@@ -34,9 +37,10 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 def test_optimum_and_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """5.1 of work on one server: 6 slots, as 0.6 beside 0.4 and 0.5 beside 0.5; first fit in order takes 3 + 2 + 3."""
-    file, written, schedule = trace(tmp_path), tmp_path / "optimum.json", tmp_path / "best.parquet"
+    file, written, schedule, plot = trace(tmp_path), *(tmp_path / name for name in ("optimum.json", "best.parquet", "use.png"))
     common = ["--servers", 1, "--slot-seconds", 1]
-    main([*map(str, ["optimum", file, *common, "-p", "fifo-ff", "--workers", 1, "--json", written, "--schedule", schedule])])
+    outputs = ["--json", written, "--schedule", schedule, "--plot", plot]
+    main([*map(str, ["optimum", file, *common, "-p", "fifo-ff", "--workers", 1, *outputs])])
     out = capsys.readouterr().out
     assert "tasks.csv: 4 tasks on 1 servers; no schedule is shorter than 6 slots" in out
     assert "proven" in out and "fifo-ff" in out
@@ -45,11 +49,21 @@ def test_optimum_and_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert record["policies"] == [{"policy": "fifo-ff", "makespan": 8, "gap": pytest.approx(1 / 3)}]
     assert record["tasks"] == 4 and record["history"][-1][1:] == [6, 6]
     assert pq.read_table(schedule).column_names == ["job", "start", "server"]
+    assert plot.read_bytes().startswith(b"\x89PNG")
 
     evaluated = tmp_path / "evaluated.json"
     main([*map(str, ["evaluate", file, *common, "-p", f"replay:{schedule}", "--drain", "--processes", 1, "--json", evaluated])])
     run = json.loads(evaluated.read_text())[0]
     assert (run["policy"], run["slots"], run["completed"]) == ("replay:best.parquet", 6, 4)
+
+
+def test_use_over_time() -> None:
+    """0.6 and 0.4 side by side on one of two servers, 0.5 later on the other; one task never starts."""
+    jobs = packenv.Jobs.of([5, 5, 6, 6], [0.6, 0.4, 0.5, 1.0], [3, 2, 2, 9])
+    schedule = Schedule(np.array([5, 5, 9, -1]), np.array([0, 0, 1, -1]), np.array([8, 7, 11, -1]))
+    slots, used = use_over_time(packenv.Workload(jobs=jobs, servers=2), schedule)
+    assert slots.tolist() == [0, 2, 3, 4, 6]
+    np.testing.assert_allclose(used, [[0.5, 0.3, 0, 0.25, 0]], atol=1e-6)
 
 
 def test_sat_in_evaluate(tmp_path: Path) -> None:
@@ -67,6 +81,7 @@ def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--limit must be positive" in said(capsys, "optimum", file, "--servers", 1, "--limit", 0)
     assert "unknown policy 'bfjs'" in said(capsys, "optimum", file, "--servers", 1, "-p", "bfjs")
     assert "its folder does not exist" in said(capsys, "optimum", file, "--servers", 1, "--json", tmp_path / "no" / "a.json")
+    assert "a plot is one of" in said(capsys, "optimum", file, "--servers", 1, "--plot", tmp_path / "use.txt")
 
 
 def test_bad_schedules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
