@@ -11,18 +11,20 @@ from packenv.theory.optimum import optimal_schedule
 
 
 class Sat(NamedTuple):
-    """The shortest schedule that CP-SAT finds in `limit` seconds; `fixed`: each task's server is decided beforehand."""
+    """The shortest schedule found in `limit` seconds, or one within `gap` of the bound; `fixed`: servers are decided before."""
 
     limit: float = 60.0
     fixed: bool = False
     workers: int = 0  # 0: all cores
+    gap: float = 0.0
 
     def needs(self, setting: Setting) -> Needs:
         return replay_needs(setting)
 
     def initial_state(self, setting: Setting, seed: int) -> Starts:
-        workers = None if self.workers == 0 else self.workers
-        found = optimal_schedule(setting.workload, self.limit, fixed_allocation=self.fixed, workers=workers, seed=seed)
+        found = optimal_schedule(
+            setting.workload, self.limit, gap=self.gap, fixed_allocation=self.fixed, workers=self.workers or None, seed=seed
+        )
         return starts_of(setting, found.schedule.start, found.schedule.server, "sat")
 
     @property

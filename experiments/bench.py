@@ -20,7 +20,7 @@ from rich.table import Table
 
 from experiments import bench_envs
 from experiments.bench_jobs import job_speeds
-from experiments.bench_theory import bracket_times
+from experiments.bench_theory import bracket_times, schedule_times
 from packenv.files import write_json
 
 POLICIES = {"bf-js": 15.0, "vqs-bf": 10.0, "fifo-ff": 10.0, "vqs": None}
@@ -75,10 +75,11 @@ class Effort(NamedTuple):
     servers: tuple[int, ...]
     backlogs: tuple[int, ...]
     environments: bench_envs.EnvEffort
+    instances: int
 
 
-QUICK = Effort(1, 200_000, (1_000, 10_000), (100, 10_000), bench_envs.QUICK)
-FULL = Effort(3, 1_000_000, (1_000, 10_000, 100_000), (100, 10_000, 1_000_000), bench_envs.FULL)
+QUICK = Effort(1, 200_000, (1_000, 10_000), (100, 10_000), bench_envs.QUICK, 5)
+FULL = Effort(3, 1_000_000, (1_000, 10_000, 100_000), (100, 10_000, 1_000_000), bench_envs.FULL, 20)
 
 
 @click.command()
@@ -124,6 +125,8 @@ def measurements(effort: Effort, say: Callable[[str], None]) -> Iterator[Row]:
         yield from trace_rows(traces, effort, say)
     for one in bracket_times(traces, effort.repeats, say):
         yield Row("bracket on ρ*, against the time allowed", one.what, one.seconds, "s", one.seconds / one.target, limit=1.0)
+    for one in schedule_times(effort.instances, say):
+        yield Row("offline optimum, against the time allowed", one.what, one.seconds, "s", one.seconds / one.target, limit=1.0)
     with_sb3 = find_spec("sb3_contrib") is not None
     for measured in bench_envs.environment_rows(cartpole_steps, effort.environments, say, with_sb3):
         yield Row(*measured)

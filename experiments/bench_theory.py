@@ -1,9 +1,10 @@
-"""The part of `packenv bench` that measures how fast a bracket on ρ* is found and checked."""
+"""The part of `packenv bench` that measures how fast theory is: brackets on ρ*, and schedules close to their lower bound."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,3 +55,18 @@ def _measured(name: str, workload: Any, gap: float, target: float, repeats: int)
         bracket.verify(workload)
         found.append(time.perf_counter() - began if bracket.reached else float("inf"))
     return Measured(f"{name} to {gap:.1%}, proof checked", min(found), target)
+
+
+def schedule_times(instances: int, say: Callable[[str], None]) -> Iterator[Measured]:
+    """Of the offline optimum, in the setting of seed 002's figure 3, on all cores; none without OR-tools."""
+    if find_spec("ortools") is None:
+        return
+    import packenv
+
+    setting, limit, gap = packenv.workload("price/fig3"), 60.0, 0.05
+    slowest = 0.0
+    for seed in range(instances):
+        say(f"the shortest schedule of price/fig3, instance {seed}")
+        best = packenv.optimal_schedule(setting.at(seed), limit, gap=gap, warm_start=())
+        slowest = max(slowest, best.seconds if best.gap < gap + 1e-9 else float("inf"))
+    yield Measured(f"price/fig3, {instances} instances to {gap:.0%}, the slowest, all cores", slowest, limit)

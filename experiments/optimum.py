@@ -32,6 +32,7 @@ from packenv.workloads.workload import Workload
 @click.option("--slots", type=click.IntRange(min=1), help="Of a random workload: the tasks that arrive in so many slots.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the jobs, and of the search.")
 @click.option("--limit", type=float, default=LIMIT, show_default=True, help="Seconds for the search.")
+@click.option("--gap", type=float, default=0.0, show_default=True, help="End early within this of the bound: 0.05 is 5 %.")
 @click.option("--fixed-allocation", is_flag=True, help="Each task's server is the one with the least workload beforehand.")
 @click.option("--workers", type=click.IntRange(min=1), help="Cores for the search  [default: all].")
 @click.option("--schedule", type=click.Path(dir_okay=False), help="Write the schedule (Parquet), for -p replay:FILE.")
@@ -42,6 +43,7 @@ def optimum(
     slots: int | None,
     seed: int,
     limit: float,
+    gap: float,
     fixed_allocation: bool,
     workers: int | None,
     schedule: str | None,
@@ -63,6 +65,8 @@ def optimum(
     found = [find_policy(name) for name in chosen]
     if not limit > 0:
         raise InputError(f"--limit must be positive, not {limit:g}")
+    if not gap >= 0:
+        raise InputError(f"--gap must not be negative, not {gap:g}")
     workload = finite(understand(Words(**words))[0], seed, slots)
     console, progress = wide_console(), Console(stderr=True)
     with patience("compiling (once for this version of the sources)"):
@@ -72,6 +76,7 @@ def optimum(
         best = optimal_schedule(
             workload,
             limit,
+            gap=gap,
             fixed_allocation=fixed_allocation,
             hint=first.schedule if first else None,
             warm_start=(),

@@ -133,9 +133,11 @@ def improve(
     seconds: float,
     workers: int,
     seed: int,
+    gap: float = 0.0,
     heard: Callable[[int, int], None] = lambda makespan, bound: None,
 ) -> tuple[Found, int]:
-    """A schedule at least as short as the known one, and a lower bound on all, both in ticks, after about `seconds`.
+    """A schedule at least as short as the known one, and a lower bound on all, both in ticks, after about `seconds`, or with
+    makespan / bound − 1 at most `gap`.
 
     `heard` is told of every better schedule or bound.
     """
@@ -148,6 +150,7 @@ def improve(
     solver = cp.CpSolver()
     solver.parameters.num_workers = workers
     solver.parameters.random_seed = seed
+    solver.parameters.relative_gap_limit = gap / (1 + gap)  # of the makespan, not of the bound
     solver.parameters.max_time_in_seconds = max(deadline - time.monotonic(), 0.0)
     best = [known.makespan, tasks.bound]
 

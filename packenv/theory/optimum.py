@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import os
 import threading
 import time
@@ -26,6 +27,7 @@ HEURISTICS = ("price", "priority", "capacity", "fifo", "tetris", "bf-js", "fifo-
 
 LIMIT = 60.0
 SEARCHED = 0.85  # share of the time that beam search or annealing gets, at most; CP-SAT improves and proves in the rest
+ROUNDING = 1e-9  # a makespan may be above the gap by that
 MOST_TASKS = 20_000  # that annealing can deal with,
 MOST_PAIRS = 2_000_000  # and pairs of which one waits for the other,
 MOST_PLACES = 5_000_000  # and pairs of a task and a server
@@ -60,6 +62,7 @@ def optimal_schedule(
     workload: Workload,
     time_limit: float = LIMIT,
     *,
+    gap: float = 0.0,
     fixed_allocation: bool = False,
     hint: Schedule | None = None,
     warm_start: Sequence[str] = HEURISTICS,
@@ -73,13 +76,15 @@ def optimal_schedule(
     sends every task to the machine with the least workload beforehand, as seed 002 does, and then both numbers are of
     schedules that do so. The search begins with `hint`, or else with the best of the policies named in `warm_start`, goes
     on by beam search or, where tasks or ticks are too many for it, by annealing over lists, and then by CP-SAT, on `workers`
-    cores (default: all). It ends early when the schedule is proven to be optimal; with one worker and a run that ends early
-    the same `seed` gives the same schedule. `progress` is told every improvement. Raises InputError without OR-tools or
-    without a table.
+    cores (default: all). It ends early once makespan / bound − 1 is at most `gap`; 0: when the schedule is proven to be
+    optimal. With one worker and a run that ends early the same `seed` gives the same schedule. `progress` is told every
+    improvement. Raises InputError without OR-tools or without a table.
     """
     cp_model()
     if not time_limit > 0:
         raise InputError(f"the time limit must be positive, not {time_limit}")
+    if not gap >= 0:
+        raise InputError(f"the gap must not be negative, not {gap}")
     if workers is not None and workers < 1:
         raise InputError(f"workers must be at least 1, not {workers}")
     cores = workers or os.cpu_count() or 1
@@ -98,14 +103,14 @@ def optimal_schedule(
         searched(tasks, 1, 0, False, np.random.default_rng(seed))  # the same
     log = Log(tasks.tick, progress)
     log.hear(best.makespan, bound)
-    seconds, improved = SEARCHED * time_limit, functools.partial(log.hear, bound=bound)
+    target, improved = math.floor(bound * (1 + gap) + ROUNDING), functools.partial(log.hear, bound=bound)
     if beamed:
-        best = search_beside(tasks, best, cores, seconds, bound, seed, improved)
-    elif annealed and best.makespan > bound:
+        best = search_beside(tasks, best, cores, SEARCHED * time_limit, target, seed, improved)
+    elif annealed and best.makespan > target:
         lists = [orders[k % len(orders)] for k in range(cores)]
-        best = min(best, anneal_beside(tasks, lists, seconds, bound, seed, improved), key=_length)
-    if best.makespan > bound:
-        best, bound = improve(tasks, best, time_limit - log.seconds, cores, seed, log.hear)
+        best = min(best, anneal_beside(tasks, lists, SEARCHED * time_limit, target, seed, improved), key=_length)
+    if best.makespan > target:
+        best, bound = improve(tasks, best, time_limit - log.seconds, cores, seed, gap, log.hear)
     log.hear(best.makespan, bound)
     start = tasks.origin + best.start * tasks.tick
     schedule = Schedule(start, best.server.astype(np.int32), start + tasks.service * tasks.tick)

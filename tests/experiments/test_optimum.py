@@ -69,9 +69,9 @@ def test_use_over_time() -> None:
 def test_sat_in_evaluate(tmp_path: Path) -> None:
     written = tmp_path / "evaluated.json"
     words = ["evaluate", trace(tmp_path), "--servers", 1, "--slot-seconds", 1, "--drain", "--processes", 1, "--json", written]
-    main([*map(str, [*words, "-p", "sat:limit=20,workers=1"])])
+    main([*map(str, [*words, "-p", "sat:limit=20,workers=1,gap=0.1"])])
     run = json.loads(written.read_text())[0]
-    assert (run["policy"], run["slots"], run["completed"]) == ("sat:limit=20.0,workers=1", 6, 4)
+    assert (run["policy"], run["slots"], run["completed"]) == ("sat:limit=20.0,workers=1,gap=0.1", 6, 4)
 
 
 def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,6 +79,7 @@ def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "paper/fig4b has no last job: say --slots" in said(capsys, "optimum", "paper/fig4b")
     assert "--slots is for random workloads" in said(capsys, "optimum", file, "--servers", 1, "--slots", 5)
     assert "--limit must be positive" in said(capsys, "optimum", file, "--servers", 1, "--limit", 0)
+    assert "--gap must not be negative" in said(capsys, "optimum", file, "--servers", 1, "--gap", -0.1)
     assert "unknown policy 'bfjs'" in said(capsys, "optimum", file, "--servers", 1, "-p", "bfjs")
     assert "its folder does not exist" in said(capsys, "optimum", file, "--servers", 1, "--json", tmp_path / "no" / "a.json")
     assert "a plot is one of" in said(capsys, "optimum", file, "--servers", 1, "--plot", tmp_path / "use.txt")

@@ -95,6 +95,20 @@ def test_brute_force(seed: int) -> None:
     assert (best.makespan, best.bound) == (expected, expected)
 
 
+def test_a_gap_ends_the_search() -> None:
+    workload = setting_like_fig3(1)
+    near = optimal_schedule(workload, 60, gap=0.1, warm_start=(), workers=1)
+    assert 0 < near.gap <= 0.1 and not near.proven and near.seconds < 50
+    again = optimal_schedule(workload, 60, gap=0.1, warm_start=(), workers=1)
+    assert (again.schedule.start == near.schedule.start).all()
+    tasks = tasks_of(workload)
+    known = schedule_list(tasks, tasks.longest_tail_first())
+    found, bound = improve(tasks, known, 60, 1, 0, gap=known.makespan / tasks.bound - 1)
+    assert found.makespan <= known.makespan and found.makespan <= bound * known.makespan / tasks.bound + 1e-9
+    with pytest.raises(InputError, match="must not be negative"):
+        optimal_schedule(workload, 60, gap=-0.1)
+
+
 def test_a_program_that_takes_longer_to_build_than_there_is_time_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
     tasks = tasks_of(setting_like_fig3(0))
     known = schedule_list(tasks, tasks.longest_tail_first())
