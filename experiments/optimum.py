@@ -65,8 +65,8 @@ def optimum(
     found = [find_policy(name) for name in chosen]
     if not limit > 0:
         raise InputError(f"--limit must be positive, not {limit:g}")
-    if not gap >= 0:
-        raise InputError(f"--gap must not be negative, not {gap:g}")
+    if not 0 <= gap < float("inf"):
+        raise InputError(f"--gap must be a number from 0 on, not {gap:g}")
     workload = finite(understand(Words(**words))[0], seed, slots)
     console, progress = wide_console(), Console(stderr=True)
     with patience("compiling (once for this version of the sources)"):

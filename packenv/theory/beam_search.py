@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from packenv.theory.annealing import Found, schedule_list
-from packenv.theory.beams import TOGETHER, WAITS, Beam, search
+from packenv.theory.beams import TOGETHER, Beam, search
 from packenv.theory.tasks import Tasks
 
 NARROWEST, WIDEST = 16, 10_000  # states of a beam
@@ -107,7 +107,7 @@ def searched(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random.
     """What one beam finds up to `end`; on the servers that it chose every task starts as early as it can."""
     beam = beam_from(tasks, width, end, backward, rng)
     generation, state = search(beam, end, min(SETS, STEPS // (len(tasks.capacity) * max(end, 1))))
-    if state == WAITS:
+    if state < 0:
         return None
     start, server = beam.start[generation, state].astype(np.int64), beam.server[generation, state].astype(np.int64)
     if backward:

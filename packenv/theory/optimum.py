@@ -83,8 +83,8 @@ def optimal_schedule(
     cp_model()
     if not time_limit > 0:
         raise InputError(f"the time limit must be positive, not {time_limit}")
-    if not gap >= 0:
-        raise InputError(f"the gap must not be negative, not {gap}")
+    if not 0 <= gap < math.inf:
+        raise InputError(f"the gap must be a number from 0 on, not {gap}")
     if workers is not None and workers < 1:
         raise InputError(f"workers must be at least 1, not {workers}")
     cores = workers or os.cpu_count() or 1

@@ -79,7 +79,8 @@ def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "paper/fig4b has no last job: say --slots" in said(capsys, "optimum", "paper/fig4b")
     assert "--slots is for random workloads" in said(capsys, "optimum", file, "--servers", 1, "--slots", 5)
     assert "--limit must be positive" in said(capsys, "optimum", file, "--servers", 1, "--limit", 0)
-    assert "--gap must not be negative" in said(capsys, "optimum", file, "--servers", 1, "--gap", -0.1)
+    for wrong in ("-0.1", "inf", "nan"):
+        assert "--gap must be a number from 0 on" in said(capsys, "optimum", file, "--servers", 1, "--gap", wrong)
     assert "unknown policy 'bfjs'" in said(capsys, "optimum", file, "--servers", 1, "-p", "bfjs")
     assert "its folder does not exist" in said(capsys, "optimum", file, "--servers", 1, "--json", tmp_path / "no" / "a.json")
     assert "a plot is one of" in said(capsys, "optimum", file, "--servers", 1, "--plot", tmp_path / "use.txt")

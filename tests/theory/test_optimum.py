@@ -105,8 +105,9 @@ def test_a_gap_ends_the_search() -> None:
     known = schedule_list(tasks, tasks.longest_tail_first())
     found, bound = improve(tasks, known, 60, 1, 0, gap=known.makespan / tasks.bound - 1)
     assert found.makespan <= known.makespan and found.makespan <= bound * known.makespan / tasks.bound + 1e-9
-    with pytest.raises(InputError, match="must not be negative"):
-        optimal_schedule(workload, 60, gap=-0.1)
+    for wrong in (-0.1, float("inf"), float("nan")):
+        with pytest.raises(InputError, match="a number from 0 on"):
+            optimal_schedule(workload, 60, gap=wrong)
 
 
 def test_a_program_that_takes_longer_to_build_than_there_is_time_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
