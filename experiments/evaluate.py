@@ -52,6 +52,7 @@ CLASSES = tuple(f"{length}_p{percent}" for length in ("short", "long") for perce
 @click.option("--racks", type=int, help="So many servers in a rack, for tables that say where data lie.")
 @click.option("--network", metavar="S:F,…", help="Remote overheads are multiplied by F from second S on: 0:1,600:4.")
 @click.option("--slots", type=int, help=f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS} otherwise].")
+@click.option("--backlog", type=int, help="Keep so many tasks waiting: utilisation is then what a policy can carry.")
 @click.option("--drain", is_flag=True, help="Go on until all work is done.")
 @click.option("--warmup", type=int, help="Slots at the start that are not measured  [default: 0 for traces, a tenth otherwise].")
 @click.option("--seed", type=int, default=0, show_default=True, help="First seed.")
@@ -75,6 +76,7 @@ def evaluate(
     estimate_error: float | None,
     cutoff: float | None,
     slots: int | None,
+    backlog: int | None,
     drain: bool,
     warmup: int | None,
     seed: int,
@@ -110,10 +112,10 @@ def evaluate(
     if cutoff is not None and not (has_jobs and 0 < cutoff < math.inf):
         raise InputError("--cutoff is a number of seconds above 0, for tables that say which tasks make a job")
     scheduled = schedule is not None or has_jobs
-    options = {"drain": drain or None, "warmup": warmup, "waiting_limit": max_waiting, "schedule": scheduled}
+    options = {"drain": drain or None, "warmup": warmup, "waiting_limit": max_waiting, "schedule": scheduled, "backlog": backlog}
     plan = Plan(workload, named, tuple(range(seed, seed + seeds)), slots, options)
     console = wide_console()
-    print_workload(console, workload.at(seed), dropped, f" with seed {seed}" if workload.draw else "")
+    print_workload(console, workload.at(seed), dropped, f" with seed {seed}" if workload.draw else "", backlog)
     for notice in notices(workload, named):
         console.print(notice, style="yellow")
     results = run_all(plan, processes)
@@ -144,11 +146,18 @@ def evaluate(
         draw_runs(by_policy, workload, plot)
 
 
-def print_workload(console: Console, workload: Workload, dropped: dict[str, int], drawn: str = "") -> None:
+def print_workload(
+    console: Console, workload: Workload, dropped: dict[str, int], drawn: str = "", backlog: int | None = None
+) -> None:
     """What is simulated, in a line or two; `drawn` says how the table came about."""
     tasks = f"{len(workload.jobs)} tasks{drawn}, " if workload.jobs is not None else ""
     at_once = workload.jobs is not None and workload.jobs.arrival[-1] == 0
-    rate = "all there in slot 0" if at_once else f"{workload.rate:.4g} tasks per slot, intensity {workload.intensity:.3f}"
+    if at_once:
+        rate = "all there in slot 0"
+    elif backlog is not None:
+        rate = f"{backlog} tasks kept waiting, utilisation is what a policy can carry"
+    else:
+        rate = f"{workload.rate:.4g} tasks per slot, intensity {workload.intensity:.3f}"
     console.print(
         f"[bold]{workload.name}[/bold]: {tasks}{len(workload.servers)} servers, {rate} "
         f"(area bound {workload.area_bound:.4g} tasks in service)",
@@ -159,7 +168,7 @@ def print_workload(console: Console, workload: Workload, dropped: dict[str, int]
     left_out = ", ".join(f"{count} {reason}" for reason, count in dropped.items() if count)
     if left_out:
         console.print(f"dropped rows: {left_out}", highlight=False)
-    if workload.intensity >= 1 and not at_once:
+    if workload.intensity >= 1 and not at_once and backlog is None:
         console.print("intensity is 1 or more: no policy is stable in the long run", style="yellow")
 
 

@@ -118,13 +118,18 @@ def _frame_type(value: Any) -> types.Type:
         fields, offset = [], 0
         for name, part in parts:
             fields.append((name, _frame_type(part), offset))
-            offset += len(_words(part))
-        return FrameType(tuple(fields))
+            offset += part._words.size if isinstance(part, Frame) else len(_words(part))
+        return _type_of_fields(tuple(fields))
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
             raise TypeError("arrays of a frame must be contiguous")
         return _array_type(value.dtype, value.ndim)
     return types.int64
+
+
+@functools.cache
+def _type_of_fields(fields: tuple[tuple[str, types.Type, int], ...]) -> types.Type:
+    return FrameType(fields)
 
 
 @functools.cache

@@ -19,7 +19,7 @@ from packenv.errors import InputError
 from packenv.job_times import JobTimes, job_times
 from packenv.locality import Localities, localities
 from packenv.policy import Setting, attached, find_policy, initial_state_of, name_of, needs_of
-from packenv.theory.stability import Verdict, judge_run
+from packenv.theory.stability import NOTHING, Verdict, judge_run
 from packenv.units import UNIT, to_units
 from packenv.workloads.workload import Workload
 
@@ -96,6 +96,7 @@ def simulate(
     warmup: int | None = None,
     initial: Sequence[tuple[ArrayLike, int, int]] = (),
     schedule: bool = False,
+    backlog: int | None = None,
     waiting_limit: int = WAITING_LIMIT,
     progress: Callable[[int], None] | None = None,
 ) -> Result:
@@ -106,6 +107,8 @@ def simulate(
     measured (default: 0 for tables, slots / 10 otherwise).
     `initial`: jobs in service at the start, (size or demand vector, server, slots that remain). More than
     `waiting_limit` waiting tasks end the run early. `progress` is called now and then with the slot reached.
+    With a `backlog` the tasks of a random workload come as others start, so that this many always wait: the utilisation
+    is then what the policy can carry with so long a queue (the saturation rule: Baccelli and Foss, J. Appl. Prob. 1995).
     Raises InputError for what cannot be run.
     """
     policy = find_policy(policy) if isinstance(policy, str) else policy
@@ -121,6 +124,8 @@ def simulate(
         workload = workload.tabulated(seed, horizon)
         setting = setting_of(workload)
     table = workload.jobs
+    if backlog is not None:
+        _check_backlog(backlog, workload, waiting_limit)
     warmup = (0 if table is not None else horizon // 10) if warmup is None else warmup
     if warmup < 0 or (warmup >= horizon and not drain):
         raise InputError(f"warmup must lie between 0 and the number of slots, not {warmup}")
@@ -137,6 +142,8 @@ def simulate(
     )
     if drain and slots is not None:
         cluster.head["arrivals_end"] = horizon
+    if backlog is not None:
+        cluster.head["backlog"] = backlog
     state = attached(policy, cluster, initial_state_of(policy, setting, seed))
     run = runner_for(policy)
     until = NEVER if drain else horizon
@@ -160,11 +167,20 @@ def simulate(
             progress(int(cluster.head["now"][0]))
     stopped = f"more than {waiting_limit} tasks waiting in slot {cluster.head['now'][0]}" if reason == LIMIT else None
     result = _result(cluster, policy, offered, seed, seconds, stopped)
+    if backlog is not None:
+        result = replace(result, verdict=NOTHING)  # the queue is as long as it is kept
     starts = _schedule(cluster)
     if table is not None and table.job is not None and len(starts.start) == len(table):
         result = replace(result, jobs=job_times(table, starts, result.slots))
     result = replace(result, data=localities(workload, starts))
     return replace(result, schedule=starts) if schedule else result
+
+
+def _check_backlog(backlog: int, workload: Workload, waiting_limit: int) -> None:
+    if workload.jobs is not None:
+        raise InputError(f"a backlog goes with random workloads, but {workload.name} is a table, or the policy needs one")
+    if not 1 <= backlog <= waiting_limit:
+        raise InputError(f"backlog must lie between 1 and {waiting_limit}, the most that may wait, not {backlog}")
 
 
 def _horizon(workload: Workload, slots: int | None, drain: bool) -> int:

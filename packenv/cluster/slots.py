@@ -145,6 +145,8 @@ def next_arrival(c: Cluster) -> int:
             return NEVER
         refill(c.source, c.s)
     slot = c.source.arrival[c.s, head.next_row - stream.first_row]
+    if head.backlog > 0:
+        slot = head.now + 1 - head.arriving if head.waiting < head.backlog else NEVER
     return slot if slot < head.arrivals_end else NEVER
 
 

@@ -48,6 +48,7 @@ head_type = np.dtype(
         ("posted", "i8"),  # messages so far
         ("waiting", "i8"),
         ("waiting_limit", "i8"),
+        ("backlog", "i8"),  # so many tasks are kept waiting, whatever the rows' arrivals; 0: tasks come when these say
         ("waiting_size", "i8"),
         ("oldest", "i8"),  # head and tail of the queue
         ("newest", "i8"),

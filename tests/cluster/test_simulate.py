@@ -11,7 +11,7 @@ import packenv
 from packenv import InputError, Jobs, Ragged, Workload
 from packenv.policy import find_policy, name_of
 from packenv.workloads import source
-from packenv.workloads.laws import Fixed, Geometric, Uniform
+from packenv.workloads.laws import Constant, Fixed, Geometric, Uniform
 
 POLICIES = ("bf-j", "bf-s", "bf-js", "vqs", "vqs-bf", "fifo-ff", "slot-fifo", "maxweight:J=3")
 
@@ -136,6 +136,47 @@ def _same_parameters(policy: str, workload: Workload) -> str:
     return {"vqs": f"vqs:J={workload.default_levels()}", "vqs-bf": f"vqs-bf:J={workload.default_levels()}"}.get(
         policy, f"{policy}:slots=2" if policy == "slot-fifo" else policy
     )
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_backlog_is_the_table_of_what_came(policy: str) -> None:
+    """Every start lets a task come in the slot after it: as a table with these arrivals, it is the same run."""
+    backlog, slots = 12, 2500
+    workload = Workload(sizes=Uniform(0.1, 0.45), service=Geometric(20), servers=3, intensity=0.5)
+    made = run(workload, policy, slots, seed=7, warmup=0, backlog=backlog)
+    started = np.sort([start for start, _ in starts(made) if start >= 0])
+    came = [slot for slot in (*[0] * backlog, *(started + 1).tolist()) if slot < slots]
+    assert made.arrived == len(came) > 700
+    assert (made.max_queue, made.waiting) == (backlog, len(came) - made.started)
+    law = workload.jobs_table(7, len(came))
+    jobs = Jobs(np.array(came), law.demand, law.service)
+    again = run(Workload(jobs=jobs, servers=3), _same_parameters(policy, workload), slots=slots)
+    assert starts(made) == starts(again)
+    assert (made.mean_queue, made.utilisation) == (again.mean_queue, again.utilisation)
+    assert made.verdict.kind == "undecided"
+
+
+def test_a_backlog_shows_what_a_policy_can_carry() -> None:
+    """Best fit leaves less of the servers unused the more it can choose from; tasks of half a server leave nothing."""
+    workload = packenv.workload("paper/fig4b")
+    used = [packenv.simulate(workload, "bf-js", 200_000, backlog=backlog).utilisation[0] or 0.0 for backlog in (5, 50, 500)]
+    assert used[0] < used[1] < used[2] < 1
+    halves = workload.with_(sizes=Constant(0.5))
+    full = packenv.simulate(halves, "bf-js", 2000, backlog=8, warmup=100)
+    assert full.utilisation == pytest.approx((1.0,), abs=1e-6)
+    drained = packenv.simulate(halves, "bf-js", 2000, backlog=8, drain=True)
+    assert drained.waiting == 0 and drained.arrived == drained.completed > 150
+
+
+def test_backlogs_that_cannot_be() -> None:
+    workload = packenv.workload("paper/fig4b")
+    for of, options, problem in (
+        (workload, {"backlog": 0}, "backlog must lie between 1 and"),
+        (workload, {"backlog": 11, "waiting_limit": 10}, "between 1 and 10"),
+        (table(*HAND), {"backlog": 3}, "goes with random workloads"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            packenv.simulate(of, "bf-js", 100, **options)  # type: ignore[arg-type]
 
 
 def test_chunk_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:

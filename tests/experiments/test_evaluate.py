@@ -264,6 +264,8 @@ BAD_WORDS: list[tuple[tuple[object, ...], str]] = [
     (("paper/fig4bb",), "unknown workload 'paper/fig4bb'; did you mean paper/fig4b"),
     (("paper/fig4b", "--slots", 0), "slots must be at least 1"),
     (("paper/fig4b", "--slots", 100, "--warmup", 100), "warmup must lie"),
+    (("paper/fig4b", "--backlog", 0), "backlog must lie between 1 and"),
+    (("price/fig2", "--backlog", 5), "a backlog goes with random workloads"),
     (("paper/fig4b", "--seed", -1), "--seed must not be negative"),
     (("paper/fig4b", "--servers", "1x0.5"), "fits in no server"),
     (("paper/fig4b", "--servers", "zero"), "servers 'zero'"),
