@@ -1,10 +1,8 @@
 """CMA-ES: a search for the weights of a small network by whole runs in the compiled loop, without gradients.
 
-A generation draws weights from a normal distribution, lets all of them play the same jobs, and moves the distribution
-towards the best. They play at several loads, where the shortest queues are best; or with several numbers of tasks kept
-waiting, where those are that leave the least of the cluster unused: a tenth of the slots then tells them apart as well,
-as neither bursts of arrivals nor long recoveries come in. Only their order counts, so neither the noise that they share
-nor the scale of queues at different loads matters. Hansen, "The CMA Evolution Strategy: A Tutorial", arXiv
+A generation draws weights from a normal distribution, lets all of them play the same jobs at every load, and moves the
+distribution towards those with the shortest queues. Only their order counts, so neither the arrivals' noise, which they
+share, nor the scale of queues at different loads matters. Hansen, "The CMA Evolution Strategy: A Tutorial", arXiv
 1604.00772, with positive weights; numbers of equations are its own.
 """
 
@@ -31,8 +29,7 @@ from packenv.errors import InputError
 from packenv.simulation import simulate
 from packenv.workloads.workload import Workload
 
-LOADS = 4  # that every candidate plays, evenly over the interval,
-BACKLOGS = 5  # or lengths of queue, in equal ratios
+LOADS = 4  # that every candidate plays, evenly over the interval
 MOST_WEIGHTS = 1000  # the covariance has so many squared
 
 
@@ -42,7 +39,6 @@ class Game(NamedTuple):
     about: dict[str, Any]
     weights: Weights
     workload: Workload
-    backlog: int | None
     slots: int
     seed: int
 
@@ -50,15 +46,13 @@ class Game(NamedTuple):
 class Score(NamedTuple):
     """What came of it."""
 
-    cost: float  # mean number of waiting tasks; with a backlog, the share of the cluster that is not used
+    queue: float  # mean number of waiting tasks
     started: int
 
 
 def play(game: Game) -> Score:
-    candidate = SavedAgent("candidate", game.about, game.weights)
-    result = simulate(game.workload, candidate, game.slots, game.seed, backlog=game.backlog)
-    unused = 1 - max(share or 0.0 for share in result.utilisation)
-    return Score(unused if game.backlog else result.mean_queue or 0.0, result.started)
+    result = simulate(game.workload, SavedAgent("candidate", game.about, game.weights), game.slots, game.seed)
+    return Score(result.mean_queue or 0.0, result.started)
 
 
 class Search(nn.Module):
@@ -146,7 +140,7 @@ class Evolution:
         space = PackVecEnv(settings.environment, 1, bare=True, **settings.env_options()).observation_space
         self.policy = Search(Network(space, 1, settings.network, settings.hidden, critic=False), settings.learning_rate)
         self.population = settings.population or 2 * round(2 + 1.5 * math.log(len(self.policy.path)))
-        self.games = games_of(settings)
+        self.workloads = evaluation_workloads(settings, LOADS)
         self.about = describe(settings, "", 0, "last", {})
         self.num_timesteps = 0
 
@@ -171,28 +165,19 @@ class Evolution:
         seed = seed_at(self.settings.seed, self.num_timesteps)
         candidates, draws = self.policy.ask(self.population, seed)
         games = [
-            Game(self.about, self.policy.weights_of(candidate), *setting, self.settings.horizon, seed + n)
+            Game(self.about, self.policy.weights_of(candidate), workload, self.settings.horizon, seed + n)
             for candidate in candidates
-            for n, setting in enumerate(self.games.values())
+            for n, workload in enumerate(self.workloads.values())
         ]
         scores = players(games)
-        costs = np.array([score.cost for score in scores]).reshape(self.population, -1)
-        merit = np.log(np.maximum(costs, 1e-9)).mean(axis=1)
+        queues = np.array([score.queue for score in scores]).reshape(self.population, -1)
+        merit = np.log(np.maximum(queues, 1e-9)).mean(axis=1)
         self.policy.tell(draws, np.argsort(merit, kind="stable").tolist())
         self.num_timesteps += sum(score.started for score in scores)
-        told = "queue" if self.settings.backlog is None else "share unused"
-        for n, label in enumerate(self.games):
-            self.logger.record(f"train/median {told} at {label}", float(np.median(costs[:, n])))
+        for n, label in enumerate(self.workloads):
+            self.logger.record(f"train/median queue at {label}", float(np.median(queues[:, n])))
         self.logger.record("train/step size", float(self.policy.step))
         self.logger.record("train/spread of the scores", float(merit.std()))
-
-
-def games_of(settings: Settings) -> dict[str, tuple[Workload, int | None]]:
-    """What every candidate plays, by name: workloads, and how many tasks are kept waiting."""
-    if settings.backlog is None:
-        return {label: (workload, None) for label, workload in evaluation_workloads(settings, LOADS).items()}
-    workload, *_ = evaluation_workloads(settings, LOADS).values()
-    return {f"{n:.0f} waiting": (workload, round(n)) for n in np.geomspace(*settings.backlog, BACKLOGS)}
 
 
 class Players:

@@ -22,7 +22,7 @@ from agents.learned import TERMS, Learned, LearnedState, LinearNetwork, PlainNet
 from packenv.cluster import Cluster, Needs
 from packenv.envs.batch import make_batch, on_cluster
 from packenv.envs.books import forget_books
-from packenv.envs.features import CONTEXT, FEATURES, FIRST_FEATURES
+from packenv.envs.features import COMPANY, CONTEXT, FEATURES, FIRST_FEATURES, REST
 from packenv.envs.guard import checked_guard, together
 from packenv.envs.kinds import MAKERS, OWN_OPTIONS, Rules, Sizes, sizes_of
 from packenv.envs.options import split
@@ -91,7 +91,9 @@ class SavedAgent:
     def _attach(self, cluster: Cluster, state: LearnedState) -> LearnedState:
         if state.batch is None:
             rules = self.rules(cluster.capacity)
-            return state._replace(batch=make_batch(cluster, rules, self.sizes(cluster.capacity), float(state.mean_service[0])))
+            batch = make_batch(cluster, rules, self.sizes(cluster.capacity), float(state.mean_service[0]))
+            batch.assign("unread", unread_by(state.network))
+            return state._replace(batch=batch)
         batch = on_cluster(state.batch, cluster)
         forget_books(batch)
         return state._replace(batch=batch)
@@ -103,6 +105,13 @@ class SavedAgent:
     def _seen_by_guard(self, setting: Setting) -> Setting:
         """The guard has the agent's types."""
         return setting._replace(levels=self.levels)
+
+
+def unread_by(network: SharedNetwork | LinearNetwork | PlainNetwork) -> int:
+    """What of the observation `actions` the network does not look at."""
+    if isinstance(network, LinearNetwork):
+        return REST
+    return COMPANY if isinstance(network, SharedNetwork) and len(network.first) == FIRST_FEATURES + CONTEXT else 0
 
 
 def _shared(name: str, weights: Weights, rules: Rules) -> SharedNetwork:

@@ -69,8 +69,7 @@ class Settings:
     steps: int = 0  # per environment and iteration
     epochs: int = 0
     batch: int = 0
-    population: int = 0  # of cma-es, as is
-    backlog: tuple[int, int] | None = None  # tasks kept waiting in its runs, from the least to the most
+    population: int = 0  # of cma-es
 
     def __post_init__(self) -> None:
         for name, table, key in (
@@ -101,8 +100,6 @@ class Settings:
             )
         if self.algorithm == EVOLUTION and self.imitate is not None:
             raise InputError(f"--imitate goes with {', '.join(ALGORITHMS[:-1])}: {EVOLUTION} learns from whole runs")
-        if self.algorithm != EVOLUTION and self.backlog is not None:
-            raise InputError(f"a backlog goes with {EVOLUTION}: the others learn from arrivals")
         if self.average_reward and self.algorithm not in ON_POLICY:
             raise InputError(f"the average reward goes with {', '.join(ON_POLICY)}, not with {self.algorithm}")
         if set(self.arrivals) - set(INTENSITIES) or len(self.arrivals) > 1:
@@ -125,8 +122,6 @@ class Settings:
         whole("population", self.population, 0, 10_000)
         if 0 < self.population < 4:
             raise InputError(f"a population of {self.population} has no better half to learn from: at least 4")
-        for waiting in self.backlog or ():
-            whole("backlog", waiting, 1, 1_000_000)
         for name in ("reward_scale", "timescale", "learning_rate"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise InputError(f"{name} must be a number above 0, not {getattr(self, name)}")

@@ -26,7 +26,7 @@ from packenv.policy import find_policy, needs_of
 from packenv.simulation import WAITING_LIMIT, Result, setting_of
 from packenv.workloads.demand import scalar_cdf
 from packenv.workloads.estimates import misjudged
-from packenv.workloads.workload import Workload
+from packenv.workloads.workload import INTENSITIES, Workload
 
 DEFAULT_SLOTS = 200_000
 SHARES_OF_JOBS = ("fragmentation", "over_allocation", "unfairness")
@@ -104,6 +104,8 @@ def evaluate(
     workload, dropped = understand(Words(**words))
     if estimate_error is not None:
         workload = misjudged(workload, estimate_error)
+    if backlog is not None and any(words[key] is not None for key in INTENSITIES):
+        raise InputError("--backlog says how much waits, whatever arrives: leave out --load, --intensity and --rate")
     if workload.jobs is None and slots is None:
         slots = DEFAULT_SLOTS
     if workload.jobs is not None and workload.draw is None and seeds > 1:

@@ -67,7 +67,6 @@ SPECIAL = {"true": True, "false": False}
 @click.option("--steps", type=int, default=0, help="Per environment and iteration  [default: 64; a2c 16, dqn 1].")
 @click.option("--epochs", type=int, default=0, help="Passes over the samples; dqn: gradient steps  [default: 3; dqn 1].")
 @click.option("--batch", type=int, default=0, help="Samples of a gradient step  [default: 4096; dqn 1024].")
-@click.option("--backlog", help="cma-es: N or LOW:HIGH tasks kept waiting in its runs, which are judged by what they carry.")
 @click.option("--population", type=int, default=0, help="Candidates of a generation of cma-es  [default: by the weights].")
 @click.option("--threads", type=click.IntRange(min=1), default=2, show_default=True, help="Of the network; cma-es: processes.")
 @click.option("--logdir", type=click.Path(file_okay=False), default="runs", show_default=True, help="Folder of all runs.")
@@ -128,7 +127,6 @@ def settings_of(source: str | None, words: dict[str, Any]) -> Settings:
         workload,
         arrivals=arrivals,
         J=words["levels"],
-        backlog=None if words["backlog"] is None else whole_interval("--backlog", words["backlog"]),
         options=dict(own_option(text) for text in words["options"]),
         guard=None if words["guard"] == NONE else words["guard"],
         **{key: words[key] for key in direct.split()},
@@ -172,14 +170,6 @@ def interval(option: str, text: str) -> tuple[float, float]:
     if len(ends) not in (1, 2) or not 0 < ends[0] <= ends[-1] < float("inf"):
         raise InputError(f"{option} must be a number above 0, or LOW:HIGH, not {text!r}")
     return ends[0], ends[-1]
-
-
-def whole_interval(option: str, text: str) -> tuple[int, int]:
-    """`N` or `LOW:HIGH`."""
-    low, high = interval(option, text)
-    if low % 1 or high % 1:
-        raise InputError(f"{option} must be a whole number, or LOW:HIGH, not {text!r}")
-    return int(low), int(high)
 
 
 def own_option(text: str) -> tuple[str, Any]:

@@ -125,7 +125,9 @@ def simulate(
         setting = setting_of(workload)
     table = workload.jobs
     if backlog is not None:
-        _check_backlog(backlog, workload, waiting_limit)
+        _check_backlog(backlog, offered, waiting_limit)
+        if table is not None:
+            raise InputError(f"{name_of(policy)} knows all tasks beforehand: no backlog goes with it")
     warmup = (0 if table is not None else horizon // 10) if warmup is None else warmup
     if warmup < 0 or (warmup >= horizon and not drain):
         raise InputError(f"warmup must lie between 0 and the number of slots, not {warmup}")
@@ -178,7 +180,7 @@ def simulate(
 
 def _check_backlog(backlog: int, workload: Workload, waiting_limit: int) -> None:
     if workload.jobs is not None:
-        raise InputError(f"a backlog goes with random workloads, but {workload.name} is a table, or the policy needs one")
+        raise InputError(f"a backlog goes with random workloads: the tasks of {workload.name} come when its table says")
     if not 1 <= backlog <= waiting_limit:
         raise InputError(f"backlog must lie between 1 and {waiting_limit}, the most that may wait, not {backlog}")
 

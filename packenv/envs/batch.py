@@ -49,6 +49,7 @@ def make_batch(c: Cluster, rules: Rules, sizes: Sizes, mean_service: float, fini
         least=np.full((sizes.kinds, sizes.types), NEVER, np.int64),
         most=np.zeros((sizes.kinds, sizes.types), np.int64),
         lineup=lineup_for(c, "actions" in rules.seen),
+        unread=0,
         mask=np.zeros((rows, rules.actions), np.int8),
         **seen,
     )

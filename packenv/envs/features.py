@@ -46,6 +46,9 @@ from packenv.envs.state import Batch
 FEATURES, CONTEXT = 17, 9
 FIRST_FEATURES = 14
 """Agents may know only so many of them, the first."""
+REST, COMPANY = 1, 2
+"""What an agent in the compiled loop may leave unread and is then not told: all that a linear network does not look at
+(features 6 to 10 and 13, and the context but for its first number); and features 14 to 16."""
 FILL = 3
 NEAR = 32
 HIGHEST = 32.0
@@ -84,16 +87,18 @@ def describe_start(b: Batch, action: int, kind: int, j: int, server: int, size: 
     out[3] = (room - size) * share
     out[4] = room_after_filling(b, size, room - size) * share
     out[5] = logarithm_of(queue.count)
-    out[6] = logarithm(queue.size * share)
-    out[7] = logarithm((now(c) - queue.since) / b.scale[1])
-    out[8] = logarithm_of(c.types.in_service[e, server, j])
-    out[9] = c.types.bound[e, kind, j - 1 if j > 0 else c.types.count[e, kind] - 1] * share
-    roomy = 0
-    for k in range(j + 1):
-        roomy += b.rooms[e, k]
-    out[10] = roomy / float(server_count(c))
+    if not b.unread & REST:
+        out[6] = logarithm(queue.size * share)
+        out[7] = logarithm((now(c) - queue.since) / b.scale[1])
+        out[8] = logarithm_of(c.types.in_service[e, server, j])
+        out[9] = c.types.bound[e, kind, j - 1 if j > 0 else c.types.count[e, kind] - 1] * share
+        roomy = 0
+        for k in range(j + 1):
+            roomy += b.rooms[e, k]
+        out[10] = roomy / float(server_count(c))
     describe_server(b, action, server)
-    describe_company(b, action, server, size)
+    if not b.unread & COMPANY:
+        describe_company(b, action, server, size)
 
 
 @fused
@@ -131,6 +136,8 @@ def describe_server(b: Batch, action: int, server: int) -> None:
     jobs = jobs_in(b.c, server)
     out[11] = scalar_room(b, server) / b.scale[0]
     out[12] = logarithm_of(jobs)
+    if b.unread & REST:
+        return
     age = now(b.c) - b.ages[e, server, 0] / jobs if jobs > 0 else 0.0
     out[13] = age / (age + b.scale[1])
 
@@ -169,6 +176,8 @@ def describe_cluster(b: Batch, kind: int) -> None:
     out, head = b.context[e], c.head[e]
     servers = float(server_count(c))
     out[0] = logarithm_of(head.waiting)
+    if b.unread & REST:
+        return
     out[1] = logarithm(head.waiting_size / b.scale[0])
     first = 0
     for k in range(3):

@@ -98,7 +98,8 @@ class Batch(Frame):
     scale: NDArray[np.float64]  # (2,) what features are shares of: the largest scalar capacity, in units; the mean service
     least: NDArray[np.int64]  # (G, 2J) scratch: size of the smallest task of each virtual queue, NEVER if empty
     most: NDArray[np.int64]  # (G, 2J) scratch: size of the largest
-    lineup: Lineup  # scratch, where actions are described
+    lineup: Lineup  # scratch, where actions are described,
+    unread: int  # and what of that need not be told (packenv.envs.features)
     # what the agent sees
     queue: NDArray[np.float32]  # (E, K, D + 2)
     virtual_queues: NDArray[np.float32]  # (E, G · 2J, 4 or 2); of the kind at hand only where there is a server at hand

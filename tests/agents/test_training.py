@@ -57,7 +57,6 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         "--algo dqn --env Configuration",
         "paper/fig3a --env Placement --reward advantage --rate 0.014 --guard vqs",
         "--algo cma-es --network linear --types 12 --population 4 --intensity 0.5:0.6 --horizon 500",
-        "--algo cma-es --network linear --types 12 --population 4 --backlog 3:12 --horizon 300",
     ],
 )
 def test_everything_learns_and_is_saved(arguments: str, tmp_path: Path) -> None:
@@ -217,10 +216,6 @@ def test_loading_a_checkpoint_executes_nothing(tmp_path: Path) -> None:
         ("--algo cma-es --hidden 32", "at most 1,000 weights"),
         ("--algo cma-es --network linear --imitate bf-s", "learns from whole runs"),
         ("--algo cma-es --network linear --population 3", "at least 4"),
-        ("--algo cma-es --network linear --backlog 0:5", "LOW:HIGH"),
-        ("--algo cma-es --network linear --backlog 5.5", "whole number"),
-        ("--algo cma-es --network linear --backlog 5:2000000", "backlog must be"),
-        ("--backlog 5:50", "the others learn from arrivals"),
         ("--network linear --observation full", "choose --network mlp"),
         ("--types 1", "types must be a whole number from 2"),
         ("--types 8 --guard vqs", "types of equal width; use bf-js"),
