@@ -52,7 +52,9 @@ CLASSES = tuple(f"{length}_p{percent}" for length in ("short", "long") for perce
 @click.option("--racks", type=int, help="So many servers in a rack, for tables that say where data lie.")
 @click.option("--network", metavar="S:F,…", help="Remote overheads are multiplied by F from second S on: 0:1,600:4.")
 @click.option("--slots", type=int, help=f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS} otherwise].")
-@click.option("--backlog", type=int, help="Keep so many tasks waiting: utilisation is then what a policy can carry.")
+@click.option(
+    "--backlog", type=click.IntRange(min=1), help="Keep so many tasks waiting: utilisation is then what a policy can carry."
+)
 @click.option("--drain", is_flag=True, help="Go on until all work is done.")
 @click.option("--warmup", type=int, help="Slots at the start that are not measured  [default: 0 for traces, a tenth otherwise].")
 @click.option("--seed", type=int, default=0, show_default=True, help="First seed.")
@@ -145,7 +147,7 @@ def evaluate(
     if plot is not None:
         from experiments.plots.runs import draw_runs
 
-        draw_runs(by_policy, workload, plot)
+        draw_runs(by_policy, workload, plot, backlog)
 
 
 def print_workload(

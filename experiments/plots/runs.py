@@ -29,7 +29,9 @@ class Clock(NamedTuple):
     unit: str
 
 
-def draw_runs(by_policy: list[list[Result]], workload: Workload, path: str | os.PathLike[str]) -> None:
+def draw_runs(
+    by_policy: list[list[Result]], workload: Workload, path: str | os.PathLike[str], backlog: int | None = None
+) -> None:
     """Left: waiting tasks over time, mean over the seeds (band: their range). Right: quantiles of the delay.
 
     A policy that is unstable with any seed is dashed and hollow: its delays say how long the run was.
@@ -49,8 +51,9 @@ def draw_runs(by_policy: list[list[Result]], workload: Workload, path: str | os.
     _finish_delays(right, [runs[0].policy for runs in by_policy], delay_clock)
     seeds, servers = len(by_policy[0]), len(workload.servers)
     length = longest / clock.slots
+    arrivals = f"intensity {workload.intensity:.2f}" if backlog is None else f"{backlog:,} kept waiting"
     figure.suptitle(
-        f"{workload.name}: {servers:,} server{'s' if servers > 1 else ''}, intensity {workload.intensity:.2f}, "
+        f"{workload.name}: {servers:,} server{'s' if servers > 1 else ''}, {arrivals}, "
         f"{length:,.{0 if length >= 100 else 1}f} {clock.unit}" + (f", {seeds} seeds" if seeds > 1 else "")
     )
     with atomic_path(path) as temporary:
