@@ -141,7 +141,7 @@ def evaluate(
     if schedule is not None:
         write_schedule(schedule, results)
     if tensorboard is not None:
-        where = contest_name(workload, words["speedup"])
+        where = contest_name(workload, words["speedup"]) if backlog is None else f"{workload.name}, {backlog} kept waiting"
         for group in by_policy:
             write_board(tensorboard, where, group[0].policy, [*map(measured, group)])
     if plot is not None:
