@@ -169,10 +169,13 @@ def best_of_shared(network: SharedNetwork, b: Batch) -> int:
 
 
 def best_of_linear(network: LinearNetwork, b: Batch) -> int:
-    """⟨w + q·v, terms⟩, with q the first number of the context."""
+    """⟨w + q·v, terms⟩, with q the logarithm of what waits, feature 18 of every action."""
     weights, terms, mask = network.at_hand, network.terms, b.mask[0]
     set_to(weights, network.weights[0])
-    add_scaled(weights, b.context[0, 0], network.weights[1])
+    for a in range(mask.shape[0]):
+        if mask[a]:
+            add_scaled(weights, b.actions[0, a, 18], network.weights[1])
+            break
     best, best_score = NONE, np.float32(0.0)
     for a in range(mask.shape[0]):
         if mask[a]:
@@ -196,7 +199,7 @@ def set_terms(terms: Floats, features: Floats) -> None:
     large = 1.0 if features[2] > 0.5 else 0.0
     terms[5] = large
     terms[6] = features[2] * features[12] * COUNT  # size · log(1 + jobs in the server)
-    terms[7] = features[5] * COUNT  # tasks in the virtual queue,
+    terms[7] = features[17] * COUNT  # tasks in the virtual queue,
     terms[8] = features[14] * COUNT  # and complements of the task
     terms[9] = features[1]  # 1: to pass
     terms[10] = large * features[14] * COUNT  # company of a large task: exact,

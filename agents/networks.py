@@ -139,7 +139,7 @@ class SharedCritic(nn.Module):
 
 
 class LinearActor(nn.Module):
-    """⟨w + q·v, terms of the action⟩, q being the first number of the context: with the logarithm of what waits.
+    """⟨w + q·v, terms of the action⟩, q being its feature 18, the logarithm of what waits.
 
     At first only the size counts: best fit.
     """
@@ -152,15 +152,14 @@ class LinearActor(nn.Module):
 
     def forward(self, rows: Rows) -> Tensor:
         """(N,) scores of the valid actions."""
-        waiting = rows.context[:, 0].index_select(0, rows.environment)
         plain, scaled = linear(terms_of(rows.features), self.weights).unbind(1)
-        return plain + waiting * scaled
+        return plain + rows.features[:, 18] * scaled
 
 
 def terms_of(features: Tensor) -> Tensor:
     """(N, TERMS) of actions, as agents.learned.set_terms."""
-    passing, size, left, filled, queue, jobs = (features[:, k] for k in (1, 2, 3, 4, 5, 12))
-    exact, fitting, excess = (features[:, k] for k in (14, 15, 16))
+    passing, size, left, filled, jobs = (features[:, k] for k in (1, 2, 3, 4, 12))
+    exact, fitting, excess, queue = (features[:, k] for k in (14, 15, 16, 17))
     count, large = float(COUNT), (size > 0.5).float()
     shares = size, left, filled, left.sqrt(), filled.sqrt(), large
     counts = size * jobs * count, queue * count, exact * count, passing

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.envs.books import forget_books
+from packenv.envs.features import COMMON_SERVERS, logarithms
 from packenv.envs.kinds import Rules, Sizes
 from packenv.envs.lineup import lineup_for
 from packenv.envs.state import OVER, Batch, passage_type, turn_type, window_type
@@ -19,7 +22,7 @@ NOTHING: dict[str, tuple[int, ...]] = {
 
 def make_batch(c: Cluster, rules: Rules, sizes: Sizes, mean_service: float, finite: bool = False) -> Batch:
     """All rows are over: the first thing to do is to begin an episode."""
-    rows, servers = len(c.head), sizes.servers
+    rows, servers, per_root = len(c.head), sizes.servers, math.sqrt(COMMON_SERVERS / sizes.servers)
     turn = np.zeros(rows, turn_type)
     turn["phase"] = OVER
     active = servers if rules.table.shape[1] > 0 else 0
@@ -45,7 +48,8 @@ def make_batch(c: Cluster, rules: Rules, sizes: Sizes, mean_service: float, fini
         table=rules.table,
         known=rules.known,
         total=c.capacity.sum(axis=0),
-        scale=np.array([c.server["capacity"].max(), mean_service], np.float64),
+        scale=np.array([c.server["capacity"].max(), mean_service, per_root], np.float64),
+        logarithms=logarithms(per_root),
         least=np.full((sizes.kinds, sizes.types), NEVER, np.int64),
         most=np.zeros((sizes.kinds, sizes.types), np.int64),
         lineup=lineup_for(c, "actions" in rules.seen),

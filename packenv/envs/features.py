@@ -2,12 +2,13 @@
 
 All are of order 1 whatever the workload: sizes are shares of the largest server, ages are in mean services, counts are
 taken as log(1 + n) / 5. A network that scores every action by the same weights then knows nothing of the number of
-servers or of types. An action that is not valid has a row of zeros.
+servers or of types. Features 14 to 18 count per root of the servers, n · √(5 / L): a queue of L servers wavers by √L tasks,
+so what they say means the same on 5 servers and on 1,000. An action that is not valid has a row of zeros.
 
 | feature | an action that starts a task | Configuration: an action that takes configuration k |
 |---|---|---|
 | 0 | 1: valid | 1: valid |
-| 1 | 1 for wait or pass, of which only 0, 1, 3 and 11 are told | 1 if k has a type-1 job |
+| 1 | 1 for wait or pass, of which only 0, 1, 3, 11, 12 and 18 are told | 1 if k has a type-1 job |
 | 2 | size of the task | size that k would start now, at most the capacity |
 | 3 | room of the server once it has started | what is left of the capacity |
 | 4 | room if the largest that fit then started too, up to FILL of them | – |
@@ -23,6 +24,8 @@ servers or of types. An action that is not valid has a row of zeros.
 | 14 | its complements: tasks that would fill an empty server with it, but for 1/32 | – |
 | 15 | tasks that would fit beside it on an empty server | – |
 | 16 | these and those up to its own size, less all that wait; below 0 where larger ones outnumber what fits beside them | – |
+| 17 | tasks in its virtual queue | – |
+| 18 | tasks waiting | tasks waiting |
 
 Context: 0 tasks waiting; 1 size waiting; 2–4 tasks waiting of sizes above ½, ¼ and below, of the kind of server at hand;
 5 free share of the cluster; 6–8 share of servers with room above ½, ¼ and below (full ones are left out).
@@ -33,6 +36,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from packenv.cluster.machine import natural
 from packenv.cluster.servers import jobs_in, kind_of, server_count
@@ -43,12 +47,14 @@ from packenv.envs.books import scalar_room
 from packenv.envs.lineup import lined_up_to
 from packenv.envs.state import Batch
 
-FEATURES, CONTEXT = 17, 9
+FEATURES, CONTEXT = 19, 9
 FIRST_FEATURES = 14
 """Agents may know only so many of them, the first."""
 REST, COMPANY = 1, 2
 """What an agent in the compiled loop may leave unread and is then not told: all that a linear network does not look at
-(features 6 to 10 and 13, and the context but for its first number); and features 14 to 16."""
+(features 5 to 10 and 13, and the context); and features 14 to 18."""
+COMMON_SERVERS = 5
+"""With so many servers a count per root of them is the count."""
 FILL = 3
 NEAR = 32
 HIGHEST = 32.0
@@ -57,7 +63,14 @@ SIGNED = (16,)
 """The features that may be below 0."""
 
 LOG = 0.2
-LOGARITHMS = (np.log1p(np.arange(4096)) * LOG).astype(np.float32)
+
+
+def logarithms(share: float) -> NDArray[np.float32]:
+    """(4096,) of as many tasks, each counted as this share of one."""
+    return (np.log1p(share * np.arange(4096)) * LOG).astype(np.float32)
+
+
+LOGARITHMS = logarithms(1.0)
 
 
 @fused
@@ -68,6 +81,12 @@ def logarithm(x: float) -> float:
 @fused
 def logarithm_of(count: int) -> float:
     return LOGARITHMS[natural(count)] if count < LOGARITHMS.shape[0] else logarithm(count)
+
+
+@fused
+def logarithm_per_root(b: Batch, count: int) -> float:
+    table = b.logarithms
+    return table[natural(count)] if count < table.shape[0] else logarithm(count * b.scale[2])
 
 
 @inner
@@ -86,8 +105,8 @@ def describe_start(b: Batch, action: int, kind: int, j: int, server: int, size: 
     out[2] = size * share
     out[3] = (room - size) * share
     out[4] = room_after_filling(b, size, room - size) * share
-    out[5] = logarithm_of(queue.count)
     if not b.unread & REST:
+        out[5] = logarithm_of(queue.count)
         out[6] = logarithm(queue.size * share)
         out[7] = logarithm((now(c) - queue.since) / b.scale[1])
         out[8] = logarithm_of(c.types.in_service[e, server, j])
@@ -99,6 +118,8 @@ def describe_start(b: Batch, action: int, kind: int, j: int, server: int, size: 
     describe_server(b, action, server)
     if not b.unread & COMPANY:
         describe_company(b, action, server, size)
+        out[17] = logarithm_per_root(b, queue.count)
+        out[18] = logarithm_per_root(b, waiting(c))
 
 
 @fused
@@ -106,15 +127,15 @@ def describe_company(b: Batch, action: int, server: int, size: int) -> None:
     """What waits that could share an empty server with a task of this size. One resource only."""
     c, out = b.c, b.actions[b.c.e, action]
     if c.vectors:
-        for k in range(14, FEATURES):
+        for k in range(14, 17):
             out[k] = 0.0
         return
     capacity = c.server[c.e, server].capacity
     fitting = lined_up_to(b.lineup, capacity - size)
-    out[14] = logarithm_of(fitting - lined_up_to(b.lineup, capacity - size - capacity // NEAR))
-    out[15] = logarithm_of(fitting)
+    out[14] = logarithm_per_root(b, fitting - lined_up_to(b.lineup, capacity - size - capacity // NEAR))
+    out[15] = logarithm_per_root(b, fitting)
     excess = fitting + lined_up_to(b.lineup, size) - waiting(c)
-    out[16] = logarithm_of(excess) if excess >= 0 else -logarithm_of(-excess)
+    out[16] = logarithm_per_root(b, excess) if excess >= 0 else -logarithm_per_root(b, -excess)
 
 
 @fused
@@ -125,6 +146,7 @@ def describe_wait(b: Batch, action: int, server: int) -> None:
         out[k] = 0.0
     if b.mask[b.c.e, action]:
         out[0] = out[1] = 1.0
+        out[18] = logarithm_per_root(b, waiting(b.c))
         if server != NONE:
             out[3] = scalar_room(b, server) / b.scale[0]
             describe_server(b, action, server)
@@ -175,9 +197,9 @@ def describe_cluster(b: Batch, kind: int) -> None:
     c, e = b.c, b.c.e
     out, head = b.context[e], c.head[e]
     servers = float(server_count(c))
-    out[0] = logarithm_of(head.waiting)
     if b.unread & REST:
         return
+    out[0] = logarithm_of(head.waiting)
     out[1] = logarithm(head.waiting_size / b.scale[0])
     first = 0
     for k in range(3):
@@ -233,3 +255,4 @@ def describe_configuration(b: Batch, n: int, kind: int, server: int) -> None:
     out[9] = c.types.bound[e, kind, main - 1 if main > 0 else c.types.count[e, kind] - 1] * share
     out[10] = active / float(server_count(c))
     out[11] = capacity * share
+    out[18] = logarithm_per_root(b, waiting(c))

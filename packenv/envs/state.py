@@ -95,7 +95,8 @@ class Batch(Frame):
     table: NDArray[np.int64]  # (G, N, 2J) configurations of each kind of server
     known: NDArray[np.int64]  # (G,) how many of them there are
     total: NDArray[np.int64]  # (D,) capacity of the whole cluster
-    scale: NDArray[np.float64]  # (2,) what features are shares of: the largest scalar capacity, in units; the mean service
+    scale: NDArray[np.float64]  # (3,) of features: the largest scalar capacity, in units; the mean service; √(5 / L)
+    logarithms: NDArray[np.float32]  # (N,) of features: of 0 .. N - 1 tasks per root of the servers
     least: NDArray[np.int64]  # (G, 2J) scratch: size of the smallest task of each virtual queue, NEVER if empty
     most: NDArray[np.int64]  # (G, 2J) scratch: size of the largest
     lineup: Lineup  # scratch, where actions are described,

@@ -131,13 +131,12 @@ def test_the_linear_network_spelled_out() -> None:
     assert values.shape == (E, 1)
     w, v = net.exported()["actor.weights"]
     for e in range(E):
-        q = float(batch["context"][e, 0])
         for a, f in enumerate(batch["actions"][e].numpy()):
-            jobs, queue, exact, fitting, excess = 5 * f[12], 5 * f[5], 5 * f[14], 5 * f[15], 5 * f[16]
+            jobs, exact, fitting, excess, queue = 5 * f[12], 5 * f[14], 5 * f[15], 5 * f[16], 5 * f[17]
             large = float(f[2] > 0.5)
             terms = [f[2], f[3], f[4], f[3] ** 0.5, f[4] ** 0.5, large, f[2] * jobs, queue, exact, f[1]]
             terms += [exact, fitting, exact == 0, fitting == 0, -excess] if large else [0, 0, 0, 0, excess]
-            assert scores[e, a] == pytest.approx((w + q * v) @ terms, abs=1e-3)
+            assert scores[e, a] == pytest.approx((w + f[18] * v) @ terms, abs=1e-3)
 
 
 def test_the_mlp_spelled_out() -> None:

@@ -36,7 +36,7 @@ class Plain:
         self.served = [[task for task in tasks if task["server"] == server] for server in range(len(c.server[0]))]
         self.servers = c.server[0]
         self.bound, self.count = c.types.bound[0], c.types.count[0]
-        self.largest, self.service = core.batch.scale
+        self.largest, self.service, _ = core.batch.scale
 
     def type_of(self, kind: int, size: int) -> int:
         return next((j for j in range(self.count[kind] - 1) if size > self.bound[kind, j]), self.count[kind] - 1)
@@ -51,6 +51,7 @@ class Plain:
         age = self.now - sum(starts) / len(starts) if starts else 0.0
         roomy = [of_room for of_room in self.types_of_rooms() if of_room <= j]
         fitting = sum(other <= capacity - size for other in sizes)
+        excess = fitting + sum(other <= size for other in sizes) - len(sizes)
         exact = sum(capacity - size - capacity // NEAR < other <= capacity - size for other in sizes)
         return [
             1.0,
@@ -67,9 +68,7 @@ class Plain:
             room / self.largest,
             told(len(jobs)),
             age / (age + self.service),
-            told(exact),
-            told(fitting),
-            told(fitting + sum(other <= size for other in sizes) - len(sizes)),
+            *(told(n * math.sqrt(5 / len(self.servers))) for n in (exact, fitting, excess, len(queue), len(sizes))),
         ]
 
     def types_of_rooms(self) -> list[int]:
@@ -124,6 +123,8 @@ def test_server_fill_tells_what_its_table_says(options: dict[str, Any], seed: in
             expected = np.zeros(FEATURES) if size is None else plain.features(server, j, size)
             np.testing.assert_allclose(rows[j], expected, atol=2e-6, err_msg=f"type {j}")
             told_of += size is not None
+        if rows[-1, 0]:
+            assert rows[-1, 18] == pytest.approx(told(len(plain.waiting) * (5 / len(plain.servers)) ** 0.5), abs=2e-6)
         observation, _, _, over, info = env.step(player(info))
         if over:
             observation, info = env.reset()
@@ -155,7 +156,7 @@ def test_several_resources_have_no_company(player: Player) -> None:
     observation, info = env.reset(seed=1)
     for _ in range(200):
         for row in observation["actions"][:-1]:
-            assert row[3] == row[4] and not row[14:].any()
+            assert row[3] == row[4] and not row[14:17].any()
         observation, _, _, over, info = env.step(player(info))
         if over:
             observation, info = env.reset()
