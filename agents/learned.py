@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster
 from packenv.compile import dispatched, inner
-from packenv.envs.books import count_completions
+from packenv.envs.books import keep_books
 from packenv.envs.faces import act, begin, observe
 from packenv.envs.state import DECIDING, Batch
 from packenv.policy import schedules
@@ -40,7 +40,7 @@ class LearnedState(NamedTuple):
 def schedule_learned(policy: Learned, cluster: Cluster, state: LearnedState) -> None:
     b = state.batch
     turn = b.turn[0]
-    count_completions(b)
+    keep_books(b)
     begin(policy.face, b)
     while turn.phase == DECIDING:
         observe(policy.face, b)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from agents.learned import TERMS, Learned, LearnedState, LinearNetwork, PlainNet
 from packenv.cluster import Cluster, Needs
 from packenv.envs.batch import make_batch, on_cluster
 from packenv.envs.books import forget_books
-from packenv.envs.features import COMPANY, CONTEXT, FEATURES, FIRST_FEATURES, REST
+from packenv.envs.features import COMPANY, CONTEXT, FEATURES, FIRST_FEATURES, INVALID, REST
 from packenv.envs.guard import checked_guard, together
 from packenv.envs.kinds import MAKERS, OWN_OPTIONS, Rules, Sizes, sizes_of
 from packenv.envs.options import split
@@ -90,9 +91,11 @@ class SavedAgent:
 
     def _attach(self, cluster: Cluster, state: LearnedState) -> LearnedState:
         if state.batch is None:
-            rules = self.rules(cluster.capacity)
+            rules, unread = self.rules(cluster.capacity), unread_by(state.network)
+            if unread & REST:
+                rules = replace(rules, books=False)
             batch = make_batch(cluster, rules, self.sizes(cluster.capacity), float(state.mean_service[0]))
-            batch.assign("unread", unread_by(state.network))
+            batch.assign("unread", unread)
             return state._replace(batch=batch)
         batch = on_cluster(state.batch, cluster)
         forget_books(batch)
@@ -109,9 +112,11 @@ class SavedAgent:
 
 def unread_by(network: SharedNetwork | LinearNetwork | PlainNetwork) -> int:
     """What of the observation `actions` the network does not look at."""
+    if isinstance(network, PlainNetwork):
+        return 0
     if isinstance(network, LinearNetwork):
-        return REST
-    return COMPANY if isinstance(network, SharedNetwork) and len(network.first) == FIRST_FEATURES + CONTEXT else 0
+        return REST | INVALID
+    return INVALID | (COMPANY if len(network.first) == FIRST_FEATURES + CONTEXT else 0)
 
 
 def _shared(name: str, weights: Weights, rules: Rules) -> SharedNetwork:

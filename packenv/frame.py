@@ -45,7 +45,7 @@ class Frame:
         self._fields = tuple(names)
         for name in names:
             setattr(self, name, fields[name])
-        self._words = np.array(list(_words(self)), dtype=np.int64)
+        self._words = np.array([word for name in names for word in _words(fields[name])], dtype=np.int64)
         self._address = int(self._words.ctypes.data)
         self._numba_type_ = _frame_type(self)  # where Numba looks first
 
@@ -95,6 +95,8 @@ def _parts(value: Any) -> list[tuple[str, Any]] | None:
 
 def _words(value: Any) -> list[int]:
     """What compiled code finds in memory."""
+    if isinstance(value, Frame):
+        return value._words.tolist()
     parts = _parts(value)
     if parts is not None:
         return [word for _, part in parts for word in _words(part)]

@@ -52,7 +52,7 @@ def make_batch(c: Cluster, rules: Rules, sizes: Sizes, mean_service: float, fini
         logarithms=logarithms(per_root),
         least=np.full((sizes.kinds, sizes.types), NEVER, np.int64),
         most=np.zeros((sizes.kinds, sizes.types), np.int64),
-        lineup=lineup_for(c, "actions" in rules.seen),
+        lineup=lineup_for(c, "actions" in rules.seen and not rules.table.shape[1] and not c.vectors),
         unread=0,
         mask=np.zeros((rows, rules.actions), np.int8),
         **seen,
@@ -63,4 +63,4 @@ def make_batch(c: Cluster, rules: Rules, sizes: Sizes, mean_service: float, fini
 
 def on_cluster(batch: Batch, c: Cluster) -> Batch:
     """The same batch on clusters that have more places."""
-    return batch.replace(c=c, lineup=lineup_for(c, batch.actions.shape[1] > 0))
+    return batch.replace(c=c, lineup=lineup_for(c, batch.lineup.first.shape[1] > 0))

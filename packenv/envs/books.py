@@ -1,4 +1,4 @@
-"""What an environment keeps of the servers beside the cluster: the ages of their jobs, and their rooms by type."""
+"""What an environment keeps beside the cluster: the ages of the servers' jobs, their rooms by type, and the line-up."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from packenv.cluster.servers import kind_of, server_count
 from packenv.cluster.state import DONE, NONE, TASK
 from packenv.cluster.waiting import now
 from packenv.compile import fused, inner
+from packenv.envs.lineup import UNKNOWN, is_wanted, leave_lineup, line_up_new
 from packenv.envs.state import Batch
 
 
 @fused
-def count_start(b: Batch, server: int) -> None:
-    """A task has just started on a server."""
+def count_start(b: Batch, server: int, size: int) -> None:
+    """A task of this size has just started on a server."""
+    if is_wanted(b.lineup):
+        leave_lineup(b.lineup, b.c, size)
     if b.ages.shape[1] > 0:
         slot = now(b.c)
         b.ages[b.c.e, server, 0] += slot
@@ -24,8 +27,16 @@ def count_start(b: Batch, server: int) -> None:
 
 
 @fused
+def keep_books(b: Batch) -> None:
+    """Bring the books up to date with a slot that has just begun."""
+    if is_wanted(b.lineup):
+        line_up_new(b.lineup, b.c)
+    count_completions(b)
+
+
+@fused
 def count_completions(b: Batch) -> None:
-    """Bring the books up to date with what left in this slot; anew, if others have placed tasks in the meantime."""
+    """Bring those of the servers up to date with what left in this slot; anew, if others have placed tasks in the meantime."""
     c = b.c
     if b.ages.shape[1] > 0:
         head, turn = c.head[c.e], b.turn[c.e]
@@ -49,12 +60,14 @@ def count_completions(b: Batch) -> None:
 def forget_books(b: Batch) -> None:
     """Let them be made anew when they are wanted next."""
     b.turn["known_started"] = -1
+    b.lineup.count[:] = UNKNOWN
 
 
 @inner
 def count_anew(b: Batch) -> None:
-    """The books from what stands in the servers."""
+    """The books from what stands in the servers; the line-up when it is asked for."""
     c, e = b.c, b.c.e
+    b.lineup.count[e] = UNKNOWN
     if b.ages.shape[1] == 0:
         return
     for k in range(b.rooms.shape[1]):

@@ -50,9 +50,9 @@ from packenv.envs.state import Batch
 FEATURES, CONTEXT = 19, 9
 FIRST_FEATURES = 14
 """Agents may know only so many of them, the first."""
-REST, COMPANY = 1, 2
+REST, COMPANY, INVALID = 1, 2, 4
 """What an agent in the compiled loop may leave unread and is then not told: all that a linear network does not look at
-(features 5 to 10 and 13, and the context); and features 14 to 18."""
+(features 5 to 10 and 13, and the context); features 14 to 18; and the rows of actions that are not valid."""
 COMMON_SERVERS = 5
 """With so many servers a count per root of them is the count."""
 FILL = 3
@@ -90,21 +90,20 @@ def logarithm_per_root(b: Batch, count: int) -> float:
 
 
 @inner
-def describe_start(b: Batch, action: int, kind: int, j: int, server: int, size: int) -> None:
-    """An action that starts a task of this size and of virtual queue j on a server; 0: it is not valid. Needs `line_up`."""
+def describe_start(b: Batch, action: int, kind: int, j: int, server: int, size: int, rank: int) -> None:
+    """An action that starts a task of this size and of virtual queue j on a server. Needs `line_up`.
+
+    `rank`: how many wait of this size at most, itself one of them; with several resources nothing is made of it.
+    """
     c, e = b.c, b.c.e
     out = b.actions[e, action]
-    if size == 0:
-        for k in range(FEATURES):
-            out[k] = 0.0
-        return
     queue = c.types.queue[e, kind, j]
     share = 1.0 / b.scale[0]
     room = scalar_room(b, server)
     out[0], out[1] = 1.0, 0.0
     out[2] = size * share
     out[3] = (room - size) * share
-    out[4] = room_after_filling(b, size, room - size) * share
+    out[4] = room_after_filling(b, rank, room - size) * share
     if not b.unread & REST:
         out[5] = logarithm_of(queue.count)
         out[6] = logarithm(queue.size * share)
@@ -117,13 +116,26 @@ def describe_start(b: Batch, action: int, kind: int, j: int, server: int, size: 
         out[10] = roomy / float(server_count(c))
     describe_server(b, action, server)
     if not b.unread & COMPANY:
-        describe_company(b, action, server, size)
+        describe_company(b, action, server, size, rank)
         out[17] = logarithm_per_root(b, queue.count)
         out[18] = logarithm_per_root(b, waiting(c))
 
 
 @fused
-def describe_company(b: Batch, action: int, server: int, size: int) -> None:
+def describe_nothing(b: Batch, action: int) -> None:
+    """An action that is not valid."""
+    if not b.unread & INVALID:
+        clear(b.actions[b.c.e, action])
+
+
+@fused
+def clear(out: NDArray[np.float32]) -> None:
+    for k in range(FEATURES):
+        out[k] = 0.0
+
+
+@fused
+def describe_company(b: Batch, action: int, server: int, size: int, rank: int) -> None:
     """What waits that could share an empty server with a task of this size. One resource only."""
     c, out = b.c, b.actions[b.c.e, action]
     if c.vectors:
@@ -131,10 +143,10 @@ def describe_company(b: Batch, action: int, server: int, size: int) -> None:
             out[k] = 0.0
         return
     capacity = c.server[c.e, server].capacity
-    fitting = lined_up_to(b.lineup, capacity - size)
-    out[14] = logarithm_per_root(b, fitting - lined_up_to(b.lineup, capacity - size - capacity // NEAR))
+    fitting = lined_up_to(b.lineup, c.e, capacity - size)
+    out[14] = logarithm_per_root(b, fitting - lined_up_to(b.lineup, c.e, capacity - size - capacity // NEAR))
     out[15] = logarithm_per_root(b, fitting)
-    excess = fitting + lined_up_to(b.lineup, size) - waiting(c)
+    excess = fitting + rank - waiting(c)
     out[16] = logarithm_per_root(b, excess) if excess >= 0 else -logarithm_per_root(b, -excess)
 
 
@@ -142,8 +154,7 @@ def describe_company(b: Batch, action: int, server: int, size: int) -> None:
 def describe_wait(b: Batch, action: int, server: int) -> None:
     """Wait, or passing a server."""
     out = b.actions[b.c.e, action]
-    for k in range(FEATURES):
-        out[k] = 0.0
+    clear(out)
     if b.mask[b.c.e, action]:
         out[0] = out[1] = 1.0
         out[18] = logarithm_per_root(b, waiting(b.c))
@@ -165,19 +176,19 @@ def describe_server(b: Batch, action: int, server: int) -> None:
 
 
 @fused
-def room_after_filling(b: Batch, size: int, room: int) -> int:
-    """What is left of `room` after the FILL largest tasks that fit in turn, without one of this size. One resource only."""
+def room_after_filling(b: Batch, rank: int, room: int) -> int:
+    """What is left of `room` after the FILL largest tasks that fit in turn, without the one of this rank. One resource only."""
     if b.c.vectors:
         return room
-    own, below = lined_up_to(b.lineup, size) - 1, waiting(b.c)
+    own, below, sizes = rank - 1, waiting(b.c), b.lineup.size[b.c.e]
     for _ in range(FILL):
-        largest = min(lined_up_to(b.lineup, room), below) - 1
+        largest = min(lined_up_to(b.lineup, b.c.e, room), below) - 1
         if largest == own:
             largest -= 1
         if largest < 0:
             return room
         below = largest
-        room -= b.lineup.size[largest]
+        room -= sizes[natural(largest)]
     return room
 
 
@@ -223,8 +234,7 @@ def describe_configuration(b: Batch, n: int, kind: int, server: int) -> None:
     """Taking configuration n on a server of this kind, which is empty."""
     c, e = b.c, b.c.e
     out = b.actions[e, n]
-    for k in range(FEATURES):
-        out[k] = 0.0
+    clear(out)
     if not b.mask[e, n] or server == NONE:
         return
     share, capacity = 1.0 / b.scale[0], float(c.server[e, server].capacity)

@@ -21,7 +21,7 @@ BY_CLUSTER = (
 
 BY_ROW = (
     *("turn", "passage", "action", "window", "ages", "room_class", "rooms", "active", "reserved", "queue", "virtual_queues"),
-    *("servers", "server", "cluster", "configurations", "actions", "context", "mask"),
+    *("servers", "server", "cluster", "configurations", "actions", "context", "mask", "lineup"),
 )
 """What a batch keeps for each of its rows beside the clusters."""
 

@@ -11,8 +11,8 @@ from packenv.cluster.state import NEVER, NONE
 from packenv.cluster.waiting import size_of
 from packenv.compile import fused, inner
 from packenv.envs.faces import acts, begins, observes
-from packenv.envs.features import describe_cluster, describe_start, describe_wait
-from packenv.envs.lineup import line_up
+from packenv.envs.features import describe_cluster, describe_nothing, describe_start, describe_wait
+from packenv.envs.lineup import line_up, lined_up_to
 from packenv.envs.observation import largest_on, survey, write_queue, write_servers, write_virtual_queues
 from packenv.envs.state import DECIDING, WAITING, Batch
 from packenv.envs.steps import put
@@ -97,10 +97,13 @@ def describe_all(b: Batch) -> None:
     for server in range(server_count(c)):
         for k in range(b.width):
             action = server * b.width + k
-            i = chosen(b, server, k) if b.mask[e, action] else NONE
-            kind = kind_of(c, server)
-            j = c.types.link[e, i, kind].type if i != NONE else 0
-            describe_start(b, action, kind, j, server, size_of(c, i) if i != NONE else 0)
+            if not b.mask[e, action]:
+                describe_nothing(b, action)
+                continue
+            i, kind = chosen(b, server, k), kind_of(c, server)
+            size = size_of(c, i)
+            rank = 0 if c.vectors else lined_up_to(b.lineup, e, size)
+            describe_start(b, action, kind, c.types.link[e, i, kind].type, server, size, rank)
     describe_wait(b, b.mask.shape[1] - 1, NONE)
     describe_cluster(b, 0)
 

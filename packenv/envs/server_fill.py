@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 from packenv.cluster.best_fit import free_share
 from packenv.cluster.by_demand import first_of_group, group_count
+from packenv.cluster.machine import natural
 from packenv.cluster.servers import first_server, fits, kind_of, room_of, server_count, tightest_server
 from packenv.cluster.state import NONE
 from packenv.cluster.waiting import largest_fitting, size_of, smallest_size, smallest_waiting, waiting
 from packenv.compile import fused, inner
 from packenv.envs.faces import acts, begins, observes
-from packenv.envs.features import describe_cluster, describe_start, describe_wait
+from packenv.envs.features import describe_cluster, describe_nothing, describe_start, describe_wait
 from packenv.envs.lineup import line_up, lined_up_to
 from packenv.envs.observation import (
     largest_of_group,
@@ -104,18 +105,6 @@ def chosen(b: Batch, server: int, j: int) -> int:
     return largest_on(b, kind, j, server) if j < c.types.count[c.e, kind] else NONE
 
 
-@fused
-def size_served(b: Batch, kind: int, j: int, server: int) -> int:
-    """Size of the task that starts if virtual queue j, which the server can serve, is served. Needs `line_up`."""
-    c = b.c
-    if c.vectors:
-        return size_of(c, largest_of_group(b, kind, j, server))
-    room = room_of(c, server)
-    if j > 0:
-        room = min(room, c.types.bound[c.e, kind, j - 1])
-    return b.lineup.size[lined_up_to(b.lineup, room) - 1]
-
-
 @inner
 def any_group_fits(b: Batch, server: int) -> bool:
     """Whether something that is in a virtual queue of this server's kind fits in every resource."""
@@ -162,22 +151,58 @@ def observe(face: ServerFillFace, b: Batch) -> None:
     kind, room = 0, 0
     if server != NONE:
         kind, room = kind_of(c, server), room_of(c, server)
-    survey(b, kind)
-    known = c.types.count[e, kind]
-    for j in range(types):
-        b.mask[e, j] = server != NONE and j < known and can_serve(b, kind, j, server)
     b.mask[e, types] = 1 if b.width or server == NONE else 0
     if b.actions.shape[1] > 0:
-        if not c.vectors:
-            line_up(b.lineup, c)
-        for j in range(types):
-            describe_start(b, j, kind, j, server, size_served(b, kind, j, server) if b.mask[e, j] else 0)
+        if c.vectors:
+            describe_groups(b, kind, server)
+        else:
+            describe_types(b, kind, server, room)
         describe_wait(b, types, server)
         describe_cluster(b, kind)
-    else:
-        write_virtual_queues(b, kind, 0, room, server)
-        if b.queue.shape[1] > 0:
-            write_queue(b)
-        write_server(b, server)
-        if b.cluster.shape[1] > 0:
-            write_cluster(b)
+        return
+    survey(b, kind)
+    mask_types(b, kind, server)
+    write_virtual_queues(b, kind, 0, room, server)
+    if b.queue.shape[1] > 0:
+        write_queue(b)
+    write_server(b, server)
+    if b.cluster.shape[1] > 0:
+        write_cluster(b)
+
+
+@fused
+def mask_types(b: Batch, kind: int, server: int) -> None:
+    """Each virtual queue of which something fits. Needs `survey`."""
+    known = b.c.types.count[b.c.e, kind]
+    for j in range(b.least.shape[1]):
+        b.mask[b.c.e, j] = server != NONE and j < known and can_serve(b, kind, j, server)
+
+
+@fused
+def describe_types(b: Batch, kind: int, server: int, room: int) -> None:
+    """One size: in the line-up the virtual queues follow each other, so what each would start is a matter of counting."""
+    c, e, types = b.c, b.c.e, b.least.shape[1]
+    line_up(b.lineup, c)
+    queue, known = c.types.queue[e, kind], c.types.count[e, kind] if server != NONE else 0
+    smaller, fitting = 0, lined_up_to(b.lineup, e, room)  # tasks of the types seen; none fits without a server
+    for n in range(types):
+        j = types - 1 - n
+        rank = min(smaller + queue[natural(j)].count, fitting) if j < known else 0
+        b.mask[e, j] = rank > smaller
+        if rank > smaller:
+            describe_start(b, j, kind, j, server, b.lineup.size[e, natural(rank - 1)], rank)
+            smaller += queue[natural(j)].count
+        else:
+            describe_nothing(b, j)
+
+
+@inner
+def describe_groups(b: Batch, kind: int, server: int) -> None:
+    """Several resources: a look at all groups of like tasks for every type."""
+    survey(b, kind)
+    mask_types(b, kind, server)
+    for j in range(b.least.shape[1]):
+        if b.mask[b.c.e, j]:
+            describe_start(b, j, kind, j, server, size_of(b.c, largest_of_group(b, kind, j, server)), 0)
+        else:
+            describe_nothing(b, j)

@@ -99,7 +99,7 @@ class Batch(Frame):
     logarithms: NDArray[np.float32]  # (N,) of features: of 0 .. N - 1 tasks per root of the servers
     least: NDArray[np.int64]  # (G, 2J) scratch: size of the smallest task of each virtual queue, NEVER if empty
     most: NDArray[np.int64]  # (G, 2J) scratch: size of the largest
-    lineup: Lineup  # scratch, where actions are described,
+    lineup: Lineup  # where actions are described,
     unread: int  # and what of that need not be told (packenv.envs.features)
     # what the agent sees
     queue: NDArray[np.float32]  # (E, K, D + 2)

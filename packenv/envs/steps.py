@@ -8,7 +8,7 @@ from packenv.cluster.slots import LIMIT as TOO_MANY
 from packenv.cluster.state import NEVER, NONE
 from packenv.cluster.waiting import order_new, size_of
 from packenv.compile import fused, inner
-from packenv.envs.books import count_anew, count_completions, count_start
+from packenv.envs.books import count_anew, count_start, keep_books
 from packenv.envs.state import BEGUN, DONE, HORIZON, LIMIT, OVER, STUCK, WAITING, Batch
 from packenv.envs.window import leave_window
 from packenv.units import UNIT
@@ -64,7 +64,7 @@ def next_slot(b: Batch) -> int:
         return GROW
     turn.phase = OVER
     if reason == READY:
-        count_completions(b)
+        keep_books(b)
         turn.phase = BEGUN
         if b.finite and all_done(c):
             turn.phase, turn.reason = OVER, DONE
@@ -82,9 +82,10 @@ def next_slot(b: Batch) -> int:
 @fused
 def put(b: Batch, i: int, server: int) -> None:
     """Start task i on a server."""
-    b.turn[b.c.e].placed += size_of(b.c, i)
+    size = size_of(b.c, i)
+    b.turn[b.c.e].placed += size
     place(b.c, i, server)
-    count_start(b, server)
+    count_start(b, server, size)
     if b.window.shape[1] > 0:
         leave_window(b, i)
 

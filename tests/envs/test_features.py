@@ -14,8 +14,10 @@ import packenv
 from packenv.cluster.state import NONE, TASK
 from packenv.envs.core import Core
 from packenv.envs.features import FEATURES, FILL, NEAR
-from packenv.envs.lineup import line_up, lined_up_to
+from packenv.envs.lineup import ABOVE, LANES, UNKNOWN, line_up, lined_up_to
 from packenv.envs.options import Warm
+from packenv.envs.state import DECIDING
+from packenv.workloads.arrivals import Batch
 from packenv.workloads.laws import Discrete, Geometric, Uniform
 from tests.envs.conftest import Player
 
@@ -174,7 +176,45 @@ def test_a_line_up_counts_sizes(servers: str, slots: int) -> None:
     batch = env.unwrapped.core.batch
     waiting = sorted(int(task["size"]) for task in Plain(env.unwrapped.core).waiting)
     line_up(batch.lineup, batch.c)
-    assert batch.lineup.size[: len(waiting)].tolist() == waiting
+    assert batch.lineup.size[0, : len(waiting)].tolist() == waiting
     asked = {-7, 0, 1, int(batch.scale[0]), *waiting, *(size - 1 for size in waiting), *(size + 1 for size in waiting)}
     for size in asked:
-        assert lined_up_to(batch.lineup, size) == bisect_right(waiting, size)
+        assert lined_up_to(batch.lineup, 0, size) == bisect_right(waiting, size)
+
+
+BURSTS = packenv.Workload(
+    sizes=Uniform(0.05, 0.5),
+    service=Geometric(50),
+    servers="3x1,1x0.5",
+    intensity=0.95,
+    arrivals=Batch(Discrete((1, 40), (0.95, 0.05))),
+)
+
+
+@pytest.mark.filterwarnings("ignore:J=")
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("ServerFill", {"workload": "paper/fig4b", "types": 40, "passing": False, "intensity": 0.97}),
+        ("ServerFill", {"workload": "paper/fig4b", "intensity": 0.99, "guard": "bf-js", "guard_limit": 15}),
+        ("ServerFill", {"workload": BURSTS, "start": Warm("fifo-ff", 300)}),
+        ("Placement", {"workload": BURSTS, "rule": "window", "window": 4, "guard": "bf-js", "guard_limit": 60}),
+    ],
+)
+def test_a_line_up_follows_the_queue(kind: str, options: dict[str, Any], player: Player) -> None:
+    """Through arrivals, starts, the guard's slots, growth and new episodes, in every row."""
+    env: Any = gym.make_vec(f"packenv/{kind}-v0", num_envs=3, observation="actions", horizon=1_500, **options)
+    _, info = env.reset(seed=1)
+    longest = looked_at = 0
+    for _ in range(1_500):
+        batch = env.unwrapped.core.batch
+        followed = batch.lineup.count != UNKNOWN  # others have grown since they were observed
+        for row in np.flatnonzero(followed & (batch.turn["phase"] == DECIDING)):
+            looked_at += 1
+            task = batch.c.task[row]
+            waiting = np.sort(task["size"][(task["kind"] == TASK) & (task["server"] == NONE)])
+            assert batch.lineup.size[row, : batch.lineup.count[row]].tolist() == waiting.tolist()
+            assert (batch.lineup.size[row, len(waiting) : len(waiting) + LANES] == ABOVE).all()
+            longest = max(longest, len(waiting))
+        info = env.step(player.all(info))[-1]
+    assert longest > 10 and looked_at > 3_000
