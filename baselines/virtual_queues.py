@@ -23,6 +23,10 @@ from packenv.cluster import (
     close,
     fill,
     first_server,
+    foresee,
+    foresee_smaller,
+    freed_count,
+    freed_server,
     heaviest,
     is_closed,
     jobs_in,
@@ -222,8 +226,10 @@ class VQSBestFit(NamedTuple):
 def schedule_vqs_bf(policy: VQSBestFit, cluster: Cluster, state: VirtualQueues) -> None:
     if policy.adaptive:
         adapt(cluster, state.levels, False)
-    server = next_with_room(cluster, 0)
+    server, foreseen = next_with_room(cluster, 0), 0
     while server != NONE:
+        if foreseen < freed_count(cluster) and freed_server(cluster, foreseen) <= server:
+            foreseen = foresee(cluster, foreseen)
         renew(cluster, state, server)
         serve_largest(cluster, state, server)
         fill(cluster, server)
@@ -256,5 +262,6 @@ def serve_largest(cluster: Cluster, state: VirtualQueues, server: int) -> None:
                 place(cluster, task, server)
         task = next_of_configuration(cluster, server, j, state.many[server])
         while task != NONE:
+            foresee_smaller(cluster)
             place(cluster, task, server)
             task = next_of_configuration(cluster, server, j, state.many[server])

@@ -5,7 +5,7 @@ something happened. Tasks are places in a pool, servers are indices; NONE (-1) s
 are integer units (packenv.units). The same functions serve compiled policies and plain Python ones.
 """
 
-from packenv.cluster.best_fit import best_server, best_task, fill
+from packenv.cluster.best_fit import best_server, best_task, fill, foresee, foresee_smaller
 from packenv.cluster.build import InService, Needs, build, grow
 from packenv.cluster.by_age import oldest_fitting
 from packenv.cluster.by_demand import first_of_group, group_count
@@ -72,6 +72,8 @@ __all__ = [
     "first_server",
     "first_server_for",
     "fits",
+    "foresee",
+    "foresee_smaller",
     "freed_count",
     "freed_server",
     "group_count",

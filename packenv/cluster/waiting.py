@@ -163,17 +163,23 @@ def size_of(c: Cluster, i: int) -> int:
 
 
 @inner
+def fitting_key(room: int) -> int:
+    """Above the keys of all sizes <= room, below those of all others."""
+    return (room << ROW_BITS) | ROW_MASK
+
+
+@inner
 def largest_fitting(c: Cluster, room: int) -> int:
     """The largest waiting task of size <= room, earlier row first. Needs BY_SIZE."""
     require(c, BY_SIZE)
-    return floor_item(c.sizes, c.e, (room << ROW_BITS) | ROW_MASK)
+    return floor_item(c.sizes, c.e, fitting_key(room))
 
 
 @inner
 def largest_size_up_to(c: Cluster, room: int) -> int:
     """The largest size <= room of a waiting task; NONE if there is none. Needs BY_SIZE."""
     require(c, BY_SIZE)
-    return floor_key(c.sizes, c.e, (room << ROW_BITS) | ROW_MASK) >> ROW_BITS
+    return floor_key(c.sizes, c.e, fitting_key(room)) >> ROW_BITS
 
 
 @inner

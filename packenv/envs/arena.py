@@ -31,7 +31,8 @@ def gathered(frame: Any, keep: tuple[str, ...] = ()) -> Any:
 class _Arena:
     def __init__(self, total: int) -> None:
         size = (total // HUGE + 2) * HUGE
-        memory = mmap.mmap(-1, size)
+        private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+        memory = mmap.mmap(-1, size, **private)  # systems that give large pages seldom do so for shared memory
         if hasattr(mmap, "MADV_HUGEPAGE"):
             memory.madvise(mmap.MADV_HUGEPAGE)
         self.bytes: NDArray[np.uint8] = np.frombuffer(memory, np.uint8)
