@@ -20,7 +20,11 @@ def describe(settings: Settings, command: str, samples: int, kept: str, measured
     guard = None if settings.guard is None else {"policy": settings.guard, "limit": settings.guard_limit}
     return {
         "format": FORMAT,
-        "environment": {"kind": settings.environment, "options": options | settings.own_options()},
+        "environment": {
+            "kind": settings.environment,
+            "resources": settings.workload.D,
+            "options": options | settings.own_options(),
+        },
         "network": {"kind": settings.network, "hidden": settings.hidden},
         "guard": guard,
         "workload": record["workload"],

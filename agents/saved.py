@@ -40,14 +40,15 @@ FORMAT = 1
 class SavedAgent:
     """A network that plays one of the environments, as a policy. Raises InputError for weights that do not fit the rest.
 
-    `about`: "environment" {"kind", "options"}, "network" {"kind", "hidden"}, "guard" {"policy", "limit"} or None, and
-    whatever else is known of it.
+    `about`: "environment" {"kind", "resources", "options"}, "network" {"kind", "hidden"}, "guard" {"policy", "limit"} or
+    None, and whatever else is known of it.
     """
 
     def __init__(self, name: str, about: dict[str, Any], weights: Weights) -> None:
         self.name, self.about, self.weights = name, about, weights
         try:
             self.kind = str(about["environment"]["kind"])
+            self.resources = int(about["environment"]["resources"])
             options = dict(about["environment"]["options"])
             self.network = str(about["network"]["kind"])
             guard = about["guard"]
@@ -72,6 +73,10 @@ class SavedAgent:
         return MAKERS[self.kind](self.sizes(capacity), capacity, self.options, **self.own)
 
     def needs(self, setting: Setting) -> Needs:
+        """Raises InputError where tasks have another number of resources than those that it learned on."""
+        here = setting.capacity.shape[1]
+        if here != self.resources:
+            raise InputError(f"{self.name}: learned with D = {self.resources} resources, {setting.workload.name} has D = {here}")
         own = self.rules(setting.capacity).needs
         return own if self.guard is None else together(own, needs_of(self.guard, self._seen_by_guard(setting)))
 

@@ -44,7 +44,7 @@ def random_agent(
     for layer in made.actor.parameters():
         torch.nn.init.normal_(layer, std=0.4)
     about = {
-        "environment": {"kind": kind, "options": {"observation": observation, "J": 4, **own}},
+        "environment": {"kind": kind, "resources": 1, "options": {"observation": observation, "J": 4, **own}},
         "network": {"kind": network, "hidden": 16},
         "guard": guard,
     }
@@ -155,7 +155,7 @@ def test_files_are_only_read(tmp_path: Path) -> None:
 def test_weights_that_do_not_fit() -> None:
     workload = packenv.workload("paper/fig4b", intensity=0.9)
     _, plain = random_agent("ServerFill", "full", "mlp", {})
-    finer = {"environment": {"kind": "ServerFill", "options": {"observation": "full", "J": 5}}}
+    finer = {"environment": {"kind": "ServerFill", "resources": 1, "options": {"observation": "full", "J": 5}}}
     with pytest.raises(InputError, match="another cluster"):
         SavedAgent("x", plain.about | finer, plain.weights).initial_state(setting_of(workload), 0)
     _, shared = random_agent("ServerFill", "actions", "shared", {})
@@ -164,3 +164,15 @@ def test_weights_that_do_not_fit() -> None:
         SavedAgent("x", shared.about, broken).initial_state(setting_of(workload), 0)
     with pytest.raises(InputError, match="lack"):
         SavedAgent("x", shared.about, {}).initial_state(setting_of(workload), 0)
+
+
+@pytest.mark.parametrize("guard", [None, {"policy": "bf-js", "limit": 30}])
+def test_another_number_of_resources_is_refused(guard: Any) -> None:
+    """Also by a network whose weights would fit any number."""
+    _, agent = random_agent("ServerFill", "actions", "linear", {}, guard)
+    with pytest.raises(InputError, match="learned with D = 1 resources, analytics has D = 4"):
+        packenv.simulate(packenv.workload("analytics"), agent, 1000, 0)
+    other = SavedAgent("agent:other", agent.about | {"environment": agent.about["environment"] | {"resources": 4}}, agent.weights)
+    assert packenv.simulate(packenv.workload("analytics"), other, 1000, 0).started > 0
+    with pytest.raises(InputError, match="D = 4 resources, paper/fig4b has D = 1"):
+        packenv.simulate(packenv.workload("paper/fig4b"), other, 1000, 0)

@@ -135,7 +135,7 @@ def untrained(path: Path, seed: int) -> None:
     made = Network(env.observation_space, int(env.action_space.n), "shared", 16)
     for layer in made.actor.parameters():
         torch.nn.init.normal_(layer, std=0.4)
-    environment = {"kind": "ServerFill", "options": {"observation": "actions", "J": 4}}
+    environment = {"kind": "ServerFill", "resources": 1, "options": {"observation": "actions", "J": 4}}
     save_agent(path, {"environment": environment, "network": {"kind": "shared", "hidden": 16}, "guard": None}, made.exported())
 
 
