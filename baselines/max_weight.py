@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import (
+    BY_LINE,
     BY_TYPE,
     NONE,
     Cluster,
@@ -71,7 +72,7 @@ class MaxWeight(NamedTuple):
     limit: int = 50_000
 
     def needs(self, setting: Setting) -> Needs:
-        return Needs(orders=BY_TYPE, types=_types(self, setting))
+        return Needs(orders=BY_TYPE | BY_LINE, types=_types(self, setting))
 
     def initial_state(self, setting: Setting, seed: int) -> Configurations:
         sizes = _types(self, setting)

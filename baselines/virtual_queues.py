@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from baselines.guarantees import in_model, share_below
 from packenv.cluster import (
     BY_INDEX,
+    BY_LINE,
     BY_QUEUE,
     BY_SIZE,
     BY_TYPE,
@@ -136,7 +137,10 @@ class VQS(NamedTuple):
         kind, capacity = server_kinds(scalar)
         least = capacity >> np.array(kind_levels(levels, capacity))
         return Needs(
-            orders=BY_TYPE | _queue(self), levels=levels, most_levels=MOST_LEVELS if self.adaptive else 0, least=least[kind]
+            orders=BY_TYPE | BY_LINE | _queue(self),
+            levels=levels,
+            most_levels=MOST_LEVELS if self.adaptive else 0,
+            least=least[kind],
         )
 
     def initial_state(self, setting: Setting, seed: int) -> VirtualQueues:

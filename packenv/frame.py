@@ -53,13 +53,16 @@ class Frame:
         """The same value but for some fields."""
         return type(self)(**{name: getattr(self, name) for name in self._fields} | changes)
 
-    def point(self, name: str, array: NDArray[Any]) -> None:
-        """Let a field stand for another array of the same shape and type, from the next compiled call on."""
+    def point(self, name: str, array: NDArray[Any], address: int | None = None) -> None:
+        """Let a field stand for another array of the same shape and type, from the next compiled call on.
+
+        `address`: where it lies, if that is known.
+        """
         old = getattr(self, name)
         if array.shape != old.shape or array.dtype != old.dtype or not array.flags.c_contiguous:
             raise TypeError(f"{name} must be a contiguous array like the one that it replaces")
         setattr(self, name, array)
-        self._words[self._numba_type_.fields[name][1] + 4] = array.ctypes.data
+        self._words[self._numba_type_.fields[name][1] + 4] = array.ctypes.data if address is None else address
 
     def assign(self, name: str, value: int) -> None:
         """Give an integer field another value, as compiled code does by assignment."""

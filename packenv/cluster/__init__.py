@@ -29,7 +29,19 @@ from packenv.cluster.servers import (
     tightest_server,
 )
 from packenv.cluster.slots import hold, place
-from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_INDEX, BY_QUEUE, BY_ROOM, BY_SIZE, BY_TYPE, NONE, Cluster, look_at
+from packenv.cluster.state import (
+    BY_AGE,
+    BY_DEMAND,
+    BY_INDEX,
+    BY_LINE,
+    BY_QUEUE,
+    BY_ROOM,
+    BY_SIZE,
+    BY_TYPE,
+    NONE,
+    Cluster,
+    look_at,
+)
 from packenv.cluster.waiting import (
     demand_of,
     eligible_since,
@@ -53,6 +65,7 @@ __all__ = [
     "BY_AGE",
     "BY_DEMAND",
     "BY_INDEX",
+    "BY_LINE",
     "BY_QUEUE",
     "BY_ROOM",
     "BY_SIZE",

@@ -11,7 +11,7 @@ from packenv.cluster.machine import prefetch
 from packenv.cluster.servers import fits, freed_count, freed_server, room_of, tightest_server
 from packenv.cluster.slots import place
 from packenv.cluster.sorted_keys import expect, is_long
-from packenv.cluster.state import BY_DEMAND, BY_TYPE, NONE, Cluster
+from packenv.cluster.state import BY_DEMAND, NONE, Cluster
 from packenv.cluster.waiting import fitting_key, largest_fitting, size_of
 from packenv.compile import inner
 
@@ -97,39 +97,23 @@ def foresee(c: Cluster, first: int) -> int:
             expect(c.sizes, c.e, fitting_key(room_of(c, freed_server(c, n))))
         for n in range(first, end):
             ask_for_task(c, largest_fitting(c, room_of(c, freed_server(c, n))))
-        if c.orders & BY_TYPE:
-            for n in range(first, end):
-                ask_for_neighbours(c, largest_fitting(c, room_of(c, freed_server(c, n))))
     return end
 
 
 @inner
 def foresee_smaller(c: Cluster) -> None:
-    """The same for the tasks just below the one that was found last, which a server takes next if it takes several."""
+    """The same for the task just below the one that was found last, which a server takes next if it takes several."""
     sizes = c.sizes
     if is_long(sizes, c.e):
         k, p = sizes.found[c.e, 0], sizes.found[c.e, 1]
-        items = sizes.items[c.e, sizes.block[c.e, k].storage]
-        if p >= 2:
-            ask_for_task(c, items[p - 2])
-            ask_for_neighbours(c, items[p - 1])
+        if p >= 1:
+            ask_for_task(c, sizes.items[c.e, sizes.block[c.e, k].storage, p - 1])
 
 
 @inner
 def ask_for_task(c: Cluster, i: int) -> None:
     if i != NONE:
         prefetch(c.task[c.e], i)
-        if c.orders & BY_TYPE:
-            prefetch(c.types.link[c.e, i], 0)
-
-
-@inner
-def ask_for_neighbours(c: Cluster, i: int) -> None:
-    """Those in the virtual queue of a task that has been asked for: they are told when it leaves."""
-    if i != NONE:
-        link = c.types.link[c.e, i, 0]
-        prefetch(c.types.link[c.e, max(link.next, 0)], 0)
-        prefetch(c.types.link[c.e, max(link.prev, 0)], 0)
 
 
 @inner

@@ -22,10 +22,12 @@ from packenv.cluster.state import (
     BY_AGE,
     BY_DEMAND,
     BY_INDEX,
+    BY_LINE,
     BY_ROOM,
     BY_SIZE,
     BY_TYPE,
     NEVER,
+    NO_SIZE,
     NONE,
     TASK,
     UNUSED,
@@ -210,9 +212,9 @@ def grow(c: Cluster, places: int, in_service: int = NEVER) -> Cluster:
     copy_sorted_keys(c.sizes, new.sizes)
     if c.orders & BY_AGE:
         copy_ages(c.ages, new.ages)
-    for field in ("bound", "count", "queue", "in_service"):
+    for field in ("bound", "count", "queue", "least", "most", "in_service"):
         getattr(new.types, field)[:] = getattr(c.types, field)
-    if c.orders & BY_TYPE:
+    if c.orders & BY_LINE:
         new.types.link[:, :old] = c.types.link
     new.task["next"][:, old:] = np.arange(old + 1, places + 1)  # the new places go in front of the free list
     new.task["next"][:, places - 1] = c.head["free"] if old else NONE
@@ -246,7 +248,7 @@ def _copy_events(old: Cluster, events: NDArray[np.int64]) -> None:
 def _pool(clusters: int, places: int, orders: int, resources: int, kinds: int, types: int, servers: int) -> dict[str, Any]:
     """The arrays whose size depends on the number of tasks in the system; orders that are not used stay empty."""
     aged = places if orders & BY_AGE else 0
-    typed = places if orders & BY_TYPE else 0
+    lined = places if orders & BY_LINE else 0
     grouped = places if orders & BY_DEMAND else 0
     positions = 1 << max(2 * aged - 1, 0).bit_length()
     task = aligned_zeros((clusters, places), task_type)
@@ -267,7 +269,9 @@ def _pool(clusters: int, places: int, orders: int, resources: int, kinds: int, t
             bound=np.zeros((clusters, kinds, types), np.int64),
             count=np.zeros((clusters, kinds), np.int64),
             queue=_empty_queues((clusters, kinds, types)),
-            link=np.zeros((clusters, typed, kinds), link_type),
+            least=np.full((clusters, kinds, types), NO_SIZE, np.int32),
+            most=np.zeros((clusters, kinds, types), np.int32),
+            link=np.zeros((clusters, lined, kinds), link_type),
             in_service=np.zeros((clusters, servers, types), np.int32),
         ),
         "groups": ByDemand(

@@ -242,10 +242,41 @@ def add_last(s: SortedKeys, e: int, key: int, item: int) -> None:
 @inner
 def remove(s: SortedKeys, e: int, key: int) -> None:
     """Take out a key that is there."""
+    find(s, e, key)
+    remove_found(s, e)
+
+
+@inner
+def find(s: SortedKeys, e: int, key: int) -> None:
+    """Let a key that is there be the one that was found last."""
     k, p = s.found[e, 0], s.found[e, 1]
     if s.keys[e, s.block[e, k].storage, p] != key:
         k = block_of(s, e, key)
-        p = lower_bound(s, e, k, key)
+        s.found[e, 0], s.found[e, 1] = k, lower_bound(s, e, k, key)
+
+
+@inner
+def key_before(s: SortedKeys, e: int) -> int:
+    """The key before the one that was found last; NONE if that is the smallest."""
+    k, p = s.found[e, 0], s.found[e, 1]
+    if p > 0:
+        return s.keys[e, s.block[e, k].storage, p - 1]
+    return s.keys[e, s.block[e, k - 1].storage, s.block[e, k - 1].count - 1] if k > 0 else NONE
+
+
+@inner
+def key_after(s: SortedKeys, e: int) -> int:
+    """The key after the one that was found last; PADDING if that is the largest."""
+    k, p = s.found[e, 0], s.found[e, 1]
+    if p + 1 < s.block[e, k].count:
+        return s.keys[e, s.block[e, k].storage, p + 1]
+    return s.block[e, k + 1].low
+
+
+@inner
+def remove_found(s: SortedKeys, e: int) -> None:
+    """Take out the key that was found last."""
+    k, p = s.found[e, 0], s.found[e, 1]
     storage, left = s.block[e, k].storage, s.block[e, k].count - 1
     move(s.keys[e, storage], p, p + 1, left - p)
     move(s.items[e, storage], p, p + 1, left - p)

@@ -24,11 +24,12 @@ NONE = -1
 # Orders in which waiting tasks and servers can be kept; a policy names those it uses.
 BY_SIZE = 1  # (size, row): largest that fits
 BY_AGE = 2  # (eligible, row) with sizes: oldest that fits
-BY_TYPE = 4  # virtual queues, each in queue order
+BY_TYPE = 4  # virtual queues: how many tasks they have
 BY_DEMAND = 8  # groups of tasks with the same demand vector
 BY_ROOM = 16  # (room, index): tightest server
 BY_INDEX = 32  # index, with room: first server that fits
 BY_QUEUE = 64  # queue order of the waiting tasks: oldest, next behind
+BY_LINE = 128  # virtual queues, each in queue order as well: with BY_TYPE
 
 TASK, MESSAGE, DONE, UNUSED = 0, 1, 2, 3
 
@@ -108,11 +109,15 @@ server_type = np.dtype(
     align=True,
 )
 
-link_type = np.dtype([("next", "i4"), ("prev", "i4"), ("type", "i4")], align=True)
+link_type = np.dtype([("next", "i4"), ("prev", "i4")], align=True)
 queue_type = np.dtype([("head", "i4"), ("tail", "i4"), ("since", "i8"), ("count", "i8"), ("size", "i8")], align=True)
 group_type = np.dtype([("head", "i4"), ("tail", "i4"), ("count", "i4"), ("chain", "i4"), ("place", "i4")], align=True)
 
 NEVER = 2**62
+NO_SIZE = 2**31 - 1
+
+ROW_BITS = 32
+ROW_MASK = (1 << ROW_BITS) - 1
 
 
 class ByAge(Frame):
@@ -130,7 +135,9 @@ class ByType(Frame):
     bound: NDArray[np.int64]  # (E, G, T): type j holds sizes above bound[j], up to bound[j - 1]
     count: NDArray[np.int64]  # (E, G) types of each kind
     queue: NDArray[np.void]  # (E, G, T) queue_type
-    link: NDArray[np.void]  # (E, P, G) link_type
+    least: NDArray[np.int32]  # (E, G, T) size of its smallest task, NO_SIZE if it has none: with BY_SIZE
+    most: NDArray[np.int32]  # (E, G, T) and of its largest, 0 if it has none
+    link: NDArray[np.void]  # (E, P, G) link_type; (E, 0, G) unless BY_LINE
     in_service: NDArray[np.int32]  # (E, L, T) jobs of each type (of its own kind) in each server
 
 

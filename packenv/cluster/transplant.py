@@ -117,7 +117,7 @@ def row_arrays(c: Cluster) -> list[NDArray[Any]]:
         *(c.wheel, c.wheel_bits, c.events),
         *(array for s in (c.sizes, c.rooms) for array in (s.keys, s.items, s.block, s.top, s.used)),
         *(c.ages.least, c.ages.task, c.ages.position, c.ages.end),
-        *(c.types.bound, c.types.count, c.types.queue, c.types.link, c.types.in_service),
+        *(c.types.bound, c.types.count, c.types.queue, c.types.least, c.types.most, c.types.link, c.types.in_service),
         *(c.groups.group, c.groups.active, c.groups.count, c.groups.bucket, c.groups.of, c.groups.link),
         *(c.precedence.pending, c.precedence.released),
         *(c.measures.bins, c.measures.delays, c.measures.used, c.measures.start, c.measures.end, c.measures.server),

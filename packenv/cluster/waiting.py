@@ -8,13 +8,22 @@ from __future__ import annotations
 from packenv.cluster.by_age import add_newest, remove_aged
 from packenv.cluster.by_demand import add_to_group, remove_from_group
 from packenv.cluster.by_type import add_typed, remove_typed
-from packenv.cluster.sorted_keys import add_last, expect, first_item, first_key, floor_item, floor_key, insert, last_key, remove
+from packenv.cluster.sorted_keys import (
+    add_last,
+    expect,
+    find,
+    first_item,
+    first_key,
+    floor_item,
+    floor_key,
+    insert,
+    last_key,
+    remove_found,
+)
 from packenv.cluster.sorting import LARGE, sort_by_high_half
-from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_QUEUE, BY_SIZE, BY_TYPE, NEVER, NONE, Cluster, require
+from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_QUEUE, BY_SIZE, BY_TYPE, NEVER, NONE, ROW_BITS, ROW_MASK, Cluster, require
 from packenv.compile import inner
 
-ROW_BITS = 32
-ROW_MASK = (1 << ROW_BITS) - 1
 AHEAD = 4  # new tasks whose blocks are asked for: about as many as are under way at once
 
 
@@ -82,11 +91,13 @@ def dequeue(c: Cluster, i: int) -> None:
     if c.orders & BY_QUEUE:
         unlink(c, i)
     if c.orders & BY_SIZE:
-        remove(c.sizes, c.e, size_key(c, i))
-    if c.orders & BY_AGE:
-        remove_aged(c, i)
+        find(c.sizes, c.e, size_key(c, i))
     if c.orders & BY_TYPE:
         remove_typed(c, i)
+    if c.orders & BY_SIZE:
+        remove_found(c.sizes, c.e)
+    if c.orders & BY_AGE:
+        remove_aged(c, i)
     if c.orders & BY_DEMAND:
         remove_from_group(c, i)
 
@@ -186,13 +197,10 @@ def largest_size_up_to(c: Cluster, room: int) -> int:
 def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
     """The largest waiting task of type j (of this kind of server) and of size <= room. Needs BY_SIZE, BY_TYPE."""
     require(c, BY_SIZE | BY_TYPE)
-    types = c.types
-    if types.queue[c.e, kind, j].count == 0:
+    if c.types.least[c.e, kind, j] > room:
         return NONE
     if j > 0:  # types are intervals of size: in size order a virtual queue is one range
-        room = min(room, types.bound[c.e, kind, j - 1])
-    if j < types.count[c.e, kind] - 1 and largest_size_up_to(c, room) <= types.bound[c.e, kind, j]:
-        return NONE
+        room = min(room, c.types.bound[c.e, kind, j - 1])
     return largest_fitting(c, room)
 
 

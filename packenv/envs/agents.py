@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.cluster.by_type import types_of
 from packenv.cluster.state import NEVER, NONE
 from packenv.cluster.transplant import tasks_of
 from packenv.envs.core import Core
@@ -134,8 +135,8 @@ def _position(core: Core, row: int, waiting: NDArray[np.int64], i: int, server: 
         k = int(np.flatnonzero(waiting == i)[0])
         return (k, True) if k < core.rules.width else (NONE, False)
     kind = int(c.server["kind"][row, server])
-    types = c.types.link["type"][row, waiting, kind]
-    j = int(c.types.link["type"][row, i, kind])
+    types = types_of(c, row, kind, c.task["size"][row, waiting])
+    j = int(types[waiting == i][0])
     if core.kind == "Placement" and form == 1:
         return j, int(c.types.queue["head"][row, kind, j]) == i
     same = waiting[types == j]
@@ -163,7 +164,7 @@ def _configuration(core: Core, row: int, mirror: Companion) -> int:
         wanted = np.zeros(table.shape[1], np.int64)
         for i, where in _remaining(core, row, mirror)[1]:
             if where == server:
-                wanted[b.c.types.link["type"][row, i, kind]] += 1
+                wanted[types_of(b.c, row, kind, b.c.task["size"][row, i])] += 1
     shared = np.minimum(table, wanted).sum(axis=1) * 1000 - np.abs(table - wanted).sum(axis=1)
     return int(shared.argmax())
 

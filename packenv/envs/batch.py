@@ -50,8 +50,6 @@ def make_batch(c: Cluster, rules: Rules, sizes: Sizes, mean_service: float, fini
         total=c.capacity.sum(axis=0),
         scale=np.array([c.server["capacity"].max(), mean_service, per_root], np.float64),
         logarithms=logarithms(per_root),
-        least=np.full((sizes.kinds, sizes.types), NEVER, np.int64),
-        most=np.zeros((sizes.kinds, sizes.types), np.int64),
         lineup=lineup_for(c, "actions" in rules.seen and not rules.table.shape[1] and not c.vectors),
         unread=0,
         mask=np.zeros((rows, rules.actions), np.int8),

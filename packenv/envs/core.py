@@ -6,7 +6,7 @@ Where every seed has a table of its own, each row plays the one of its episode's
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from packenv.envs.options import LATEST, levels_for, mean_scalar_size, most_in_s
 from packenv.envs.parts import part_of
 from packenv.envs.rewards import Passage, advantage, find_reward
 from packenv.envs.seeds import episode_seed, share
+from packenv.envs.spares import Spares
 from packenv.envs.state import BEGUN, FRESH, Batch
 from packenv.errors import InputError
 from packenv.policy import Setting
@@ -103,23 +104,29 @@ class Core:
         return found
 
     def _work_on(self, batch: Batch) -> None:
-        """`told`, `passed`: what the steps report, as views. `parts`: what is stepped in one call, the batch or each row."""
+        """`told`, `passed`: what the steps report, as views. `parts`: what is stepped in one call, the batch or each row.
+
+        `spares`: other arrays for what is to be seen.
+        """
         self.batch = batch
         passage = batch.passage
         self.told = {name: passage[name] for name in passage.dtype.names or ()}
         nothing = np.zeros((1, self.rows))[0]
         self.passed = Passage(**{name: self.told.get(name, nothing) for name in Passage._fields})
         self.parts = [part_of(batch, row, own) for row, own in enumerate(self.tables)] or [batch]
+        self.spares = {name: Spares(getattr(batch, name)) for name in (*self.rules.seen, "mask")}
 
     def place_of(self, row: int) -> tuple[Batch, int]:
         """The part that steps row, and where in it the row is."""
         return (self.parts[row], 0) if self.tables else (self.batch, row)
 
-    def fresh_arrays(self, make: Callable[[NDArray[Any]], NDArray[Any]] = np.empty_like) -> None:
-        """New arrays for what is to be seen: whoever holds the old ones keeps them."""
-        for name in (*self.rules.seen, "mask"):
-            array = make(getattr(self.batch, name))
-            self.batch.point(name, array)
+    def fresh_arrays(self, copied: bool = False) -> None:
+        """Other arrays for what is to be seen, with what the old ones have if `copied`: whoever holds those keeps them."""
+        for name, spares in self.spares.items():
+            array, address = spares.take()
+            if copied:
+                array[...] = getattr(self.batch, name)
+            self.batch.point(name, array, address)
             for row in range(len(self.tables)):
                 self.parts[row].point(name, array[row : row + 1])
 
@@ -258,7 +265,7 @@ class Core:
         self._work_on(self._gathered(self.batch))
 
     def __getstate__(self) -> dict[str, Any]:
-        views = ("parts", "told", "passed")  # they lie in the batch's memory
+        views = ("parts", "told", "passed", "spares")  # they lie in the batch's memory
         return {name: value for name, value in self.__dict__.items() if name not in views}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

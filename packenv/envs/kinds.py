@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.build import Needs, kind_levels, scalar_capacity, server_kinds
-from packenv.cluster.state import BY_DEMAND, BY_INDEX, BY_QUEUE, BY_ROOM, BY_SIZE, BY_TYPE
+from packenv.cluster.state import BY_DEMAND, BY_INDEX, BY_LINE, BY_QUEUE, BY_ROOM, BY_SIZE, BY_TYPE
 from packenv.envs.features import CONTEXT, FEATURES
 from packenv.envs.options import Options, one_of
 from packenv.errors import InputError
@@ -78,11 +78,12 @@ def _check_actions(actions: int) -> int:
     return actions
 
 
-def _orders(sizes: Sizes, full: bool) -> int:
+def _orders(sizes: Sizes, observation: str) -> int:
     """Orders that observations and masks ask for."""
+    orders = BY_TYPE | (BY_LINE if observation != "compact" else 0)
     if sizes.resources > 1:
-        return BY_DEMAND | BY_TYPE | BY_QUEUE
-    return BY_SIZE | BY_TYPE | (BY_QUEUE if full else 0)
+        return orders | BY_DEMAND | BY_QUEUE
+    return orders | BY_SIZE | (BY_QUEUE if observation == "full" else 0)
 
 
 def _seen(sizes: Sizes, options: Options, actions: int, compact: Shapes, full: Shapes) -> Shapes:
@@ -105,7 +106,8 @@ def placement(sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, ru
     form = one_of("rule", rule, PLACEMENT_RULES)
     full = options.observation == "full"
     width = sizes.window if form == WINDOW else sizes.types
-    needs = _needs(sizes, capacity, _orders(sizes, full or form == WINDOW))
+    own = (0, BY_LINE, BY_QUEUE)[form]
+    needs = _needs(sizes, capacity, _orders(sizes, options.observation) | own)
     actions = _check_actions(sizes.servers * width + 1)
     shown = {
         "virtual_queues": (sizes.kinds * sizes.types, 4 if full else 2),
@@ -124,7 +126,7 @@ def server_fill(
     form = one_of("order", order, SERVER_ORDERS)
     width = one_of("passing", passing, (False, True))
     full = options.observation == "full"
-    orders = _orders(sizes, full)
+    orders = _orders(sizes, options.observation)
     if sizes.resources == 1:
         orders |= (BY_ROOM, BY_INDEX)[form]
     shown = {"virtual_queues": (sizes.types, 4 if full else 2), "server": (sizes.resources + (sizes.types + 2 if full else 0),)}
@@ -158,7 +160,7 @@ def configuration(
     table = np.zeros((sizes.kinds, known.max(), sizes.types), np.int64)
     for k, rows in enumerate(found):
         table[k, : len(rows)] = rows
-    orders = BY_SIZE | BY_TYPE | BY_INDEX | (BY_QUEUE if full else 0)
+    orders = _orders(sizes._replace(resources=1), options.observation) | BY_INDEX | (BY_LINE if form == VQS else 0)
     least = (kind_capacity >> np.array(levels))[kind] if form == VQS else None
     needs = Needs(orders, levels=sizes.levels, least=least)
     actions = _check_actions(int(known.max()))

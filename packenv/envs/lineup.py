@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from packenv.cluster.machine import move, natural
 from packenv.cluster.sorted_keys import WIDTH
-from packenv.cluster.state import Cluster
-from packenv.cluster.waiting import ROW_BITS, new_count, new_task, size_of, waiting
+from packenv.cluster.state import ROW_BITS, Cluster
+from packenv.cluster.waiting import new_count, new_task, size_of, waiting
 from packenv.compile import fused, inner
 from packenv.frame import Frame
 

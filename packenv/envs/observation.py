@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from packenv.cluster.by_demand import first_of_group, group_count
+from packenv.cluster.by_type import type_of
 from packenv.cluster.machine import natural
 from packenv.cluster.servers import fits, kind_of, room_of, server_count
-from packenv.cluster.sorted_keys import WIDTH
-from packenv.cluster.state import BY_SIZE, NEVER, NONE, Cluster
-from packenv.cluster.waiting import ROW_BITS, demand_of, largest_of_type_fitting, largest_size_up_to, now, size_of
+from packenv.cluster.state import BY_SIZE, NO_SIZE, NONE, Cluster
+from packenv.cluster.waiting import demand_of, largest_of_type_fitting, largest_size_up_to, now, size_of
 from packenv.compile import fused, inner
 from packenv.envs.state import Batch
 from packenv.envs.window import fill_window
@@ -18,76 +18,23 @@ SHARE = 1.0 / UNIT
 
 @fused
 def survey(b: Batch, kind: int) -> None:
-    """Smallest and largest waiting size of each virtual queue of a kind of server, into `least` and `most`."""
-    c = b.c
-    if c.orders & BY_SIZE:
-        survey_sizes(b, kind)
-    else:
+    """Have the smallest and largest size of each virtual queue at hand; with BY_SIZE they always are."""
+    if not b.c.orders & BY_SIZE:
         survey_groups(b, kind)
-
-
-@fused
-def survey_sizes(b: Batch, kind: int) -> None:
-    """Types are intervals: in size order their tasks follow each other, so where they begin and end is a matter of counting."""
-    if b.c.sizes.used[b.c.e] == 1:
-        survey_block(b, kind)
-    else:
-        survey_blocks(b, kind)
-
-
-@fused
-def survey_block(b: Batch, kind: int) -> None:
-    """Few waiting tasks: the same steps for each type, so that there is nothing to guess."""
-    c, e = b.c, b.c.e
-    queue, least, most = c.types.queue[e, kind], b.least[kind], b.most[kind]
-    keys, types, position = c.sizes.keys[e, c.sizes.block[e, 0].storage], c.types.count[e, kind], 0
-    for n in range(types):
-        j = natural(types - 1 - n)
-        count = queue[j].count
-        first, last = keys[natural(min(position, WIDTH - 1))], keys[natural(max(position + count - 1, 0))]
-        least[j] = first >> ROW_BITS if count > 0 else NEVER
-        most[j] = last >> ROW_BITS if count > 0 else 0
-        position += count
-
-
-@inner
-def survey_blocks(b: Batch, kind: int) -> None:
-    c, e = b.c, b.c.e
-    queue, least, most = c.types.queue[e, kind], b.least[kind], b.most[kind]
-    keys, block = c.sizes.keys[e], c.sizes.block[e]
-    types = c.types.count[e, kind]
-    k, before, position = 0, 0, 0  # the block at hand, keys in the blocks before it, keys of the types seen
-    for n in range(types):
-        j = types - 1 - n
-        count = queue[j].count
-        if count == 0:
-            least[j] = NEVER
-            most[j] = 0
-        else:
-            while position >= before + block[k].count:
-                before += block[k].count
-                k += 1
-            least[j] = keys[block[k].storage, position - before] >> ROW_BITS
-            position += count
-            while position > before + block[k].count:
-                before += block[k].count
-                k += 1
-            most[j] = keys[block[k].storage, position - 1 - before] >> ROW_BITS
 
 
 @inner
 def survey_groups(b: Batch, kind: int) -> None:
     """Several resources: from the groups of like tasks."""
     c = b.c
-    for j in range(b.least.shape[1]):
-        b.least[kind, j] = NEVER
-        b.most[kind, j] = 0
+    least, most = c.types.least[c.e, kind], c.types.most[c.e, kind]
+    for j in range(least.shape[0]):
+        least[j], most[j] = NO_SIZE, 0
     for n in range(group_count(c)):
-        i = first_of_group(c, n)
-        j = c.types.link[c.e, i, kind].type
+        size = size_of(c, first_of_group(c, n))
+        j = type_of(c, kind, size)
         if j != NONE:
-            b.least[kind, j] = min(b.least[kind, j], size_of(c, i))
-            b.most[kind, j] = max(b.most[kind, j], size_of(c, i))
+            least[j], most[j] = min(least[j], size), max(most[j], size)
 
 
 @fused
@@ -105,7 +52,7 @@ def largest_of_group(b: Batch, kind: int, j: int, server: int) -> int:
     best = NONE
     for n in range(group_count(c)):
         i = first_of_group(c, n)
-        if c.types.link[c.e, i, kind].type == j and fits(c, i, server):
+        if type_of(c, kind, size_of(c, i)) == j and fits(c, i, server):
             if best == NONE or larger(c, i, best):
                 best = i
     return best
@@ -143,21 +90,32 @@ def write_virtual_queues(b: Batch, kind: int, row: int, room: int, server: int) 
     Needs `survey`. Where vectors are packed, "fits" is asked of `server`, or of any server if that is NONE.
     """
     c, e = b.c, b.c.e
-    full = b.virtual_queues.shape[2] > 2
-    queues, least, most, seen = c.types.queue[e, kind], b.least[kind], b.most[kind], b.virtual_queues[e]
-    slot = now(c)
-    for j in range(b.least.shape[1]):
-        count, out = queues[j].count, seen[natural(row + j)]
-        largest = most[j] if count > 0 else 0
-        if c.vectors:
-            largest = largest_anywhere(b, kind, j, server) if count > 0 else 0
-        elif largest > room:
-            largest = largest_size_up_to(c, room) if least[j] <= room else 0
-        out[0] = count
-        out[1] = largest * SHARE
-        if full:
-            out[2] = queues[j].size * SHARE
-            out[3] = slot - queues[j].since if count > 0 else 0
+    queues, seen = c.types.queue[e, kind], b.virtual_queues[e]
+    for j in range(queues.shape[0]):
+        seen[natural(row + j), 0] = queues[j].count
+    if b.virtual_queues.shape[2] > 2:
+        slot = now(c)
+        for j in range(queues.shape[0]):
+            seen[natural(row + j), 2] = queues[j].size * SHARE
+            seen[natural(row + j), 3] = slot - queues[j].since if queues[j].count > 0 else 0
+    if c.vectors:
+        for j in range(queues.shape[0]):
+            largest = largest_anywhere(b, kind, j, server) if queues[j].count > 0 else 0
+            seen[natural(row + j), 1] = largest * SHARE
+    else:
+        write_largest(b, kind, row, room)
+
+
+@fused
+def write_largest(b: Batch, kind: int, row: int, room: int) -> None:
+    """Only of the virtual queue that `room` divides is the largest that fits another one than its largest."""
+    c, e = b.c, b.c.e
+    least, most, seen = c.types.least[e, kind], c.types.most[e, kind], b.virtual_queues[e]
+    for j in range(most.shape[0]):
+        seen[natural(row + j), 1] = (most[j] if most[j] <= room else 0) * SHARE
+    j = type_of(c, kind, room)
+    if j != NONE and least[j] <= room < most[j]:
+        seen[row + j, 1] = largest_size_up_to(c, room) * SHARE
 
 
 @inner
@@ -178,19 +136,23 @@ def write_servers(b: Batch, at_hand: int) -> None:
     """(L, …): free amount of each resource; in full also the jobs by type; then, if there is room, 1 for the one at hand."""
     c, e = b.c, b.c.e
     seen, record, jobs = b.servers[e], c.server[e], c.types.in_service[e]
-    types, width, resources = b.least.shape[1], b.servers.shape[2], c.capacity.shape[1]
-    full = width >= resources + types
-    told = resources + types if full else resources  # columns so far
-    for server in range(seen.shape[0]):
-        if c.free.shape[1] == 0:
+    types, width, resources = jobs.shape[1], seen.shape[1], c.capacity.shape[1]
+    servers = natural(seen.shape[0])
+    if c.free.shape[1] == 0:
+        for server in range(servers):
             seen[server, 0] = record[server].room * SHARE
-        else:
+    else:
+        for server in range(servers):
             for r in range(resources):
                 seen[server, r] = c.free[e, server, r] * SHARE
-        if full:
+    told = resources  # columns so far
+    if width >= resources + types:
+        told += types
+        for server in range(servers):
             for j in range(types):
                 seen[server, natural(resources + j)] = jobs[server, j]
-        if width > told:
+    if width > told:
+        for server in range(servers):
             seen[server, told] = 1.0 if server == at_hand else 0.0
 
 
@@ -208,7 +170,7 @@ def write_server(b: Batch, server: int) -> None:
     else:
         for r in range(c.free.shape[2]):
             out[r] = c.free[e, server, r] * SHARE
-    resources, types = c.capacity.shape[1], b.least.shape[1]
+    resources, types = c.capacity.shape[1], c.types.in_service.shape[2]
     if b.server.shape[1] > resources:
         for j in range(types):
             out[resources + j] = c.types.in_service[e, server, j]

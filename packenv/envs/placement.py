@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from packenv.cluster.by_type import head_of_line
+from packenv.cluster.by_type import head_of_line, type_of
 from packenv.cluster.machine import natural
 from packenv.cluster.servers import fits, kind_of, server_count
-from packenv.cluster.state import NEVER, NONE
+from packenv.cluster.state import NONE
 from packenv.cluster.waiting import size_of
 from packenv.compile import fused, inner
 from packenv.envs.faces import acts, begins, observes
@@ -68,9 +68,9 @@ def chosen(b: Batch, server: int, k: int) -> int:
 @observes(PlacementFace)
 def observe(face: PlacementFace, b: Batch) -> None:
     c, e = b.c, b.c.e
-    types = b.least.shape[1]
+    kinds, types = c.types.least.shape[1:]
     described = b.actions.shape[1] > 0
-    for kind in range(b.least.shape[0]):
+    for kind in range(kinds):
         survey(b, kind)
         if not described:
             write_virtual_queues(b, kind, kind * types, most_room(b, kind), NONE)
@@ -80,7 +80,7 @@ def observe(face: PlacementFace, b: Batch) -> None:
         write_servers(b, NONE)
     if b.form == WINDOW:
         mask_window(b)
-    elif c.vectors:
+    elif c.vectors or b.form == HEAD:
         mask_tasks(b)
     else:
         mask_types(b)
@@ -103,7 +103,7 @@ def describe_all(b: Batch) -> None:
             i, kind = chosen(b, server, k), kind_of(c, server)
             size = size_of(c, i)
             rank = 0 if c.vectors else lined_up_to(b.lineup, e, size)
-            describe_start(b, action, kind, c.types.link[e, i, kind].type, server, size, rank)
+            describe_start(b, action, kind, type_of(c, kind, size), server, size, rank)
     describe_wait(b, b.mask.shape[1] - 1, NONE)
     describe_cluster(b, 0)
 
@@ -121,25 +121,19 @@ def most_room(b: Batch, kind: int) -> int:
 
 @fused
 def mask_types(b: Batch) -> None:
-    """One size: a virtual queue can be served where its smallest task fits, or its head."""
+    """One size: a virtual queue can be served where its smallest task fits."""
     c, e = b.c, b.c.e
-    types = b.least.shape[1]
-    if b.form == HEAD:
-        for kind in range(b.least.shape[0]):
-            for j in range(c.types.count[e, kind]):
-                i = head_of_line(c, kind, j)
-                b.least[kind, j] = NEVER if i == NONE else size_of(c, i)
-    record, mask = c.server[e], b.mask[e]
+    record, mask, types = c.server[e], b.mask[e], c.types.least.shape[2]
     for server in range(record.shape[0]):
-        least, room, first = b.least[natural(record[server].kind)], record[server].room, natural(server * types)
+        least, room, first = c.types.least[e, natural(record[server].kind)], record[server].room, natural(server * types)
         for j in range(types):
             mask[first + natural(j)] = least[j] <= room
 
 
 @inner
 def mask_tasks(b: Batch) -> None:
-    """Several resources: every virtual queue on every server."""
-    types = b.least.shape[1]
+    """Several resources, or heads of line: every virtual queue on every server."""
+    types = b.c.types.least.shape[2]
     for server in range(server_count(b.c)):
         for j in range(types):
             b.mask[b.c.e, server * types + j] = chosen(b, server, j) != NONE

@@ -31,6 +31,8 @@ def ask_for(b: Batch, e: int) -> None:
     for j in range(0, c.types.queue.shape[2], 2):
         prefetch(c.types.queue[e, 0], j)
     prefetch(c.types.bound[e, 0], 0)
+    prefetch(c.types.least[e, 0], 0)
+    prefetch(c.types.most[e, 0], 0)
     for k in range(0, KEYS, WORDS):
         prefetch(c.sizes.keys[e, 0], k)
     for k in range(0, min(2 * EVENTS, c.events.shape[1]), WORDS):
@@ -50,7 +52,8 @@ def ask_further(b: Batch, e: int) -> None:
     prefetch(source.demand[s, k], 0)
     prefetch(source.service[s], k)
     prefetch(task, max(head.free, 0))
-    prefetch(c.types.link[e, max(head.free, 0)], 0)
+    if c.types.link.shape[1] > 0:
+        prefetch(c.types.link[e, max(head.free, 0)], 0)
     if head.due > 0:
         prefetch(task, c.due[e, 0])
     if has_few_events(c) and head.events > 0:

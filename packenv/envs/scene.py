@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.cluster.by_type import types_of
 from packenv.cluster.state import NONE, TASK
 from packenv.envs.core import Core
 from packenv.units import UNIT
@@ -40,7 +41,8 @@ def scene_of(core: Core, row: int) -> Scene:
         server = int(task["server"][i])
         kind = int(c.server["kind"][row, server])
         demand = c.demand[row, i] if c.demand.shape[1] else task["size"][i : i + 1]
-        jobs[server].append(Job(type_of_size(core, row, kind, int(task["size"][i])), demand / UNIT))
+        j = int(types_of(c, row, kind, task["size"][i]))
+        jobs[server].append(Job(max(j, 0), demand / UNIT))  # larger than all types of the kind: as the largest
     head = c.head[row]
     return Scene(
         slot=int(head["now"]),
@@ -50,13 +52,6 @@ def scene_of(core: Core, row: int) -> Scene:
         queues=c.types.queue["count"][row, 0].copy(),
         at_hand=int(core.batch.turn["server"][row]) if core.kind != "Placement" else NONE,
     )
-
-
-def type_of_size(core: Core, row: int, kind: int, size: int) -> int:
-    """As packenv.cluster.by_type.type_of: the first type whose bound lies below the size, or the last."""
-    types = core.batch.c.types
-    last = int(types.count[row, kind]) - 1
-    return int(np.argmax(np.append(size > types.bound[row, kind, :last], True)))
 
 
 def text_of(scene: Scene) -> str:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from packenv.cluster.best_fit import free_share
 from packenv.cluster.by_demand import first_of_group, group_count
+from packenv.cluster.by_type import type_of
 from packenv.cluster.machine import natural
 from packenv.cluster.servers import first_server, fits, kind_of, room_of, server_count, tightest_server
 from packenv.cluster.state import NONE
@@ -80,7 +81,8 @@ def forced(b: Batch, server: int) -> int:
     kind = kind_of(c, server)
     if not c.vectors:
         largest, smallest = largest_fitting(c, room_of(c, server)), smallest_waiting(c)
-        return largest if c.types.link[c.e, largest, kind].type == c.types.link[c.e, smallest, kind].type else NONE
+        alike = type_of(c, kind, size_of(c, largest)) == type_of(c, kind, size_of(c, smallest))
+        return largest if alike else NONE
     only = NONE
     for j in range(c.types.count[c.e, kind]):
         if can_serve(b, kind, j, server):
@@ -95,7 +97,7 @@ def can_serve(b: Batch, kind: int, j: int, server: int) -> bool:
     """Whether some task of virtual queue j fits on the server. Needs `survey`."""
     if b.c.vectors:
         return largest_of_group(b, kind, j, server) != NONE
-    return b.least[kind, j] <= room_of(b.c, server)
+    return b.c.types.least[b.c.e, kind, j] <= room_of(b.c, server)
 
 
 @fused
@@ -112,7 +114,7 @@ def any_group_fits(b: Batch, server: int) -> bool:
     kind = kind_of(c, server)
     for n in range(group_count(c)):
         i = first_of_group(c, n)
-        if c.types.link[c.e, i, kind].type != NONE and fits(c, i, server):
+        if type_of(c, kind, size_of(c, i)) != NONE and fits(c, i, server):
             return True
     return False
 
@@ -147,7 +149,7 @@ def next_of_all(b: Batch) -> int:
 @observes(ServerFillFace)
 def observe(face: ServerFillFace, b: Batch) -> None:
     c, e, server = b.c, b.c.e, b.turn[b.c.e].server
-    types = b.least.shape[1]
+    types = b.c.types.least.shape[2]
     kind, room = 0, 0
     if server != NONE:
         kind, room = kind_of(c, server), room_of(c, server)
@@ -174,14 +176,14 @@ def observe(face: ServerFillFace, b: Batch) -> None:
 def mask_types(b: Batch, kind: int, server: int) -> None:
     """Each virtual queue of which something fits. Needs `survey`."""
     known = b.c.types.count[b.c.e, kind]
-    for j in range(b.least.shape[1]):
+    for j in range(b.c.types.least.shape[2]):
         b.mask[b.c.e, j] = server != NONE and j < known and can_serve(b, kind, j, server)
 
 
 @fused
 def describe_types(b: Batch, kind: int, server: int, room: int) -> None:
     """One size: in the line-up the virtual queues follow each other, so what each would start is a matter of counting."""
-    c, e, types = b.c, b.c.e, b.least.shape[1]
+    c, e, types = b.c, b.c.e, b.c.types.least.shape[2]
     line_up(b.lineup, c)
     queue, known = c.types.queue[e, kind], c.types.count[e, kind] if server != NONE else 0
     smaller, fitting = 0, lined_up_to(b.lineup, e, room)  # tasks of the types seen; none fits without a server
@@ -201,7 +203,7 @@ def describe_groups(b: Batch, kind: int, server: int) -> None:
     """Several resources: a look at all groups of like tasks for every type."""
     survey(b, kind)
     mask_types(b, kind, server)
-    for j in range(b.least.shape[1]):
+    for j in range(b.c.types.least.shape[2]):
         if b.mask[b.c.e, j]:
             describe_start(b, j, kind, j, server, size_of(b.c, largest_of_group(b, kind, j, server)), 0)
         else:

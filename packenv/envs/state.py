@@ -97,8 +97,6 @@ class Batch(Frame):
     total: NDArray[np.int64]  # (D,) capacity of the whole cluster
     scale: NDArray[np.float64]  # (3,) of features: the largest scalar capacity, in units; the mean service; √(5 / L)
     logarithms: NDArray[np.float32]  # (N,) of features: of 0 .. N - 1 tasks per root of the servers
-    least: NDArray[np.int64]  # (G, 2J) scratch: size of the smallest task of each virtual queue, NEVER if empty
-    most: NDArray[np.int64]  # (G, 2J) scratch: size of the largest
     lineup: Lineup  # where actions are described,
     unread: int  # and what of that need not be told (packenv.envs.features)
     # what the agent sees

@@ -77,7 +77,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         if options:
             raise InputError(f"unknown reset option {next(iter(options))!r}; known: reset_mask")
         self._seed(chosen, seed)
-        core.fresh_arrays(np.copy)
+        core.fresh_arrays(copied=True)
         self._restart(chosen)
         info = self._info(self._rows(chosen)) | {"seed": core.seeds.copy(), "_seed": self._rows(chosen)}
         return self._observations(), info

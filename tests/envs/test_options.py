@@ -225,9 +225,10 @@ def test_types_of_equal_width(kind: str) -> None:
     task = core.batch.c.task[0]
     waiting = (task["kind"] == TASK) & (task["server"] == NONE)
     wanted = np.minimum(10 - np.ceil(task["size"][waiting] / UNIT * 10), 9)
-    links = core.batch.c.types.link[0, waiting]["type"]
-    assert waiting.sum() > 10 and links[:, 0].tolist() == wanted.tolist()
-    assert links[:, 1].tolist() == [j if j >= 5 else NONE for j in wanted]
+    assert waiting.sum() > 10
+    counts = core.batch.c.types.queue["count"][0]
+    for kind, own in enumerate((wanted, wanted[wanted >= 5])):
+        assert counts[kind].tolist() == np.bincount(own.astype(int), minlength=10).tolist()
 
 
 def test_counts_of_large_and_small_tasks_do_not_depend_on_the_types() -> None:

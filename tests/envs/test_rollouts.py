@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from packenv import UNIT, Workload
 from packenv.cluster.build import server_kinds
-from packenv.cluster.state import NONE, TASK
-from packenv.envs.scene import type_of_size
+from packenv.cluster.by_type import types_of
+from packenv.cluster.state import BY_SIZE, NO_SIZE, NONE, TASK
 from tests.cluster.replay import eligible_slots, violations
 from tests.reference.instances import SERVERS, SIZES, Instance, random_instance, to_jobs, to_network
 from tests.reference.model import Scale
@@ -114,13 +114,21 @@ def check(env: Any, instance: Instance, info: dict[str, Any]) -> None:
         found = np.zeros(sizes.types, int)
         seen: set[int] = set()
         for i in order:
-            size = int(task["size"][i])
-            if size <= int(core.batch.c.types.bound[0, kinds[server], core.batch.c.types.count[0, kinds[server]] - 1]):
-                j = type_of_size(core, 0, int(kinds[server]), size)
+            j = int(types_of(c, 0, int(kinds[server]), task["size"][i]))
+            if j != NONE:
                 if fits(i, server) and not (heads and j in seen):
                     found[j] = 1
                 seen.add(j)
         return found.tolist()
+
+    for kind in range(sizes.kinds):
+        types = types_of(c, 0, kind, task["size"][waiting])
+        for j in range(sizes.types):
+            own = task["size"][waiting[types == j]]
+            assert c.types.queue["count"][0, kind, j] == len(own)
+            if c.orders & BY_SIZE:
+                assert c.types.least[0, kind, j] == min(own, default=NO_SIZE)
+                assert c.types.most[0, kind, j] == max(own, default=0)
 
     if core.kind == "Placement":
         if core.rules.form == 2:
