@@ -1,0 +1,57 @@
+"""How compiled functions are made: parts that callers link in, and the same parts called from Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from packenv.compile import compiled, fused, inner
+
+
+@inner
+def shared(x):
+    if x < 0:
+        raise ValueError("below zero")
+    return 2 * x + 1
+
+
+@inner
+def above(x):
+    return shared(x) + shared(x + 1)
+
+
+@fused
+def beside(values):
+    total = 0
+    for value in values:
+        total += shared(value)
+    return total
+
+
+@compiled
+def outermost(values):
+    return above(values[0]) * beside(values)
+
+
+class TestParts:
+    """Functions that are compiled into others only."""
+
+    values = np.array([3, 1, 4], np.int64)
+
+    def test_a_part_reached_by_two_ways_is_linked_once(self):
+        assert outermost(self.values) == ((7 + 9) * (7 + 3 + 9))
+
+    def test_their_errors_reach_python(self):
+        with pytest.raises(ValueError, match="below zero"):
+            outermost(-self.values)
+
+    def test_they_have_no_machine_code_of_their_own(self):
+        outermost(self.values)
+        for function, expected in ((outermost, True), (shared.inner, False), (above.inner, False), (beside.inner, False)):
+            (made,) = function.overloads.values()
+            assert bool(made.library.get_pointer_to_function(made.fndesc.llvm_func_name)) == expected
+
+    def test_python_calls_them_too(self):
+        assert above(3) == 7 + 9
+        with pytest.raises(ValueError, match="below zero"):
+            above(-1)
