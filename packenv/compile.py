@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numba
 from numba.extending import overload, typeof_impl
 
-from packenv.parts import PartCompiler
+from packenv.inner_compiler import InnerCompiler
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ("packenv", "baselines", "agents")
@@ -47,7 +47,7 @@ class Inner:
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
         functools.update_wrapper(self, function)
         self.function = function
-        self.inner = numba.njit(no_cpython_wrapper=True, pipeline_class=PartCompiler, **options, **LEAN)(function)
+        self.inner = numba.njit(no_cpython_wrapper=True, pipeline_class=InnerCompiler, **options, **LEAN)(function)
         self.outer: Any = None
 
     def __call__(self, *args: Any) -> Any:
@@ -79,7 +79,7 @@ def dispatched(stub: Function, parts: dict[tuple[str, type], Any], default: Any 
     it runs, and machine code is kept on disk, as it would not be for functions passed as arguments.
     """
 
-    @overload(stub, strict=False, jit_options={"pipeline_class": PartCompiler} | jit_options)
+    @overload(stub, strict=False, jit_options={"pipeline_class": InnerCompiler} | jit_options)
     def find(first: Any, *rest: Any) -> Any:
         return parts.get((stub.__name__, getattr(first, "instance_class", None)), default)  # type: ignore[arg-type]
 

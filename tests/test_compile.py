@@ -1,4 +1,4 @@
-"""How compiled functions are made: parts that callers link in, and the same parts called from Python."""
+"""How compiled functions are made: inner functions, linked into their callers or called from Python."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def outermost(values):
     return above(values[0]) * beside(values)
 
 
-class TestParts:
+class TestInnerFunctions:
     """Functions that are compiled into others only."""
 
     values = np.array([3, 1, 4], np.int64)
 
-    def test_a_part_reached_by_two_ways_is_linked_once(self):
+    def test_one_reached_by_two_ways_is_linked_once(self):
         assert outermost(self.values) == ((7 + 9) * (7 + 3 + 9))
 
     def test_their_errors_reach_python(self):

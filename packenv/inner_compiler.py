@@ -1,4 +1,4 @@
-"""Functions that are only ever compiled into others: brought to LLVM's language, and left at that.
+"""The compiler of inner functions, those that are only ever compiled into others: they stay in LLVM's language.
 
 Numba makes machine code of every function, with all that it calls inside, before that of its caller, which has it inside
 again. Where functions call each other ten deep and Python calls the outermost only, most of that is thrown away.
@@ -15,7 +15,18 @@ from numba.core.compiler_machinery import LoweringPass, PassManager, register_pa
 from numba.core.typed_passes import IRLegalization, NativeLowering
 
 
-class PartLibrary(JITCodeLibrary):
+class InnerCompiler(CompilerBase):
+    """Numba's passes, made to stop short of machine code; a `pipeline_class`."""
+
+    def define_pipelines(self) -> list[PassManager]:
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(BeginInner, IRLegalization)
+        passes.add_pass_after(OfferInner, NativeLowering)
+        passes.finalize()
+        return [passes]
+
+
+class InnerLibrary(JITCodeLibrary):
     """A function's code, to be linked into that of its callers; what it calls itself is not in it."""
 
     def finalize(self) -> None:
@@ -26,23 +37,25 @@ class PartLibrary(JITCodeLibrary):
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
-class BeginPart(LoweringPass):
-    _name = "begin_part"
+class BeginInner(LoweringPass):
+    """Code goes into an InnerLibrary, of which lowering makes no executable."""
+
+    _name = "begin_inner"
 
     def __init__(self) -> None:
         LoweringPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         return True
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
-class OfferPart(LoweringPass):
-    """Let compiled callers find the function, and link it and all that it calls."""
+class OfferInner(LoweringPass):
+    """Callers find the function, and link it and all that it calls."""
 
-    _name = "offer_part"
+    _name = "offer_inner"
 
     def __init__(self) -> None:
         LoweringPass.__init__(self)
@@ -54,14 +67,3 @@ class OfferPart(LoweringPass):
         state.targetctx.insert_user_function(entry, described, [library, *dict.fromkeys(library._linking_libraries)])
         state["cr"] = lowered._replace(cfunc=entry)
         return True
-
-
-class PartCompiler(CompilerBase):
-    """`pipeline_class` of such functions."""
-
-    def define_pipelines(self) -> list[PassManager]:
-        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.add_pass_after(BeginPart, IRLegalization)
-        passes.add_pass_after(OfferPart, NativeLowering)
-        passes.finalize()
-        return [passes]
