@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numba
 from numba.extending import overload, typeof_impl
 
-from packenv.inner_compiler import InnerCompiler
+from packenv.compilers import InnerCompiler, OuterCompiler
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ("packenv", "baselines", "agents")
@@ -32,12 +32,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def compiled(function: Function) -> Function:
     """An entry point: machine code that Python calls, kept on disk."""
-    return numba.njit(cache=True, **LEAN)(function)
+    return numba.njit(cache=True, pipeline_class=OuterCompiler, **LEAN)(function)
 
 
 def unlocked(function: Function) -> Function:
     """An entry point beside which other Python threads run."""
-    return numba.njit(cache=True, nogil=True, **LEAN)(function)
+    return numba.njit(cache=True, nogil=True, pipeline_class=OuterCompiler, **LEAN)(function)
 
 
 class Inner:
@@ -98,7 +98,7 @@ def compiled_beside(function: Any, module: ModuleType) -> Any:
     shared = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder(fingerprint([*sources(), own_file, *sorted(beside)])))
     try:
-        return numba.njit(cache=True, **LEAN)(function.py_func)
+        return numba.njit(cache=True, pipeline_class=OuterCompiler, **LEAN)(function.py_func)
     finally:
         numba.config.CACHE_DIR = shared
 
