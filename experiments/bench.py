@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
@@ -184,27 +183,24 @@ def server_cost(name: str, repeats: int, servers: int) -> Cost:
     return Cost(cost(name, servers, round(10 * servers * INTENSITY / MEAN_SIZE), repeats))
 
 
-def backlog_cost(name: str, repeats: int, waiting: int, fill: int = 200, steady: int = 800) -> Cost:
-    """A full cluster of 1,000 servers with `waiting` tasks behind it; the note says how many there were on average.
+def backlog_cost(name: str, repeats: int, waiting: int, fill: int = 200, steady: int = 2000) -> Cost:
+    """A full cluster of 1,000 servers that leaves about `waiting` tasks behind it in every slot; the note says how many.
 
-    The backlog and what fills the servers arrive in slot 0, and from then on as much as the servers hold at most: no
-    queue drains. The difference between a long and a short run leaves out the first slots.
+    As many as start come with the next slot. The difference between a long and a short run leaves out the first slots.
     """
     import packenv
 
-    law = crowd(1000)
-    in_service = law.area_bound
-    rate = law.rate_for(in_service)
-    at_once = round(in_service) + waiting
-    drawn = law.jobs_table(0, at_once + round(rate * (fill + steady)))
-    arrival = np.maximum(np.floor((np.arange(len(drawn)) - at_once) / rate) + 1, 0).astype(np.int64)
-    workload = packenv.Workload(jobs=packenv.Jobs(arrival, drawn.demand, drawn.service), servers=1000)
+    workload = crowd(1000)
+    backlog = waiting + round(workload.area_bound / MEAN_SERVICE)
     short, long = (
-        min((packenv.simulate(workload, name, slots=slots, warmup=0) for _ in range(repeats)), key=lambda run: run.seconds)
+        min(
+            (packenv.simulate(workload, name, slots, backlog=backlog, warmup=0) for _ in range(repeats)),
+            key=lambda run: run.seconds,
+        )
         for slots in (fill, fill + steady)
     )
     seconds = (long.seconds - short.seconds) / max(long.started - short.started, 1)
-    return Cost(seconds, f" at first, {long.mean_queue:,.0f} on average")
+    return Cost(seconds, f", {long.mean_queue:,.0f} on average")
 
 
 def trace_rows(folder: Path, effort: Effort, say: Callable[[str], None]) -> Iterator[Row]:

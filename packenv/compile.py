@@ -48,12 +48,23 @@ class Inner:
         functools.update_wrapper(self, function)
         self.function = function
         self.inner = numba.njit(no_cpython_wrapper=True, pipeline_class=InnerCompiler, **options, **LEAN)(function)
+        self.inner.get_call_template = functools.partial(_call_with_words, self.inner.get_call_template)
         self.outer: Any = None
 
     def __call__(self, *args: Any) -> Any:
         if self.outer is None:
             self.outer = compiled(self.function)
         return self.outer(*args)
+
+
+def _call_with_words(find: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """What Numba calls for arguments of these types; one function for integers of every length, and for constants."""
+    return find(tuple(_widened(kind) for kind in args), {name: _widened(kind) for name, kind in keywords.items()})
+
+
+def _widened(kind: Any) -> Any:
+    plain = numba.types.unliteral(kind)
+    return numba.types.int64 if isinstance(plain, numba.types.Integer) and plain.signed else kind
 
 
 @typeof_impl.register(Inner)

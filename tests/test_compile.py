@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 
-from packenv.compile import compiled, fused, inner
+from packenv.compile import LEAN, fused, inner
+from packenv.compilers import OuterCompiler
+
+compiled = numba.njit(pipeline_class=OuterCompiler, **LEAN)  # not kept on disk, whence it would come without inner functions
 
 
 @inner
@@ -33,6 +37,16 @@ def outermost(values):
     return above(values[0]) * beside(values)
 
 
+@inner
+def next_to(x, step=1):
+    return x + step
+
+
+@compiled
+def of_many_lengths(short, word, unsigned):
+    return next_to(short[0]) + next_to(word[0], step=short[1]) + next_to(5) + next_to(word[1], -1) + next_to(unsigned[0])
+
+
 class TestInnerFunctions:
     """Functions that are compiled into others only."""
 
@@ -50,6 +64,12 @@ class TestInnerFunctions:
         for function, expected in ((outermost, True), (shared.inner, False), (above.inner, False), (beside.inner, False)):
             (made,) = function.overloads.values()
             assert bool(made.library.get_pointer_to_function(made.fndesc.llvm_func_name)) == expected
+
+    def test_integers_of_all_lengths_and_constants_share_one(self):
+        short, word, unsigned = np.array([-3, -7], np.int16), np.array([2**40, 9]), np.array([7], np.uint64)
+        assert of_many_lengths(short, word, unsigned) == -2 + (2**40 - 7) + 6 + 8 + 8
+        kinds = {str(kind) for signature in next_to.inner.signatures for kind in signature if "omitted" not in str(kind)}
+        assert kinds == {"int64", "uint64"}
 
     def test_python_calls_them_too(self):
         assert above(3) == 7 + 9

@@ -1,9 +1,13 @@
 """Sorted 64-bit keys with an item each: a blocked sorted list, one per cluster of a batch.
 
 With few keys it is one sorted array; with millions it is a directory of blocks, each a sorted array of at most
-WIDTH keys. Finding, inserting and removing are a search for the block and a move within it. No cache holds a long
-list: its directory has a level above it, and a block can be asked for before it is wanted.
-When the blocks run out, neighbours that fit in one are put together: n keys never need more than 2n/WIDTH + 2 blocks.
+WIDTH keys. Finding, inserting and removing are a search for the block and a move within it. When the blocks run out,
+neighbours that fit in one are put together: n keys never need more than 2n/WIDTH + 2 blocks.
+
+A new block moves all behind it. In a long list these are only those of its node: the directory is cut into nodes of
+NODE places, and one that is full evens out with the nodes around it, as few as have room (a packed memory array: Bender,
+Demaine and Farach-Colton, SIAM J. Comput. 35(2), 2005). No cache holds a long list: there is a level above its nodes,
+and a block can be asked for before it is wanted.
 """
 
 from __future__ import annotations
@@ -20,7 +24,8 @@ FILLED = 24  # keys in a block that is made anew: some more have room
 STRIDE = 16  # keys that are compared at once
 SHARED = 4  # room of the next block that is worth sharing
 LONG = 512  # a list of more blocks is long
-NODE = 16  # blocks of a long list whose smallest keys are compared at once
+NODE = 2 * STRIDE  # blocks of a long list among which a new one is put
+SPARSE, EVEN, DENSE = 8, 16, 24  # blocks of a node, on average over nodes that share: at least, mostly, at most
 EXPECTED = 512  # keys that can be expected at once: a power of two
 NONE = -1
 
@@ -38,13 +43,19 @@ block_type = np.dtype(
 
 
 class SortedKeys(Frame):
-    """First axis: cluster. Blocks 0 .. used - 1 are in key order; those beyond, one at least, name unused storage."""
+    """First axis: cluster.
+
+    Blocks in use are in key order: in a short list the first ones, in a long one the first ones of each node, where node n
+    has blocks n NODE .. (n + 1) NODE - 1. The others, the last one always, name unused storage.
+    """
 
     keys: NDArray[np.int64]  # (E, blocks, WIDTH) by storage, padded
     items: NDArray[np.int32]  # (E, blocks, WIDTH) by storage
     block: NDArray[np.void]  # (E, blocks) block_type
-    top: NDArray[np.int64]  # (E, blocks / NODE + NODE) smallest key of every NODE-th block, padded; (E, 0) if never long
-    used: NDArray[np.int64]  # (E,)
+    used: NDArray[np.int64]  # (E,) blocks in use
+    nodes: NDArray[np.int64]  # (E,) nodes in use, of a long list: each has a block in use
+    filled: NDArray[np.int64]  # (E, most nodes) blocks in use of each; (E, 0) if never long
+    top: NDArray[np.int64]  # (E, most nodes + STRIDE) smallest key of each, padded; (E, 0) if never long
     expected: NDArray[np.int64]  # (E, EXPECTED) keys that are soon wanted; (E, 0) if never long
     expected_at: NDArray[np.int32]  # (E, EXPECTED) and their blocks
     found: NDArray[np.int64]  # (E, 2) block of the key that was found last, and where in the block
@@ -52,10 +63,11 @@ class SortedKeys(Frame):
 
 def sorted_keys(clusters: int, capacity: int) -> SortedKeys:
     """Room for `capacity` keys in each of `clusters` lists."""
-    blocks = 2 * capacity // WIDTH + 3 if capacity > 0 else 0
+    blocks, nodes = 2 * capacity // WIDTH + 3 if capacity > 0 else 0, 0
     long = blocks > LONG
     if long:
-        blocks += -blocks % NODE  # whole nodes
+        nodes = blocks // DENSE + 2
+        blocks = nodes * NODE + 1
     keys = aligned_zeros((clusters, blocks, WIDTH), np.dtype(np.int64))
     keys[:] = PADDING
     block = np.zeros((clusters, blocks), block_type)
@@ -64,8 +76,10 @@ def sorted_keys(clusters: int, capacity: int) -> SortedKeys:
         keys=keys,
         items=aligned_zeros((clusters, blocks, WIDTH), np.dtype(np.int32)),
         block=block,
-        top=np.full((clusters, blocks // NODE + NODE if long else 0), PADDING, np.int64),
         used=np.ones(clusters, np.int64),
+        nodes=np.zeros(clusters, np.int64),
+        filled=np.zeros((clusters, nodes), np.int64),
+        top=np.full((clusters, nodes + STRIDE if long else 0), PADDING, np.int64),
         expected=np.zeros((clusters, EXPECTED if long else 0), np.int64),
         expected_at=np.zeros((clusters, EXPECTED if long else 0), np.int32),
         found=np.zeros((clusters, 2), np.int64),
@@ -74,17 +88,15 @@ def sorted_keys(clusters: int, capacity: int) -> SortedKeys:
 
 def copy_sorted_keys(old: SortedKeys, new: SortedKeys) -> None:
     """Fill a larger, empty list with the contents of a smaller one."""
-    blocks = old.block.shape[1]
-    for field in ("keys", "items", "block"):
-        getattr(new, field)[:, :blocks] = getattr(old, field)
-    new.used[:] = old.used
-    if new.top.shape[1] > 0:
-        new.top[:, :-NODE] = new.block["low"][:, ::NODE]
+    for field in ("keys", "items", "block", "filled", "top"):
+        part = getattr(old, field)
+        getattr(new, field)[:, : part.shape[1]] = part
+    new.used[:], new.nodes[:] = old.used, old.nodes
 
 
 @inner
 def is_long(s: SortedKeys, e: int) -> bool:
-    """Whether it is worth asking early for blocks."""
+    """Whether its directory has nodes, and it is worth asking early for blocks."""
     return s.used[e] > LONG
 
 
@@ -108,9 +120,17 @@ def block_of_many(s: SortedKeys, e: int, key: int) -> int:
     mark = mark_of(key)
     if s.expected[e, mark] == key:
         k = s.expected_at[e, mark]
-        if k < s.used[e] and s.block[e, k].low <= key < s.block[e, k + 1].low:
+        if s.block[e, k].low <= key < s.block[e, block_after(s, e, k)].low:
             return k
     return search_many(s, e, key)
+
+
+@inner
+def block_after(s: SortedKeys, e: int, k: int) -> int:
+    """The block behind block k; behind the last one, one that is not in use."""
+    if s.block[e, k + 1].low == PADDING and is_long(s, e):
+        return k - k % NODE + NODE
+    return k + 1
 
 
 @inner
@@ -120,20 +140,21 @@ def mark_of(key: int) -> int:
 
 @inner
 def search_many(s: SortedKeys, e: int, key: int) -> int:
-    """By halves to a node of the level above, then by comparing all keys of a node at once, there and below."""
+    """By halves to some nodes and then to some blocks of a node, which are compared all at once."""
     base = 0
-    n = s.used[e] // NODE + 1
-    while n > NODE:
+    n = s.nodes[e]
+    while n > STRIDE:
         half = n >> 1
         base += half * (s.top[e, base + half] <= key)
         n -= half
     first = base & POSITION
     node = first - 1
-    for q in range(NODE):
+    for q in range(STRIDE):
         node += s.top[e, first + q] <= key
     first = (max(node, 0) * NODE) & POSITION
+    first += STRIDE * (s.block[e, first + STRIDE].low <= key)
     k = first - 1
-    for q in range(NODE):
+    for q in range(STRIDE):
         k += s.block[e, first + q].low <= key
     return max(k, 0)
 
@@ -142,8 +163,27 @@ def search_many(s: SortedKeys, e: int, key: int) -> int:
 def set_low(s: SortedKeys, e: int, k: int, key: int) -> None:
     """Note the smallest key of a block."""
     s.block[e, k].low = key
-    if s.top.shape[1] > 0 and k % NODE == 0:
+    if k % NODE == 0 and is_long(s, e):
         s.top[e, k // NODE] = key
+
+
+@inner
+def start_of_node(s: SortedKeys, e: int, k: int) -> int:
+    """The first block of k's node, or of a short list."""
+    return k - k % NODE if is_long(s, e) else 0
+
+
+@inner
+def end_of_node(s: SortedKeys, e: int, k: int) -> int:
+    """Behind the last block in use of k's node, or of a short list."""
+    return k - k % NODE + s.filled[e, k // NODE] if is_long(s, e) else s.used[e]
+
+
+@inner
+def last_block(s: SortedKeys, e: int) -> int:
+    """The last block in use; a long list has unused ones before it, of no keys."""
+    last = s.nodes[e] - 1
+    return last * NODE + s.filled[e, last] - 1 if is_long(s, e) else s.used[e] - 1
 
 
 @inner
@@ -201,36 +241,43 @@ def insert(s: SortedKeys, e: int, key: int, item: int) -> None:
 @inner
 def make_room(s: SortedKeys, e: int, k: int, key: int) -> int:
     """The block for `key`, which belongs to full block k, with room for it."""
-    if k + 1 < s.used[e] and s.block[e, k + 1].count <= WIDTH - SHARED:
+    end = end_of_node(s, e, k)
+    if k + 1 < end and s.block[e, k + 1].count <= WIDTH - SHARED:
         share(s, e, k)
     else:
-        if s.used[e] + 1 == s.block.shape[1]:
-            tidy(s, e)
+        if is_long(s, e):
+            if end % NODE == 0:
+                even_out(s, e, k // NODE)
+                k = block_of(s, e, key)
+        elif end + 1 == s.block.shape[1]:
+            s.used[e] = put_together(s, e, end)
             k = block_of(s, e, key)
         split(s, e, k)
+    if is_long(s, e):
+        return block_of(s, e, key)
     return k + 1 if s.block[e, k + 1].low <= key else k
 
 
 @inner
 def clear(s: SortedKeys, e: int) -> None:
     """Remove all keys."""
-    for k in range(s.used[e]):
+    for k in range(last_block(s, e) + 1):
         block = s.block[e, k]
         for q in range(WIDTH):
             s.keys[e, block.storage, q] = PADDING
         block.low, block.count = PADDING, 0
+    forget_nodes(s, e)
     s.used[e] = 1
-    for node in range(s.top.shape[1]):
-        s.top[e, node] = PADDING
 
 
 @inner
 def add_last(s: SortedKeys, e: int, key: int, item: int) -> None:
     """Add a key above all others."""
-    k = s.used[e] - 1
-    if s.block[e, k].count >= FILLED:
-        k += 1
-        s.used[e] = k + 1
+    if s.block[e, last_block(s, e)].count >= FILLED:
+        if is_long(s, e) and s.filled[e, s.nodes[e] - 1] >= DENSE:
+            s.nodes[e] += 1
+        use_block(s, e, s.nodes[e] - 1)
+    k = last_block(s, e)
     storage, count = s.block[e, k].storage, s.block[e, k].count
     s.keys[e, storage, count] = key
     s.items[e, storage, count] = item
@@ -261,7 +308,10 @@ def key_before(s: SortedKeys, e: int) -> int:
     k, p = s.found[e, 0], s.found[e, 1]
     if p > 0:
         return s.keys[e, s.block[e, k].storage, p - 1]
-    return s.keys[e, s.block[e, k - 1].storage, s.block[e, k - 1].count - 1] if k > 0 else NONE
+    if k == 0:
+        return NONE
+    before = s.block[e, k - 1 if k > start_of_node(s, e, k) else end_of_node(s, e, k - 1) - 1]
+    return s.keys[e, before.storage, before.count - 1]
 
 
 @inner
@@ -270,7 +320,7 @@ def key_after(s: SortedKeys, e: int) -> int:
     k, p = s.found[e, 0], s.found[e, 1]
     if p + 1 < s.block[e, k].count:
         return s.keys[e, s.block[e, k].storage, p + 1]
-    return s.block[e, k + 1].low
+    return s.block[e, block_after(s, e, k)].low
 
 
 @inner
@@ -285,11 +335,22 @@ def remove_found(s: SortedKeys, e: int) -> None:
     if p == 0:
         set_low(s, e, k, s.keys[e, storage, 0])
     if left < WIDTH // 4:
-        together = WIDTH // 2 if left > 0 else WIDTH  # an empty block always goes
-        if k + 1 < s.used[e] and s.block[e, k + 1].count + left <= together:
-            merge(s, e, k)
-        elif k > 0 and s.block[e, k - 1].count + left <= together:
-            merge(s, e, k - 1)
+        use_less(s, e, k, left)
+
+
+@inner
+def use_less(s: SortedKeys, e: int, k: int, left: int) -> None:
+    """Have block k, of few keys or none, and a neighbour in its node put together; an empty one always goes."""
+    together = WIDTH // 2
+    if left == 0:
+        if s.used[e] > 1:
+            drop(s, e, k)
+    elif k + 1 < end_of_node(s, e, k) and s.block[e, k + 1].count + left <= together:
+        append(s, e, k, k + 1)
+        drop(s, e, k + 1)
+    elif k > start_of_node(s, e, k) and s.block[e, k - 1].count + left <= together:
+        append(s, e, k - 1, k)
+        drop(s, e, k)
 
 
 @inner
@@ -311,50 +372,130 @@ def share(s: SortedKeys, e: int, k: int) -> None:
 
 @inner
 def split(s: SortedKeys, e: int, k: int) -> None:
-    """Move the upper half of full block k to a new block k + 1."""
-    used = s.used[e]
-    old, new = s.block[e, k].storage, s.block[e, used].storage
+    """Move the upper half of full block k to a new block k + 1, for which its node has room."""
+    end = end_of_node(s, e, k)
+    old, new = s.block[e, k].storage, s.block[e, end].storage
     half = WIDTH // 2
     for q in range(half):
         s.keys[e, new, q] = s.keys[e, old, half + q]
         s.items[e, new, q] = s.items[e, old, half + q]
         s.keys[e, old, half + q] = PADDING
-    move(s.block[e], k + 2, k + 1, used - k - 1)
-    s.used[e] = used + 1
+    move(s.block[e], k + 2, k + 1, end - k - 1)
     added = s.block[e, k + 1]
     added.low, added.storage = s.keys[e, new, 0], new
     added.count = s.block[e, k].count = half
-    renew_top(s, e, k + 1)
+    use_block(s, e, k // NODE)
 
 
 @inner
-def merge(s: SortedKeys, e: int, k: int) -> None:
-    """Append block k + 1 to block k and give its storage back."""
-    append(s, e, k, k + 1)
-    freed, last = s.block[e, k + 1].storage, s.used[e] - 1
-    move(s.block[e], k + 1, k + 2, last - k - 1)
+def use_block(s: SortedKeys, e: int, n: int) -> None:
+    """Count a new block, in node n of a long list; one that has become long gets its nodes."""
+    s.used[e] += 1
+    if s.used[e] == LONG + 1:
+        deal_out_all(s, e)
+    elif is_long(s, e):
+        s.filled[e, n] += 1
+
+
+@inner
+def drop(s: SortedKeys, e: int, k: int) -> None:
+    """Give back block k, which has no keys."""
+    last, storage = end_of_node(s, e, k) - 1, s.block[e, k].storage
+    move(s.block[e], k, k + 1, last - k)
     unused = s.block[e, last]
-    unused.low, unused.storage, unused.count = PADDING, freed, 0
-    s.used[e] = last
-    renew_top(s, e, k)
+    unused.low, unused.storage, unused.count = PADDING, storage, 0
+    s.used[e] -= 1
+    n = k // NODE
+    if s.used[e] == LONG:
+        s.filled[e, n] -= 1
+        gather(s, e, 0, s.nodes[e])
+        forget_nodes(s, e)
+    elif is_long(s, e):
+        s.filled[e, n] -= 1
+        s.top[e, n] = s.block[e, n * NODE].low
+        if s.filled[e, n] == 0:
+            even_out(s, e, n)
 
 
 @inner
-def tidy(s: SortedKeys, e: int) -> None:
-    """Append every block to the one before it if that has room for it."""
+def forget_nodes(s: SortedKeys, e: int) -> None:
+    for n in range(s.nodes[e]):
+        s.filled[e, n], s.top[e, n] = 0, PADDING
+    s.nodes[e] = 0
+
+
+@inner
+def even_out(s: SortedKeys, e: int, n: int) -> None:
+    """Let node n, which is full or empty, share its blocks with as few nodes around it as it takes; or all with all."""
+    width, nodes = 1, s.nodes[e]
+    while width < nodes:
+        width *= 2
+        first = n - n % width
+        end = min(first + width, nodes)
+        blocks = 0
+        for node in range(first, end):
+            blocks += s.filled[e, node]
+        if SPARSE * (end - first) <= blocks <= DENSE * (end - first):
+            deal_out(s, e, first, end, gather(s, e, first, end))
+            return
+    gather(s, e, 0, nodes)
+    forget_nodes(s, e)
+    if s.used[e] > DENSE * s.filled.shape[1]:
+        s.used[e] = put_together(s, e, s.used[e])
+    if is_long(s, e):
+        deal_out_all(s, e)
+
+
+@inner
+def deal_out_all(s: SortedKeys, e: int) -> None:
+    """Give a list as many nodes as it needs; its blocks lie together at the front."""
+    s.nodes[e] = min(s.used[e] // EVEN + 1, s.filled.shape[1])
+    deal_out(s, e, 0, s.nodes[e], s.used[e])
+
+
+@inner
+def gather(s: SortedKeys, e: int, first: int, end: int) -> int:
+    """Move the blocks of nodes first .. end - 1 together, to the front; returns how many they are."""
+    start = to = first * NODE
+    for node in range(first, end):
+        for q in range(s.filled[e, node]):
+            swap(s, e, to, node * NODE + q)
+            to += 1
+    return to - start
+
+
+@inner
+def deal_out(s: SortedKeys, e: int, first: int, end: int, blocks: int) -> None:
+    """Give each of these nodes as many of the blocks that lie together at their front."""
+    for node in range(end - 1, first - 1, -1):  # from behind: no block meets another that is still to move
+        start, stop = blocks * (node - first) // (end - first), blocks * (node + 1 - first) // (end - first)
+        for q in range(stop - start - 1, -1, -1):
+            swap(s, e, node * NODE + q, first * NODE + start + q)
+        s.filled[e, node] = stop - start
+        s.top[e, node] = s.block[e, node * NODE].low
+
+
+@inner
+def swap(s: SortedKeys, e: int, k: int, other: int) -> None:
+    """Exchange two blocks."""
+    a, b = s.block[e, k], s.block[e, other]
+    a.low, b.low = b.low, a.low
+    a.storage, b.storage = b.storage, a.storage
+    a.count, b.count = b.count, a.count
+
+
+@inner
+def put_together(s: SortedKeys, e: int, blocks: int) -> int:
+    """Append every one of the first `blocks` blocks to the one before it if that has room; returns how many are left."""
     last = 0
-    for k in range(1, s.used[e]):
+    for k in range(1, blocks):
         if s.block[e, last].count + s.block[e, k].count <= WIDTH:
             append(s, e, last, k)
+            s.block[e, k].low, s.block[e, k].count = PADDING, 0
         else:
             last += 1
-            kept, moved = s.block[e, last], s.block[e, k]
-            kept.low, kept.count = moved.low, moved.count
-            kept.storage, moved.storage = moved.storage, kept.storage
-    for k in range(last + 1, s.used[e]):
-        s.block[e, k].low, s.block[e, k].count = PADDING, 0
-    s.used[e] = last + 1
-    renew_top(s, e, 0)
+            swap(s, e, last, k)
+    return last + 1
 
 
 @inner
@@ -368,14 +509,6 @@ def append(s: SortedKeys, e: int, k: int, later: int) -> None:
     if block.count == 0:
         block.low = emptied.low
     block.count += emptied.count
-
-
-@inner
-def renew_top(s: SortedKeys, e: int, k: int) -> None:
-    """Blocks from k on have moved."""
-    if s.top.shape[1] > 0:
-        for node in range(k // NODE, s.used[e] // NODE + 1):
-            s.top[e, node] = s.block[e, node * NODE].low
 
 
 @inner
@@ -406,8 +539,8 @@ def ceiling_item(s: SortedKeys, e: int, key: int) -> int:
     k = block_of(s, e, key)
     p = lower_bound(s, e, k, key)
     if p == s.block[e, k].count:
-        k, p = k + 1, 0
-        if k == s.used[e]:
+        k, p = block_after(s, e, k), 0
+        if s.block[e, k].count == 0:
             return NONE
     s.found[e, 0], s.found[e, 1] = k, p
     return s.items[e, s.block[e, k].storage, p]
@@ -428,5 +561,5 @@ def first_item(s: SortedKeys, e: int) -> int:
 @inner
 def last_key(s: SortedKeys, e: int) -> int:
     """The largest key; NONE if empty."""
-    last = s.block[e, s.used[e] - 1]
+    last = s.block[e, last_block(s, e)]
     return s.keys[e, last.storage, last.count - 1] if last.count > 0 else NONE

@@ -115,7 +115,7 @@ def row_arrays(c: Cluster) -> list[NDArray[Any]]:
     return [
         *(c.head, c.task, c.demand, c.due, c.fresh, c.server, c.free, c.used, c.tree, c.stale, c.freed),
         *(c.wheel, c.wheel_bits, c.events),
-        *(array for s in (c.sizes, c.rooms) for array in (s.keys, s.items, s.block, s.top, s.used)),
+        *(array for s in (c.sizes, c.rooms) for array in (s.keys, s.items, s.block, s.used, s.nodes, s.filled, s.top)),
         *(c.ages.least, c.ages.task, c.ages.position, c.ages.end),
         *(c.types.bound, c.types.count, c.types.queue, c.types.least, c.types.most, c.types.link, c.types.in_service),
         *(c.groups.group, c.groups.active, c.groups.count, c.groups.bucket, c.groups.of, c.groups.link),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.machine import move, natural
-from packenv.cluster.sorted_keys import WIDTH
+from packenv.cluster.sorted_keys import WIDTH, last_block
 from packenv.cluster.state import ROW_BITS, Cluster
 from packenv.cluster.waiting import new_count, new_task, size_of, waiting
 from packenv.compile import fused, inner
@@ -65,7 +65,7 @@ def line_up(lineup: Lineup, c: Cluster) -> None:
         return
     e, sizes, line, first, bits = c.e, c.sizes, lineup.size[c.e], lineup.first[c.e], lineup.bits[c.e]
     n = 0
-    for k in range(sizes.used[e]):
+    for k in range(last_block(sizes, e) + 1):
         block = sizes.block[e, k]
         keys = sizes.keys[e, natural(block.storage)]
         for q in range(WIDTH):  # the next block overwrites what this one has not

@@ -12,6 +12,7 @@ from packenv.cluster.sorted_keys import (
     LONG,
     NONE,
     SortedKeys,
+    add_last,
     ceiling_item,
     clear,
     copy_sorted_keys,
@@ -26,7 +27,7 @@ from packenv.cluster.sorted_keys import (
 from packenv.compile import compiled
 
 Ints = NDArray[np.int64]
-INSERT, REMOVE, FLOOR, CEILING, FLOOR_AND_REMOVE, CLEAR = range(6)
+INSERT, REMOVE, FLOOR, CEILING, FLOOR_AND_REMOVE, CLEAR, ADD_LAST = range(7)
 SMALL, LARGE = 700, 40_000
 
 
@@ -41,6 +42,8 @@ def act(s: SortedKeys, cluster: Ints, action: Ints, key: Ints, item: Ints, found
             remove(s, e, key[n])
         elif action[n] == CLEAR:
             clear(s, e)
+        elif action[n] == ADD_LAST:
+            add_last(s, e, key[n], item[n])
         elif action[n] == CEILING:
             found[n] = ceiling_item(s, e, key[n])
         else:
@@ -89,6 +92,13 @@ class Script:
         self.lists[e].clear()
         self.note(e, CLEAR, 0, 0, 0)
 
+    def add_last(self, e: int, length: int) -> None:
+        keys = self.lists[e]
+        while len(keys) < length:
+            key = self.new_key() & 0xFFFFFFFF | ((keys[-1] >> 32) + 1 << 32 if keys else 0)
+            keys.append(key)
+            self.note(e, ADD_LAST, key, key & 0xFFFFFFFF, 0)
+
     def ask(self, e: int) -> None:
         keys, key = self.lists[e], self.new_key()
         below, above = bisect_right(keys, key), bisect_left(keys, key)
@@ -121,6 +131,7 @@ def test_equal_to_sorted_lists(spread: int) -> None:
     script.go_to(1, 0)
     script.go_to(0, LARGE)
     script.clear(0)
+    script.add_last(0, LARGE)
     script.go_to(0, LARGE // 2)
     script.go_to(0, 100)
 
