@@ -355,7 +355,7 @@ def use_less(s: SortedKeys, e: int, k: int, left: int) -> None:
 
 @inner
 def share(s: SortedKeys, e: int, k: int) -> None:
-    """Let full block k share the room of the next one: a split would shift all blocks behind."""
+    """Let full block k share the room of the next one, which is less work than a new block."""
     storage, following, count = s.block[e, k].storage, s.block[e, k + 1].storage, s.block[e, k + 1].count
     moved = (WIDTH - count) >> 1
     left = WIDTH - moved

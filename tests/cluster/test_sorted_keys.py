@@ -11,17 +11,22 @@ from numpy.typing import NDArray
 from packenv.cluster.sorted_keys import (
     LONG,
     NONE,
+    PADDING,
     SortedKeys,
     add_last,
     ceiling_item,
     clear,
     copy_sorted_keys,
     expect,
+    find,
     first_key,
     floor_item,
     insert,
+    key_after,
+    key_before,
     last_key,
     remove,
+    remove_found,
     sorted_keys,
 )
 from packenv.compile import compiled
@@ -39,7 +44,9 @@ def act(s: SortedKeys, cluster: Ints, action: Ints, key: Ints, item: Ints, found
         if action[n] == INSERT:
             insert(s, e, key[n], item[n])
         elif action[n] == REMOVE:
-            remove(s, e, key[n])
+            find(s, e, key[n])
+            ends[n, 2], ends[n, 3] = key_before(s, e), key_after(s, e)
+            remove_found(s, e)
         elif action[n] == CLEAR:
             clear(s, e)
         elif action[n] == ADD_LAST:
@@ -60,17 +67,17 @@ class Script:
         self.rng, self.spread = np.random.default_rng(seed), spread
         self.lists: tuple[list[int], list[int]] = ([], [])
         self.rows: list[tuple[int, int, int, int]] = []
-        self.expected: list[tuple[int, int, int]] = []
+        self.expected: list[tuple[int, ...]] = []
         self.made = 0
 
     def new_key(self) -> int:
         self.made += 1
         return (int(self.rng.integers(self.spread)) << 32) | (2**31 - self.made)
 
-    def note(self, e: int, action: int, key: int, item: int, found: int) -> None:
+    def note(self, e: int, action: int, key: int, item: int, found: int, before: int = 0, after: int = 0) -> None:
         self.rows.append((e, action, key, item))
         keys = self.lists[e]
-        self.expected.append((found, keys[0] if keys else NONE, keys[-1] if keys else NONE))
+        self.expected.append((found, keys[0] if keys else NONE, keys[-1] if keys else NONE, before, after))
 
     def insert(self, e: int) -> None:
         key = self.new_key()
@@ -81,12 +88,25 @@ class Script:
         keys = self.lists[e]
         n = int(self.rng.integers(len(keys)))
         if self.rng.random() < 0.5:
-            key = keys.pop(n)
-            self.note(e, REMOVE, key, 0, 0)
+            self.remove_at(e, n)
         else:
             above = keys[n] + int(self.rng.integers(keys[n + 1] - keys[n])) if n + 1 < len(keys) else keys[n] + 5
             key = keys.pop(n)
             self.note(e, FLOOR_AND_REMOVE, above, key, key & 0xFFFFFFFF)
+
+    def remove_at(self, e: int, n: int) -> None:
+        keys = self.lists[e]
+        key = keys.pop(n)
+        before, after = keys[n - 1] if n > 0 else NONE, keys[n] if n < len(keys) else PADDING
+        self.note(e, REMOVE, key, 0, 0, before, after)
+
+    def remove_from(self, e: int, place: int, count: int) -> None:
+        """Remove keys from there on, as far as there are, asking for the next one each time."""
+        keys = self.lists[e]
+        for _ in range(count):
+            self.remove_at(e, min(place, len(keys) - 1))
+            key = keys[min(place, len(keys) - 1)]
+            self.note(e, FLOOR, key, 0, key & 0xFFFFFFFF)
 
     def clear(self, e: int) -> None:
         self.lists[e].clear()
@@ -130,13 +150,15 @@ def test_equal_to_sorted_lists(spread: int) -> None:
     script.go_to(0, 0)
     script.go_to(1, 0)
     script.go_to(0, LARGE)
+    for place in (0, LARGE // 3, LARGE):  # all from the front, from one place within, and from the end
+        script.remove_from(0, place, LARGE // 10)
     script.clear(0)
     script.add_last(0, LARGE)
     script.go_to(0, LARGE // 2)
     script.go_to(0, 100)
 
     cluster, action, key, item = np.array(script.rows, dtype=np.int64).T.copy()
-    found, ends = np.zeros(len(key), np.int64), np.zeros((len(key), 2), np.int64)
+    found, ends = np.zeros(len(key), np.int64), np.zeros((len(key), 4), np.int64)
     few, many = sorted_keys(2, 2 * SMALL), sorted_keys(2, 2 * LARGE)
     act(few, *(each[:half] for each in (cluster, action, key, item, found, ends)))
     copy_sorted_keys(few, many)
