@@ -33,7 +33,7 @@ def sort_words(s: Any, n: int) -> None:
 
 def contents(s: SortedKeys) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """All keys and items in the order of the list."""
-    blocks = [(s.block["storage"][0, k], s.block["count"][0, k]) for k in range(s.used[0])]
+    blocks = [(storage, count) for _, storage, count in s.block[0].tolist() if count > 0]
     return (
         np.concatenate([s.keys[0, storage, :count] for storage, count in blocks]),
         np.concatenate([s.items[0, storage, :count] for storage, count in blocks]),
