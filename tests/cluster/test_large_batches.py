@@ -12,7 +12,7 @@ import packenv
 from packenv.cluster.build import build
 from packenv.cluster.loop import runner_for
 from packenv.cluster.servers import refresh
-from packenv.cluster.sorted_keys import SortedKeys
+from packenv.cluster.sorted_keys import WIDTH, SortedKeys
 from packenv.cluster.sorting import LARGE, sort_by_high_half, sorting
 from packenv.cluster.state import NONE, TASK, Cluster
 from packenv.compile import compiled
@@ -33,11 +33,9 @@ def sort_words(s: Any, n: int) -> None:
 
 def contents(s: SortedKeys) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """All keys and items in the order of the list."""
-    blocks = [(storage, count) for _, storage, count in s.block[0].tolist() if count > 0]
-    return (
-        np.concatenate([s.keys[0, storage, :count] for storage, count in blocks]),
-        np.concatenate([s.items[0, storage, :count] for storage, count in blocks]),
-    )
+    blocks = s.block[0][s.block["count"][0] > 0]
+    used = np.arange(WIDTH) < blocks["count"][:, None]
+    return s.keys[0, blocks["storage"]][used], s.items[0, blocks["storage"]][used]
 
 
 @pytest.mark.parametrize("bits", [1, 21, 23, 31])
