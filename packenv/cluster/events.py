@@ -141,17 +141,19 @@ def take_place(c: Cluster) -> int:
     head = c.head[c.e]
     i = head.free
     head.free = c.task[c.e, i].next
-    prefetch(c.task[c.e], head.free)
+    prefetch(c.task[c.e], c.task[c.e, i].prev)
     head.unused -= 1
     return i
 
 
 @inner
-def give_place_back(c: Cluster, i: int) -> None:
+def give_place_back(c: Cluster, i: int, earlier: int) -> None:
+    """Let place i be the first one to be taken again, and `earlier`, given back before it, be asked for when it is."""
     head = c.head[c.e]
-    c.task[c.e, i].next = head.free
-    c.task[c.e, i].server = NONE
-    c.task[c.e, i].kind = UNUSED
+    place = c.task[c.e, i]
+    place.next, place.prev = head.free, earlier
+    place.server = NONE
+    place.kind = UNUSED
     head.free = i
     head.unused += 1
 

@@ -126,15 +126,13 @@ def first_server(c: Cluster, size: int, start: int) -> int:
     if start >= leaves:
         return NONE
     node = 1 if start == 0 else leaves + start
-    while True:
-        if c.tree[c.e, node, 0] >= size:
-            if node >= leaves:
-                return node - leaves
-            node *= 2
-        else:
-            node = after_subtree(node)
-            if node == 0:
-                return NONE
+    while c.tree[c.e, node, 0] < size:
+        node = after_subtree(node)
+        if node == 0:
+            return NONE
+    while node < leaves:  # without a branch to guess wrong
+        node = 2 * node + (c.tree[c.e, 2 * node, 0] < size)
+    return node - leaves
 
 
 @inner

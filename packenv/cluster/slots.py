@@ -231,7 +231,7 @@ def begin_slot(c: Cluster, until: int) -> int:
             return FINISHED
         elapse(c, slot)
         for n in range(head.due):
-            give_place_back(c, c.due[c.e, n])
+            give_place_back(c, c.due[c.e, n], c.due[c.e, max(n - AHEAD, 0)])
         head.now = slot
         head.arriving = 1
         head.fresh = head.freed = head.released = head.next_released = 0
