@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster import (
     BY_LINE,
+    BY_MIX,
     BY_TYPE,
     NONE,
     Cluster,
@@ -72,7 +73,7 @@ class MaxWeight(NamedTuple):
     limit: int = 50_000
 
     def needs(self, setting: Setting) -> Needs:
-        return Needs(orders=BY_TYPE | BY_LINE, types=_types(self, setting))
+        return Needs(orders=BY_TYPE | BY_LINE | BY_MIX, types=_types(self, setting))
 
     def initial_state(self, setting: Setting, seed: int) -> Configurations:
         sizes = _types(self, setting)

@@ -15,6 +15,7 @@ from baselines.guarantees import in_model, share_below
 from packenv.cluster import (
     BY_INDEX,
     BY_LINE,
+    BY_MIX,
     BY_QUEUE,
     BY_SIZE,
     BY_TYPE,
@@ -137,7 +138,7 @@ class VQS(NamedTuple):
         kind, capacity = server_kinds(scalar)
         least = capacity >> np.array(kind_levels(levels, capacity))
         return Needs(
-            orders=BY_TYPE | BY_LINE | _queue(self),
+            orders=BY_TYPE | BY_LINE | BY_MIX | _queue(self),
             levels=levels,
             most_levels=MOST_LEVELS if self.adaptive else 0,
             least=least[kind],
@@ -215,7 +216,7 @@ class VQSBestFit(NamedTuple):
     check: int = 256
 
     def needs(self, setting: Setting) -> Needs:
-        orders = BY_TYPE | BY_SIZE | BY_INDEX | _queue(self)
+        orders = BY_TYPE | BY_MIX | BY_SIZE | BY_INDEX | _queue(self)
         return Needs(orders=orders, levels=_levels(self, setting), most_levels=MOST_LEVELS if self.adaptive else 0)
 
     def initial_state(self, setting: Setting, seed: int) -> VirtualQueues:

@@ -23,6 +23,7 @@ from packenv.cluster.state import (
     BY_DEMAND,
     BY_INDEX,
     BY_LINE,
+    BY_MIX,
     BY_ROOM,
     BY_SIZE,
     BY_TYPE,
@@ -145,7 +146,7 @@ def build(
     in_service = needs.in_service + len(initial) + needs.reserve
     few = in_service <= FEW and needs.reserve == 0
 
-    leaves = 1 << max(servers - 1, 1).bit_length()
+    leaves = 4 ** -(-max(servers - 1, 1).bit_length() // 2)
     c = Cluster(
         e=0,
         s=0,
@@ -158,7 +159,7 @@ def build(
         scale=capacity.max(axis=0),
         used=np.zeros((clusters, resources), np.int64),
         rooms=sorted_keys(clusters, servers if needs.orders & BY_ROOM else 0),
-        tree=np.full((clusters, 2 * leaves if needs.orders & BY_INDEX else 0, packed), NONE, np.int64),
+        tree=np.full((clusters, 2 * leaves if needs.orders & BY_INDEX else 0, packed), NONE, np.int32),
         stale=np.zeros((clusters, servers), np.int32),
         freed=np.zeros((clusters, servers), np.int32),
         wheel=np.full((clusters, 0 if few else BUCKETS), NONE, np.int32),
@@ -272,7 +273,7 @@ def _pool(clusters: int, places: int, orders: int, resources: int, kinds: int, t
             least=np.full((clusters, kinds, types), NO_SIZE, np.int32),
             most=np.zeros((clusters, kinds, types), np.int32),
             link=np.zeros((clusters, lined, kinds), link_type),
-            in_service=np.zeros((clusters, servers, types), np.int32),
+            in_service=np.zeros((clusters, servers if orders & BY_MIX else 0, types), np.int32),
         ),
         "groups": ByDemand(
             group=np.zeros((clusters, grouped), group_type),

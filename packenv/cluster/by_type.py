@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster.machine import natural
 from packenv.cluster.sorted_keys import key_after, key_before
-from packenv.cluster.state import BY_LINE, BY_SIZE, BY_TYPE, NO_SIZE, NONE, ROW_BITS, TASK, Cluster, require
+from packenv.cluster.state import BY_LINE, BY_MIX, BY_SIZE, BY_TYPE, NO_SIZE, NONE, ROW_BITS, TASK, Cluster, require
 from packenv.compile import inner
 
 
@@ -143,6 +143,8 @@ def retype(c: Cluster) -> None:
     while i != NONE:
         add_typed(c, i)
         i = c.task[c.e, i].next
+    if not c.orders & BY_MIX:
+        return
     c.types.in_service[c.e, :, :] = 0
     for i in range(c.task.shape[1]):
         server = c.task[c.e, i].server
@@ -166,6 +168,6 @@ def head_of_line(c: Cluster, kind: int, j: int) -> int:
 
 @inner
 def jobs_of_type(c: Cluster, server: int, j: int) -> int:
-    """Jobs of type j (of the server's own kind) in service there. Needs BY_TYPE."""
-    require(c, BY_TYPE)
+    """Jobs of type j (of the server's own kind) in service there. Needs BY_MIX."""
+    require(c, BY_MIX)
     return c.types.in_service[c.e, server, j]

@@ -3,9 +3,9 @@
 An event in slot x lies on the level of the highest base-64 digit in which x differs from the wheel's own slot, in
 the bucket of that digit: posting is O(1), and each event moves down once per level at most; idle time costs nothing.
 
-A bucket is a chain of blocks of one cache line: the block before, then up to seven events, each a place of the task
+A bucket is a chain of blocks of four cache lines: the block before, then up to 31 events, each a place of the task
 pool below the last 32 bits of its slot. So the tasks' own records, far apart in memory, are not touched until their
-events are due. A position in `events` names both an event and its block.
+events are due, and few links are followed. A position in `events` names both an event and its block.
 
 Small clusters have no wheel (packenv.cluster.few_events).
 """
@@ -19,7 +19,8 @@ from packenv.compile import inner
 
 LEVELS = 11  # 64 ** 11 > 2 ** 63
 BUCKETS = LEVELS * 64
-BLOCK = 8  # words
+BLOCK = 32  # words
+WORDS_OF_A_LINE = 8
 SLOT_BITS = 32
 LOW = (1 << SLOT_BITS) - 1
 LAST_LOW_LEVEL = SLOT_BITS // 6  # a bucket of this level or below spans fewer than 2 ** SLOT_BITS slots
@@ -55,8 +56,17 @@ def take_block(c: Cluster, before: int) -> int:
     head = c.head[c.e]
     position = head.block * BLOCK
     head.block = c.events[c.e, position]
+    ask_for_block(c, head.block)
     c.events[c.e, position] = before
     return position
+
+
+@inner
+def ask_for_block(c: Cluster, block: int) -> None:
+    """Ask early for a block, if it is not NONE."""
+    if block != NONE:
+        for k in range(0, BLOCK, WORDS_OF_A_LINE):
+            prefetch(c.events[c.e], block * BLOCK + k)
 
 
 @inner
@@ -69,7 +79,7 @@ def event_before(c: Cluster, position: int) -> int:
     c.events[c.e, position - 1] = head.block
     head.block = position // BLOCK
     if before != NONE:
-        prefetch(c.events[c.e], c.events[c.e, before * BLOCK] * BLOCK)
+        ask_for_block(c, c.events[c.e, before * BLOCK])
     return before * BLOCK + BLOCK - 1  # NONE if that is NONE
 
 

@@ -82,15 +82,18 @@ def move_in_tree(c: Cluster, server: int) -> None:
     else:
         for r in range(tree.shape[2]):
             tree[c.e, node, r] = NONE if closed else c.free[c.e, server, r]
-    node >>= 1
+    node >>= 2
     changed = True
     while node >= 1 and changed:
         changed = False
         for r in range(tree.shape[2]):
-            larger = max(tree[c.e, 2 * node, r], tree[c.e, 2 * node + 1, r])
-            changed |= tree[c.e, node, r] != larger
-            tree[c.e, node, r] = larger
-        node >>= 1
+            largest = max(
+                max(tree[c.e, 4 * node, r], tree[c.e, 4 * node + 1, r]),
+                max(tree[c.e, 4 * node + 2, r], tree[c.e, 4 * node + 3, r]),
+            )
+            changed |= tree[c.e, node, r] != largest
+            tree[c.e, node, r] = largest
+        node >>= 2
 
 
 @inner
@@ -131,16 +134,20 @@ def first_server(c: Cluster, size: int, start: int) -> int:
         if node == 0:
             return NONE
     while node < leaves:  # without a branch to guess wrong
-        node = 2 * node + (c.tree[c.e, 2 * node, 0] < size)
+        node *= 4
+        first = c.tree[c.e, node, 0] < size
+        second = first & (c.tree[c.e, node + 1, 0] < size)
+        third = second & (c.tree[c.e, node + 2, 0] < size)
+        node += first + second + third
     return node - leaves
 
 
 @inner
 def after_subtree(node: int) -> int:
     """The node right of a subtree (climbing as far as needed), 0 at the end."""
-    while node & 1:
-        node >>= 1
-    return node + 1 if node else 0
+    while node & 3 == 3:
+        node >>= 2
+    return node + 1 if node > 1 else 0
 
 
 @inner
@@ -164,7 +171,7 @@ def first_server_for(c: Cluster, i: int, checked: int = 0) -> int:
         elif node >= leaves:
             return node - leaves
         else:
-            node *= 2
+            node *= 4
     return NONE
 
 

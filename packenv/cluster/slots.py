@@ -12,7 +12,7 @@ from packenv.cluster.machine import prefetch
 from packenv.cluster.measures import elapse, record_start
 from packenv.cluster.servers import touch
 from packenv.cluster.sorting import sort
-from packenv.cluster.state import BY_TYPE, DONE, NEVER, NONE, TASK, Cluster
+from packenv.cluster.state import BY_MIX, DONE, NEVER, NONE, TASK, Cluster
 from packenv.cluster.waiting import dequeue, enqueue, order_new
 from packenv.compile import inner
 from packenv.workloads.source import refill
@@ -69,7 +69,7 @@ def change_use(c: Cluster, i: int, server: int, sign: int) -> None:
             amount = sign * c.demand[c.e, i, r]
             c.free[c.e, server, r] -= amount
             c.used[c.e, r] += amount
-    if c.orders & BY_TYPE:
+    if c.orders & BY_MIX:
         j = type_of(c, c.server[c.e, server].kind, c.task[c.e, i].size)
         if j != NONE:
             c.types.in_service[c.e, server, j] += sign
@@ -273,7 +273,7 @@ def expect(c: Cluster, n: int) -> None:
     if ahead > AHEAD:
         server = c.task[c.e, c.due[c.e, n + AHEAD]].server
         prefetch(c.server[c.e], server)
-        if c.orders & BY_TYPE:
+        if c.orders & BY_MIX:
             prefetch(c.types.in_service[c.e, server], 0)
 
 

@@ -30,6 +30,7 @@ BY_ROOM = 16  # (room, index): tightest server
 BY_INDEX = 32  # index, with room: first server that fits
 BY_QUEUE = 64  # queue order of the waiting tasks: oldest, next behind
 BY_LINE = 128  # virtual queues, each in queue order as well: with BY_TYPE
+BY_MIX = 256  # how many jobs of each type each server has: with BY_TYPE
 
 TASK, MESSAGE, DONE, UNUSED = 0, 1, 2, 3
 
@@ -138,7 +139,7 @@ class ByType(Frame):
     least: NDArray[np.int32]  # (E, G, T) size of its smallest task, NO_SIZE if it has none: with BY_SIZE
     most: NDArray[np.int32]  # (E, G, T) and of its largest, 0 if it has none
     link: NDArray[np.void]  # (E, P, G) link_type; (E, 0, G) unless BY_LINE
-    in_service: NDArray[np.int32]  # (E, L, T) jobs of each type (of its own kind) in each server
+    in_service: NDArray[np.int32]  # (E, L, T) jobs of each type (of its own kind) in each server; (E, 0, T) unless BY_MIX
 
 
 class ByDemand(Frame):
@@ -198,7 +199,7 @@ class Cluster(Frame):
     scale: NDArray[np.int64]  # (D,) largest capacity of each resource
     used: NDArray[np.int64]  # (E, D) in service now
     rooms: SortedKeys  # servers by (room, index)
-    tree: NDArray[np.int64]  # (E, 2 M, K) largest room below each node; leaf M + index
+    tree: NDArray[np.int32]  # (E, 2 M, K) largest room below each node; below node i: 4 i to 4 i + 3; leaf M + index
     stale: NDArray[np.int32]  # (E, L) scratch
     sorting: Sorting
     freed: NDArray[np.int32]  # (E, L) servers with a completion in slot `now`

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.build import Needs, kind_levels, scalar_capacity, server_kinds
-from packenv.cluster.state import BY_DEMAND, BY_INDEX, BY_LINE, BY_QUEUE, BY_ROOM, BY_SIZE, BY_TYPE
+from packenv.cluster.state import BY_DEMAND, BY_INDEX, BY_LINE, BY_MIX, BY_QUEUE, BY_ROOM, BY_SIZE, BY_TYPE
 from packenv.envs.features import CONTEXT, FEATURES
 from packenv.envs.options import Options, one_of
 from packenv.errors import InputError
@@ -80,7 +80,7 @@ def _check_actions(actions: int) -> int:
 
 def _orders(sizes: Sizes, observation: str) -> int:
     """Orders that observations and masks ask for."""
-    orders = BY_TYPE | (BY_LINE if observation != "compact" else 0)
+    orders = BY_TYPE | (BY_LINE | BY_MIX if observation != "compact" else 0)
     if sizes.resources > 1:
         return orders | BY_DEMAND | BY_QUEUE
     return orders | BY_SIZE | (BY_QUEUE if observation == "full" else 0)
@@ -160,7 +160,7 @@ def configuration(
     table = np.zeros((sizes.kinds, known.max(), sizes.types), np.int64)
     for k, rows in enumerate(found):
         table[k, : len(rows)] = rows
-    orders = _orders(sizes._replace(resources=1), options.observation) | BY_INDEX | (BY_LINE if form == VQS else 0)
+    orders = _orders(sizes._replace(resources=1), options.observation) | BY_INDEX | BY_MIX | (BY_LINE if form == VQS else 0)
     least = (kind_capacity >> np.array(levels))[kind] if form == VQS else None
     needs = Needs(orders, levels=sizes.levels, least=least)
     actions = _check_actions(int(known.max()))

@@ -27,7 +27,8 @@ def ask_for(b: Batch, e: int) -> None:
     prefetch(c.fresh[e], 0)
     for n in range(0, min(SERVERS, c.server.shape[1]), 2):
         prefetch(c.server[e], n)
-        prefetch(c.types.in_service[e, n], 0)
+        if c.types.in_service.shape[1] > 0:
+            prefetch(c.types.in_service[e, n], 0)
     for j in range(0, c.types.queue.shape[2], 2):
         prefetch(c.types.queue[e, 0], j)
     prefetch(c.types.bound[e, 0], 0)

@@ -120,7 +120,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         core = self.core
         self._act(actions)
         began: NDArray[np.int64] | None = None
-        if self._over.any():
+        if np.count_nonzero(self._over):  # several times as fast as `any`
             if self.autoreset_mode is not AutoresetMode.NEXT_STEP or (core.episodes < 0).any():
                 raise ResetNeeded(f"row {int(np.argmax(self._over))} needs a reset() first")
             began = np.flatnonzero(self._over)
@@ -129,8 +129,8 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         core.step()
         rewards, reasons = self._outcome(began)
         info = self._info(None)
-        self._over = over = reasons != 0
-        if not over.any():
+        self._over = over = reasons.astype(np.bool_)
+        if not np.count_nonzero(over):
             return self._observations(), rewards, over.copy(), over.copy(), info
         terminated = reasons == DONE
         truncated = over & ~terminated
@@ -159,9 +159,10 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
             rewards = np.broadcast_to(rewards, (self.num_envs,)).copy()
         if core.options.invalid_penalty > 0:
             rewards -= core.options.invalid_penalty * core.told["invalid"]
-        reasons = core.told["reason"].copy()
+        reasons = core.told["reason"]
         if began is not None:
             rewards[began] = 0.0
+            reasons = reasons.copy()
             reasons[began] = 0
         return rewards, reasons
 
@@ -196,7 +197,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         info = {
             "elapsed": told["elapsed"].astype(np.int64),
             "slot": told["slot"].copy(),
-            "invalid": told["invalid"] == 1,
+            "invalid": told["invalid"].astype(np.bool_),
             "action_mask": self.core.batch.mask,
         }
         if self.core.guard is not None:

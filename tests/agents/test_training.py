@@ -130,7 +130,7 @@ def test_a_killed_run_goes_on(tmp_path: Path, capfd: pytest.CaptureFixture[str])
     process.wait()
     reached = read_checkpoint(run / "checkpoint.safetensors").counters["num_timesteps"]
     assert every <= reached < samples
-    assert not [left for left in run.iterdir() if left.name.startswith(".") and left.suffix != ".safetensors"]
+    assert len([left for left in run.iterdir() if left.name.startswith(".")]) <= 1  # what was being written, whichever file
     capfd.readouterr()
     main(["train", *SMALL, "--logdir", str(tmp_path), "--name", "run", *arguments, "--resume"])
     assert f"goes on after {reached:,} samples" in capfd.readouterr().err
