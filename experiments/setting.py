@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from packenv.errors import InputError
+from packenv.errors import InputError, RowError
 from packenv.jobs import Jobs
 from packenv.policy import find_policy
 from packenv.workloads.blocks import Placed
@@ -112,14 +112,17 @@ def _trace(words: Words, source: str, network: Network | None) -> tuple[Workload
     jobs: Jobs | Placed = converted.jobs
     if isinstance(recorded, Trace) and (blocks := recorded.kept_blocks()) is not None:
         jobs = Placed(converted.jobs, blocks, len(servers), words.racks or 0)
-    made = Workload(
-        jobs=jobs,
-        servers=servers,
-        network=network,
-        name=Path(source).name,
-        resources=names,
-        slot_seconds=float(slot_seconds),
-    )
+    try:
+        made = Workload(
+            jobs=jobs,
+            servers=servers,
+            network=network,
+            name=Path(source).name,
+            resources=names,
+            slot_seconds=float(slot_seconds),
+        )
+    except RowError as error:
+        raise InputError(f"{recorded.where(error.row)}: {error.problem}") from None
     return made, dict(converted.dropped)
 
 

@@ -5,6 +5,17 @@ class InputError(ValueError):
     """Bad input: a single line that names the file, row or option, and what is wrong with it."""
 
 
+class RowError(InputError):
+    """Bad input in one row of a Jobs table, counted from 0. Who read the table from a file knows where that row stands."""
+
+    def __init__(self, row: int, problem: str) -> None:
+        super().__init__(row, problem)
+        self.row, self.problem = row, problem
+
+    def __str__(self) -> str:
+        return f"row {self.row}: {self.problem}"
+
+
 def nearest(name: str, choices: list[str] | tuple[str, ...]) -> str:
     """`; did you mean a, b?` for the choices that look like `name`, or the list of all of them."""
     import difflib

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from packenv.errors import InputError
+from packenv.errors import InputError, RowError
 from packenv.units import to_units
 
 Ints = NDArray[np.int64]
@@ -120,9 +120,8 @@ class Jobs:
         if down.any():
             row = int(order[1:][down].min())
             earlier = int(order[:-1][down][np.argmin(order[1:][down])])
-            raise InputError(
-                f"row {row}: phase {phase[row]} of job {self.job[row]} stands behind its phase {phase[earlier]} in row {earlier}"
-            )
+            behind = f"stands behind its phase {phase[earlier]} in row {earlier}"
+            raise RowError(row, f"phase {phase[row]} of job {self.job[row]} {behind}")
 
     def _check_ragged(self, ragged: Ragged, what: str, below: Ints | None) -> None:
         counts = np.diff(ragged.offsets)
@@ -133,7 +132,7 @@ class Jobs:
         if bad.any():
             i = int(np.argmax(bad))
             rule = "is negative" if below is None else "does not lie earlier in the table"
-            raise InputError(f"row {owner[i]}: {what} {ragged.values[i]} {rule}")
+            raise RowError(int(owner[i]), f"{what} {ragged.values[i]} {rule}")
 
 
 def _head(column: Any, n: int) -> Any:
@@ -148,4 +147,4 @@ def _rows(column: NDArray[Any] | Ragged) -> int:
 
 def _require(good: Any, problem: str) -> None:
     if not np.all(good):
-        raise InputError(f"row {int(np.argmin(good))}: {problem}")
+        raise RowError(int(np.argmin(good)), problem)

@@ -74,9 +74,9 @@ def job_book(jobs: Jobs) -> JobBook:
     """An empty book for this table. Raises InputError for a job of several tenants."""
     job, owner = job_numbers(jobs), owner_numbers(jobs)
     owners = owner[np.unique(job, return_index=True)[1]]
-    if (owners[job] != owner).any():
-        row = int(np.argmax(owners[job] != owner))
-        raise InputError(f"row {row}: a task of another tenant than the first one of its job")
+    several = owners[job] != owner
+    if jobs.job is not None and several.any():
+        raise InputError(f"job {jobs.job[np.argmax(several)]} has tasks of several tenants")
     duration = np.maximum(np.rint(jobs.service if jobs.estimate is None else jobs.estimate).astype(np.int64), 1)
     phase = numbered(np.stack([job, np.zeros_like(job) if jobs.phase is None else jobs.phase], axis=1))
     homes = _homes(jobs)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.errors import InputError
+from packenv.errors import InputError, RowError
 from packenv.jobs import Jobs
 from packenv.units import UNIT, to_units
 from packenv.workloads.joint import Joint
@@ -65,10 +65,11 @@ def check_fits(sizes: Sizes | Jobs, servers: Servers) -> None:
     kinds = servers.kinds
     for demand in largest_demands(sizes):
         if not (demand <= kinds).all(axis=1).any():
-            amounts = ", ".join(f"{amount / UNIT:g}" for amount in demand)
-            largest = ", ".join(f"{amount / UNIT:g}" for amount in servers.largest)
-            row = f"row {int(np.argmax((sizes.demand == demand).all(axis=1)))}: " if isinstance(sizes, Jobs) else ""
-            raise InputError(f"{row}a demand of {amounts} fits in no server; the largest has {largest}")
+            amounts, largest = (", ".join(f"{amount / UNIT:.5g}" for amount in units) for units in (demand, servers.largest))
+            problem = f"a demand of {amounts} fits in no server; the largest has {largest}"
+            if isinstance(sizes, Jobs):
+                raise RowError(int(np.argmax((sizes.demand == demand).all(axis=1))), problem)
+            raise InputError(problem)
 
 
 def scalar_size(demand: Ints, servers: Servers) -> Ints:

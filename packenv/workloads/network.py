@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.errors import InputError
+from packenv.errors import InputError, RowError
 from packenv.jobs import Jobs
 
 Ints = NDArray[np.int64]
@@ -76,7 +76,7 @@ def check_homes(jobs: Jobs, servers: int) -> None:
     if jobs.home is not None and (bad := jobs.home.values >= servers).any():
         value = int(np.argmax(bad))
         row = int(np.searchsorted(jobs.home.offsets, value, side="right")) - 1
-        raise InputError(f"row {row}: home server {jobs.home.values[value]} does not exist, there are {servers}")
+        raise RowError(row, f"home server {jobs.home.values[value]} does not exist, there are {servers}")
 
 
 class Locality(NamedTuple):

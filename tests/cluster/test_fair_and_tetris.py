@@ -42,5 +42,5 @@ def test_resources_checked(setting: Setting, policy: Any, checked: int) -> None:
 
 def test_a_job_has_one_tenant() -> None:
     table = Jobs.of([0, 0], [0.5, 0.5], [1, 1], job=np.array([4, 4]), tenant=np.array([0, 1]))
-    with pytest.raises(InputError, match="row 1: a task of another tenant"):
+    with pytest.raises(InputError, match="job 4 has tasks of several tenants"):
         baselines.DRF().initial_state(setting_of(Workload(jobs=table, servers=1)), 0)

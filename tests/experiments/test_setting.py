@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from experiments.setting import Words, chosen_resources, understand
 from packenv.errors import InputError
 from packenv.units import UNIT
-from tests.traces.samples import NODES, PODS, native_folder, text
+from tests.traces.samples import INSTANCES, JOB_LINES, NODES, PODS, SWF, folded_file, native_folder, text
 
 
 @pytest.mark.parametrize(
@@ -44,6 +45,38 @@ def test_a_trace_and_its_machines(tmp_path: Path) -> None:
     assert one_size.jobs.demand.tolist() == [[UNIT // 4], [UNIT // 2], [UNIT // 8]]
     with pytest.raises(InputError, match=r"nodes.csv: tasks have one size; use --resources all"):
         understand(Words(str(pods), servers=str(nodes)))
+
+
+IN_SECONDS = ["submit_time_s,duration_s,cpu,memory,home", "4,5,0.1,0.1,0", "0,,0.9,0.9,", "2,5,0.1,0.3,1", "1,5,0.2,0.2,2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "servers", "problem"),
+    [
+        ("a.csv", IN_SECONDS, "9x0.25", "row 3: a demand of 0.3 fits in no server; the largest has 0.25"),
+        ("a.csv", IN_SECONDS, "2", "row 4: home server 2 does not exist, there are 2"),
+        ("a.csv", ["arrival,size,service,predecessors", "0,0.25,1,1", "0,0.5,1,"], "1x0.3", "row 2: a demand of 0.5"),
+        ("pods.csv", PODS, "1x0.2", "row 2: a demand of 0.25"),
+        ("instances.csv", INSTANCES, "1x0.5", "row 3: a demand of 1"),
+        ("log.swf", SWF, "1x0.2", "row 2: a demand of 0.25"),
+        ("jobs.tr", JOB_LINES, "1x0.5", "job 0: a demand of 1"),
+    ],
+)
+def test_what_cannot_run_is_named_by_where_it_stands(
+    name: str, lines: list[str], servers: str, problem: str, tmp_path: Path
+) -> None:
+    """The row of the file, whatever has been dropped and sorted since, or the job where a row is no task."""
+    file = text(tmp_path / name, *lines)
+    with pytest.raises(InputError) as error:
+        understand(Words(str(file), servers=servers, resources="max"))
+    assert str(error.value).startswith(f"{file}: {problem}")
+
+
+def test_folders_and_folded_files_name_it_too(tmp_path: Path) -> None:
+    folder, folded = native_folder(tmp_path / "google"), folded_file(tmp_path / "tasks.parquet")
+    for source, where in ((folder, f"{folder}: job 8"), (folded, f"{folded}: row 3")):
+        with pytest.raises(InputError, match=re.escape(f"{where}: a demand of 0.25 fits in no server; the largest has 0.2")):
+            understand(Words(str(source), servers="1x0.2"))
 
 
 def test_google_machines_have_no_disk(tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ def read_instances(path: Path, wanted: Wanted = None) -> Trace:
         in_snapshot=there[rows],
         others=tenant,
         source=str(path),
+        rows=rows + 1,
         about=f"capacity 1: the largest request, {amounts}",
     )
 

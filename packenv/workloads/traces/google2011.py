@@ -131,6 +131,7 @@ def read_folded(path: Path, wanted: Wanted = None) -> Trace:
         job=job[rows],
         others={name: table.whole(name, MISSING)[rows] for name in ("priority", "sched_class") if name in table},
         source=str(path),
+        rows=rows + 1,
     )
 
 

@@ -56,6 +56,7 @@ def read_pods(path: Path, wanted: Wanted = None) -> Trace:
         in_snapshot=np.zeros(len(rows), np.bool_),
         unfit={NEVER_SCHEDULED: scheduled[rows] == MISSING},
         source=str(path),
+        rows=rows + 1,
         about=ABOUT,
     )
 

@@ -107,6 +107,7 @@ def read_swf(path: Path, wanted: Wanted = None) -> Trace:
         requested=None if requested is None else requested[rows],
         unfit={PART_OF_A_JOB: ((status >= FIRST_PART) & (status <= LAST_PART))[rows]},
         source=str(path),
+        rows=rows + 1,
         about=f"capacity 1: {', '.join(capacity[name] for name in resources)}{not_followed}",
     )
 
