@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, level_of, new_count, new_task, place, row_of
 from packenv.cluster.job_book import enlist, group_fits, link
+from packenv.cluster.key_blocks import SortedKeys, sorted_keys
 from packenv.cluster.locality import has_homes
-from packenv.cluster.sorted_keys import SortedKeys, first_key, insert, remove, sorted_keys
+from packenv.cluster.sorted_keys import first_key, insert, remove
 from packenv.compile import inner
 from packenv.frame import Frame
 from packenv.job_times import job_numbers

@@ -7,10 +7,10 @@ score Σ_r (d_r / C_r) · (occupied_r / C_r).
 from __future__ import annotations
 
 from packenv.cluster.by_demand import first_of_group, group_count
+from packenv.cluster.key_blocks import expect, is_long
 from packenv.cluster.machine import prefetch
 from packenv.cluster.servers import fits, freed_count, freed_server, room_of, tightest_server
 from packenv.cluster.slots import place
-from packenv.cluster.sorted_keys import expect, is_long
 from packenv.cluster.state import BY_DEMAND, NONE, Cluster
 from packenv.cluster.waiting import fitting_key, largest_fitting, size_of
 from packenv.compile import inner

@@ -13,14 +13,14 @@ Small clusters have no wheel (packenv.cluster.few_events).
 from __future__ import annotations
 
 from packenv.cluster.few_events import first_event, has_few_events, insert_event, take_due
-from packenv.cluster.machine import leading_zeros, lowest_bit, prefetch
+from packenv.cluster.machine import CACHE_LINE, leading_zeros, lowest_bit, prefetch
 from packenv.cluster.state import MESSAGE, NEVER, NONE, UNUSED, Cluster
 from packenv.compile import inner
+from packenv.frame import WORD
 
 LEVELS = 11  # 64 ** 11 > 2 ** 63
 BUCKETS = LEVELS * 64
 BLOCK = 32  # words
-WORDS_OF_A_LINE = 8
 SLOT_BITS = 32
 LOW = (1 << SLOT_BITS) - 1
 LAST_LOW_LEVEL = SLOT_BITS // 6  # a bucket of this level or below spans fewer than 2 ** SLOT_BITS slots
@@ -65,7 +65,7 @@ def take_block(c: Cluster, before: int) -> int:
 def ask_for_block(c: Cluster, block: int) -> None:
     """Ask early for a block, if it is not NONE."""
     if block != NONE:
-        for k in range(0, BLOCK, WORDS_OF_A_LINE):
+        for k in range(0, BLOCK, CACHE_LINE // WORD):
             prefetch(c.events[c.e], block * BLOCK + k)
 
 

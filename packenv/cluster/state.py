@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.sorted_keys import SortedKeys
+from packenv.cluster.key_blocks import SortedKeys
 from packenv.cluster.sorting import Sorting
 from packenv.compile import inner
 from packenv.frame import Frame

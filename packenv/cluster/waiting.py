@@ -8,9 +8,9 @@ from __future__ import annotations
 from packenv.cluster.by_age import add_newest, remove_aged
 from packenv.cluster.by_demand import add_to_group, remove_from_group
 from packenv.cluster.by_type import add_typed, remove_typed
+from packenv.cluster.key_blocks import expect
 from packenv.cluster.sorted_keys import (
     add_last,
-    expect,
     find,
     first_item,
     first_key,

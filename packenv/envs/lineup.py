@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.cluster.key_blocks import WIDTH, last_block
 from packenv.cluster.machine import move, natural
-from packenv.cluster.sorted_keys import WIDTH, last_block
 from packenv.cluster.state import ROW_BITS, Cluster
 from packenv.cluster.waiting import new_count, new_task, size_of, waiting
 from packenv.compile import fused, inner

@@ -8,16 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from packenv.cluster.key_blocks import LONG, NONE, PADDING, SortedKeys, copy_sorted_keys, expect, sorted_keys
 from packenv.cluster.sorted_keys import (
-    LONG,
-    NONE,
-    PADDING,
-    SortedKeys,
     add_last,
     ceiling_item,
     clear,
-    copy_sorted_keys,
-    expect,
     find,
     first_key,
     floor_item,
@@ -27,7 +22,6 @@ from packenv.cluster.sorted_keys import (
     last_key,
     remove,
     remove_found,
-    sorted_keys,
 )
 from packenv.compile import compiled
 
