@@ -59,20 +59,21 @@ IN_SECONDS = ["submit_time_s,duration_s,cpu,memory,home", "4,5,0.1,0.1,0", "0,,0
         ("pods.csv", PODS, "1x0.2", "row 2: a demand of 0.25"),
         ("instances.csv", INSTANCES, "1x0.5", "row 3: a demand of 1"),
         ("log.swf", SWF, "1x0.2", "row 2: a demand of 0.25"),
-        ("jobs.tr", JOB_LINES, "1x0.5", "job 0: a demand of 1"),
+        ("jobs.tr", JOB_LINES, "1x0.5", "row 1: a demand of 1"),
+        ("jobs.tr", JOB_LINES[::-1], "1x0.5", "row 4: a demand of 1"),
     ],
 )
 def test_what_cannot_run_is_named_by_where_it_stands(
     name: str, lines: list[str], servers: str, problem: str, tmp_path: Path
 ) -> None:
-    """The row of the file, whatever has been dropped and sorted since, or the job where a row is no task."""
+    """The row of the file, whatever has been dropped and sorted since."""
     file = text(tmp_path / name, *lines)
     with pytest.raises(InputError) as error:
         understand(Words(str(file), servers=servers, resources="max"))
     assert str(error.value).startswith(f"{file}: {problem}")
 
 
-def test_folders_and_folded_files_name_it_too(tmp_path: Path) -> None:
+def test_folders_name_the_job_and_folded_files_the_row(tmp_path: Path) -> None:
     folder, folded = native_folder(tmp_path / "google"), folded_file(tmp_path / "tasks.parquet")
     for source, where in ((folder, f"{folder}: job 8"), (folded, f"{folded}: row 3")):
         with pytest.raises(InputError, match=re.escape(f"{where}: a demand of 0.25 fits in no server; the largest has 0.2")):

@@ -113,6 +113,7 @@ def _trace(path: Path, arrival: Floats, count: Ints, mean: Floats, durations: Fl
         job=job,
         requested=believed,
         source=str(path),
+        rows=by_arrival[job] + 1,
         about=ABOUT,
         slot_seconds=SLOT_SECONDS,
     )

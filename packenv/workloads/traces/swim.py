@@ -154,6 +154,7 @@ def _trace(lines: Lines, path: Path, wanted: Wanted) -> Trace:
         blocks=_numbers(lines.path[job], number, has_block),
         remote=np.rint(longer * SECOND).astype(np.int64),
         source=str(path),
+        rows=order[job] + 1,
         about=ABOUT,
     )
 

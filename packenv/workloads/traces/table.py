@@ -66,7 +66,7 @@ class Trace:
     blocks: Ints | None = None  # (n,) or the number of the block that it reads, negative for none: nobody knows where that lies
     remote: Ints | None = None  # (n,) µs that it takes longer away from its data
     source: str = ""  # where it was read from
-    rows: Ints | None = None  # (n,) the row of data there, from 1, where it has one for each task
+    rows: Ints | None = None  # (n,) the row of data there, from 1, that says the task; None where several rows say one
     about: str = ""  # what a capacity of 1 is, and what the reader leaves out
     unfit: dict[str, Bools] = field(default_factory=dict)  # (n,) what else keeps a task from being converted, by reason
     dropped: dict[str, int] = field(default_factory=dict)  # what the reader could not make a task of, by reason
@@ -107,7 +107,7 @@ class Trace:
         return None if self.blocks is None else self.blocks[self.kept(only_finished)[0]]
 
     def where(self, row: int, only_finished: bool = True) -> str:
-        """What in the source row `row` of the Jobs of a conversion comes from."""
+        """Which row of the source, or else which job, row `row` of the Jobs of a conversion comes from."""
         i = int(np.flatnonzero(self.kept(only_finished)[0])[row])
         if self.rows is not None:
             return f"{self.source}: row {self.rows[i]}"

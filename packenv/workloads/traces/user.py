@@ -61,15 +61,15 @@ class SlotTrace:
     table: Jobs
     resources: tuple[str, ...]  # D names
     source: str = ""
-    rows: NDArray[np.int64] | None = None  # (n,) the row of data there, from 1
     dropped: dict[str, int] = field(default_factory=dict)  # nothing is: a row that cannot be a task is an error
     slot_seconds: str = SLOT_SECONDS
+    rows: NDArray[np.int64] | None = None  # (n,) the row of data in the source, from 1
 
     def __len__(self) -> int:
         return len(self.table)
 
     def where(self, row: int) -> str:
-        """What in the source row `row` of the Jobs of a conversion comes from."""
+        """Which row of the source row `row` of the Jobs of a conversion comes from."""
         return self.source if self.rows is None else f"{self.source}: row {self.rows[row]}"
 
     def jobs(
@@ -145,7 +145,7 @@ def _in_slots(columns: Columns, demands: tuple[str, ...]) -> SlotTrace:
     columns.require(service < LATEST, "service", "{} is too large")
     rows, extra = _in_order(columns, arrival)
     jobs = Jobs(arrival[rows], to_units(amount[rows]), service[rows], **extra)
-    return SlotTrace(jobs, demands, str(columns.path), rows + 1)
+    return SlotTrace(jobs, demands, str(columns.path), rows=rows + 1)
 
 
 def _in_seconds(columns: Columns, demands: tuple[str, ...]) -> Trace:
