@@ -12,11 +12,11 @@ from packenv.cluster.by_demand import add_to_group
 from packenv.cluster.by_type import set_levels, set_types
 from packenv.cluster.events import BLOCK, BUCKETS, LEVELS, blocks_for, schedule_event, take_place
 from packenv.cluster.few_events import FEW, has_few_events
+from packenv.cluster.key_blocks import copy_sorted_keys, sorted_keys
 from packenv.cluster.machine import aligned_zeros
 from packenv.cluster.measures import DELAY_BINS
 from packenv.cluster.servers import refresh, touch
 from packenv.cluster.slots import change_use, scalar_size
-from packenv.cluster.sorted_keys import copy_sorted_keys, sorted_keys
 from packenv.cluster.sorting import sorting
 from packenv.cluster.state import (
     BY_AGE,
@@ -117,6 +117,7 @@ def build(
     """A batch of empty clusters before slot 0, `capacity` (L, D) units, with room for `places` tasks each at first.
 
     `jobs` is the table behind `source` if it has predecessors or phases; `record_rows` rows get a place in the schedule.
+    Raises InputError for other resources than the tasks', and orders that lack the one that they go with.
     """
     servers, resources = capacity.shape
     if source.demand.shape[2] != resources:
@@ -125,6 +126,8 @@ def build(
     scalar = scalar_capacity(capacity)
     kind, kind_capacity = server_kinds(scalar)
     typed = needs.orders & BY_TYPE
+    if not typed and needs.orders & (BY_LINE | BY_MIX):
+        raise InputError("a policy that needs BY_LINE or BY_MIX needs BY_TYPE as well")
     types = 0 if not typed else 2 * max(needs.levels, needs.most_levels) if needs.types is None else len(needs.types)
 
     head = np.zeros(clusters, head_type)

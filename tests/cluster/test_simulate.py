@@ -9,6 +9,7 @@ import pytest
 
 import packenv
 from packenv import InputError, Jobs, Ragged, Workload
+from packenv.cluster import BY_LINE, BY_MIX, BY_TYPE, Cluster, Needs, jobs_of_type
 from packenv.policy import find_policy, name_of
 from packenv.workloads import source
 from packenv.workloads.laws import Constant, Fixed, Geometric, Uniform
@@ -258,6 +259,29 @@ def test_verdicts() -> None:
     # 30 % of the arriving size is more than the servers can give: R λ - L µ = 0.3 · 5 / 100 a slot
     assert grows.verdict.drift == pytest.approx(0.015, rel=0.2)
     assert packenv.simulate(workload, "bf-js", 60).verdict.kind == "undecided"
+
+
+class Asking:
+    """Asks how many jobs of a type a server has; `orders` are those that it names."""
+
+    def __init__(self, orders: int) -> None:
+        self.orders = orders
+
+    def needs(self, setting: packenv.Setting) -> Needs:
+        return Needs(orders=self.orders, levels=2)
+
+    def schedule(self, cluster: Cluster, state: Any) -> None:
+        jobs_of_type(cluster, 0, 0)
+
+
+def test_orders_that_are_asked_for_must_be_named() -> None:
+    workload = table((0, 0.5, 1))
+    assert run(workload, Asking(BY_TYPE | BY_MIX), drain=False).waiting == 1
+    with pytest.raises(InputError, match="asks for an order of tasks or servers that its `needs` do not name"):
+        run(workload, Asking(BY_TYPE))
+    for alone in (BY_MIX, BY_LINE):
+        with pytest.raises(InputError, match="needs BY_LINE or BY_MIX needs BY_TYPE as well"):
+            run(workload, Asking(alone))
 
 
 CHANGED = ("vqs:J=5", "vqs-bf:J=3,adaptive,stall,check=64", "bf-js:stall", "slot-fifo:slots=3,stall", "maxweight:types=5,stall")
