@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import colorsys
+from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,23 +35,30 @@ def colour_of(j: int, types: int) -> Colour:
 
 
 class Viewer:
-    """Shows one environment, and remembers the length of its queue from one picture to the next."""
+    """Shows one environment, and remembers the length of its queue whenever it is told to look."""
 
     def __init__(self, mode: str) -> None:
         self.mode = mode
-        self.history: list[tuple[int, int]] = []
+        self.history: deque[tuple[int, int]] = deque(maxlen=HISTORY)
         self._window: Any = None
 
     def forget(self) -> None:
         """A new episode begins."""
-        self.history = []
+        self.history.clear()
+
+    def look(self, core: Core, row: int) -> None:
+        """Remember how many tasks wait now."""
+        head = core.batch.c.head[row]
+        seen = int(head["now"]), int(head["waiting"])
+        if self.history and self.history[-1][0] > seen[0]:
+            self.forget()
+        if not self.history or self.history[-1] != seen:
+            self.history.append(seen)
 
     def show(self, core: Core, row: int) -> Any:
         """The picture (HEIGHT, WIDTH, 3) of uint8, the text, or None once it is on the screen."""
+        self.look(core, row)
         scene = scene_of(core, row)
-        if self.history and self.history[-1][0] > scene.slot:
-            self.forget()
-        self.history = [*self.history[-HISTORY:], (scene.slot, scene.waiting)]
         if self.mode == "ansi":
             return text_of(scene)
         picture = draw(scene, self.history)
@@ -80,7 +89,7 @@ class Viewer:
             self._window = None
 
 
-def draw(scene: Scene, history: list[tuple[int, int]]) -> NDArray[np.uint8]:
+def draw(scene: Scene, history: Sequence[tuple[int, int]]) -> NDArray[np.uint8]:
     """(HEIGHT, WIDTH, 3) picture of a scene."""
     image = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
     pen = ImageDraw.Draw(image)
@@ -135,15 +144,15 @@ def _queues(pen: Any, font: Any, scene: Scene, box: Box) -> None:
         pen.text((left + 26 + length, y + step / 2 - 8), str(count), INK, font)
 
 
-def _history(pen: Any, font: Any, history: list[tuple[int, int]], box: Box) -> None:
+def _history(pen: Any, font: Any, history: Sequence[tuple[int, int]], box: Box) -> None:
     """Waiting tasks over the slots seen."""
     left, top, right, bottom = box
-    most = max(max(waiting for _, waiting in history), 5)
+    most = max(waiting for _, waiting in history)
     first, last = history[0][0], max(history[-1][0], history[0][0] + 1)
     pen.text((left, top - 18), f"waiting tasks, slots {first} to {history[-1][0]}, at most {most}", INK, font)
     pen.rectangle(box, fill=PALE)
     points = [
-        (left + (right - left) * (slot - first) / (last - first), bottom - (bottom - top - 4) * waiting / most)
+        (left + (right - left) * (slot - first) / (last - first), bottom - (bottom - top - 4) * waiting / max(most, 5))
         for slot, waiting in history
     ]
     if len(points) > 1:

@@ -84,8 +84,8 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             terminated = reason == DONE
             truncated = not terminated
             info["reason"] = REASONS[reason]
-        if self.render_mode == "human":
-            self.render()
+        if self.render_mode is not None:
+            self._watch()
         return self._observation(), float(reward), terminated, truncated, info
 
     def _observation(self) -> Observation:
@@ -129,10 +129,8 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             self._over = False  # an episode without any decision says so at the first step
             for twin in core.twins:
                 twin.advance(int(core.batch.passage["slot"][0]))
-        if self._viewer is not None:
-            self._viewer.forget()
-        if self.render_mode == "human":
-            self.render()
+        if self.render_mode is not None:
+            self._watch(anew=True)
         info = {"elapsed": 0, "slot": int(core.batch.passage["slot"][0]), "invalid": False, "action_mask": self._mask.copy()}
         return self._observation(), info | {"seed": int(core.seeds[0])}
 
@@ -168,11 +166,26 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         if self.render_mode is None:
             warnings.warn("render() does nothing without a render_mode", stacklevel=2)
             return None
+        return self._watching().show(self.core, 0)
+
+    def _watch(self, anew: bool = False) -> None:
+        """Have the viewer look at every decision, whether or not it is shown."""
+        viewer = self._watching()
+        if anew:
+            viewer.forget()
+        if self.render_mode == "human":
+            viewer.show(self.core, 0)
+        else:
+            viewer.look(self.core, 0)
+
+    def _watching(self) -> Any:
+        """The viewer, from the first decision on that is looked at."""
         if self._viewer is None:
             from packenv.envs.render import Viewer
 
+            assert self.render_mode is not None
             self._viewer = Viewer(self.render_mode)
-        return self._viewer.show(self.core, 0)
+        return self._viewer
 
     def close(self) -> None:
         """Close the window, if there is one."""

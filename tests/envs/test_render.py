@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from packenv.envs.render import HEIGHT, MARGIN, QUEUES_WIDTH, WIDTH, colour_of
+from packenv.envs.render import HEIGHT, HISTORY_HEIGHT, MARGIN, MARK, QUEUES_WIDTH, WIDTH, colour_of
 from tests.envs.conftest import Player
 from tests.envs.grid import KINDS, PAIR, TABLE
 
@@ -50,6 +50,19 @@ def test_a_bar_is_as_high_as_its_job() -> None:
     bar = bar[bar < rows[-1] + 2]
     assert (rows[-1] - rows[0]) == pytest.approx((rows[-1] - bar[0]) / 2, abs=3)
     assert columns[0] > WIDTH / 4  # the second bar
+
+
+def test_one_picture_shows_the_queue_of_all_decisions_before() -> None:
+    """Nothing ever starts: a line from the empty queue up to the last decision, also if nobody looked before."""
+    env = gym.make("packenv/Placement-v0", render_mode="rgb_array")
+    env.reset(seed=0)
+    for _ in range(40):
+        env.step(env.action_space.n - 1)  # type: ignore[attr-defined]
+    picture: Any = env.render()
+    line = np.flatnonzero((picture[-MARGIN - HISTORY_HEIGHT :] == MARK).all(axis=2).any(axis=0))
+    assert (line[0], line[-1]) == (pytest.approx(MARGIN, abs=2), pytest.approx(WIDTH - MARGIN, abs=2))
+    env.reset(seed=0)
+    assert not (np.asarray(env.render())[-MARGIN - HISTORY_HEIGHT :] == MARK).all(axis=2).any()
 
 
 def test_text() -> None:
