@@ -137,7 +137,8 @@ def _correlation(a: Floats, b: Floats) -> dict[str, float | None]:
     if len(a) < 2 or a.min() == a.max() or b.min() == b.max():
         return {"pearson": None, "spearman": None}
     ranks = [_ranks(values) for values in (a, b)]
-    return {"pearson": _round(np.corrcoef(a, b)[0, 1]), "spearman": _round(np.corrcoef(ranks[0], ranks[1])[0, 1])}
+    found = [round(float(np.corrcoef(x, y)[0, 1]), 6) + 0.0 for x, y in ((a, b), ranks)]  # + 0.0: never -0
+    return dict(zip(("pearson", "spearman"), found, strict=True))
 
 
 def _ranks(values: Floats) -> Floats:
