@@ -8,7 +8,7 @@ import click
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from experiments.outputs import check_outputs, wide_console
+from experiments.outputs import check_outputs, counted, wide_console
 from experiments.setting import RESOURCES_HELP, Words, understand
 from packenv.errors import InputError
 from packenv.files import write_json
@@ -86,7 +86,7 @@ def capacity_record(workload: Workload, bracket: Bracket) -> dict[str, Any]:
 
 def capacity_table(workload: Workload, bracket: Bracket) -> Table:
     """Each number in tasks in service, as a share of ρ*, and as a rate."""
-    title = f"{workload.name} on {len(workload.servers)} servers: ρ* with a gap of {bracket.gap:.2%}"
+    title = f"{workload.name} on {counted(len(workload.servers), 'server')}: ρ* with a gap of {bracket.gap:.2%}"
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     for name in ("", "tasks in service", "share of ρ*", "tasks per slot"):
         table.add_column(name, justify="right" if name else "left", no_wrap=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from experiments.outputs import counted
 from experiments.setting import Words, understand
 from packenv.errors import InputError, nearest
 from packenv.workloads.named import WORKLOADS
@@ -51,8 +52,7 @@ def contest(text: str, slots: int) -> Contest:
 def title_of(workload: Workload, speedup: str = "1") -> tuple[str, str]:
     """Name and servers, these only where the name does not say them, and how much arrives."""
     own = WORKLOADS[workload.name]().servers if workload.name in WORKLOADS else None
-    count = len(workload.servers)
-    group = workload.name if workload.servers == own else f"{workload.name}, {count:,} server{'s' if count > 1 else ''}"
+    group = workload.name if workload.servers == own else f"{workload.name}, {counted(len(workload.servers), 'server')}"
     if workload.given is None:
         return group, "" if speedup == "1" else f"β = {speedup}"
     how, value = workload.given

@@ -15,7 +15,7 @@ from experiments.board import HELP as BOARD_HELP
 from experiments.board import check_board, write_board
 from experiments.contests import contest_name
 from experiments.measured import measured
-from experiments.outputs import check_outputs, wide_console
+from experiments.outputs import check_outputs, counted, wide_console
 from experiments.runs import Plan, run_all
 from experiments.setting import RESOURCES_HELP, SLOT_SECONDS_HELP, Words, chosen_policies, understand
 from experiments.summary import OF_DATA, OF_JOBS, Record, record_of, summary_of
@@ -163,7 +163,7 @@ def print_workload(
     else:
         rate = f"{workload.rate:.4g} tasks per slot, intensity {workload.intensity:.3f}"
     console.print(
-        f"[bold]{workload.name}[/bold]: {tasks}{len(workload.servers)} servers, {rate} "
+        f"[bold]{workload.name}[/bold]: {tasks}{counted(len(workload.servers), 'server')}, {rate} "
         f"(area bound {workload.area_bound:.4g} tasks in service)",
         highlight=False,
     )

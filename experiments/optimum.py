@@ -11,7 +11,7 @@ from rich.table import Table
 
 from baselines.replay import Replay
 from experiments.evaluate import write_schedule
-from experiments.outputs import check_outputs, wide_console
+from experiments.outputs import check_outputs, counted, wide_console
 from experiments.runs import patience
 from experiments.setting import Words, understand
 from packenv.errors import InputError
@@ -86,7 +86,7 @@ def optimum(
         )
     replayed = simulate(workload, Replay(best.schedule.start, best.schedule.server, "sat"), seed=seed, drain=True, schedule=True)
     assert makespan_of(workload, replayed) == best.makespan
-    size = f"{len(best.schedule.start)} tasks on {len(workload.servers)} servers"
+    size = f"{len(best.schedule.start)} tasks on {counted(len(workload.servers), 'server')}"
     console.print(f"[bold]{workload.name}[/bold]: {size}; no schedule is shorter than {best.bound} slots", highlight=False)
     console.print(optimum_table(workload, best, results))
     if json_path is not None:

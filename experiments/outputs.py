@@ -32,3 +32,8 @@ def wide_console(*tables: Table) -> Console:
     """Standard output, wide enough for tables: a narrow terminal folds their lines, numbers are never cut short."""
     console, endless = Console(), Console(width=10_000)
     return Console(width=max(console.width, TABLE_WIDTH, *(endless.measure(table).maximum for table in tables), 0))
+
+
+def counted(n: int, what: str) -> str:
+    """`1 server`, `2 servers`: for a line that people read."""
+    return f"{n:,} {what}{'' if n == 1 else 's'}"

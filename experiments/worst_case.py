@@ -7,7 +7,7 @@ from rich.console import Console
 
 from experiments.judge import judgments_table, record_of
 from experiments.outcomes import Log, Outcomes
-from experiments.outputs import check_outputs, wide_console
+from experiments.outputs import check_outputs, counted, wide_console
 from packenv.files import write_json
 from packenv.policy import find_policy
 from packenv.theory.worst_case import TRIES, worst_case
@@ -52,7 +52,9 @@ def worst_case_command(
     console = wide_console()
     console.print(judgments_table([one.workload for one in found], [one.judgment for one in found], 1))
     for workload, _ in found:
-        console.print(f"{workload.name}: {workload.sizes}, {len(workload.servers)} servers, {workload.service}", highlight=False)
+        console.print(
+            f"{workload.name}: {workload.sizes}, {counted(len(workload.servers), 'server')}, {workload.service}", highlight=False
+        )
     if out is not None:
         found[0].workload.save(out)
         console.print(f"the worst of them: {out}", highlight=False)

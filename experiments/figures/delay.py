@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.figures.finding import Claim, Finding, Row, Settings
-from experiments.figures.measures import Interval, certainly_below, interval, plural, ratio
+from experiments.figures.measures import Interval, certainly_below, interval, ratio
+from experiments.outputs import counted
 from experiments.runs import Run, run_all
 from packenv.simulation import Result
 from packenv.workloads.blocks import SLOT_SECONDS, Readers, head_of_line
@@ -49,7 +50,7 @@ def reproduce(settings: Settings) -> Finding:
     found = {which: outcomes(made, COMPARED, seeds, settings) for which, made in changing.items()}
     compared = [{"network": which} | row_of(policy, each) for which in found for policy, each in found[which].items()]
     sticky = [row for jobs in STICKY_JOBS for row in sticky_rows(jobs, seeds, settings)]
-    title = f"Delay scheduling: locality, a changing network, sticky slots; {plural(seeds)}{settings.remark}"
+    title = f"Delay scheduling: locality, a changing network, sticky slots; {counted(seeds, 'seed')}{settings.remark}"
 
     def draw(path: Path) -> None:
         from experiments.plots.delay import draw_delay

@@ -16,7 +16,8 @@ import numpy as np
 
 from experiments.figures.eagle_claims import claims_on
 from experiments.figures.finding import Finding, Row, Settings
-from experiments.figures.measures import interval, plural, ratio
+from experiments.figures.measures import interval, ratio
+from experiments.outputs import counted
 from experiments.runs import Run, outcomes_of
 from packenv.simulation import Result
 from packenv.workloads.eagle import MIXES, SLOT_SECONDS, eagle
@@ -65,7 +66,7 @@ def reproduce(settings: Settings) -> Finding:
     smallest = MIXES["google"].clusters[0]
     full = {policy: runs for (servers, policy), runs in found["google"].items() if servers == smallest}
     compared, parts = [row for policy in full for row in times_of(policy, full)], shares_of(full)
-    told = f"{plural(seeds)} of workloads in the traces' proportions, the smallest clusters 0.9 utilised"
+    told = f"{counted(seeds, 'seed')} of workloads in the traces' proportions, the smallest clusters 0.9 utilised"
     title = f"Eagle over Hawk, {told}{settings.remark}"
 
     def draw(path: Path) -> None:

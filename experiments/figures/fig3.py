@@ -15,10 +15,10 @@ from experiments.figures.measures import (
     interval,
     kinds_of,
     number,
-    plural,
     row_of,
     told,
 )
+from experiments.outputs import counted
 from experiments.runs import Run, run_all
 from packenv.simulation import Result
 from packenv.theory.stability import STABLE, UNSTABLE
@@ -112,9 +112,8 @@ def _finding(figure: str, settings: Settings, setting: Workload, curves: Sequenc
     found = {curve: results[n * seeds : (n + 1) * seeds] for n, curve in enumerate(curves)}
     names = {curve: label(curve) for curve in curves}
     paths = {curve: path_of(group) for curve, group in found.items()}
-    title = (
-        f"{figure[:4].replace('fig', 'Figure ')}({figure[4]}): {WHAT[figure]}; {slots:,} slots, {plural(seeds)}{settings.remark}"
-    )
+    length = f"{slots:,} slots, {counted(seeds, 'seed')}{settings.remark}"
+    title = f"{figure[:4].replace('fig', 'Figure ')}({figure[4]}): {WHAT[figure]}; {length}"
     verdicts = {curve: agreed(group) for curve, group in found.items()}
 
     def draw(path: Path) -> None:

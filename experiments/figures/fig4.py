@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.figures.finding import Claim, Finding, Row, Settings
-from experiments.figures.measures import NAMES, certainly_above, certainly_below, interval, number, plural, ratio, row_of
+from experiments.figures.measures import NAMES, certainly_above, certainly_below, interval, number, ratio, row_of
+from experiments.outputs import counted
 from experiments.runs import Run, run_all
 from packenv.simulation import Result
 from packenv.workloads.named import workload
@@ -36,7 +37,7 @@ def reproduce(figure: str, settings: Settings) -> Finding:
     keys = [(alpha, policy) for policy in POLICIES for alpha in INTENSITIES]
     rows = [row_of(groups[key], intensity=key[0]) for key in keys]
     queues: Queues = {key: [result.mean_queue for result in groups[key]] for key in keys}
-    title = f"Figure 4({figure[4]}): sizes {SIZES[figure]}, 5 servers; {slots:,} slots, {plural(seeds)}{settings.remark}"
+    title = f"Figure 4({figure[4]}): sizes {SIZES[figure]}, 5 servers; {slots:,} slots, {counted(seeds, 'seed')}{settings.remark}"
     claims = claims_a(queues) if figure == "fig4a" else claims_b(queues)
 
     def draw(path: Path) -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.figures.finding import Claim, Finding, Row, Settings
-from experiments.figures.measures import NAMES, Interval, certainly_below, plural, ratio, row_of
+from experiments.figures.measures import NAMES, Interval, certainly_below, ratio, row_of
+from experiments.outputs import counted
 from experiments.runs import Run, run_all
 from experiments.setting import Words, understand
 from packenv.errors import InputError
@@ -139,7 +140,7 @@ def data_of(settings: Settings) -> list[Data]:
     if settings.trace is None:
         like, _ = understand(Words(LIKE, rate=tasks / span))
         load = float(like.rate * like.mean_service * like.mean_size_in_service[0])
-        about = f"{LIKE}, {long.replace(' in ', ' in about ')}, {plural(seeds)}"
+        about = f"{LIKE}, {long.replace(' in ', ' in about ')}, {counted(seeds, 'seed')}"
         return [Data("fitted", about, Fitted(like, tasks), load, seeds, settings.servers or needed(load))]
     recorded = settings.trace
     jobs = recorded.jobs(slot_seconds=SLOT_SECONDS).jobs
@@ -149,7 +150,7 @@ def data_of(settings: Settings) -> list[Data]:
     if len(jobs) < tasks:
         timed = recorded.timed(SLOT_SECONDS) if isinstance(recorded, SlotTrace) else recorded
         load = work(jobs) / len(jobs) * tasks / span
-        about = f"block bootstrap of {settings.trace_name} (blocks of {BLOCK:,}), {long}, {plural(seeds)}"
+        about = f"block bootstrap of {settings.trace_name} (blocks of {BLOCK:,}), {long}, {counted(seeds, 'seed')}"
         make = Resampled(timed, tasks, span * float(SLOT_SECONDS))
         found.append(Data("bootstrap", about, make, load, seeds, settings.servers or needed(load)))
     return found

@@ -105,10 +105,6 @@ def by_key(results: Sequence[Result], keys: Sequence[tuple[float | str, ...]]) -
     return groups
 
 
-def plural(seeds: int) -> str:
-    return f"{seeds} seed{'s' if seeds > 1 else ''}"
-
-
 def number(value: float | None, digits: int = 3) -> str:
     """For a line that people read."""
     if value is None:

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.figures.finding import Claim, Finding, Row, Settings
-from experiments.figures.measures import certainly_above, certainly_below, interval, plural, ratio
+from experiments.figures.measures import certainly_above, certainly_below, interval, ratio
 from experiments.figures.price_runs import NAMES, OTHERS, PRICES, makespans, row, runs_of
+from experiments.outputs import counted
 from packenv.job_times import NONE, efficiency, occupancy, progress
 from packenv.simulation import Result
 from packenv.workloads.named import workload
@@ -57,7 +58,7 @@ def reproduce(figure: str, settings: Settings) -> Finding:
     curves = {p: [curves_of(setting, result, max(ends)) for result in results] for p, results in runs.items()}
     values = {policy: values_of(runs[policy], curves[policy], ends) for policy in runs}
     claims = [*best_claims(figure, values), over_capacity(figure, values)]
-    title = f"{WHAT[figure]}; 100 jobs of 1–5 phases on 2 machines, {plural(seeds)}{settings.remark}"
+    title = f"{WHAT[figure]}; 100 jobs of 1–5 phases on 2 machines, {counted(seeds, 'seed')}{settings.remark}"
     rows = [row(policy, measure, own[measure]) for policy, own in values.items() for measure in own]
     paths = path_rows(curves)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.figures.finding import Claim, Finding, Row, Settings
-from experiments.figures.measures import certainly_below, interval, number, plural
+from experiments.figures.measures import certainly_below, interval, number
 from experiments.figures.price_runs import (
     LEFT_OUT,
     NAMES,
@@ -21,6 +21,7 @@ from experiments.figures.price_runs import (
     runs_of,
     shorter,
 )
+from experiments.outputs import counted
 from packenv.jobs import Jobs
 from packenv.simulation import Result, simulate
 from packenv.workloads.named import workload
@@ -138,7 +139,7 @@ def spread(figure: str, what: str, runs: Runs, bounds: list[float], claims: list
         {"seed": seed, "lower_bound": bounds[seed]} | {policy: values[seed] for policy, values in table.items()}
         for seed in range(len(bounds))
     ]
-    title = f"{what}; {plural(len(bounds))}{settings.remark}"
+    title = f"{what}; {counted(len(bounds), 'seed')}{settings.remark}"
 
     def draw(path: Path) -> None:
         from experiments.plots.price import draw_makespans

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from experiments.figures.finding import Claim, Finding, Row, Settings
-from experiments.figures.measures import interval, number, plural
+from experiments.figures.measures import interval, number
 from experiments.figures.price_runs import LEFT_OUT, has_sat
+from experiments.outputs import counted
 from packenv.simulation import simulate
 from packenv.workloads.instances import MACHINES, RESOURCES, PhasedJobs
 from packenv.workloads.workload import Workload
@@ -24,7 +25,7 @@ def reproduce(settings: Settings) -> Finding:
     seeds = settings.seeds_or(SEEDS, QUICK_SEEDS)
     sizes = QUICK_SIZES if settings.quick else SIZES
     rows = times(sizes, seeds) if has_sat() else [{"jobs": jobs, "seed": None, "seconds": None} for jobs in sizes]
-    title = f"Figure 4: time of the SAT scheduler, instances like those of figure 3; {plural(seeds)}{settings.remark}"
+    title = f"Figure 4: time of the SAT scheduler, instances like those of figure 3; {counted(seeds, 'seed')}{settings.remark}"
 
     def draw(path: Path) -> None:
         from experiments.plots.price import draw_times

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from experiments.figures.finding import Claim, Finding, Row, Settings
-from experiments.figures.measures import Interval, certainly_below, interval, number, plural, ratio
+from experiments.figures.measures import Interval, certainly_below, interval, number, ratio
+from experiments.outputs import counted
 from experiments.runs import Run, run_all
 from packenv.job_times import most_allocated, occupancy, unfairness
 from packenv.simulation import Result
@@ -49,7 +50,7 @@ def reproduce(settings: Settings) -> Finding:
     compared = [row(policy, found[policy]) for policy in COMPARED]
     curve = [{"f": f} | row(policy, found[policy]) for f, policy in zip(KNOBS, knobs, strict=True)]
     pieces = [{"resources": D} | row(policy, fragments[D][policy]) for D in RESOURCES for policy in FRAGMENTED]
-    title = f"Tetris: {jobs} jobs of many tasks on {len(workload.servers)} servers, {plural(seeds)}{settings.remark}"
+    title = f"Tetris: {jobs} jobs of many tasks on {len(workload.servers)} servers, {counted(seeds, 'seed')}{settings.remark}"
 
     def draw(path: Path) -> None:
         from experiments.plots.tetris import draw_tetris

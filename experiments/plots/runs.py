@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import FuncFormatter
 
+from experiments.outputs import counted
 from experiments.plots.palette import colours_for, plain, tidy
 from packenv.files import atomic_path
 from packenv.simulation import Result
@@ -49,11 +50,11 @@ def draw_runs(
     for row, (runs, colour) in enumerate(zip(by_policy, colours, strict=True)):
         _draw_delays(right, runs, row, colour, delay_clock)
     _finish_delays(right, [runs[0].policy for runs in by_policy], delay_clock)
-    seeds, servers = len(by_policy[0]), len(workload.servers)
+    seeds = len(by_policy[0])
     length = longest / clock.slots
     arrivals = f"intensity {workload.intensity:.2f}" if backlog is None else f"{backlog:,} kept waiting"
     figure.suptitle(
-        f"{workload.name}: {servers:,} server{'s' if servers > 1 else ''}, {arrivals}, "
+        f"{workload.name}: {counted(len(workload.servers), 'server')}, {arrivals}, "
         f"{length:,.{0 if length >= 100 else 1}f} {clock.unit}" + (f", {seeds} seeds" if seeds > 1 else "")
     )
     with atomic_path(path) as temporary:

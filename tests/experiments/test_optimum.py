@@ -42,7 +42,7 @@ def test_optimum_and_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     outputs = ["--json", written, "--schedule", schedule, "--plot", plot]
     main([*map(str, ["optimum", file, *common, "-p", "fifo-ff", "--workers", 1, *outputs])])
     out = capsys.readouterr().out
-    assert "tasks.csv: 4 tasks on 1 servers; no schedule is shorter than 6 slots" in out
+    assert "tasks.csv: 4 tasks on 1 server; no schedule is shorter than 6 slots" in out
     assert "proven" in out and "fifo-ff" in out
     record = json.loads(written.read_text())
     assert (record["makespan"], record["bound"], record["proven"], record["gap"]) == (6, 6, True, 0)
