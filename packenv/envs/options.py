@@ -63,8 +63,8 @@ class Options:
 
     def __post_init__(self) -> None:
         one_of("observation", self.observation, ("full", "compact", "actions"))
-        whole("window", self.window, 1, self.waiting_limit)
         whole("waiting_limit", self.waiting_limit, 1, 10_000_000)
+        whole("window", self.window, 1, self.waiting_limit)
         if self.horizon is not None:
             whole("horizon", self.horizon, 1, LATEST)
         if self.J is not None:

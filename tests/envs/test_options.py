@@ -286,6 +286,7 @@ def test_what_could_share_a_server(kind: str) -> None:
         ({"horizon": 2.5}, "horizon must be a whole number"),
         ({"window": 0}, "window must be a whole number"),
         ({"window": 2000}, "window must be a whole number from 1 to 1000"),
+        ({"waiting_limit": 0}, "waiting_limit must be a whole number"),
         ({"types": 1}, "types must be a whole number from 2"),
         ({"types": 8, "guard": "vqs"}, "types of equal width; use bf-js"),
         ({"J": 1}, "J must be a whole number from 2"),
