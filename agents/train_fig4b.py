@@ -3,7 +3,7 @@
     python -m agents.train_fig4b --samples 16000000 --out fig4b
 
 The same as `packenv train` with its defaults, without its checkpoints, evaluations and logs. PPO: Schulman et al., 2017;
-advantages: GAE with a discount for every slot that passed, not for every step (agents.buffers).
+advantages: GAE with a discount for every slot that passed, not for every step (packenv.learning.buffers).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import torch
 from torch.nn.functional import mse_loss
 
 import packenv
-from agents.algorithms import CLIP, MAX_GRADIENT, VALUE_WEIGHT
-from agents.buffers import advantages
-from agents.description import describe
-from agents.networks import Network, mask_of
-from agents.saved import SavedAgent, save_agent
-from agents.settings import Settings
-from packenv.envs.sb3 import PackVecEnv
+from packenv.envs.faces.sb3 import PackVecEnv
+from packenv.learning.agents.description import describe
+from packenv.learning.agents.saved import SavedAgent, save_agent
+from packenv.learning.algorithms import CLIP, MAX_GRADIENT, VALUE_WEIGHT
+from packenv.learning.buffers import advantages
+from packenv.learning.networks import Network, mask_of
+from packenv.learning.settings import Settings
 
 LOADS = 0.85, 0.97  # each episode draws its own
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from packenv.jobs import Jobs, Ragged
     from packenv.policy import Setting, completes, find_policy, receives, registered, schedules
     from packenv.simulation import Result, simulate
-    from packenv.theory.bracket import Bracket
-    from packenv.theory.guaranteed import halving_bound, vqs_bound
-    from packenv.theory.judge import Judgment, judge
-    from packenv.theory.load import resolved
-    from packenv.theory.optimum import Optimum, optimal_schedule
-    from packenv.theory.search import max_workload
+    from packenv.theory.capacity.bracket import Bracket
+    from packenv.theory.capacity.guaranteed import halving_bound, vqs_bound
+    from packenv.theory.capacity.load import resolved
+    from packenv.theory.capacity.search import max_workload
+    from packenv.theory.makespan.optimum import Optimum, optimal_schedule
+    from packenv.theory.stability.judge import Judgment, judge
     from packenv.units import UNIT, to_units
     from packenv.workloads.named import names, workload
     from packenv.workloads.network import Network
@@ -38,10 +38,10 @@ __version__ = "0.1.0"
 register_all()
 
 HOME = {
-    "Bracket": "packenv.theory.bracket",
+    "Bracket": "packenv.theory.capacity.bracket",
     "InputError": "packenv.errors",
-    "Judgment": "packenv.theory.judge",
-    "Optimum": "packenv.theory.optimum",
+    "Judgment": "packenv.theory.stability.judge",
+    "Optimum": "packenv.theory.makespan.optimum",
     "Jobs": "packenv.jobs",
     "Network": "packenv.workloads.network",
     "Ragged": "packenv.jobs",
@@ -51,19 +51,19 @@ HOME = {
     "UNIT": "packenv.units",
     "Workload": "packenv.workloads.workload",
     "completes": "packenv.policy",
-    "halving_bound": "packenv.theory.guaranteed",
-    "judge": "packenv.theory.judge",
-    "max_workload": "packenv.theory.search",
+    "halving_bound": "packenv.theory.capacity.guaranteed",
+    "judge": "packenv.theory.stability.judge",
+    "max_workload": "packenv.theory.capacity.search",
     "names": "packenv.workloads.named",
-    "optimal_schedule": "packenv.theory.optimum",
-    "resolved": "packenv.theory.load",
+    "optimal_schedule": "packenv.theory.makespan.optimum",
+    "resolved": "packenv.theory.capacity.load",
     "find_policy": "packenv.policy",
     "receives": "packenv.policy",
     "registered": "packenv.policy",
     "schedules": "packenv.policy",
     "simulate": "packenv.simulation",
     "to_units": "packenv.units",
-    "vqs_bound": "packenv.theory.guaranteed",
+    "vqs_bound": "packenv.theory.capacity.guaranteed",
     "workload": "packenv.workloads.named",
 }
 

@@ -16,10 +16,10 @@ from packenv.cluster.measures import delay_values
 from packenv.cluster.slots import FINISHED, GROW, LIMIT
 from packenv.cluster.state import NEVER, Cluster
 from packenv.errors import InputError
-from packenv.job_times import JobTimes, job_times
-from packenv.locality import Localities, localities
 from packenv.policy import Setting, attached, find_policy, initial_state_of, name_of, needs_of
-from packenv.theory.stability import NOTHING, Verdict, judge_run
+from packenv.results.job_times import JobTimes, job_times
+from packenv.results.locality import Localities, localities
+from packenv.results.stability import NOTHING, Verdict, judge_run
 from packenv.units import UNIT, to_units
 from packenv.workloads.workload import Workload
 
@@ -113,7 +113,7 @@ def simulate(
     """
     policy = find_policy(policy) if isinstance(policy, str) else policy
     if workload.load is not None:
-        from packenv.theory.load import resolved  # brings the solver with it
+        from packenv.theory.capacity.load import resolved  # brings the solver with it
 
         workload = resolved(workload)
     offered = workload = workload.at(seed)

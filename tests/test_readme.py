@@ -1,4 +1,4 @@
-"""The README says what happens: its Python runs, its commands run, and its examples are the files in experiments/examples."""
+"""The README says what happens: its Python runs, its commands run, and its examples are the files in examples."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.traces import samples
-from tests.traces.samples import text
+from tests.workloads.traces import samples
+from tests.workloads.traces.samples import text
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
-EXAMPLES = ROOT / "experiments" / "examples"
+EXAMPLES = ROOT / "examples"
 
 
 def blocks(language: str) -> list[str]:
@@ -72,7 +72,7 @@ def test_quick_start(folder: Path) -> None:
 
 @pytest.mark.parametrize("command", commands())
 def test_commands(folder: Path, command: str) -> None:
-    run(folder, "-m", "experiments.cli", *shlex.split(command)[1:])
+    run(folder, "-m", "packenv.cli.main", *shlex.split(command)[1:])
 
 
 def test_there_are_commands() -> None:

@@ -7,12 +7,29 @@ are integer units (packenv.units). The same functions serve compiled policies an
 
 from packenv.cluster.best_fit import best_server, best_task, fill, foresee, foresee_smaller
 from packenv.cluster.build import InService, Needs, build, grow
-from packenv.cluster.by_age import oldest_fitting
-from packenv.cluster.by_demand import first_of_group, group_count
-from packenv.cluster.by_type import head_of_line, jobs_of_type, queue_length
-from packenv.cluster.events import post, wake_at
-from packenv.cluster.locality import level_of, remote_slots
-from packenv.cluster.reduced import heaviest, reduced_configuration, weight
+from packenv.cluster.distance import level_of, remote_slots
+from packenv.cluster.events.wheel import post, wake_at
+from packenv.cluster.queue.by_age import oldest_fitting
+from packenv.cluster.queue.by_demand import first_of_group, group_count
+from packenv.cluster.queue.by_type import head_of_line, jobs_of_type, queue_length
+from packenv.cluster.queue.waiting import (
+    demand_of,
+    eligible_since,
+    largest_fitting,
+    largest_of_type_fitting,
+    largest_size,
+    largest_waiting,
+    new_count,
+    new_task,
+    next_in_queue,
+    now,
+    oldest,
+    row_of,
+    size_of,
+    smallest_size,
+    started_in,
+    waiting,
+)
 from packenv.cluster.servers import (
     close,
     first_server,
@@ -43,24 +60,7 @@ from packenv.cluster.state import (
     Cluster,
     look_at,
 )
-from packenv.cluster.waiting import (
-    demand_of,
-    eligible_since,
-    largest_fitting,
-    largest_of_type_fitting,
-    largest_size,
-    largest_waiting,
-    new_count,
-    new_task,
-    next_in_queue,
-    now,
-    oldest,
-    row_of,
-    size_of,
-    smallest_size,
-    started_in,
-    waiting,
-)
+from packenv.cluster.virtual_queues.reduced import heaviest, reduced_configuration, weight
 
 __all__ = [
     "BY_AGE",

@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.by_age import build_tree
-from packenv.cluster.by_demand import add_to_group
-from packenv.cluster.by_type import set_levels, set_types
-from packenv.cluster.events import BLOCK, BUCKETS, LEVELS, blocks_for, schedule_event, take_place
-from packenv.cluster.few_events import FEW, has_few_events
-from packenv.cluster.key_blocks import copy_sorted_keys, sorted_keys
-from packenv.cluster.machine import aligned_zeros
+from packenv.cluster.events.few import FEW, has_few_events
+from packenv.cluster.events.wheel import BLOCK, BUCKETS, LEVELS, blocks_for, schedule_event, take_place
 from packenv.cluster.measures import DELAY_BINS
+from packenv.cluster.queue.by_age import build_tree
+from packenv.cluster.queue.by_demand import add_to_group
+from packenv.cluster.queue.by_type import set_levels, set_types
+from packenv.cluster.queue.key_blocks import copy_sorted_keys, sorted_keys
 from packenv.cluster.servers import refresh, touch
 from packenv.cluster.slots import change_use, scalar_size
 from packenv.cluster.sorting import sorting
@@ -45,10 +44,11 @@ from packenv.cluster.state import (
     server_type,
     task_type,
 )
-from packenv.compile import compiled
+from packenv.compiled.decorators import compiled
+from packenv.compiled.intrinsics import aligned_zeros
 from packenv.errors import InputError
 from packenv.jobs import Jobs
-from packenv.precedence import precedence_edges
+from packenv.workloads.precedence import precedence_edges
 from packenv.workloads.source import Source
 
 TRAJECTORY_BINS = 1024

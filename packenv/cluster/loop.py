@@ -15,7 +15,7 @@ from numba.extending import overload
 
 from packenv.cluster.slots import PAUSED, READY, begin_slot
 from packenv.cluster.state import DONE, MESSAGE, NEVER, NONE, Cluster
-from packenv.compile import SOURCES, compiled, compiled_beside, dispatched, inner
+from packenv.compiled.decorators import compiled, compiled_beside, dispatched, inner, is_ours
 from packenv.errors import InputError
 from packenv.policy import hooks, parameters_of
 
@@ -156,7 +156,7 @@ def runner_for(policy: Any) -> Callable[[Any, Cluster, Any, int, int], int]:
         if not callable(getattr(policy, "schedule", None)):
             raise InputError(f"policy {policy!r} has no schedule(cluster, state), and none is registered for its type")
         return run_in_python
-    outside = [module for module in modules_of(named) if module.__name__.partition(".")[0] not in SOURCES]
+    outside = [module for module in modules_of(named) if not is_ours(module)]
     if not outside:
         return lambda policy, c, state, until, slots: int(run(named, c, state, until, slots, False))
     own_run = compiled_beside(run, outside[0])

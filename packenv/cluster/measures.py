@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.machine import leading_zeros
 from packenv.cluster.state import Cluster
-from packenv.compile import inner
+from packenv.compiled.decorators import inner
+from packenv.compiled.intrinsics import leading_zeros
 
 EXACT_BITS = 11
 EXACT = 1 << EXACT_BITS  # delays below are counted exactly, those above to within 2^-10 of their value

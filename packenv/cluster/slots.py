@@ -5,16 +5,16 @@ Order of events (PAPERS §1.1): completions, arrivals and newly eligible tasks i
 
 from __future__ import annotations
 
-from packenv.cluster.by_type import type_of
-from packenv.cluster.events import clear_wake, collect_due, give_place_back, next_event, schedule_event, take_place
-from packenv.cluster.locality import has_homes, remote_slots
-from packenv.cluster.machine import prefetch
+from packenv.cluster.distance import has_homes, remote_slots
+from packenv.cluster.events.wheel import clear_wake, collect_due, give_place_back, next_event, schedule_event, take_place
 from packenv.cluster.measures import elapse, record_start
+from packenv.cluster.queue.by_type import type_of
+from packenv.cluster.queue.waiting import dequeue, enqueue, order_new
 from packenv.cluster.servers import touch
 from packenv.cluster.sorting import sort
 from packenv.cluster.state import BY_MIX, DONE, NEVER, NONE, TASK, Cluster
-from packenv.cluster.waiting import dequeue, enqueue, order_new
-from packenv.compile import inner
+from packenv.compiled.decorators import inner
+from packenv.compiled.intrinsics import prefetch
 from packenv.workloads.source import refill
 
 AHEAD = 8  # due events: about as many as are under way at once

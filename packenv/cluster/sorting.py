@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compile import inner
-from packenv.frame import Frame
+from packenv.compiled.decorators import inner
+from packenv.compiled.frame import Frame
 
 LARGE = 1024  # a batch of more than this is sorted before it goes into an order, so that neighbours meet in the cache
 LOW_BITS = 32

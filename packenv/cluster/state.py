@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.key_blocks import SortedKeys
+from packenv.cluster.queue.key_blocks import SortedKeys
 from packenv.cluster.sorting import Sorting
-from packenv.compile import inner
-from packenv.frame import Frame
+from packenv.compiled.decorators import inner
+from packenv.compiled.frame import Frame
 from packenv.workloads.source import Source
 
 NONE = -1

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import inspect
 
-from packenv.envs.single import SingleEnv
-from packenv.envs.vector import BatchEnv
+from packenv.envs.faces.batched import BatchEnv
+from packenv.envs.faces.single import SingleEnv
 
 OBSERVED = """
     D resources, L servers, G kinds of server (by capacity), 2J types, K = `window`. Only in full: (f).
 
     With `observation="actions"` instead: `actions` (A, 17), a row of features for every action (zeros where it is not
     valid), and `context` (9,), a few numbers about the whole cluster, all of order 1 whatever the workload; listed in
-    `packenv.envs.features`. Networks that score every action by the same weights read it.
+    `packenv.envs.observation.actions`. Networks that score every action by the same weights read it.
 """
 
 IN_COMMON = """
@@ -58,7 +58,7 @@ IN_COMMON = """
     ## Vectorized
     `gymnasium.make_vec(…, num_envs=N, vectorization_mode="vector_entry_point", autoreset_mode=…)` steps N clusters in
     one compiled call (one for each row where tables are drawn by seed); row i is the single environment with seed s + i.
-    `packenv.envs.sb3.PackVecEnv` is the same for Stable-Baselines3.
+    `packenv.envs.faces.sb3.PackVecEnv` is the same for Stable-Baselines3.
 
     ## Version History
     v0: first.

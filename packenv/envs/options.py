@@ -17,7 +17,7 @@ from packenv.jobs import Jobs
 from packenv.policy import find_policy
 from packenv.units import UNIT, to_units
 from packenv.workloads.demand import per_resource, scalar_cdf, scalar_size
-from packenv.workloads.joint import Joint
+from packenv.workloads.laws.joint import Joint
 from packenv.workloads.named import workload as find_workload
 from packenv.workloads.workload import INTENSITIES, Workload
 
@@ -104,7 +104,7 @@ class Options:
         for key, value in given.items():
             ends = [plain.with_(**{key: end}) for end in _ends(key, value)]
         if plain.load is not None or "load" in given:
-            from packenv.theory.load import resolved  # brings the solver with it
+            from packenv.theory.capacity.load import resolved  # brings the solver with it
 
             ends = [resolved(end) for end in ends]
         if ends[1].load is not None and ends[1].load >= 1:

@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from packenv.workloads.arrivals import Arrivals, Batch, Bernoulli, Modulated, Periodic, Poisson
     from packenv.workloads.files import load_workload
     from packenv.workloads.laws import (
         Beta,
@@ -31,12 +30,13 @@ if TYPE_CHECKING:
         Uniform,
         parse_law,
     )
+    from packenv.workloads.laws.arrivals import Arrivals, Batch, Bernoulli, Modulated, Periodic, Poisson
     from packenv.workloads.named import names
     from packenv.workloads.servers import Servers, as_servers, parse_servers
     from packenv.workloads.workload import Workload
 
 PLACES = {
-    "arrivals": ["Arrivals", "Batch", "Bernoulli", "Modulated", "Periodic", "Poisson"],
+    "laws.arrivals": ["Arrivals", "Batch", "Bernoulli", "Modulated", "Periodic", "Poisson"],
     "files": ["load_workload"],
     "laws": [
         *["Beta", "Conditional", "Constant", "Discrete", "Empirical", "Exponential", "Fixed", "Geometric", "Histogram"],

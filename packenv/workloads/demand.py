@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from packenv.errors import InputError, RowError
 from packenv.jobs import Jobs
 from packenv.units import UNIT, to_units
-from packenv.workloads.joint import Joint
-from packenv.workloads.law import Law
+from packenv.workloads.laws.joint import Joint
+from packenv.workloads.laws.law import Law
 from packenv.workloads.servers import Servers
 
 Sizes: TypeAlias = Law | tuple[Law, ...] | Joint

@@ -10,11 +10,11 @@ from typing import Any
 
 from packenv.errors import InputError, nearest
 from packenv.files import write_json
-from packenv.workloads import arrivals as arrival_processes
 from packenv.workloads import laws as all_laws
-from packenv.workloads.arrivals import Arrivals
-from packenv.workloads.joint import Conditional, Joint
-from packenv.workloads.law import Law
+from packenv.workloads.laws import arrivals as arrival_processes
+from packenv.workloads.laws.arrivals import Arrivals
+from packenv.workloads.laws.joint import Conditional, Joint
+from packenv.workloads.laws.law import Law
 from packenv.workloads.workload import INTENSITIES, Workload
 
 TYPES: dict[str, Any] = {

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compile import compiled, inner
+from packenv.compiled.decorators import compiled, inner
 from packenv.units import UNIT
-from packenv.workloads.encoding import (
+from packenv.workloads.laws.encoding import (
     BERNOULLI,
     CONDITIONAL,
     EXPONENTIAL,

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compile import compiled
+from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
 from packenv.jobs import Jobs
-from packenv.workloads.encoding import Laws
+from packenv.workloads.laws.encoding import Laws
 from packenv.workloads.network import NOWHERE, Locality
 from packenv.workloads.sampling import NO_LAWS, begin, fill_chunk, stream_type
 

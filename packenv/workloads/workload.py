@@ -16,16 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 from packenv.errors import InputError, nearest
 from packenv.jobs import Jobs
 from packenv.units import UNIT
-from packenv.workloads.arrivals import Arrivals, Batch, Poisson
 from packenv.workloads.demand import Sizes, check_fits, default_levels, largest_demands, mean_demand, per_resource, resources_of
 from packenv.workloads.demand import scalar_size as scalar_size_of
-from packenv.workloads.encoding import Builder, Laws
-from packenv.workloads.joint import Conditional, Joint
-from packenv.workloads.law import Law, positive
+from packenv.workloads.laws.arrivals import Arrivals, Batch, Poisson
+from packenv.workloads.laws.encoding import Builder, Laws
+from packenv.workloads.laws.joint import Conditional, Joint
+from packenv.workloads.laws.law import Law, positive
+from packenv.workloads.laws.services import Fixed
+from packenv.workloads.laws.sizes import Constant, Discrete
 from packenv.workloads.network import Network, check_homes, locality
 from packenv.workloads.servers import Servers, as_servers
-from packenv.workloads.services import Fixed
-from packenv.workloads.sizes import Constant, Discrete
 
 if TYPE_CHECKING:  # they bring the compiler with them, which takes half a second to load
     from packenv.workloads.source import Source

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import baselines
-from packenv import UNIT, Workload
+from packenv import UNIT, Workload, policies
 from packenv.cluster import InService, build, grow
 from packenv.cluster.build import scalar_capacity
 from packenv.cluster.loop import runner_for
@@ -19,29 +18,29 @@ from tests.reference.instances import Instance, to_jobs, to_network
 from tests.reference.model import Scale
 
 POLICIES = {
-    "bf-j": baselines.BestFitJobs,
-    "bf-s": baselines.BestFitServers,
-    "bf-js": baselines.BestFit,
-    "vqs": baselines.VQS,
-    "vqs-bf": baselines.VQSBestFit,
-    "fifo-ff": baselines.FifoFirstFit,
-    "slot-fifo": baselines.SlotFifo,
-    "maxweight": baselines.MaxWeight,
-    "price": baselines.Price,
-    "priority": baselines.Priority,
-    "capacity": baselines.SmallestDemand,
-    "fifo": baselines.JobFifo,
-    "drf": baselines.DRF,
-    "slot-fair": baselines.SlotFair,
-    "tetris": baselines.Tetris,
-    "sparrow": baselines.Sparrow,
-    "hawk": baselines.Hawk,
-    "eagle": baselines.Eagle,
-    "lwl": baselines.LeastWaitingTime,
-    "yaq": baselines.Yaq,
-    "delay": baselines.Delay,
-    "delay-dynamic": baselines.DelayDynamic,
-    "fair": baselines.Fair,
+    "bf-j": policies.BestFitJobs,
+    "bf-s": policies.BestFitServers,
+    "bf-js": policies.BestFit,
+    "vqs": policies.VQS,
+    "vqs-bf": policies.VQSBestFit,
+    "fifo-ff": policies.FifoFirstFit,
+    "slot-fifo": policies.SlotFifo,
+    "maxweight": policies.MaxWeight,
+    "price": policies.Price,
+    "priority": policies.Priority,
+    "capacity": policies.SmallestDemand,
+    "fifo": policies.JobFifo,
+    "drf": policies.DRF,
+    "slot-fair": policies.SlotFair,
+    "tetris": policies.Tetris,
+    "sparrow": policies.Sparrow,
+    "hawk": policies.Hawk,
+    "eagle": policies.Eagle,
+    "lwl": policies.LeastWaitingTime,
+    "yaq": policies.Yaq,
+    "delay": policies.Delay,
+    "delay-dynamic": policies.DelayDynamic,
+    "fair": policies.Fair,
 }
 
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import baselines
 import packenv
 from packenv import InputError
+from packenv.policies import Delay, DelayDynamic
 from packenv.simulation import setting_of
-from packenv.workloads.blocks import head_of_line
+from packenv.workloads.named.blocks import head_of_line
 from tests.cluster import fast
 from tests.cluster.test_against_reference import compare
 from tests.reference import model, policies
@@ -131,7 +131,7 @@ def test_the_bound_of_the_seed() -> None:
     which the interval has just run out, where there is always a server with room."""
     service, overhead, jobs = 10, 8, 60
     tasks = [Task(row, row // 2 * 100, (UNIT,), service, job=row // 2, home=(0,), overhead=overhead) for row in range(2 * jobs)]
-    outcome = fast.run(Instance(tasks, [(UNIT,)] * 3, [], None), baselines.DelayDynamic())
+    outcome = fast.run(Instance(tasks, [(UNIT,)] * 3, [], None), DelayDynamic())
     interval = outcome.state.interval[0, 0]
     assert interval == pytest.approx(overhead, abs=1e-9)
     took = [outcome.start[row] - tasks[row].arrival + service + int(outcome.state.overhead[row]) for row in outcome.start]
@@ -144,7 +144,7 @@ def test_five_tasks_at_home(paper: bool, expected: list[float]) -> None:
     """In the paper's variant they pull 3 s down to 0.09 s."""
     for count, interval in enumerate(expected, 1):
         tasks = [Task(row, row, (UNIT,), 1, job=row, home=(0,), overhead=5) for row in range(count)]
-        outcome = fast.run(Instance(tasks, [(UNIT,)], [], count + 1), baselines.DelayDynamic(paper=paper))
+        outcome = fast.run(Instance(tasks, [(UNIT,)], [], count + 1), DelayDynamic(paper=paper))
         assert outcome.state.interval[0, 0] == interval
 
 
@@ -159,7 +159,7 @@ def test_the_closed_form(servers: int, skips: int, jobs: int) -> None:
     """PAPERS §5: D ≥ −(M/R) ln((1 − l) N / (1 + (1 − l) N)) skips for locality l = 0.95 of jobs of N = 20 tasks, R = 3."""
     assert skips == math.ceil(-servers / 3 * math.log(0.05 * 20 / (1 + 0.05 * 20)))
     workload = head_of_line(servers, jobs)
-    result = packenv.simulate(workload, baselines.Delay(skips=skips, paper=True))
+    result = packenv.simulate(workload, Delay(skips=skips, paper=True))
     assert result.data is not None
     job = workload.jobs.job[result.data.row]  # type: ignore[index, union-attr]
     done = np.bincount(job) == 20
@@ -174,11 +174,11 @@ def test_the_closed_form(servers: int, skips: int, jobs: int) -> None:
 @pytest.mark.parametrize(
     "policy, problem",
     [
-        (baselines.Delay(interval=-1.0), "delay: intervals are seconds >= 0, not -1.0 and 3.0"),
-        (baselines.Delay(rack=math.inf), "delay: intervals are seconds >= 0"),
-        (baselines.Delay(skips=-2), "delay: skips must not be negative, not -2"),
-        (baselines.DelayDynamic(weight=0.0), "delay-dynamic: needs 0 < weight <= 1, not 0.0"),
-        (baselines.DelayDynamic(interval=math.nan), "delay-dynamic: intervals are seconds >= 0, not nan"),
+        (Delay(interval=-1.0), "delay: intervals are seconds >= 0, not -1.0 and 3.0"),
+        (Delay(rack=math.inf), "delay: intervals are seconds >= 0"),
+        (Delay(skips=-2), "delay: skips must not be negative, not -2"),
+        (DelayDynamic(weight=0.0), "delay-dynamic: needs 0 < weight <= 1, not 0.0"),
+        (DelayDynamic(interval=math.nan), "delay-dynamic: intervals are seconds >= 0, not nan"),
     ],
 )
 def test_bad_parameters(policy: Any, problem: str) -> None:
@@ -189,4 +189,4 @@ def test_bad_parameters(policy: Any, problem: str) -> None:
 def test_intervals_are_seconds() -> None:
     """A slot of the named workload is a tenth of one."""
     setting = setting_of(packenv.workload("delay/racks"))
-    assert baselines.Delay(interval=2.0, rack=0.5).initial_state(setting, 0).interval.tolist() == [[20.0, 5.0]]
+    assert Delay(interval=2.0, rack=0.5).initial_state(setting, 0).interval.tolist() == [[20.0, 5.0]]

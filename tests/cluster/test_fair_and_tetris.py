@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import baselines
 import packenv
-from packenv import InputError, Jobs, Workload
+from packenv import InputError, Jobs, Workload, policies
 from packenv.policy import Setting
 from packenv.simulation import setting_of
 
@@ -24,16 +23,16 @@ def setting() -> Setting:
 )
 def test_knobs_of_tetris(setting: Setting, knobs: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="tetris: needs"):
-        baselines.Tetris(**knobs).needs(setting)
+        policies.Tetris(**knobs).needs(setting)
 
 
 @pytest.mark.parametrize("weights", ["1:2", "a:b:c:d", "1:1:1:-1", "1:1:1:nan"])
 def test_weights_of_tetris(setting: Setting, weights: str) -> None:
     with pytest.raises(InputError, match="tetris: weights are"):
-        baselines.Tetris(weights=weights).initial_state(setting, 0)
+        policies.Tetris(weights=weights).initial_state(setting, 0)
 
 
-@pytest.mark.parametrize("policy", [baselines.DRF, baselines.SlotFair])
+@pytest.mark.parametrize("policy", [policies.DRF, policies.SlotFair])
 @pytest.mark.parametrize("checked", [-1, 5])
 def test_resources_checked(setting: Setting, policy: Any, checked: int) -> None:
     with pytest.raises(InputError, match=f"between 0 .all. and the 4 resources, not {checked}"):
@@ -43,4 +42,4 @@ def test_resources_checked(setting: Setting, policy: Any, checked: int) -> None:
 def test_a_job_has_one_tenant() -> None:
     table = Jobs.of([0, 0], [0.5, 0.5], [1, 1], job=np.array([4, 4]), tenant=np.array([0, 1]))
     with pytest.raises(InputError, match="job 4 has tasks of several tenants"):
-        baselines.DRF().initial_state(setting_of(Workload(jobs=table, servers=1)), 0)
+        policies.DRF().initial_state(setting_of(Workload(jobs=table, servers=1)), 0)

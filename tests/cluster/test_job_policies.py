@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import baselines
 import packenv
-from baselines.price import discounted
-from packenv import InputError, Jobs, Workload
-from packenv.job_times import most_allocated
+from packenv import InputError, Jobs, Workload, policies
+from packenv.policies.price.price import discounted
+from packenv.results.job_times import most_allocated
 from packenv.workloads.laws import Geometric, Uniform
 
 STREAM = Workload(sizes=(Uniform(0.1, 0.6), Uniform(0.1, 0.6)), service=Geometric(9), servers="2x1:1", intensity=0.7)
@@ -40,7 +39,7 @@ def test_price_takes_one_for_every_job_without_values() -> None:
 @pytest.mark.parametrize("bad", [{"c": 0.0}, {"c": -1.0}, {"gamma": -1.0}, {"welfare": -0.1}, {"c": float("nan")}])
 def test_parameters_of_price(bad: dict[str, float]) -> None:
     with pytest.raises(InputError, match="price: needs welfare >= 0, c > 0 and gamma > -1"):
-        packenv.simulate(packenv.workload("price/fig2"), baselines.Price(**bad))
+        packenv.simulate(packenv.workload("price/fig2"), policies.Price(**bad))
 
 
 def test_a_stream_becomes_a_table() -> None:

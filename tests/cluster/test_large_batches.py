@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 import packenv
 from packenv.cluster.build import build
 from packenv.cluster.loop import runner_for
+from packenv.cluster.queue.sorted_keys import WIDTH, SortedKeys
 from packenv.cluster.servers import refresh
-from packenv.cluster.sorted_keys import WIDTH, SortedKeys
 from packenv.cluster.sorting import LARGE, sort_by_high_half, sorting
 from packenv.cluster.state import NONE, TASK, Cluster
-from packenv.compile import compiled
+from packenv.compiled.decorators import compiled
 from packenv.policy import find_policy, initial_state_of, needs_of
 from packenv.simulation import setting_of
 from packenv.workloads.laws import Exponential, Geometric

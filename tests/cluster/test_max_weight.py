@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import packenv
-from baselines import MaxWeight
 from packenv import UNIT, InputError, Jobs, Workload, to_units
 from packenv.cluster import build
 from packenv.cluster.loop import runner_for
 from packenv.cluster.slots import PAUSED
+from packenv.policies import MaxWeight
 from packenv.policy import initial_state_of, needs_of
+from packenv.results.stability import combine
 from packenv.simulation import setting_of
-from packenv.theory.stability import combine
 from packenv.workloads.laws import Discrete, Geometric, Uniform
 from tests.cluster.test_planted_bugs import noticed
 from tests.reference import max_weight

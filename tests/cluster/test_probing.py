@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-import baselines
 import packenv
-from packenv import UNIT, InputError, Jobs, Workload
+from packenv import UNIT, InputError, Jobs, Workload, policies
 from packenv.cluster import NONE
 from tests.cluster import fast
 from tests.cluster.test_against_reference import compare
@@ -221,7 +220,7 @@ def test_seconds_become_slots() -> None:
 
 
 def test_chance_is_the_seed() -> None:
-    results = [packenv.simulate(THREE, baselines.Sparrow(), seed=seed, schedule=True, drain=True) for seed in (0, 0, 1, 2, 3)]
+    results = [packenv.simulate(THREE, policies.Sparrow(), seed=seed, schedule=True, drain=True) for seed in (0, 0, 1, 2, 3)]
     servers = [tuple(result.schedule.server.tolist()) for result in results if result.schedule is not None]
     assert servers[0] == servers[1]
     assert len(set(servers)) > 1

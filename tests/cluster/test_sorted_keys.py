@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from packenv.cluster.key_blocks import LONG, NONE, PADDING, SortedKeys, copy_sorted_keys, expect, sorted_keys
-from packenv.cluster.sorted_keys import (
+from packenv.cluster.queue.key_blocks import LONG, NONE, PADDING, SortedKeys, copy_sorted_keys, expect, sorted_keys
+from packenv.cluster.queue.sorted_keys import (
     add_last,
     ceiling_item,
     clear,
@@ -23,7 +23,7 @@ from packenv.cluster.sorted_keys import (
     remove,
     remove_found,
 )
-from packenv.compile import compiled
+from packenv.compiled.decorators import compiled
 
 Ints = NDArray[np.int64]
 INSERT, REMOVE, FLOOR, CEILING, FLOOR_AND_REMOVE, CLEAR, ADD_LAST = range(7)

@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 import packenv
 from packenv import Jobs, Workload
-from packenv.theory.stability import combine
+from packenv.results.stability import combine
 from packenv.workloads.laws import Constant, Geometric
 
 EQUAL_SIZE_POLICIES = ("bf-j", "bf-s", "bf-js", "vqs", "vqs-bf", "fifo-ff", "maxweight")

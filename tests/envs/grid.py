@@ -6,8 +6,8 @@ from typing import Any
 
 import packenv
 from packenv.envs.options import Warm
-from packenv.workloads.analytics import analytics
 from packenv.workloads.laws import Geometric, Uniform
+from packenv.workloads.named.analytics import analytics
 
 KINDS = ("Placement", "ServerFill", "Configuration")
 PAIR = packenv.Workload(

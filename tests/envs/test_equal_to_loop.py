@@ -12,11 +12,11 @@ from stable_baselines3.common.evaluation import evaluate_policy
 
 import packenv
 from packenv import InputError
-from packenv.envs.agents import PolicyAgent
 from packenv.envs.options import Warm
+from packenv.envs.policies.predict import PolicyAgent
 from packenv.policy import find_policy, needs_of, registered
 from packenv.simulation import setting_of
-from packenv.workloads.analytics import analytics
+from packenv.workloads.named.analytics import analytics
 from tests.cluster.user_policies import Hold, HoldInPython, runs
 from tests.envs.grid import KINDS
 
@@ -176,7 +176,7 @@ def test_policies_that_know_jobs(policy: str, workload: packenv.Workload) -> Non
 
 
 def test_a_schedule_is_replayed() -> None:
-    from baselines.replay import Replay
+    from packenv.policies.replay import Replay
 
     run = packenv.simulate(INSTANCE, "price", seed=3, schedule=True)
     assert run.schedule is not None

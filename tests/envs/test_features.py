@@ -12,13 +12,13 @@ import pytest
 
 import packenv
 from packenv.cluster.state import NONE, TASK
-from packenv.envs.core import Core
-from packenv.envs.features import FEATURES, FILL, NEAR
-from packenv.envs.lineup import ABOVE, LANES, UNKNOWN, line_up, lined_up_to
+from packenv.envs.core.episodes import Core
+from packenv.envs.core.lineup import ABOVE, LANES, UNKNOWN, line_up, lined_up_to
+from packenv.envs.core.state import DECIDING
+from packenv.envs.observation.actions import FEATURES, FILL, NEAR
 from packenv.envs.options import Warm
-from packenv.envs.state import DECIDING
-from packenv.workloads.arrivals import Batch
 from packenv.workloads.laws import Discrete, Geometric, Uniform
+from packenv.workloads.laws.arrivals import Batch
 from tests.envs.conftest import Player
 
 UNEQUAL = packenv.Workload(sizes=Uniform(0.05, 0.5), service=Geometric(50), servers="2x1,1x0.5,1x0.9", intensity=0.95)

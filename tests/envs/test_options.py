@@ -11,7 +11,7 @@ import pytest
 import packenv
 from packenv import UNIT, InputError
 from packenv.cluster.state import NONE, TASK
-from packenv.envs.kinds import maximal_of_partition
+from packenv.envs.core.rules import maximal_of_partition
 from packenv.envs.options import Warm
 from packenv.envs.rewards import Passage
 from tests.envs.conftest import Player
@@ -71,7 +71,7 @@ def test_the_mean_of_size_is_the_drift() -> None:
 
 
 def test_advantage_over_oneself_is_nothing() -> None:
-    from packenv.envs.agents import PolicyAgent
+    from packenv.envs.policies.predict import PolicyAgent
 
     env = make("ServerFill", order="index", reward="advantage", baseline="bf-s", horizon=2000)
     agent = PolicyAgent("bf-s", env)

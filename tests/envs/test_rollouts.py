@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from packenv import UNIT, Workload
 from packenv.cluster.build import server_kinds
-from packenv.cluster.by_type import types_of
+from packenv.cluster.queue.by_type import types_of
 from packenv.cluster.state import BY_SIZE, NO_SIZE, NONE, TASK
 from tests.cluster.replay import eligible_slots, violations
 from tests.reference.instances import SERVERS, SIZES, Instance, random_instance, to_jobs, to_network

@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 
 import packenv  # noqa: F401  (registers)
-from packenv.envs.spares import KEPT, Spares
+from packenv.envs.core.spares import KEPT, Spares
 
 
 def test_nothing_that_is_held_is_given_again() -> None:

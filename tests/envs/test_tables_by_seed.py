@@ -14,9 +14,9 @@ from gymnasium.vector import AutoresetMode
 
 import packenv
 from packenv import InputError, Jobs, Workload
-from packenv.envs.agents import PolicyAgent
 from packenv.envs.options import Warm
-from packenv.workloads.analytics import analytics
+from packenv.envs.policies.predict import PolicyAgent
+from packenv.workloads.named.analytics import analytics
 from tests.envs.conftest import Player
 
 DRAWN = analytics(jobs=4, servers=3)  # in phases, of four resources

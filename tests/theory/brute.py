@@ -10,11 +10,11 @@ import numpy as np
 from scipy.optimize import linprog
 
 from packenv import Workload
-from packenv.theory.columns import Kinds
-from packenv.theory.size_law import SizeLaw
+from packenv.theory.capacity.columns import Kinds
+from packenv.theory.capacity.size_law import SizeLaw
 from packenv.units import UNIT
-from packenv.workloads.law import Law
 from packenv.workloads.laws import Discrete, Fixed
+from packenv.workloads.laws.law import Law
 
 
 def configurations(sizes: Sequence[int], capacity: int) -> Iterator[tuple[int, ...]]:

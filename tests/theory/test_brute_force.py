@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import packenv
-from packenv.theory.bracket import kinds_of
-from packenv.theory.one_resource import Search
+from packenv.theory.capacity.bracket import kinds_of
+from packenv.theory.capacity.one_resource import Search
 from packenv.units import UNIT
-from packenv.workloads.law import Law
 from packenv.workloads.laws import Discrete, Mixture, Uniform
+from packenv.workloads.laws.law import Law
 from tests.theory.brute import law_of, max_workload_of, setting, units_law
 
 GRID = UNIT // 60

@@ -10,9 +10,9 @@ import pytest
 import packenv
 from packenv import Jobs, Workload
 from packenv.units import UNIT
-from packenv.workloads.joint import Conditional, Joint
-from packenv.workloads.law import Law
 from packenv.workloads.laws import Beta, Constant, Discrete, Empirical, Fixed, Geometric, Histogram, Mixture, Uniform
+from packenv.workloads.laws.joint import Conditional, Joint
+from packenv.workloads.laws.law import Law
 from tests.theory.brute import setting
 
 TINY = 1 / UNIT

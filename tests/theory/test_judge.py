@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import packenv
-from baselines.best_fit import BestFit, BestFitJobs
-from baselines.virtual_queues import VQS, VQSBestFit
 from packenv.errors import InputError
+from packenv.policies.random_requirements.best_fit import BestFit, BestFitJobs
+from packenv.policies.random_requirements.virtual_queues import VQS, VQSBestFit
 from packenv.policy import guarantee_of
+from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, Verdict
 from packenv.simulation import setting_of
-from packenv.theory.judge import BROKEN, HELD, NOT_CLAIMED, Outcome, Run, judge, run_here, status
-from packenv.theory.stability import STABLE, UNDECIDED, UNSTABLE, Verdict
-from packenv.workloads.arrivals import Modulated
+from packenv.theory.stability.judge import BROKEN, HELD, NOT_CLAIMED, Outcome, Run, judge, run_here, status
 from packenv.workloads.laws import Constant, Discrete, Exponential, Fixed, Geometric, Uniform
+from packenv.workloads.laws.arrivals import Modulated
 
 EQUAL = packenv.Workload(sizes=Constant(0.3), service=Geometric(100), servers=3, rate=0.01, name="equal")
 SAID = {

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import packenv
-from experiments.cli import main
 from packenv import InputError, Jobs, Workload
-from packenv.theory.load import GAP, resolved, supportable
-from packenv.workloads.joint import Conditional, Joint
+from packenv.cli.main import main
+from packenv.theory.capacity.load import GAP, resolved, supportable
 from packenv.workloads.laws import Discrete, Fixed, Geometric, Uniform
+from packenv.workloads.laws.joint import Conditional, Joint
 
 
 def test_rate() -> None:

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import packenv
-from baselines import Replay
 from packenv import InputError, Jobs, Ragged, Workload, optimal_schedule
+from packenv.policies import Replay
 from packenv.simulation import Schedule
-from packenv.theory import cp_sat
-from packenv.theory.annealing import anneal, schedule_list
-from packenv.theory.cp_sat import improve, numbered
-from packenv.theory.tasks import tasks_of
+from packenv.theory.makespan import cp_sat
+from packenv.theory.makespan.annealing import anneal, schedule_list
+from packenv.theory.makespan.cp_sat import improve, numbered
+from packenv.theory.makespan.tasks import tasks_of
 from tests.theory.brute_schedules import shortest_makespan
 
 SERVERS = ("1x1:1", "2x1:1", "1x1:0.5,1x0.6:1", "3x0.7:0.7")
@@ -77,7 +77,7 @@ def test_flow_shop() -> None:
     assert best.schedule.start.tolist() == [1, 6, 0, 1]
     assert best.history[0][1:] == (10, 8) and best.history[-1][1:] == (8, 8)
     assert makespan(flow_shop(), "fifo-ff") == 10
-    assert makespan(flow_shop(), "baselines:Sat:limit=10,workers=1") == 8
+    assert makespan(flow_shop(), "packenv.policies:Sat:limit=10,workers=1") == 8
 
 
 @pytest.mark.parametrize("seed", range(16))
@@ -232,7 +232,7 @@ def test_without_or_tools(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"needs OR-tools: pip install 'packenv\[sat\]'"):
         optimal_schedule(flow_shop())
     with pytest.raises(InputError, match=r"packenv\[sat\]"):
-        packenv.simulate(flow_shop(), "baselines:Sat")
+        packenv.simulate(flow_shop(), "packenv.policies:Sat")
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import pytest
 
 import packenv
 from packenv import InputError
-from packenv.cluster.reduced import reduced_configuration
-from packenv.theory.guaranteed import halving_bound, served_by, type_shares, vqs_bound
+from packenv.cluster.virtual_queues.reduced import reduced_configuration
+from packenv.theory.capacity.guaranteed import halving_bound, served_by, type_shares, vqs_bound
+from packenv.theory.capacity.size_law import size_law
 from packenv.theory.partition import halving_bounds, halving_configurations, reduced_bounds, reduced_configurations
-from packenv.theory.size_law import size_law
 from packenv.units import UNIT
 from packenv.workloads.laws import Discrete, Uniform
 from tests.theory.brute import configurations, setting

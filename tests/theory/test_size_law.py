@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from packenv import InputError, Jobs, Workload
-from packenv.theory.packing import best_fit_decreasing, packing, quantiles
-from packenv.theory.size_law import FINEST, SizeLaw, atomic, size_law
+from packenv.theory.capacity.packing import best_fit_decreasing, packing, quantiles
+from packenv.theory.capacity.size_law import FINEST, SizeLaw, atomic, size_law
 from packenv.units import UNIT
-from packenv.workloads.joint import Conditional, Joint
 from packenv.workloads.laws import Discrete, Fixed, Mixture, Uniform
+from packenv.workloads.laws.joint import Conditional, Joint
 from tests.theory.brute import exactly, kinds, law_of, max_workload_of, setting
 
 SLACK = Fraction(2, 10**9)

@@ -8,8 +8,20 @@ import numpy as np
 import pytest
 
 import packenv
-from packenv.theory import stability
-from packenv.theory.stability import LEVELS, SHARES, STABLE, UNDECIDED, UNSTABLE, above, below, combine, fisher, judge_run, longer
+from packenv.results import stability
+from packenv.results.stability import (
+    LEVELS,
+    SHARES,
+    STABLE,
+    UNDECIDED,
+    UNSTABLE,
+    above,
+    below,
+    combine,
+    fisher,
+    judge_run,
+    longer,
+)
 from packenv.workloads.laws import Constant, Fixed, Geometric
 
 BINS = 1024

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from packenv import UNIT, Jobs, to_units
-from packenv.theory.types import distinct_sizes, largest_of_cells
+from packenv.theory.rounded_types import distinct_sizes, largest_of_cells
 from packenv.workloads.demand import scalar_cdf
-from packenv.workloads.joint import Joint
 from packenv.workloads.laws import Constant, Discrete, Exponential, Mixture, Uniform
+from packenv.workloads.laws.joint import Joint
 from packenv.workloads.servers import parse_servers
 
 ONE = parse_servers("1")

@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 
 import packenv
 from packenv import Bracket, Jobs, Workload
-from packenv.theory.bracket import law_and_kinds
-from packenv.theory.certificate import Refuted
-from packenv.theory.certificate_files import load_certificate, save_certificate
-from packenv.theory.vector_certificate import Boxes, Priced, Scalarised, maximal_fillings
-from packenv.theory.vector_law import Atoms, Independent, VectorKinds, first_box
-from packenv.theory.vector_pricing import IntegerPricing
-from packenv.theory.vectors import VectorSearch
+from packenv.theory.capacity.bracket import law_and_kinds
+from packenv.theory.capacity.certificate import Refuted
+from packenv.theory.capacity.certificate_files import load_certificate, save_certificate
+from packenv.theory.capacity.vectors.certificate import Boxes, Priced, Scalarised, maximal_fillings
+from packenv.theory.capacity.vectors.law import Atoms, Independent, VectorKinds, first_box
+from packenv.theory.capacity.vectors.pricing import IntegerPricing
+from packenv.theory.capacity.vectors.search import VectorSearch
 from packenv.units import UNIT
-from packenv.workloads.joint import Conditional, Joint
 from packenv.workloads.laws import Constant, Discrete, Fixed, Uniform
+from packenv.workloads.laws.joint import Conditional, Joint
 from tests.theory.brute import best, vector_configurations
 
 STEP = UNIT // 12

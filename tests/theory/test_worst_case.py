@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from packenv.theory.instances import Instance, locked, worst_lock
-from packenv.theory.judge import Outcome
-from packenv.theory.stability import UNSTABLE, Verdict
-from packenv.theory.worst_case import Search, worst_case
+from packenv.results.stability import UNSTABLE, Verdict
+from packenv.theory.stability.judge import Outcome
+from packenv.theory.stability.worst_case import Search, worst_case
+from packenv.theory.stability.worst_instances import Instance, locked, worst_lock
 from packenv.workloads.laws import Fixed, Geometric
 
 

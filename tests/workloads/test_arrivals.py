@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from packenv.errors import InputError
-from packenv.workloads.arrivals import Batch, Bernoulli, Modulated, Periodic, Poisson
 from packenv.workloads.laws import Discrete, Exponential, Fixed, Geometric, Pareto, Uniform
+from packenv.workloads.laws.arrivals import Batch, Bernoulli, Modulated, Periodic, Poisson
 from packenv.workloads.workload import Workload
 
 TASKS = 200_000

@@ -7,7 +7,7 @@ import pytest
 
 import packenv
 from packenv import Jobs, Workload
-from packenv.workloads.blocks import NAMED, Placed, replicas
+from packenv.workloads.named.blocks import NAMED, Placed, replicas
 
 
 def draw(blocks: int, servers: int, rack: int = 0) -> np.ndarray:

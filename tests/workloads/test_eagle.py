@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from packenv import InputError, Jobs, Workload, workload
-from packenv.workloads.eagle import MIXES, MOST_TASKS, SLOT_SECONDS, UTILISATION, eagle
+from packenv.workloads.named.eagle import MIXES, MOST_TASKS, SLOT_SECONDS, UTILISATION, eagle
 
 TABLE = {  # long jobs, cutoff (s), reserved for short ones, smallest and largest cluster
     "google": (0.10, 1129.532, 0.17, 15_000, 23_000),

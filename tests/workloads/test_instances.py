@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from packenv import UNIT, Jobs, workload
-from packenv.workloads.instances import PhasedJobs
+from packenv.workloads.named.instances import PhasedJobs
 
 SETTINGS = {  # jobs, phases, largest demand, slots, values
     "price/fig2": (10, 3, 10, 4, 1),

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from packenv.errors import InputError
 from packenv.units import to_units
-from packenv.workloads.arrivals import Batch, Bernoulli, Modulated, Periodic, Poisson
 from packenv.workloads.laws import Beta, Conditional, Discrete, Exponential, Geometric, Joint, LogNormal, Mixture, Uniform
+from packenv.workloads.laws.arrivals import Batch, Bernoulli, Modulated, Periodic, Poisson
 from packenv.workloads.source import refill
 from packenv.workloads.workload import Workload
 
@@ -140,7 +140,7 @@ def test_rows_are_a_function_of_seed_column_and_index(first):
 
 def test_splitmix64_is_splitmix64():
     """First outputs of the published generator with state 0."""
-    from packenv.compile import compiled
+    from packenv.compiled.decorators import compiled
     from packenv.workloads.sampling import word_at
 
     @compiled

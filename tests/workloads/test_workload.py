@@ -11,7 +11,6 @@ import pytest
 from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.units import UNIT
-from packenv.workloads.arrivals import Batch, Bernoulli, Modulated, Periodic
 from packenv.workloads.files import load_workload
 from packenv.workloads.laws import (
     Beta,
@@ -30,6 +29,7 @@ from packenv.workloads.laws import (
     Pareto,
     Uniform,
 )
+from packenv.workloads.laws.arrivals import Batch, Bernoulli, Modulated, Periodic
 from packenv.workloads.named import names, workload
 from packenv.workloads.workload import Workload
 

@@ -7,7 +7,7 @@ maps     one task for every 128 MiB read, at least one; they write what the job 
 reduces  one task for every GB shuffled, 999 at most, once all maps have ended; they write what the job writes
 seconds  1 to start, and then 32 MB/s for what is read and written; a map away from its data reads that at 8 MB/s
 demands  a server of capacity 1 runs four tasks at once
-places   of blocks are drawn by seed (packenv.workloads.blocks.Placed); the same part of the same path is the same block
+places   of blocks are drawn by seed (packenv.workloads.named.blocks.Placed); the same part of the same path is the same block
 
 Source: Chen, Ganapathi, Griffith, Katz, "The case for evaluating MapReduce performance using workload suites", MASCOTS 2011;
 github.com/SWIMProjectUCB/SWIM.

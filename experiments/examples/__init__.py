@@ -1,1 +1,0 @@
-"""Complete examples, used by the README and run by its test."""

@@ -1,0 +1,281 @@
+"""`packenv bench`: how fast this installation is. Times are the best of several, so that a busy machine matters less."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from packenv.cli.bench import environments as bench_envs
+from packenv.cli.bench.jobs import job_speeds
+from packenv.cli.bench.theory import bracket_times, schedule_times
+from packenv.files import write_json
+
+POLICIES = {"bf-js": 15.0, "vqs-bf": 10.0, "fifo-ff": 10.0, "vqs": None}
+"""With the throughput to reach, in steps of the yardstick."""
+
+GROWTH = 2.0
+"""What the cost per task must stay below, relative to the smallest cluster or backlog."""
+
+MEAN_SIZE, MEAN_SERVICE, INTENSITY = 0.05, 100, 0.9
+TOO_LONG = 5_000_000  # tasks in a run that is not repeated
+COLD = """
+import sys, time, packenv
+workload = packenv.workload("paper/fig4b")
+def seconds():
+    began = time.perf_counter()
+    packenv.simulate(workload, sys.argv[1], slots=1000)
+    return time.perf_counter() - began
+print(seconds() - seconds())
+"""
+
+
+class Row(NamedTuple):
+    """One measurement; `ratio` is to the yardstick, or to the first of a series of costs."""
+
+    group: str
+    what: str
+    measured: float
+    unit: str
+    ratio: float | None = None
+    target: float | None = None  # of the ratio, at least
+    limit: float | None = None  # of the ratio, not reached
+
+    @property
+    def met(self) -> bool | None:
+        if self.ratio is None or (self.target is None and self.limit is None):
+            return None
+        return (self.target is None or self.ratio >= self.target) and (self.limit is None or self.ratio < self.limit)
+
+
+class Cost(NamedTuple):
+    """Of one task."""
+
+    seconds: float
+    note: str = ""
+
+
+class Effort(NamedTuple):
+    """How much is measured."""
+
+    repeats: int
+    tasks: int
+    servers: tuple[int, ...]
+    backlogs: tuple[int, ...]
+    environments: bench_envs.EnvEffort
+    instances: int
+
+
+QUICK = Effort(1, 200_000, (1_000, 10_000), (100, 10_000), bench_envs.QUICK, 5)
+FULL = Effort(3, 1_000_000, (1_000, 10_000, 100_000), (100, 10_000, 1_000_000), bench_envs.FULL, 20)
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="Everything once, and without the largest clusters and backlogs.")
+@click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write all measurements as JSON.")
+def bench(quick: bool, json_path: str | None) -> None:
+    """Measure the speed of this installation, against one CartPole-v1 environment of Gymnasium on the same core.
+
+    With the environment variable PACKENV_TRACES set to a folder with google2011_tasks.parquet (and raw/google2011), the
+    Google trace as well. Nothing else should run meanwhile. Ctrl-C ends it with what was measured so far.
+    """
+    console = Console()
+    rows: list[Row] = []
+    try:
+        with console.status("starting") as status:
+            for row in measurements(QUICK if quick else FULL, lambda what: status.update(f"measuring {what}")):
+                rows.append(row)
+    finally:
+        if rows:
+            console.print(table_of(rows))
+            if json_path is not None:
+                write_json(json_path, [row._asdict() | {"met": row.met} for row in rows])
+
+
+def measurements(effort: Effort, say: Callable[[str], None]) -> Iterator[Row]:
+    """All rows, in the order of the table."""
+    say("the yardstick")
+    yardstick = max(cartpole_steps() for _ in range(effort.repeats))
+    yield Row("throughput", "yardstick: CartPole-v1, one environment", yardstick, "steps/s", 1.0)
+    for name, target in POLICIES.items():
+        say(f"the throughput of {name}")
+        speed = 1 / cost(name, 1000, effort.tasks, effort.repeats)
+        what = f"{name}: {effort.tasks:,} tasks, 1,000 servers"
+        yield Row("throughput", what, speed, "tasks/s", speed / yardstick, target)
+    for name in POLICIES:
+        say(f"{name} on larger clusters")
+        yield from _series("servers", name, effort.servers, partial(server_cost, name, effort.repeats))
+    for name in POLICIES:
+        say(f"{name} on longer queues")
+        yield from _series("waiting tasks", name, effort.backlogs, partial(backlog_cost, name, effort.repeats))
+    traces = Path(os.environ["PACKENV_TRACES"]) if os.environ.get("PACKENV_TRACES") else None
+    if traces is not None:
+        yield from trace_rows(traces, effort, say)
+    for one in bracket_times(traces, effort.repeats, say):
+        yield Row("bracket on ρ*, against the time allowed", one.what, one.seconds, "s", one.seconds / one.target, limit=1.0)
+    for one in schedule_times(effort.instances, say):
+        yield Row("offline optimum, against the time allowed", one.what, one.seconds, "s", one.seconds / one.target, limit=1.0)
+    with_sb3 = find_spec("sb3_contrib") is not None
+    for measured in bench_envs.environment_rows(cartpole_steps, effort.environments, say, with_sb3):
+        yield Row(*measured)
+    for found in job_speeds(effort.repeats, say):
+        yield Row(found.group, found.what, found.measured, found.unit, found.measured / found.target, target=1.0)
+    say("the start")
+    yield from start_rows(effort)
+
+
+def _series(of: str, name: str, values: tuple[int, ...], measure: Callable[[int], Cost]) -> Iterator[Row]:
+    """Cost per task as something grows, relative to where it is smallest."""
+    first = None
+    for value in values:
+        cost = measure(value)
+        limit = None if first is None else GROWTH
+        first = first or cost.seconds
+        what = f"{name}: {value:,} {of}{cost.note}"
+        yield Row(f"cost per task by {of}", what, cost.seconds * 1e9, "ns", cost.seconds / first, limit=limit)
+
+
+def cartpole_steps(steps: int = 100_000) -> float:
+    """Steps per second of one environment: alternating actions, reset where an episode ends."""
+    import gymnasium
+
+    environment = gymnasium.make("CartPole-v1")
+    environment.reset(seed=0)
+    began = time.perf_counter()
+    for n in range(steps):
+        _, _, terminated, truncated, _ = environment.step(n & 1)
+        if terminated or truncated:
+            environment.reset()
+    return steps / (time.perf_counter() - began)
+
+
+def crowd(servers: int, intensity: float = INTENSITY) -> Any:
+    """Many small tasks: about 18 in service per server."""
+    import packenv
+    from packenv.workloads.laws import Exponential, Geometric
+
+    return packenv.Workload(sizes=Exponential(MEAN_SIZE), service=Geometric(MEAN_SERVICE), servers=servers, intensity=intensity)
+
+
+def cost(name: str, servers: int, tasks: int, repeats: int) -> float:
+    """Seconds per task, of runs from an empty cluster."""
+    import packenv
+
+    workload = crowd(servers)
+    slots = max(1, round(tasks / workload.rate))
+    runs = [packenv.simulate(workload, name, slots=slots) for _ in range(1 if tasks > TOO_LONG else repeats)]
+    return min(run.seconds / run.started for run in runs)
+
+
+def server_cost(name: str, repeats: int, servers: int) -> Cost:
+    """Where ten times as many tasks pass as are in service at once."""
+    return Cost(cost(name, servers, round(10 * servers * INTENSITY / MEAN_SIZE), repeats))
+
+
+def backlog_cost(name: str, repeats: int, waiting: int, fill: int = 200, steady: int = 2000) -> Cost:
+    """A full cluster of 1,000 servers that leaves about `waiting` tasks behind it in every slot; the note says how many.
+
+    As many as start come with the next slot. The difference between a long and a short run leaves out the first slots.
+    """
+    import packenv
+
+    workload = crowd(1000)
+    backlog = waiting + round(workload.area_bound / MEAN_SERVICE)
+    short, long = (
+        min(
+            (packenv.simulate(workload, name, slots, backlog=backlog, warmup=0) for _ in range(repeats)),
+            key=lambda run: run.seconds,
+        )
+        for slots in (fill, fill + steady)
+    )
+    seconds = (long.seconds - short.seconds) / max(long.started - short.started, 1)
+    return Cost(seconds, f", {long.mean_queue:,.0f} on average")
+
+
+def trace_rows(folder: Path, effort: Effort, say: Callable[[str], None]) -> Iterator[Row]:
+    """The Google trace: reading it in both forms, and each policy on it."""
+    import packenv
+    from packenv.workloads.traces import read_trace
+
+    def read_jobs(path: Path) -> packenv.Jobs:
+        return read_trace(path).jobs().jobs
+
+    for form, path in (("Parquet", folder / "google2011_tasks.parquet"), ("native", folder / "raw" / "google2011")):
+        if path.exists():
+            say(f"reading {path.name}")
+            seconds = min(_seconds(read_jobs, path) for _ in range(effort.repeats))
+            yield Row("Google trace", f"read, {form}", seconds, "s")
+    if not (folder / "google2011_tasks.parquet").exists():
+        return
+    jobs = read_jobs(folder / "google2011_tasks.parquet")
+    workload = packenv.Workload(jobs=jobs, servers=200)
+    for name in POLICIES:
+        say(f"{name} on the Google trace")
+        seconds = min(packenv.simulate(workload, name).seconds for _ in range(effort.repeats))
+        yield Row("Google trace", f"{name}: {len(jobs):,} tasks, 200 servers", seconds, "s")
+
+
+def start_rows(effort: Effort) -> Iterator[Row]:
+    """What a user waits for before the first result."""
+    timed = "import time; began = time.perf_counter(); import packenv; print(time.perf_counter() - began)"
+    yield Row("start", "import packenv", min(float(_python("-c", timed)) for _ in range(5)), "s")
+    command = ("-m", "packenv.cli.main", "evaluate")
+    for what, arguments in (
+        ("packenv evaluate --help", (*command, "--help")),
+        ("packenv evaluate, 1,000 slots, compiled before", (*command, "paper/fig4b", "-p", "bf-js", "--slots", "1000")),
+    ):
+        _python(*arguments)
+        yield Row("start", what, min(_seconds(_python, *arguments) for _ in range(effort.repeats)), "s")
+    for name in ("bf-js", "vqs-bf"):
+        yield Row("start", f"first compilation of {name}", min(cold_compile(name) for _ in range(effort.repeats)), "s")
+
+
+def cold_compile(name: str) -> float:
+    """Seconds to compile a policy with nothing on disk: a first run less a second one."""
+    with tempfile.TemporaryDirectory() as empty:
+        return float(_python("-c", COLD, name, PACKENV_CACHE=empty))
+
+
+def _python(*arguments: str, **environment: str) -> str:
+    """What this Python prints."""
+    done = subprocess.run([sys.executable, *arguments], env=os.environ | environment, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def _seconds(work: Callable[..., object], *arguments: Any) -> float:
+    began = time.perf_counter()
+    work(*arguments)
+    return time.perf_counter() - began
+
+
+def table_of(rows: list[Row]) -> Table:
+    """Measured, ratio and target of each row."""
+    table = Table("", title="packenv bench", title_justify="left")
+    for name in ("measured", "ratio", "target", "met"):
+        table.add_column(name, justify="right", no_wrap=True)
+    group = None
+    for row in rows:
+        if row.group != group:
+            table.add_section()
+            table.add_row(f"[bold]{row.group}")
+            group = row.group
+        met = {True: "[green]yes", False: "[red]no", None: ""}[row.met]
+        ratio = "" if row.ratio is None else f"{row.ratio:.3g}"
+        target = f"≥ {row.target:.3g}" if row.target is not None else f"< {row.limit:.3g}" if row.limit is not None else ""
+        table.add_row(row.what, f"{_number(row.measured)} {row.unit}", ratio, target, met)
+    return table
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -1,0 +1,101 @@
+"""`packenv capacity`: how much work the servers can support at all, with proof."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from packenv.errors import InputError
+from packenv.files import write_json
+from packenv.runs.outputs import check_outputs, counted, wide_console
+from packenv.runs.setting import RESOURCES_HELP, Words, understand
+from packenv.theory.capacity.bracket import Bracket
+from packenv.theory.capacity.certificate_files import load_certificate, save_certificate
+from packenv.theory.capacity.guaranteed import halving_bound, vqs_bound
+from packenv.theory.capacity.search import GAP, SECONDS, max_workload
+from packenv.workloads.workload import Workload
+
+
+@click.command()
+@click.argument("source", metavar="[WORKLOAD|TRACE]", required=False)
+@click.option("--sizes", help="uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …")
+@click.option("--servers", help="5, or 3x1,2x0.5, or 3x1:0.5 for several resources, or a file.")
+@click.option("--service", help="Matters for the rate only: geometric:100, fixed:100, …")
+@click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
+@click.option("--gap", type=float, default=GAP, show_default=True, help="Stop when (upper - lower) / upper is this small,")
+@click.option("--seconds", type=float, default=SECONDS, show_default=True, help="or after this time.")
+@click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write the numbers as JSON.")
+@click.option("--certificate", type=click.Path(dir_okay=False), help="Write the proof of both ends as JSON.")
+@click.option("--check", type=click.Path(exists=True, dir_okay=False), help="Check such a proof instead of looking for one.")
+def capacity(gap: float, seconds: float, json_path: str | None, certificate: str | None, check: str | None, **words: Any) -> None:
+    """Bracket the maximum supportable workload ρ*: the most tasks in service, on average, that any policy keeps stable.
+
+    \b
+    packenv capacity paper/fig4b
+    packenv capacity --sizes uniform:0.1:0.9 --servers 3x1,2x0.5 --gap 0.0005
+    packenv capacity trace.parquet --servers 160 --certificate proof.json
+    packenv capacity google2011-like --resources all --gap 0.01
+    """
+    check_outputs(json_path, certificate)
+    if not seconds > 0:
+        raise InputError(f"--seconds must be positive, not {seconds}")
+    workload, _ = understand(Words(**words))
+    console = wide_console()
+    if check is not None:
+        bracket = load_certificate(check)
+        bracket.verify(workload)
+        console.print(f"{check}: proved for {workload.name}", highlight=False)
+    else:
+        with console.status(f"{workload.name}: bracketing ρ*") as status:
+            bracket = max_workload(workload, gap, seconds, lambda low, high: status.update(f"{low:.6g} <= ρ* <= {high:.6g}"))
+    console.print(capacity_table(workload, bracket))
+    if not bracket.reached:
+        console.print(f"no gap of {gap:g} in {bracket.seconds:.0f} s; this is the best bracket found", style="yellow")
+    if json_path is not None:
+        write_json(json_path, capacity_record(workload, bracket))
+    if certificate is not None:
+        save_certificate(bracket, certificate)
+
+
+def guaranteed(workload: Workload) -> dict[str, float]:
+    """Lower bounds on what VQS, and the weaker partition, keep up with; none for unequal servers or several resources."""
+    if workload.D > 1 or len(workload.servers.kinds) > 1:
+        return {}
+    return {"vqs_bound": vqs_bound(workload), "halving_bound": halving_bound(workload)}
+
+
+def capacity_record(workload: Workload, bracket: Bracket) -> dict[str, Any]:
+    """The JSON of `packenv capacity`: all in tasks in service on the whole cluster, but for the rates."""
+    return {
+        "workload": workload.name,
+        "servers": str(workload.servers),
+        "lower": bracket.lower,
+        "upper": bracket.upper,
+        "gap": bracket.gap,
+        "reached": bracket.reached,
+        "area_bound": bracket.area_bound,
+        "lower_rate": workload.rate_for(bracket.lower),
+        "upper_rate": workload.rate_for(bracket.upper),
+        "seconds": bracket.seconds,
+        **guaranteed(workload),
+    }
+
+
+def capacity_table(workload: Workload, bracket: Bracket) -> Table:
+    """Each number in tasks in service, as a share of ρ*, and as a rate."""
+    title = f"{workload.name} on {counted(len(workload.servers), 'server')}: ρ* with a gap of {bracket.gap:.2%}"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    for name in ("", "tasks in service", "share of ρ*", "tasks per slot"):
+        table.add_column(name, justify="right" if name else "left", no_wrap=True)
+    rows = {"ρ* at least": bracket.lower, "ρ* at most": bracket.upper, "area bound": bracket.area_bound}
+    found = guaranteed(workload)
+    if found:
+        J = workload.default_levels()
+        rows |= {f"VQS at least (J = {J})": found["vqs_bound"], f"cuts at 2^-m only (J = {J})": found["halving_bound"]}
+    for what, value in rows.items():
+        share = "" if what.startswith("ρ*") else f"{value / bracket.upper:.3f}"
+        table.add_row(what, f"{value:.6g}", share, f"{workload.rate_for(value):.6g}")
+    return table

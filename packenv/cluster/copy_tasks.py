@@ -1,0 +1,124 @@
+"""The tasks of one cluster put into another that keeps other orders, or packs by other rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.events.wheel import schedule_event, take_place
+from packenv.cluster.queue.waiting import enqueue, order_new
+from packenv.cluster.servers import refresh, touch
+from packenv.cluster.slots import change_use
+from packenv.cluster.state import NONE, TASK, Cluster, look_at
+from packenv.compiled.decorators import compiled, inner
+from packenv.workloads.source import refill
+
+NEW = -2  # mark of a task that became eligible in this slot
+
+
+def tasks_of(c: Cluster, e: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Places of the tasks of cluster e: waiting, in queue order, and in service, by row."""
+    task = c.task[e]
+    here = np.flatnonzero(task["kind"] == TASK)
+    waits = task["server"][here] == NONE
+    waiting, served = here[waits], here[~waits]
+    order = np.lexsort((task["row"][waiting], task["since"][waiting]))
+    return waiting[order], served[np.argsort(task["row"][served], kind="stable")]
+
+
+@compiled
+def transplant(
+    a: Cluster,
+    e: int,
+    waiting: NDArray[np.int64],  # places in a, in queue order: these wait in b
+    served: NDArray[np.int64],  # and these are in service
+    b: Cluster,
+    row: int,
+    at: NDArray[np.int64],  # (places of a,) out: where each of them is in b
+    held: NDArray[np.int64],  # (places of a,) room that it takes in b, if that is more than its size
+) -> None:
+    """Fill row `row` of b, an empty cluster of the same servers, with tasks of row e of a; b is then in the same slot.
+
+    b must have room for them. It keeps its own measures; what is new in this slot, and where something completed, is
+    the same in both. New tasks are not in size order yet: `begin_slot`, which the slot is still in, sees to that.
+    """
+    look_at(b, row)
+    source, head = a.head[e], b.head[row]
+    head.now = head.wheel = source.now
+    head.next_row, head.arrived = source.next_row, source.arrived
+    for n in range(source.fresh):
+        at[a.fresh[e, n]] = NEW
+    for n in range(served.shape[0]):
+        i = adopt(a, e, b, served[n])
+        at[served[n]] = i
+        server = a.task[e, served[n]].server
+        task, record = b.task[row, i], b.server[row, server]
+        task.server, task.slots = server, a.task[e, served[n]].slots
+        task.held = max(task.size, record.least, held[served[n]])
+        if not b.vectors:
+            record.room -= task.held
+        record.jobs += 1
+        head.in_service += 1
+        change_use(b, i, server, 1)
+        touch(b, server)
+        schedule_event(b, i, task.slots)
+    for n in range(waiting.shape[0]):
+        i = adopt(a, e, b, waiting[n])
+        is_new = at[waiting[n]] == NEW and b.task[row, i].since == source.now
+        at[waiting[n]] = i
+        head.fresh = 0
+        enqueue(b, i)
+        if not is_new:
+            order_new(b)
+    head.fresh = source.fresh
+    for n in range(source.fresh):
+        b.fresh[row, n] = at[a.fresh[e, n]]
+    head.freed = source.freed
+    for n in range(source.freed):
+        b.freed[row, n] = a.freed[e, n]
+        b.server[row, a.freed[e, n]].freed = source.now
+    refresh(b)
+
+
+@inner
+def adopt(a: Cluster, e: int, b: Cluster, place: int) -> int:
+    """Copy a task into an unused place of b, as one that waits."""
+    i = take_place(b)
+    old, new = a.task[e, place], b.task[b.e, i]
+    new.kind, new.row, new.job, new.since, new.size = TASK, old.row, old.job, old.since, old.size
+    new.slots = old.slots
+    new.server = NONE
+    for r in range(b.demand.shape[2]):
+        if b.demand.shape[1] > 0:
+            b.demand[b.e, i, r] = a.demand[e, place, r]
+    return i
+
+
+def copy_rows(a: Cluster, e: int, b: Cluster, row: int) -> None:
+    """Let the rows to come of cluster `row` be those of cluster e, and wait for the same, for clusters of the same jobs."""
+    b.head["held_back"][row] = a.head["held_back"][e]
+    b.precedence.pending[row] = a.precedence.pending[e]
+    stream = b.source.stream[row if len(b.source.stream) > 1 else 0]
+    if a.source.stream["ended"][0]:  # a table, which b has as well, or as a stream that is still at its beginning
+        while stream["first_row"] + stream["filled"] < b.head["next_row"][row]:
+            refill(b.source, row)
+        return
+    b.source.stream[row] = a.source.stream[e]
+    for name in ("arrival", "demand", "service", "job"):
+        getattr(b.source, name)[row] = getattr(a.source, name)[e]
+
+
+def row_arrays(c: Cluster) -> list[NDArray[Any]]:
+    """The arrays that change in the course of an episode, first axis the cluster, always in the same order."""
+    return [
+        *(c.head, c.task, c.demand, c.due, c.fresh, c.server, c.free, c.used, c.tree, c.stale, c.freed),
+        *(c.wheel, c.wheel_bits, c.events),
+        *(array for s in (c.sizes, c.rooms) for array in (s.keys, s.items, s.block, s.used, s.nodes, s.filled, s.top)),
+        *(c.ages.least, c.ages.task, c.ages.position, c.ages.end),
+        *(c.types.bound, c.types.count, c.types.queue, c.types.least, c.types.most, c.types.link, c.types.in_service),
+        *(c.groups.group, c.groups.active, c.groups.count, c.groups.bucket, c.groups.of, c.groups.link),
+        *(c.precedence.pending, c.precedence.released),
+        *(c.measures.bins, c.measures.delays, c.measures.used, c.measures.start, c.measures.end, c.measures.server),
+    ]

@@ -1,0 +1,52 @@
+"""How far from its data a task of the table is on a server, and how much longer it stays there (packenv.Network)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from packenv.cluster.state import Cluster
+from packenv.compiled.decorators import inner
+from packenv.workloads.network import ANY, NODE, RACK
+
+
+@inner
+def has_homes(c: Cluster) -> bool:
+    """Whether any data lies anywhere."""
+    return c.source.locality.home_of.shape[0] > 1
+
+
+@inner
+def level_of(c: Cluster, row: int, server: int) -> int:
+    """NODE, RACK or ANY; a row without home servers is at home everywhere."""
+    places = c.source.locality
+    begin, end = places.home_of[row], places.home_of[row + 1]
+    level = NODE if begin == end else ANY
+    for n in range(begin, end):
+        if places.home[n] == server:
+            return NODE
+        if places.rack[places.home[n]] == places.rack[server]:
+            level = RACK
+    return level
+
+
+@inner
+def remote_slots(c: Cluster, row: int, server: int) -> int:
+    """How many slots longer than its service the row would stay if it started there now."""
+    if not has_homes(c):
+        return 0
+    level = level_of(c, row, server)
+    if level == NODE:
+        return 0
+    places = c.source.locality
+    slots = places.overhead[row] * factor_now(c)
+    return int(np.rint(slots * places.same_rack[0] if level == RACK else slots))
+
+
+@inner
+def factor_now(c: Cluster) -> float:
+    """What overheads are multiplied by in this slot."""
+    places = c.source.locality
+    step = 0
+    while step + 1 < places.since.shape[0] and places.since[step + 1] <= c.head[c.e].now:
+        step += 1
+    return places.factor[step]

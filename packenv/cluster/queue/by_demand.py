@@ -1,0 +1,109 @@
+"""Waiting tasks by demand vector: with several resources a scheduler looks at groups of like tasks, not at rows."""
+
+from __future__ import annotations
+
+from packenv.cluster.state import BY_DEMAND, NONE, Cluster, require
+from packenv.compiled.decorators import inner
+
+
+@inner
+def bucket_of(c: Cluster, i: int) -> int:
+    mixed = 0
+    for r in range(c.demand.shape[2]):
+        mixed = (mixed ^ c.demand[c.e, i, r]) * 0x9E3779B97F4A7
+        mixed ^= (mixed >> 23) & 0xFFFFFFFFFF
+    return mixed & (c.groups.bucket.shape[1] - 1)
+
+
+@inner
+def same_demand(c: Cluster, i: int, other: int) -> bool:
+    for r in range(c.demand.shape[2]):
+        if c.demand[c.e, i, r] != c.demand[c.e, other, r]:
+            return False
+    return True
+
+
+@inner
+def add_to_group(c: Cluster, i: int) -> None:
+    """Put a task into the group of its demand vector, in row order."""
+    groups = c.groups
+    bucket = bucket_of(c, i)
+    g = groups.bucket[c.e, bucket]
+    while g != NONE and not same_demand(c, i, groups.group[c.e, g].head):
+        g = groups.group[c.e, g].chain
+    if g == NONE:
+        n = groups.count[c.e]
+        g = groups.active[c.e, n]  # beyond `count` lie the unused groups
+        groups.count[c.e] = n + 1
+        group = groups.group[c.e, g]
+        group.head, group.tail, group.count, group.place = NONE, NONE, 0, n
+        group.chain = groups.bucket[c.e, bucket]
+        groups.bucket[c.e, bucket] = g
+    group = groups.group[c.e, g]
+    after = group.tail
+    while after != NONE and c.task[c.e, after].row > c.task[c.e, i].row:
+        after = groups.link[c.e, after, 1]
+    before = group.head if after == NONE else groups.link[c.e, after, 0]
+    groups.link[c.e, i, 0], groups.link[c.e, i, 1] = before, after
+    if after == NONE:
+        group.head = i
+    else:
+        groups.link[c.e, after, 0] = i
+    if before == NONE:
+        group.tail = i
+    else:
+        groups.link[c.e, before, 1] = i
+    groups.of[c.e, i] = g
+    group.count += 1
+
+
+@inner
+def remove_from_group(c: Cluster, i: int) -> None:
+    groups = c.groups
+    g = groups.of[c.e, i]
+    group = groups.group[c.e, g]
+    following, previous = groups.link[c.e, i, 0], groups.link[c.e, i, 1]
+    if group.count == 1:
+        forget_group(c, g, bucket_of(c, i))
+    if previous == NONE:
+        group.head = following
+    else:
+        groups.link[c.e, previous, 0] = following
+    if following == NONE:
+        group.tail = previous
+    else:
+        groups.link[c.e, following, 1] = previous
+    group.count -= 1
+
+
+@inner
+def forget_group(c: Cluster, g: int, bucket: int) -> None:
+    """Take an emptied group out of its hash chain and out of the active ones."""
+    groups = c.groups
+    other = groups.bucket[c.e, bucket]
+    if other == g:
+        groups.bucket[c.e, bucket] = groups.group[c.e, g].chain
+    else:
+        while groups.group[c.e, other].chain != g:
+            other = groups.group[c.e, other].chain
+        groups.group[c.e, other].chain = groups.group[c.e, g].chain
+    n = groups.count[c.e] - 1
+    place = groups.group[c.e, g].place
+    last = groups.active[c.e, n]
+    groups.active[c.e, place], groups.active[c.e, n] = last, g
+    groups.group[c.e, last].place = place
+    groups.count[c.e] = n
+
+
+@inner
+def group_count(c: Cluster) -> int:
+    """How many different demand vectors wait. Needs BY_DEMAND."""
+    require(c, BY_DEMAND)
+    return c.groups.count[c.e]
+
+
+@inner
+def first_of_group(c: Cluster, n: int) -> int:
+    """The earliest row's task of the n-th group, 0 <= n < group_count(c); the order of groups means nothing."""
+    require(c, BY_DEMAND)
+    return c.groups.group[c.e, c.groups.active[c.e, n]].head

@@ -1,0 +1,173 @@
+"""Virtual queues (PAPERS §1.3): waiting tasks by type, one set for each kind of server.
+
+The types of a kind divide its own capacity by the universal partition I, with J levels:
+I_2m = (2/3 · 2^-m, 2^-m], I_2m+1 = (1/2 · 2^-m, 2/3 · 2^-m], and sizes up to 2^-J in the last.
+Or all kinds share the types of which a policy named the largest sizes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.queue.sorted_keys import key_after, key_before
+from packenv.cluster.state import BY_LINE, BY_MIX, BY_SIZE, BY_TYPE, NO_SIZE, NONE, ROW_BITS, TASK, Cluster, require
+from packenv.compiled.decorators import inner
+from packenv.compiled.intrinsics import natural
+
+
+@inner
+def type_of(c: Cluster, kind: int, size: int) -> int:
+    """Type of a size for this kind of server; NONE if it is above those of the kind."""
+    bound, last = c.types.bound[c.e, kind], c.types.count[c.e, kind] - 1
+    if size > bound[last]:  # the last bound holds the largest size: those below bound[last - 1] are the last type's
+        return NONE
+    j = 0
+    for k in range(last):  # compared with all, which leaves nothing to guess
+        j += size <= bound[natural(k)]
+    return j
+
+
+def types_of(c: Cluster, row: int, kind: int, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same for Python, of many sizes, in cluster `row`."""
+    bound = c.types.bound[row, kind, : c.types.count[row, kind]]
+    found = (sizes[..., None] <= bound[:-1]).sum(axis=-1)
+    return np.where(sizes > bound[-1], NONE, found)
+
+
+@inner
+def set_levels(c: Cluster, kind: int, capacity: int, levels: int) -> None:
+    """Divide `capacity` into 2·levels types. Waiting tasks must be typed anew (`retype`)."""
+    for m in range(levels):
+        c.types.bound[c.e, kind, 2 * m] = 2 * capacity // (3 << m)
+        c.types.bound[c.e, kind, 2 * m + 1] = capacity // (2 << m)
+    c.types.bound[c.e, kind, 2 * levels - 1] = capacity
+    c.types.count[c.e, kind] = 2 * levels
+
+
+@inner
+def set_types(c: Cluster, kind: int, capacity: int, largest: NDArray[np.int64]) -> None:
+    """Types with these largest sizes, in descending order; those with one above `capacity` are not for this kind."""
+    last = len(largest) - 1
+    c.types.bound[c.e, kind, last] = 0
+    for j in range(last, -1, -1):
+        if j > 0:
+            c.types.bound[c.e, kind, j - 1] = largest[j]
+        if largest[j] <= capacity:
+            c.types.bound[c.e, kind, last] = largest[j]
+    c.types.count[c.e, kind] = last + 1
+
+
+@inner
+def add_typed(c: Cluster, i: int) -> None:
+    """Put a task in its virtual queue of every kind of server; BY_LINE: at the tail of it."""
+    size = c.task[c.e, i].size
+    for kind in range(c.types.bound.shape[1]):
+        j = type_of(c, kind, size)
+        if j != NONE:
+            queue = c.types.queue[c.e, kind, j]
+            queue.count += 1
+            queue.size += size
+            c.types.least[c.e, kind, j] = min(c.types.least[c.e, kind, j], size)
+            c.types.most[c.e, kind, j] = max(c.types.most[c.e, kind, j], size)
+            if c.orders & BY_LINE:
+                join_line(c, i, kind, j)
+
+
+@inner
+def join_line(c: Cluster, i: int, kind: int, j: int) -> None:
+    link, queue = c.types.link[c.e, i, kind], c.types.queue[c.e, kind, j]
+    link.next = NONE
+    link.prev = queue.tail
+    if queue.tail == NONE:
+        queue.head, queue.since = i, c.task[c.e, i].since
+    else:
+        c.types.link[c.e, queue.tail, kind].next = i
+    queue.tail = i
+
+
+@inner
+def remove_typed(c: Cluster, i: int) -> None:
+    """With BY_SIZE the task is the one that was found last in size order."""
+    size = c.task[c.e, i].size
+    for kind in range(c.types.bound.shape[1]):
+        j = type_of(c, kind, size)
+        if j != NONE:
+            queue = c.types.queue[c.e, kind, j]
+            queue.count -= 1
+            queue.size -= size
+            if c.orders & BY_SIZE:
+                narrow(c, kind, j, size)
+            if c.orders & BY_LINE:
+                leave_line(c, i, kind, j)
+
+
+@inner
+def narrow(c: Cluster, kind: int, j: int, size: int) -> None:
+    """A task of this size leaves: if it was the smallest or the largest of its type, a neighbour in size order is now."""
+    least, most = c.types.least[c.e, kind], c.types.most[c.e, kind]
+    if c.types.queue[c.e, kind, j].count == 0:
+        least[j], most[j] = NO_SIZE, 0
+    elif size == least[j] or size == most[j]:
+        below, above = key_before(c.sizes, c.e) >> ROW_BITS, key_after(c.sizes, c.e) >> ROW_BITS
+        if size == least[j] and below < size:
+            least[j] = above
+        elif size == most[j] and above > size:
+            most[j] = below
+
+
+@inner
+def leave_line(c: Cluster, i: int, kind: int, j: int) -> None:
+    link, queue = c.types.link[c.e, i, kind], c.types.queue[c.e, kind, j]
+    if link.prev == NONE:
+        queue.head = link.next
+        if link.next != NONE:
+            queue.since = c.task[c.e, link.next].since
+    else:
+        c.types.link[c.e, link.prev, kind].next = link.next
+    if link.next == NONE:
+        queue.tail = link.prev
+    else:
+        c.types.link[c.e, link.next, kind].prev = link.prev
+
+
+@inner
+def retype(c: Cluster) -> None:
+    """Sort all tasks, waiting and in service, into the types anew, in queue order."""
+    for kind in range(c.types.queue.shape[1]):
+        for j in range(c.types.queue.shape[2]):
+            queue = c.types.queue[c.e, kind, j]
+            queue.head, queue.tail, queue.count, queue.size = NONE, NONE, 0, 0
+            c.types.least[c.e, kind, j], c.types.most[c.e, kind, j] = NO_SIZE, 0
+    i = c.head[c.e].oldest
+    while i != NONE:
+        add_typed(c, i)
+        i = c.task[c.e, i].next
+    if not c.orders & BY_MIX:
+        return
+    c.types.in_service[c.e, :, :] = 0
+    for i in range(c.task.shape[1]):
+        server = c.task[c.e, i].server
+        if server != NONE and c.task[c.e, i].kind == TASK:
+            c.types.in_service[c.e, server, type_of(c, c.server[c.e, server].kind, c.task[c.e, i].size)] += 1
+
+
+@inner
+def queue_length(c: Cluster, kind: int, j: int) -> int:
+    """Tasks waiting in virtual queue j of this kind of server. Needs BY_TYPE."""
+    require(c, BY_TYPE)
+    return c.types.queue[c.e, kind, j].count
+
+
+@inner
+def head_of_line(c: Cluster, kind: int, j: int) -> int:
+    """First task of virtual queue j of this kind of server; NONE if empty. Needs BY_LINE."""
+    require(c, BY_LINE)
+    return c.types.queue[c.e, kind, j].head
+
+
+@inner
+def jobs_of_type(c: Cluster, server: int, j: int) -> int:
+    """Jobs of type j (of the server's own kind) in service there. Needs BY_MIX."""
+    require(c, BY_MIX)
+    return c.types.in_service[c.e, server, j]

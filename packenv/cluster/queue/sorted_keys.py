@@ -1,0 +1,191 @@
+"""Sorted 64-bit keys with an item each: a blocked sorted list, one per cluster of a batch.
+
+With few keys it is one sorted array; with millions it is a directory of blocks (`key_blocks`), each a sorted array
+of at most WIDTH keys. Finding, inserting and removing are a search for the block and a move within it. When the blocks
+run out, neighbours that fit in one are put together: n keys never need more than 2n/WIDTH + 2 blocks.
+"""
+
+from __future__ import annotations
+
+from packenv.cluster.queue.key_blocks import (
+    FILLED,
+    NONE,
+    PADDING,
+    STRIDE,
+    WIDTH,
+    SortedKeys,
+    add_block,
+    ask_for_items,
+    block_after,
+    block_of,
+    end_of_node,
+    forget_nodes,
+    last_block,
+    make_room,
+    set_low,
+    start_of_node,
+    use_less,
+)
+from packenv.compiled.decorators import inner
+from packenv.compiled.intrinsics import move, natural
+
+
+@inner
+def lower_bound(s: SortedKeys, e: int, k: int, key: int) -> int:
+    """How many keys of block k are below `key`: all are compared, STRIDE at once, which loads its cache lines side by side."""
+    keys = s.keys[e, s.block[e, k].storage]
+    below = 0
+    for start in range(0, s.block[e, k].count, STRIDE):
+        for q in range(STRIDE):
+            below += keys[natural(start + q)] < key
+    return below
+
+
+@inner
+def insert(s: SortedKeys, e: int, key: int, item: int) -> None:
+    """Add a key that is not yet there."""
+    k = block_of(s, e, key)
+    if s.block[e, k].count == WIDTH:
+        k = make_room(s, e, k, key)
+    storage, count = s.block[e, k].storage, s.block[e, k].count
+    ask_for_items(s, e, storage)
+    p = lower_bound(s, e, k, key)
+    move(s.keys[e, storage], p + 1, p, count - p)
+    move(s.items[e, storage], p + 1, p, count - p)
+    s.keys[e, storage, p] = key
+    s.items[e, storage, p] = item
+    s.block[e, k].count = count + 1
+    if p == 0:
+        set_low(s, e, k, key)
+
+
+@inner
+def clear(s: SortedKeys, e: int) -> None:
+    """Remove all keys."""
+    for k in range(last_block(s, e) + 1):
+        block = s.block[e, k]
+        for q in range(WIDTH):
+            s.keys[e, block.storage, q] = PADDING
+        block.low, block.count = PADDING, 0
+    forget_nodes(s, e)
+    s.used[e] = 1
+
+
+@inner
+def add_last(s: SortedKeys, e: int, key: int, item: int) -> None:
+    """Add a key above all others."""
+    if s.block[e, last_block(s, e)].count >= FILLED:
+        add_block(s, e)
+    k = last_block(s, e)
+    storage, count = s.block[e, k].storage, s.block[e, k].count
+    s.keys[e, storage, count] = key
+    s.items[e, storage, count] = item
+    if count == 0:
+        set_low(s, e, k, key)
+    s.block[e, k].count = count + 1
+
+
+@inner
+def remove(s: SortedKeys, e: int, key: int) -> None:
+    """Take out a key that is there."""
+    find(s, e, key)
+    remove_found(s, e)
+
+
+@inner
+def find(s: SortedKeys, e: int, key: int) -> None:
+    """Let a key that is there be the one that was found last."""
+    k, p = s.found[e, 0], s.found[e, 1]
+    if s.keys[e, s.block[e, k].storage, p] != key:
+        k = block_of(s, e, key)
+        s.found[e, 0], s.found[e, 1] = k, lower_bound(s, e, k, key)
+
+
+@inner
+def key_before(s: SortedKeys, e: int) -> int:
+    """The key before the one that was found last; NONE if that is the smallest."""
+    k, p = s.found[e, 0], s.found[e, 1]
+    if p > 0:
+        return s.keys[e, s.block[e, k].storage, p - 1]
+    if k == 0:
+        return NONE
+    before = s.block[e, k - 1 if k > start_of_node(s, e, k) else end_of_node(s, e, k - 1) - 1]
+    return s.keys[e, before.storage, before.count - 1]
+
+
+@inner
+def key_after(s: SortedKeys, e: int) -> int:
+    """The key after the one that was found last; PADDING if that is the largest."""
+    k, p = s.found[e, 0], s.found[e, 1]
+    if p + 1 < s.block[e, k].count:
+        return s.keys[e, s.block[e, k].storage, p + 1]
+    return s.block[e, block_after(s, e, k)].low
+
+
+@inner
+def remove_found(s: SortedKeys, e: int) -> None:
+    """Take out the key that was found last."""
+    k, p = s.found[e, 0], s.found[e, 1]
+    storage, left = s.block[e, k].storage, s.block[e, k].count - 1
+    move(s.keys[e, storage], p, p + 1, left - p)
+    move(s.items[e, storage], p, p + 1, left - p)
+    s.keys[e, storage, left] = PADDING
+    s.block[e, k].count = left
+    if p == 0:
+        set_low(s, e, k, s.keys[e, storage, 0])
+    if left < WIDTH // 4:
+        use_less(s, e, k, left)
+
+
+@inner
+def floor_item(s: SortedKeys, e: int, key: int) -> int:
+    """Item of the largest key at or below `key`; NONE if there is none."""
+    if key < s.block[e, 0].low:
+        return NONE
+    k = block_of(s, e, key)
+    storage = s.block[e, k].storage
+    ask_for_items(s, e, storage)
+    p = lower_bound(s, e, k, key + 1) - 1
+    s.found[e, 0], s.found[e, 1] = k, p
+    return s.items[e, storage, p]
+
+
+@inner
+def floor_key(s: SortedKeys, e: int, key: int) -> int:
+    """The largest key at or below `key`; NONE if there is none."""
+    if key < s.block[e, 0].low:
+        return NONE
+    k = block_of(s, e, key)
+    return s.keys[e, s.block[e, k].storage, lower_bound(s, e, k, key + 1) - 1]
+
+
+@inner
+def ceiling_item(s: SortedKeys, e: int, key: int) -> int:
+    """Item of the smallest key at or above `key`; NONE if there is none."""
+    k = block_of(s, e, key)
+    p = lower_bound(s, e, k, key)
+    if p == s.block[e, k].count:
+        k, p = block_after(s, e, k), 0
+        if s.block[e, k].count == 0:
+            return NONE
+    s.found[e, 0], s.found[e, 1] = k, p
+    return s.items[e, s.block[e, k].storage, p]
+
+
+@inner
+def first_key(s: SortedKeys, e: int) -> int:
+    """The smallest key; NONE if empty."""
+    return s.keys[e, s.block[e, 0].storage, 0] if s.block[e, 0].count > 0 else NONE
+
+
+@inner
+def first_item(s: SortedKeys, e: int) -> int:
+    """Item of the smallest key; NONE if empty."""
+    return s.items[e, s.block[e, 0].storage, 0] if s.block[e, 0].count > 0 else NONE
+
+
+@inner
+def last_key(s: SortedKeys, e: int) -> int:
+    """The largest key; NONE if empty."""
+    last = s.block[e, last_block(s, e)]
+    return s.keys[e, last.storage, last.count - 1] if last.count > 0 else NONE

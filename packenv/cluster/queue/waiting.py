@@ -1,0 +1,256 @@
+"""The waiting tasks: in queue order always, and in the other orders that the policy named.
+
+Tasks are known by their place i in the pool; NONE (-1) where there is none.
+"""
+
+from __future__ import annotations
+
+from packenv.cluster.queue.by_age import add_newest, remove_aged
+from packenv.cluster.queue.by_demand import add_to_group, remove_from_group
+from packenv.cluster.queue.by_type import add_typed, remove_typed
+from packenv.cluster.queue.key_blocks import expect
+from packenv.cluster.queue.sorted_keys import (
+    add_last,
+    find,
+    first_item,
+    first_key,
+    floor_item,
+    floor_key,
+    insert,
+    last_key,
+    remove_found,
+)
+from packenv.cluster.sorting import LARGE, sort_by_high_half
+from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_QUEUE, BY_SIZE, BY_TYPE, NEVER, NONE, ROW_BITS, ROW_MASK, Cluster, require
+from packenv.compiled.decorators import inner
+
+AHEAD = 4  # new tasks whose blocks are asked for: about as many as are under way at once
+
+
+@inner
+def size_key(c: Cluster, i: int) -> int:
+    """Larger size later; of one size, earlier row later: the largest key is the one that best fit takes first."""
+    return (c.task[c.e, i].size << ROW_BITS) | (ROW_MASK - c.task[c.e, i].row)
+
+
+@inner
+def enqueue(c: Cluster, i: int) -> None:
+    """Put task i at the tail of the queue, as one of this slot's new tasks; `order_new` puts them all in size order."""
+    head = c.head[c.e]
+    c.fresh[c.e, head.fresh] = i
+    head.fresh += 1
+    head.waiting += 1
+    head.waiting_size += c.task[c.e, i].size
+    if c.orders & BY_QUEUE:
+        append(c, i)
+    if c.orders & BY_AGE:
+        add_newest(c, i)
+    if c.orders & BY_TYPE:
+        add_typed(c, i)
+    if c.orders & BY_DEMAND:
+        add_to_group(c, i)
+
+
+@inner
+def order_new(c: Cluster) -> None:
+    """Put the slot's new tasks in size order."""
+    if c.orders & BY_SIZE:
+        if c.head[c.e].fresh > LARGE:
+            order_many_new(c)
+        else:
+            for n in range(c.head[c.e].fresh):
+                if n + AHEAD < c.head[c.e].fresh:
+                    expect(c.sizes, c.e, size_key(c, c.fresh[c.e, n + AHEAD]))
+                insert(c.sizes, c.e, size_key(c, c.fresh[c.e, n]), c.fresh[c.e, n])
+
+
+@inner
+def order_many_new(c: Cluster) -> None:
+    """What `order_new` does, for so many tasks that sorting them first costs less than going back and forth."""
+    head = c.head[c.e]
+    words, count = c.sorting.words, head.fresh
+    for k in range(count):
+        n = count - 1 - k  # of equal sizes the later row has the smaller key
+        words[c.e, k] = (c.task[c.e, c.fresh[c.e, n]].size << ROW_BITS) | n
+    sort_by_high_half(c.sorting, c.e, count)
+    alone = head.waiting == count
+    for k in range(count):
+        i = c.fresh[c.e, words[c.e, k] & ROW_MASK]
+        if alone:
+            add_last(c.sizes, c.e, size_key(c, i), i)
+        else:
+            insert(c.sizes, c.e, size_key(c, i), i)
+
+
+@inner
+def dequeue(c: Cluster, i: int) -> None:
+    """Take task i out of the queue and all orders."""
+    head = c.head[c.e]
+    head.waiting -= 1
+    head.waiting_size -= c.task[c.e, i].size
+    if c.orders & BY_QUEUE:
+        unlink(c, i)
+    if c.orders & BY_SIZE:
+        find(c.sizes, c.e, size_key(c, i))
+    if c.orders & BY_TYPE:
+        remove_typed(c, i)
+    if c.orders & BY_SIZE:
+        remove_found(c.sizes, c.e)
+    if c.orders & BY_AGE:
+        remove_aged(c, i)
+    if c.orders & BY_DEMAND:
+        remove_from_group(c, i)
+
+
+@inner
+def append(c: Cluster, i: int) -> None:
+    head = c.head[c.e]
+    c.task[c.e, i].next = NONE
+    c.task[c.e, i].prev = head.newest
+    if head.newest == NONE:
+        head.oldest = i
+    else:
+        c.task[c.e, head.newest].next = i
+    head.newest = i
+
+
+@inner
+def unlink(c: Cluster, i: int) -> None:
+    head = c.head[c.e]
+    following, previous = c.task[c.e, i].next, c.task[c.e, i].prev
+    if previous == NONE:
+        head.oldest = following
+    else:
+        c.task[c.e, previous].next = following
+    if following == NONE:
+        head.newest = previous
+    else:
+        c.task[c.e, following].prev = previous
+
+
+@inner
+def now(c: Cluster) -> int:
+    """The slot being scheduled."""
+    return c.head[c.e].now
+
+
+@inner
+def waiting(c: Cluster) -> int:
+    """How many tasks wait."""
+    return c.head[c.e].waiting
+
+
+@inner
+def oldest(c: Cluster) -> int:
+    """Head of line of the whole queue: earliest eligible slot, then row; NONE if nothing waits. Needs BY_QUEUE."""
+    require(c, BY_QUEUE)
+    return c.head[c.e].oldest
+
+
+@inner
+def next_in_queue(c: Cluster, i: int) -> int:
+    """The waiting task behind i; NONE at the end. Ask before placing i. Needs BY_QUEUE."""
+    require(c, BY_QUEUE)
+    return c.task[c.e, i].next
+
+
+@inner
+def new_count(c: Cluster) -> int:
+    """How many tasks became eligible in this slot."""
+    return c.head[c.e].fresh
+
+
+@inner
+def new_task(c: Cluster, n: int) -> int:
+    """The n-th of them in row order; NONE if it has started."""
+    i = c.fresh[c.e, n]
+    return i if c.task[c.e, i].server == NONE else NONE
+
+
+@inner
+def size_of(c: Cluster, i: int) -> int:
+    """Scalar size in units: the largest demand, normalised by the largest server."""
+    return c.task[c.e, i].size
+
+
+@inner
+def fitting_key(room: int) -> int:
+    """Above the keys of all sizes <= room, below those of all others."""
+    return (room << ROW_BITS) | ROW_MASK
+
+
+@inner
+def largest_fitting(c: Cluster, room: int) -> int:
+    """The largest waiting task of size <= room, earlier row first. Needs BY_SIZE."""
+    require(c, BY_SIZE)
+    return floor_item(c.sizes, c.e, fitting_key(room))
+
+
+@inner
+def largest_size_up_to(c: Cluster, room: int) -> int:
+    """The largest size <= room of a waiting task; NONE if there is none. Needs BY_SIZE."""
+    require(c, BY_SIZE)
+    return floor_key(c.sizes, c.e, fitting_key(room)) >> ROW_BITS
+
+
+@inner
+def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
+    """The largest waiting task of type j (of this kind of server) and of size <= room. Needs BY_SIZE, BY_TYPE."""
+    require(c, BY_SIZE | BY_TYPE)
+    if c.types.least[c.e, kind, j] > room:
+        return NONE
+    if j > 0:  # types are intervals of size: in size order a virtual queue is one range
+        room = min(room, c.types.bound[c.e, kind, j - 1])
+    return largest_fitting(c, room)
+
+
+@inner
+def smallest_size(c: Cluster) -> int:
+    """Size of the smallest waiting task; there must be one. Needs BY_SIZE."""
+    require(c, BY_SIZE)
+    return first_key(c.sizes, c.e) >> ROW_BITS
+
+
+@inner
+def smallest_waiting(c: Cluster) -> int:
+    """The smallest waiting task, of one size the latest row; NONE if nothing waits. Needs BY_SIZE."""
+    require(c, BY_SIZE)
+    return first_item(c.sizes, c.e)
+
+
+@inner
+def largest_size(c: Cluster) -> int:
+    """Size of the largest waiting task; there must be one. Needs BY_SIZE."""
+    require(c, BY_SIZE)
+    return last_key(c.sizes, c.e) >> ROW_BITS
+
+
+@inner
+def largest_waiting(c: Cluster) -> int:
+    """The largest waiting task, earlier row first; NONE if nothing waits. Needs BY_SIZE."""
+    require(c, BY_SIZE)
+    return floor_item(c.sizes, c.e, NEVER)
+
+
+@inner
+def demand_of(c: Cluster, i: int, resource: int) -> int:
+    """Units of a resource that task i takes."""
+    return c.demand[c.e, i, resource] if c.demand.shape[1] > 0 else c.task[c.e, i].size
+
+
+@inner
+def row_of(c: Cluster, i: int) -> int:
+    """Row of the Jobs table."""
+    return c.task[c.e, i].row
+
+
+@inner
+def eligible_since(c: Cluster, i: int) -> int:
+    """Slot in which waiting task i joined the queue."""
+    return c.task[c.e, i].since
+
+
+@inner
+def started_in(c: Cluster, i: int) -> int:
+    """Slot in which task i, in service or just completed, started."""
+    return c.task[c.e, i].since

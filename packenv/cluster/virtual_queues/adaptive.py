@@ -1,0 +1,81 @@
+"""Adaptive J (PAPERS §1.3): the number of levels of the universal partition, from the sizes seen so far.
+
+Re-evaluated after the n-th task for n = check, 2·check, 4·check, …, in the slot that follows, and never lowered.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.events.wheel import wake_at
+from packenv.cluster.queue.by_type import retype, set_levels
+from packenv.cluster.state import Cluster
+from packenv.compiled.decorators import inner
+
+MOST_LEVELS = 16
+SEEN, CHECK, NOW, NEXT = 0, 1, 2, 3
+
+
+class Levels(NamedTuple):
+    """J now and next, and the tally of sizes that decides it."""
+
+    number: NDArray[np.int64]  # (4,) tasks seen, next check, J in force, J from the next slot on
+    below: NDArray[np.int64]  # (MOST_LEVELS + 1,) tasks seen of size <= 2^-J of the largest server, by J (up to the last only)
+
+
+def first_levels(levels: int, check: int) -> Levels:
+    return Levels(np.array([0, check, levels, levels]), np.zeros(MOST_LEVELS + 2, np.int64))
+
+
+@inner
+def adapt(c: Cluster, levels: Levels, occupy: bool) -> None:
+    """Put a decided J into force, then see this slot's new tasks. `occupy`: jobs take at least 2^-J of a server."""
+    if levels.number[NEXT] > levels.number[NOW]:
+        levels.number[NOW] = levels.number[NEXT]
+        divide(c, levels.number[NOW], occupy)
+    capacity = 0
+    for server in range(c.server.shape[1]):
+        capacity = max(capacity, c.server[c.e, server].capacity)
+    for n in range(c.head[c.e].fresh):
+        see(levels, capacity, c.task[c.e, c.fresh[c.e, n]].size)
+    if levels.number[NEXT] > levels.number[NOW]:
+        wake_at(c, c.head[c.e].now + 1)
+
+
+@inner
+def see(levels: Levels, capacity: int, size: int) -> None:
+    """Count a size; at a check, decide the J of the next slot."""
+    depth = 0
+    while depth < MOST_LEVELS and size << (depth + 1) <= capacity:
+        depth += 1
+    levels.below[depth] += 1
+    levels.number[SEEN] += 1
+    if levels.number[SEEN] == levels.number[CHECK]:
+        levels.number[CHECK] *= 2
+        smaller = levels.below[MOST_LEVELS]
+        j = MOST_LEVELS
+        while j > 2 and 100 * (smaller + levels.below[j - 1]) <= levels.number[SEEN]:
+            j -= 1
+            smaller += levels.below[j]
+        levels.number[NEXT] = max(levels.number[NEXT], j)
+
+
+@inner
+def divide(c: Cluster, levels: int, occupy: bool) -> None:
+    """Give each kind of server its levels, and type all tasks anew."""
+    most = 0
+    for server in range(c.server.shape[1]):
+        most = max(most, c.server[c.e, server].capacity)
+    for server in range(c.server.shape[1]):
+        record = c.server[c.e, server]
+        own = levels
+        while own > 2 and record.capacity << (levels - own + 1) <= most:
+            own -= 1
+        if occupy:
+            record.least = record.capacity >> own
+        if c.types.count[c.e, record.kind] != 2 * own:
+            set_levels(c, record.kind, record.capacity, own)
+    retype(c)

@@ -1,0 +1,159 @@
+"""Pictures of a cluster: servers as stacked bars coloured by type, the virtual queues, and the queue's history."""
+
+from __future__ import annotations
+
+import colorsys
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.error import DependencyNotInstalled
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from packenv.cluster.state import NONE
+from packenv.envs.core.episodes import Core
+from packenv.envs.rendering.scene import Scene, scene_of, text_of
+
+WIDTH, HEIGHT = 720, 480
+MARGIN, GAP = 24, 18
+QUEUES_WIDTH, HISTORY_HEIGHT = 190, 120
+MOST_BARS = 120
+HISTORY = 512
+INK, PALE, PAPER, MARK = (40, 40, 46), (226, 227, 231), (252, 252, 253), (214, 60, 50)
+
+Colour = tuple[int, int, int]
+Box = tuple[int, int, int, int]
+
+
+def colour_of(j: int, types: int) -> Colour:
+    """Large types are warm, small ones cool; the two halves of a level differ in lightness."""
+    hue = 0.02 + 0.62 * (j // 2) / max(types // 2 - 1, 1)
+    red, green, blue = colorsys.hls_to_rgb(hue, 0.48 if j % 2 == 0 else 0.66, 0.62)
+    return int(255 * red), int(255 * green), int(255 * blue)
+
+
+class Viewer:
+    """Shows one environment, and remembers the length of its queue whenever it is told to look."""
+
+    def __init__(self, mode: str) -> None:
+        self.mode = mode
+        self.history: deque[tuple[int, int]] = deque(maxlen=HISTORY)
+        self._window: Any = None
+
+    def forget(self) -> None:
+        """A new episode begins."""
+        self.history.clear()
+
+    def look(self, core: Core, row: int) -> None:
+        """Remember how many tasks wait now."""
+        head = core.batch.c.head[row]
+        seen = int(head["now"]), int(head["waiting"])
+        if self.history and self.history[-1][0] > seen[0]:
+            self.forget()
+        if not self.history or self.history[-1] != seen:
+            self.history.append(seen)
+
+    def show(self, core: Core, row: int) -> Any:
+        """The picture (HEIGHT, WIDTH, 3) of uint8, the text, or None once it is on the screen."""
+        self.look(core, row)
+        scene = scene_of(core, row)
+        if self.mode == "ansi":
+            return text_of(scene)
+        picture = draw(scene, self.history)
+        if self.mode == "human":
+            self._put_on_screen(picture)
+            return None
+        return picture
+
+    def _put_on_screen(self, picture: NDArray[np.uint8]) -> None:
+        try:
+            import pygame
+        except ImportError:
+            raise DependencyNotInstalled('render_mode "human" needs pygame: pip install "packenv[render]"') from None
+        if self._window is None:
+            pygame.display.init()
+            self._window = pygame.display.set_mode((WIDTH, HEIGHT))
+            pygame.display.set_caption("packenv")
+        pygame.event.pump()
+        self._window.blit(pygame.surfarray.make_surface(picture.swapaxes(0, 1)), (0, 0))
+        pygame.display.flip()
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            import pygame
+
+            pygame.display.quit()
+            self._window = None
+
+
+def draw(scene: Scene, history: Sequence[tuple[int, int]]) -> NDArray[np.uint8]:
+    """(HEIGHT, WIDTH, 3) picture of a scene."""
+    image = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
+    pen = ImageDraw.Draw(image)
+    font = ImageFont.load_default(13)
+    pen.text((MARGIN, 8), f"slot {scene.slot}    {scene.waiting} waiting", INK, font)
+    below = HEIGHT - MARGIN - HISTORY_HEIGHT
+    _servers(pen, font, scene, (MARGIN, 48, WIDTH - MARGIN - QUEUES_WIDTH - GAP, below - 2 * GAP))
+    _queues(pen, font, scene, (WIDTH - MARGIN - QUEUES_WIDTH, 48, WIDTH - MARGIN, below - 2 * GAP))
+    _history(pen, font, history, (MARGIN, below, WIDTH - MARGIN, HEIGHT - MARGIN))
+    return np.asarray(image, np.uint8).copy()
+
+
+def _servers(pen: Any, font: Any, scene: Scene, box: Box) -> None:
+    """One bar per server and resource, as high as its capacity."""
+    left, top, right, bottom = box
+    servers, resources = scene.capacity.shape
+    shown = min(servers, max(1, MOST_BARS // resources))
+    more = f", {shown} of {servers}" if shown < servers else ""
+    pen.text((left, top - 18), f"servers{more}", INK, font)
+    step = (right - left) / shown
+    scale = (bottom - top) / scene.capacity.max()
+    types = len(scene.queues)
+    for server in range(shown):
+        for r in range(resources):
+            width = step * 0.82 / resources
+            x = left + server * step + r * width
+            high = bottom - scene.capacity[server, r] * scale
+            pen.rectangle((x, high, x + width - 1, bottom), fill=PALE)
+            level = float(bottom)
+            for job in scene.jobs[server]:
+                upper = level - job.demand[r] * scale
+                if job.demand[r] > 0:
+                    pen.rectangle((x, upper, x + width - 1, level), fill=colour_of(job.type, types), outline=PAPER)
+                level = upper
+        if server == scene.at_hand != NONE:
+            x = left + server * step
+            pen.rectangle((x, bottom + 3, x + step * 0.82 - 1, bottom + 6), fill=MARK)
+
+
+def _queues(pen: Any, font: Any, scene: Scene, box: Box) -> None:
+    """A bar per virtual queue, as long as there are tasks in it."""
+    left, top, right, bottom = box
+    pen.text((left, top - 18), "virtual queues", INK, font)
+    types = len(scene.queues)
+    step = (bottom - top) / types
+    most = max(int(scene.queues.max()), 5)
+    for j, count in enumerate(scene.queues.tolist()):
+        y = top + j * step
+        length = (right - left - 54) * count / most
+        pen.text((left, y + step / 2 - 8), str(j), INK, font)
+        pen.rectangle((left + 20, y + 0.15 * step, left + 21 + length, y + 0.85 * step), fill=colour_of(j, types))
+        pen.text((left + 26 + length, y + step / 2 - 8), str(count), INK, font)
+
+
+def _history(pen: Any, font: Any, history: Sequence[tuple[int, int]], box: Box) -> None:
+    """Waiting tasks over the slots seen."""
+    left, top, right, bottom = box
+    most = max(waiting for _, waiting in history)
+    first, last = history[0][0], max(history[-1][0], history[0][0] + 1)
+    pen.text((left, top - 18), f"waiting tasks, slots {first} to {history[-1][0]}, at most {most}", INK, font)
+    pen.rectangle(box, fill=PALE)
+    points = [
+        (left + (right - left) * (slot - first) / (last - first), bottom - (bottom - top - 4) * waiting / max(most, 5))
+        for slot, waiting in history
+    ]
+    if len(points) > 1:
+        pen.line(points, fill=MARK, width=2)

@@ -1,0 +1,61 @@
+"""What a saved agent says about itself: what it needs to be used, and how it came about."""
+
+from __future__ import annotations
+
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from packenv.learning.settings import EVOLUTION, Settings
+
+FORMAT = 1
+
+
+def describe(settings: Settings, command: str, samples: int, kept: str, measured: dict[str, float]) -> dict[str, Any]:
+    """The JSON beside the weights. `kept`: "last", or "best" of the evaluations during training; `samples`: when that was."""
+    levels = settings.J or settings.workload.default_levels()
+    options = {"observation": settings.observation, "J": levels, "types": settings.types, "window": settings.window}
+    record = settings.record()
+    guard = None if settings.guard is None else {"policy": settings.guard, "limit": settings.guard_limit}
+    return {
+        "format": FORMAT,
+        "environment": {
+            "kind": settings.environment,
+            "resources": settings.workload.D,
+            "options": options | settings.own_options(),
+        },
+        "network": {"kind": settings.network, "hidden": settings.hidden},
+        "guard": guard,
+        "workload": record["workload"],
+        "arrivals": record["arrivals"],
+        "algorithm": settings.algorithm,
+        "reward": None if settings.algorithm == EVOLUTION else settings.reward,
+        "timescale": None if settings.average_reward or settings.algorithm == EVOLUTION else settings.timescale,
+        "command": command,
+        "seed": settings.seed,
+        "samples": samples,
+        "kept": kept,
+        "version": _version(),
+        "commit": _commit(),
+        "measured": measured,
+    }
+
+
+def _version() -> str:
+    try:
+        return version("packenv")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _commit() -> str | None:
+    """The commit of the sources, where they are a working copy."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / ".git").exists():
+        return None
+    try:
+        found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return found.stdout.strip() or None

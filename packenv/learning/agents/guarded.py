@@ -1,0 +1,66 @@
+"""The guard in the compiled loop: inside a bounded set of queue states one policy schedules, outside it a proven one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster import Cluster, Needs, waiting
+from packenv.cluster.loop import schedule
+from packenv.cluster.servers import reopen_all
+from packenv.envs.policies.guard import hand_over, together
+from packenv.policy import Setting, attached, guarantee_of, initial_state_of, name_of, needs_of, schedules
+
+
+class Guarded(NamedTuple):
+    """`agent` schedules in slots that begin with at most `limit` tasks waiting, `guard` in all others.
+
+    Both are compiled policies. If a theorem says that the guard supports a share of ρ* from every state, in a number of
+    slots that does not grow with the state but for the tasks waiting, then so does this (README, "The guard").
+    """
+
+    agent: Any
+    guard: Any
+    limit: int = 500
+
+    @property
+    def name(self) -> str:
+        return f"{name_of(self.agent)} guarded by {name_of(self.guard)}"
+
+    def needs(self, setting: Setting) -> Needs:
+        return together(needs_of(self.agent, setting), needs_of(self.guard, setting))
+
+    def initial_state(self, setting: Setting, seed: int) -> GuardedState:
+        agent, guard = (initial_state_of(policy, setting, seed) for policy in (self.agent, self.guard))
+        return GuardedState(agent, guard, np.zeros(1, np.int64))
+
+    def attach(self, cluster: Cluster, state: GuardedState) -> GuardedState:
+        return state._replace(agent=attached(self.agent, cluster, state.agent), guard=attached(self.guard, cluster, state.guard))
+
+    def guarantee(self, setting: Setting) -> float:
+        """That of the guard."""
+        return guarantee_of(self.guard, setting)
+
+
+class GuardedState(NamedTuple):
+    """The states of both, and whether the guard is at work."""
+
+    agent: Any
+    guard: Any
+    at_work: NDArray[np.int64]  # (1,) 1 while the guard schedules
+
+
+@schedules(Guarded)
+def schedule_guarded(policy: Guarded, cluster: Cluster, state: GuardedState) -> None:
+    if waiting(cluster) > policy.limit:
+        if state.at_work[0] == 0:
+            hand_over(policy.guard, cluster, state.guard)
+            state.at_work[0] = 1
+        schedule(policy.guard, cluster, state.guard)
+    else:
+        if state.at_work[0] == 1:
+            reopen_all(cluster)
+            state.at_work[0] = 0
+        schedule(policy.agent, cluster, state.agent)

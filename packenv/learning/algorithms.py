@@ -1,0 +1,94 @@
+"""Stable-Baselines3's algorithms, put together for these environments, networks and buffers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+from sb3_contrib import MaskablePPO
+from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3.common.base_class import BaseAlgorithm
+
+from packenv.envs.faces.sb3 import PackVecEnv
+from packenv.learning.buffers import AverageReward, ElapsedReplayBuffer, ElapsedRolloutBuffer
+from packenv.learning.networks import mask_of
+from packenv.learning.sb3_policies import EXTRACTOR, POLICIES, random_valid
+from packenv.learning.settings import Settings
+
+CLASSES: dict[str, Any] = {"maskable-ppo": MaskablePPO, "ppo": PPO, "a2c": A2C}
+VALUE_WEIGHT, CLIP, MAX_GRADIENT = 0.5, 0.2, 0.5
+REPLAY = 1_000_000  # transitions
+EXPLORATION: dict[str, Any] = {"exploration_fraction": 0.3, "exploration_initial_eps": 1.0, "exploration_final_eps": 0.02}
+
+
+class MaskedDQN(DQN):
+    """DQN that explores among the valid actions, every environment by itself."""
+
+    def _sample_action(
+        self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        last: Any = self._last_obs
+        seen = {name: torch.as_tensor(array) for name, array in last.items()}
+        share = self.exploration_schedule(self._current_progress_remaining)
+        with torch.no_grad():
+            greedy = self.q_net(seen).argmax(dim=1)
+        actions = torch.where(torch.rand(n_envs) < share, random_valid(mask_of(seen)), greedy).numpy()
+        return actions, actions
+
+
+class Linear:
+    """A learning rate that falls in a straight line, to a tenth at the end."""
+
+    def __init__(self, first: float) -> None:
+        self.first = first
+
+    def __call__(self, remaining: float) -> float:
+        return self.first * (0.1 + 0.9 * remaining)
+
+
+def make_model(settings: Settings, env: PackVecEnv, average: AverageReward | None) -> BaseAlgorithm:
+    """The algorithm over the environment, with fresh weights from the settings' seed.
+
+    Masks are in the observation: MaskablePPO need not ask the environment for them a second time.
+    """
+    torch.distributions.Distribution.set_default_validate_args(False)
+    common: dict[str, Any] = {
+        "learning_rate": Linear(settings.learning_rate),
+        "seed": settings.seed,
+        "device": "cpu",
+        "policy_kwargs": {"net_arch": {"kind": settings.network, "hidden": settings.hidden}} | EXTRACTOR,
+    }
+    kept = {"env": env, "timescale": settings.timescale, "scale": settings.reward_scale}
+    policy = POLICIES[settings.algorithm]
+    if settings.algorithm == "dqn":
+        return MaskedDQN(
+            policy,
+            env,
+            replay_buffer_class=ElapsedReplayBuffer,
+            replay_buffer_kwargs=kept,
+            buffer_size=min(REPLAY, max(settings.samples, settings.envs)),
+            learning_starts=min(20 * settings.envs, settings.samples // 10),
+            batch_size=settings.batch,
+            train_freq=settings.steps,
+            gradient_steps=settings.epochs,
+            target_update_interval=200 * settings.envs,
+            **EXPLORATION,
+            **common,
+        )
+    own: dict[str, Any] = {"n_epochs": settings.epochs, "batch_size": settings.batch, "clip_range": CLIP}
+    model: BaseAlgorithm = CLASSES[settings.algorithm](
+        policy,
+        env,
+        n_steps=settings.steps,
+        gae_lambda=settings.gae_lambda,
+        ent_coef=settings.entropy,
+        vf_coef=VALUE_WEIGHT,
+        max_grad_norm=MAX_GRADIENT,
+        rollout_buffer_class=ElapsedRolloutBuffer,
+        rollout_buffer_kwargs=kept | {"average": average},
+        **({} if settings.algorithm == "a2c" else own),
+        **common,
+    )
+    model.rollout_buffer.policy = model.policy  # type: ignore[attr-defined]
+    return model

@@ -1,0 +1,173 @@
+"""Everything that a training run depends on, checked before anything is built."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from packenv.envs.core.rules import MAKERS
+from packenv.envs.options import one_of, whole
+from packenv.envs.rewards import REWARDS
+from packenv.errors import InputError
+from packenv.learning.networks import KINDS
+from packenv.policy import find_policy
+from packenv.workloads.workload import INTENSITIES, Workload
+
+ALGORITHMS = ("maskable-ppo", "ppo", "a2c", "dqn", "cma-es")
+ON_POLICY = ALGORITHMS[:3]
+EVOLUTION = ALGORITHMS[-1]
+GUARD_ROOM = 4
+"""An episode is cut off when this many times the guard's limit wait: the guard must have failed by then."""
+
+HIDDEN = {"shared": 32, "linear": 32, "mlp": 64}
+LEARNING_RATES = {"maskable-ppo": 1e-3, "ppo": 1e-3, "a2c": 1e-3, "dqn": 5e-4, "cma-es": 0.15}
+STEPS = {"maskable-ppo": 64, "ppo": 64, "a2c": 16, "dqn": 1, "cma-es": 1}
+EPOCHS = {"maskable-ppo": 3, "ppo": 3, "a2c": 1, "dqn": 1, "cma-es": 1}
+BATCH = {"maskable-ppo": 4096, "ppo": 4096, "a2c": 0, "dqn": 1024, "cma-es": 0}
+
+Arrivals = dict[str, tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is trained, on what, and how. Two runs with equal settings give equal weights.
+
+    `arrivals` says which of load, intensity and rate is drawn per episode, and from which interval; empty for the
+    workload's own. `options` are those of the environment's kind (order, rule, passing, configurations).
+    0 and None stand for the default of the algorithm or network.
+    """
+
+    workload: Workload
+    environment: str = "ServerFill"
+    algorithm: str = "maskable-ppo"
+    network: str = "shared"
+    hidden: int = 0
+    arrivals: Arrivals = field(default_factory=dict)
+    J: int | None = None
+    types: int | None = None
+    window: int = 16
+    observation: str = "actions"
+    options: dict[str, Any] = field(default_factory=dict)
+    reward: str = "size"
+    reward_scale: float = 1.0
+    baseline: str = "bf-js"  # of the reward `advantage`
+    timescale: float = 5000.0  # slots
+    average_reward: bool = False
+    guard: str | None = "bf-js"
+    guard_limit: int = 500
+    start: str | None = None  # a saved agent whose weights the actor begins with
+    imitate: str | None = None
+    imitation_steps: int = 400
+    samples: int = 16_000_000
+    envs: int = 512
+    horizon: int = 100_000
+    seed: int = 0
+    learning_rate: float = 0.0
+    entropy: float = 0.003
+    gae_lambda: float = 0.95
+    steps: int = 0  # per environment and iteration
+    epochs: int = 0
+    batch: int = 0
+    population: int = 0  # of cma-es
+
+    def __post_init__(self) -> None:
+        for name, table, key in (
+            ("hidden", HIDDEN, self.network),
+            ("learning_rate", LEARNING_RATES, self.algorithm),
+            ("steps", STEPS, self.algorithm),
+            ("epochs", EPOCHS, self.algorithm),
+            ("batch", BATCH, self.algorithm),
+        ):
+            if not getattr(self, name) and key in table:
+                object.__setattr__(self, name, table[key])
+        self._check_names()
+        self._check_numbers()
+
+    def _check_names(self) -> None:
+        one_of("environment", self.environment, tuple(MAKERS))
+        one_of("algorithm", self.algorithm, ALGORITHMS)
+        one_of("network", self.network, KINDS)
+        one_of("reward", self.reward, tuple(REWARDS))
+        for policy in (self.guard, self.imitate, self.baseline):
+            if policy is not None:
+                find_policy(policy)
+        if self.start is not None and self.imitate is not None:
+            raise InputError("an agent begins with the weights of another or imitates a policy, not both")
+        if self.network != "mlp" and self.observation != "actions":
+            raise InputError(
+                f"the {self.network} network reads the observation actions: choose --network mlp for {self.observation}"
+            )
+        if self.algorithm == EVOLUTION and self.imitate is not None:
+            raise InputError(f"--imitate goes with {', '.join(ALGORITHMS[:-1])}: {EVOLUTION} learns from whole runs")
+        if self.average_reward and self.algorithm not in ON_POLICY:
+            raise InputError(f"the average reward goes with {', '.join(ON_POLICY)}, not with {self.algorithm}")
+        if set(self.arrivals) - set(INTENSITIES) or len(self.arrivals) > 1:
+            raise InputError("give at most one of load, intensity and rate")
+
+    def _check_numbers(self) -> None:
+        for name, low, high in (
+            ("hidden", 1, 4096),
+            ("samples", 1, 10**12),
+            ("envs", 1, 2**20),
+            ("horizon", 1, 2**31 - 1),
+            ("guard_limit", 1, 1_000_000),
+            ("imitation_steps", 1, 10**6),
+            ("steps", 1, 10**6),
+            ("epochs", 1, 1000),
+            ("seed", 0, 2**62),
+        ):
+            whole(name, getattr(self, name), low, high)
+        whole("batch", self.batch, 0, 10**9)
+        whole("population", self.population, 0, 10_000)
+        if 0 < self.population < 4:
+            raise InputError(f"a population of {self.population} has no better half to learn from: at least 4")
+        for name in ("reward_scale", "timescale", "learning_rate"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise InputError(f"{name} must be a number above 0, not {getattr(self, name)}")
+        if not 0 <= self.gae_lambda <= 1:
+            raise InputError(f"lambda must lie between 0 and 1, not {self.gae_lambda}")
+        if not 0 <= self.entropy < float("inf"):
+            raise InputError(f"entropy must be a number >= 0, not {self.entropy}")
+        if self.algorithm in ("maskable-ppo", "ppo") and self.envs * self.steps < 2:
+            raise InputError("one environment and one step per iteration leave nothing to normalise: give more of one")
+
+    def env_options(self) -> dict[str, Any]:
+        """The keyword arguments of the environment."""
+        chosen: dict[str, Any] = {
+            "workload": self.workload,
+            "horizon": self.horizon,
+            "J": self.J,
+            "types": self.types,
+            "window": self.window,
+            "observation": self.observation,
+            "mask_in_observation": self.observation != "actions",
+            "reward": self.reward,
+            "baseline": self.baseline,
+            **self.arrivals,
+            **self.own_options(),
+        }
+        if self.guard is not None:
+            chosen |= {"guard": self.guard, "guard_limit": self.guard_limit, "waiting_limit": GUARD_ROOM * self.guard_limit}
+        return chosen
+
+    def own_options(self) -> dict[str, Any]:
+        """Those of the environment's kind: as given; ServerFill's servers are not left idle unless it is asked for."""
+        return ({"passing": False} if self.environment == "ServerFill" else {}) | self.options
+
+    def record(self) -> dict[str, Any]:
+        """The settings in plain values, ready for JSON: equal for equal runs."""
+        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        plain["workload"] = record_of_workload(self.workload)
+        plain["arrivals"] = {key: list(ends) for key, ends in self.arrivals.items()}
+        return plain
+
+
+def record_of_workload(workload: Workload) -> dict[str, Any]:
+    """A random workload spelled out; of a table its name, servers and a digest of its rows."""
+    if workload.jobs is None:
+        return workload.to_dict()
+    digest = hashlib.sha256()
+    for column in (workload.jobs.arrival, workload.jobs.demand, workload.jobs.service):
+        digest.update(column.tobytes())
+    return {"name": workload.name, "servers": str(workload.servers), "jobs": digest.hexdigest()[:16]}

@@ -1,0 +1,42 @@
+"""Policies that do not learn: one file per family, each reads like the paper's pseudo-code."""
+
+from packenv.policies.delay.delay import Delay, DelayDynamic, Fair
+from packenv.policies.eagle.hawk import Eagle, Hawk, LeastWaitingTime, Sparrow, Yaq
+from packenv.policies.price.job_order import JobFifo, Priority, SmallestDemand
+from packenv.policies.price.price import Price
+from packenv.policies.price.sat import Sat
+from packenv.policies.random_requirements.best_fit import BestFit, BestFitJobs, BestFitServers
+from packenv.policies.random_requirements.fifo import FifoFirstFit, SlotFifo
+from packenv.policies.random_requirements.max_weight import MaxWeight
+from packenv.policies.random_requirements.virtual_queues import VQS, VQSBestFit
+from packenv.policies.replay import Replay
+from packenv.policies.tetris.fair import DRF, SlotFair
+from packenv.policies.tetris.tetris import Tetris
+
+__all__ = [
+    "DRF",
+    "VQS",
+    "BestFit",
+    "BestFitJobs",
+    "BestFitServers",
+    "Delay",
+    "DelayDynamic",
+    "Eagle",
+    "Fair",
+    "FifoFirstFit",
+    "Hawk",
+    "JobFifo",
+    "LeastWaitingTime",
+    "MaxWeight",
+    "Price",
+    "Priority",
+    "Replay",
+    "Sat",
+    "SlotFair",
+    "SlotFifo",
+    "SmallestDemand",
+    "Sparrow",
+    "Tetris",
+    "VQSBestFit",
+    "Yaq",
+]

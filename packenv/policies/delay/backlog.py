@@ -1,0 +1,249 @@
+"""The waiting tasks of every job by what they take and by where their data lie, and the jobs in fair order.
+
+For policies that look at one server at a time: which jobs have a task whose data is there? Jobs are numbered by first
+appearance in the table; in fair order those with fewer tasks in service come first, of equals the earlier one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster import NONE, Cluster, level_of, new_count, new_task, place, row_of
+from packenv.cluster.distance import has_homes
+from packenv.cluster.queue.key_blocks import SortedKeys, sorted_keys
+from packenv.cluster.queue.sorted_keys import first_key, insert, remove
+from packenv.compiled.decorators import inner
+from packenv.compiled.frame import Frame
+from packenv.jobs import Jobs
+from packenv.policies.job_book import enlist, group_fits, link
+from packenv.results.job_times import job_numbers
+from packenv.workloads.network import RACK
+
+Ints = NDArray[np.int64]
+Places = NDArray[np.int32]
+
+JOB_BITS = 32
+
+pair_type = np.dtype([("server", "i4"), ("first", "i4"), ("last", "i4")], align=True)  # copies of waiting rows, in row order
+copy_type = np.dtype([("row", "i4"), ("pair", "i4"), ("next", "i4"), ("prev", "i4")], align=True)
+
+
+class Backlog(Frame):
+    """n rows, J jobs, G groups: tasks of one job and phase with one demand vector, whose data lie somewhere or anywhere."""
+
+    job: Places  # (n,)
+    group: Places  # (n,)
+    groups_of: Ints  # (J + 1,) the groups of job j are groups_of[j] .. groups_of[j + 1] - 1
+    phase: Places  # (G,) number of the phase among the distinct values of the column
+    lies: NDArray[np.int8]  # (G,) 1 if its tasks have home servers
+    demand: Ints  # (G, D) units
+    least: Ints  # (D,) smallest demands in the table
+    pairs_of: Ints  # (G + 1,) the pairs of group g are pairs_of[g] .. pairs_of[g + 1] - 1, in order of their servers
+    # what changes
+    place: Places  # (n,) place in the pool of a waiting row
+    first: Places  # (G,) waiting rows of a group, in row order
+    last: Places  # (G,)
+    next: Places  # (n,)
+    prev: Places  # (n,)
+    pair: NDArray[np.void]  # (P,) pair_type: each group with each server that holds data of it
+    copy: NDArray[np.void]  # (H,) copy_type: the entries of the table's column `home`
+    waiting: Ints  # (J,) tasks
+    running: Ints  # (J,) tasks
+    order: SortedKeys  # of the jobs with waiting tasks: (running, job)
+
+
+def backlog(jobs: Jobs) -> Backlog:
+    """Before slot 0."""
+    n, job = len(jobs), job_numbers(jobs)
+    phase = np.zeros(n, np.int64) if jobs.phase is None else np.unique(jobs.phase, return_inverse=True)[1].ravel()
+    homes = np.zeros(n, np.int64) if jobs.home is None else np.diff(jobs.home.offsets)
+    groups, group = distinct(np.column_stack([job, phase, homes > 0, jobs.demand]))
+    servers = np.zeros(0, np.int64) if jobs.home is None else jobs.home.values
+    row = np.repeat(np.arange(n), homes)
+    pairs, pair_of_copy = distinct(np.column_stack([group[row], servers]))
+    pair, copy = np.zeros(len(pairs), pair_type), np.zeros(len(row), copy_type)
+    pair["server"], pair["first"], pair["last"] = pairs[:, 1], NONE, NONE
+    copy["row"], copy["pair"], copy["next"], copy["prev"] = row, pair_of_copy, NONE, NONE
+    count = int(job.max()) + 1
+    return Backlog(
+        job=job.astype(np.int32),
+        group=group.astype(np.int32),
+        groups_of=np.searchsorted(groups[:, 0], np.arange(count + 1)).astype(np.int64),
+        phase=groups[:, 1].astype(np.int32),
+        lies=groups[:, 2].astype(np.int8),
+        demand=np.ascontiguousarray(groups[:, 3:]),
+        least=jobs.demand.min(axis=0),
+        pairs_of=np.searchsorted(pairs[:, 0], np.arange(len(groups) + 1)).astype(np.int64),
+        place=np.full(n, NONE, np.int32),
+        first=np.full(len(groups), NONE, np.int32),
+        last=np.full(len(groups), NONE, np.int32),
+        next=np.full(n, NONE, np.int32),
+        prev=np.full(n, NONE, np.int32),
+        pair=pair,
+        copy=copy,
+        waiting=np.zeros(count, np.int64),
+        running=np.zeros(count, np.int64),
+        order=sorted_keys(1, count),
+    )
+
+
+def distinct(keys: Ints) -> tuple[Ints, Ints]:
+    """The distinct rows of (n, k) integers, in order, and (n,) the number of each row among them."""
+    order = np.lexsort(keys.T[::-1])
+    changes = (np.diff(keys[order], axis=0) != 0).any(axis=1)
+    first = np.append(np.ones(min(len(keys), 1), np.bool_), changes)
+    number = np.empty(len(keys), np.int64)
+    number[order] = np.cumsum(first) - 1
+    return keys[order[first]], number
+
+
+@inner
+def anything_waits(b: Backlog) -> bool:
+    return first_key(b.order, 0) != NONE
+
+
+@inner
+def take_up(c: Cluster, b: Backlog) -> None:
+    """Take up the tasks that became eligible in this slot."""
+    for n in range(new_count(c)):
+        i = new_task(c, n)
+        if i != NONE:
+            add(c, b, row_of(c, i), i)
+
+
+@inner
+def add(c: Cluster, b: Backlog, row: int, i: int) -> None:
+    """A row in place i of the pool waits: in its group behind those of smaller rows, and on its home servers."""
+    g, job = b.group[row], b.job[row]
+    b.place[row] = i
+    enlist(b, g, row)
+    if b.lies[g]:
+        for n in range(c.source.locality.home_of[row], c.source.locality.home_of[row + 1]):
+            pair = b.copy[n].pair
+            before = b.pair[pair].last
+            while before != NONE and b.copy[before].row > row:
+                before = b.copy[before].prev
+            after = b.pair[pair].first if before == NONE else b.copy[before].next
+            link_copies(b, pair, before, n)
+            link_copies(b, pair, n, after)
+    b.waiting[job] += 1
+    if b.waiting[job] == 1:
+        insert(b.order, 0, key_of(b, job), job)
+
+
+@inner
+def launch(c: Cluster, b: Backlog, row: int, server: int) -> None:
+    """Start a waiting row; its job moves back in the order."""
+    g, job = b.group[row], b.job[row]
+    link(b, g, b.prev[row], b.next[row])
+    if b.lies[g]:
+        for n in range(c.source.locality.home_of[row], c.source.locality.home_of[row + 1]):
+            link_copies(b, b.copy[n].pair, b.copy[n].prev, b.copy[n].next)
+    remove(b.order, 0, key_of(b, job))
+    b.waiting[job] -= 1
+    b.running[job] += 1
+    if b.waiting[job] > 0:
+        insert(b.order, 0, key_of(b, job), job)
+    place(c, b.place[row], server)
+
+
+@inner
+def settle(b: Backlog, row: int) -> None:
+    """A row completed; its job moves forward."""
+    job = b.job[row]
+    if b.waiting[job] > 0:
+        remove(b.order, 0, key_of(b, job))
+    b.running[job] -= 1
+    if b.waiting[job] > 0:
+        insert(b.order, 0, key_of(b, job), job)
+
+
+@inner
+def key_of(b: Backlog, job: int) -> int:
+    return (b.running[job] << JOB_BITS) | job
+
+
+@inner
+def link_copies(b: Backlog, pair: int, before: int, after: int) -> None:
+    """Let copy `after` stand behind copy `before` in a pair's list; NONE is its end."""
+    if before == NONE:
+        b.pair[pair].first = after
+    else:
+        b.copy[before].next = after
+    if after == NONE:
+        b.pair[pair].last = before
+    else:
+        b.copy[after].prev = before
+
+
+@inner
+def first_local(c: Cluster, b: Backlog, job: int, server: int) -> int:
+    """The job's first waiting row that fits on a server and is at home there; NONE."""
+    row = NONE
+    for g in range(b.groups_of[job], b.groups_of[job + 1]):
+        if b.first[g] != NONE and group_fits(c, b, g, server):
+            if not b.lies[g]:
+                row = earlier(row, b.first[g])
+            else:
+                pair = pair_of(b, g, server)
+                if pair != NONE and b.pair[pair].first != NONE:
+                    row = earlier(row, b.copy[b.pair[pair].first].row)
+    return row
+
+
+@inner
+def pair_of(b: Backlog, g: int, server: int) -> int:
+    """Number of the pair of a group and a server; NONE if the group has no data there."""
+    low, high = b.pairs_of[g], b.pairs_of[g + 1]
+    while low < high:
+        middle = (low + high) >> 1
+        if b.pair[middle].server < server:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < b.pairs_of[g + 1] and b.pair[low].server == server else NONE
+
+
+@inner
+def first_fitting(c: Cluster, b: Backlog, job: int, server: int) -> int:
+    """The job's first waiting row that fits on a server; NONE."""
+    row = NONE
+    for g in range(b.groups_of[job], b.groups_of[job + 1]):
+        if b.first[g] != NONE and group_fits(c, b, g, server):
+            row = earlier(row, b.first[g])
+    return row
+
+
+@inner
+def first_in_rack(c: Cluster, b: Backlog, job: int, server: int) -> int:
+    """The job's first waiting row that fits on a server and has data in its rack; NONE."""
+    found = NONE
+    for g in range(b.groups_of[job], b.groups_of[job + 1]):
+        if b.first[g] != NONE and group_fits(c, b, g, server):
+            row = b.first[g]
+            while row != NONE and (found == NONE or row < found):
+                if distance(c, row, server) <= RACK:
+                    found = row
+                row = b.next[row]
+    return found
+
+
+@inner
+def earlier(row: int, other: int) -> int:
+    return other if row == NONE else min(row, other)
+
+
+@inner
+def distance(c: Cluster, row: int, server: int) -> int:
+    """NODE, RACK or ANY, as `level_of`; NODE in tables that say nothing of homes."""
+    return level_of(c, row, server) if has_homes(c) else 0
+
+
+@inner
+def phase_of(b: Backlog, job: int) -> int:
+    """Number of the phase that a job's waiting tasks are of; it must have some."""
+    g = b.groups_of[job]
+    while b.first[g] == NONE:
+        g += 1
+    return b.phase[g]

@@ -1,0 +1,188 @@
+"""Hawk and Eagle, and what they are compared with: Sparrow, LWL and Yaq (PAPERS §4; seed 003).
+
+A job is long if its tasks take longer than `cutoff` seconds on average, as its estimates say. Long jobs are placed by a central
+scheduler on the general partition; short ones send probes to servers, which ask for a task when they have a slot for it. A
+share of the servers, `reserved`, the last ones, never runs long tasks. -1 stands for a cutoff above which a tenth of the jobs
+lie, and for the short jobs' share of the work. Every message takes `delay` seconds.
+
+A server runs as many tasks at once as the largest task of the table fits into it. A job's least number of probes, `minimum`,
+may not exceed the number of servers, nor `ratio` unless it is 2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster import Needs
+from packenv.errors import InputError
+from packenv.policies.eagle.probing import ServerQueues
+from packenv.policies.eagle.probing_state import Probing, Rules, probing
+from packenv.policy import Setting, name_of
+from packenv.results.job_times import job_numbers, mean_durations
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+AUTOMATIC = -1.0
+LONGEST = 0.1  # share of the jobs that are long where no cutoff is given
+NETWORK_DELAY = 0.0005  # seconds, one way
+MOST = 1e12  # of any parameter: 30,000 years in seconds
+
+
+class System:
+    """What all five have in common: to compiled code they differ in their state alone."""
+
+    parameters = ServerQueues()
+
+    def needs(self, setting: Setting) -> Needs:
+        return Needs(vectors=setting.capacity.shape[1] > 1, table=True, durations=True)
+
+
+@dataclass(frozen=True)
+class Sparrow(System):
+    """Sparrow: `ratio` probes for a task go to servers by chance; late binding, first come first served. No job is long."""
+
+    ratio: int = 2
+    minimum: int = 2
+    delay: float = NETWORK_DELAY
+
+    def initial_state(self, setting: Setting, seed: int) -> Probing:
+        return _Jobs(self, setting, seed).probing(ratio=self.ratio, minimum=self.minimum)
+
+
+@dataclass(frozen=True)
+class Hawk(System):
+    """Hawk: Sparrow's probes for short jobs, LWL for long ones; an idle server tries `attempts` times to steal (0: never)."""
+
+    cutoff: float = AUTOMATIC
+    reserved: float = AUTOMATIC
+    ratio: int = 2
+    minimum: int = 2
+    delay: float = NETWORK_DELAY
+    attempts: int = 10
+
+    def initial_state(self, setting: Setting, seed: int) -> Probing:
+        jobs = _Jobs(self, setting, seed)
+        jobs.part(self)
+        attempts = self.attempts if jobs.central.any() else 0
+        return jobs.probing(ratio=self.ratio, minimum=self.minimum, attempts=attempts)
+
+
+@dataclass(frozen=True)
+class Eagle(System):
+    """Eagle: Hawk without stealing, with three mechanisms instead, each of them a switch.
+
+    sharing: servers with long tasks reject probes and tell where others are; sticky: a probe stays until its job has no
+    unassigned task; srpt: the shortest remaining job first, but tasks that pass a probe may not add up to more than
+    `threshold` times its job's estimate.
+    """
+
+    cutoff: float = AUTOMATIC
+    reserved: float = AUTOMATIC
+    ratio: int = 2
+    minimum: int = 20
+    delay: float = NETWORK_DELAY
+    sharing: bool = True
+    sticky: bool = True
+    srpt: bool = True
+    threshold: float = 5.0
+
+    def initial_state(self, setting: Setting, seed: int) -> Probing:
+        jobs = _Jobs(self, setting, seed)
+        jobs.part(self)
+        if self.sharing and jobs.general == len(jobs.slots) and jobs.central.any() and not jobs.central.all():
+            raise InputError(f"{jobs.name}: reserved={self.reserved:g} of {len(jobs.slots)} servers leaves none to short jobs")
+        switches = {"sharing": self.sharing, "sticky": self.sticky, "srpt": self.srpt}
+        return jobs.probing(self.threshold, ratio=self.ratio, minimum=self.minimum, **switches)
+
+
+@dataclass(frozen=True)
+class LeastWaitingTime(System):
+    """LWL for all jobs: a central scheduler sends each task to the server with the least estimated waiting time, to stay."""
+
+    delay: float = NETWORK_DELAY
+
+    def initial_state(self, setting: Setting, seed: int) -> Probing:
+        jobs = _Jobs(self, setting, seed)
+        jobs.central[:] = True
+        return jobs.probing()
+
+
+@dataclass(frozen=True)
+class Yaq(System):
+    """Yaq: LWL, and servers that start the task of the shortest remaining job first, within the patience of `threshold`."""
+
+    delay: float = NETWORK_DELAY
+    srpt: bool = True
+    threshold: float = 5.0
+
+    def initial_state(self, setting: Setting, seed: int) -> Probing:
+        jobs = _Jobs(self, setting, seed)
+        jobs.central[:] = True
+        return jobs.probing(self.threshold, srpt=self.srpt, reorders=True)
+
+
+class _Jobs:
+    """What a system makes of the jobs and servers before slot 0. Raises InputError for parameters that cannot be."""
+
+    def __init__(self, policy: Any, setting: Setting, seed: int) -> None:
+        self.name = name_of(policy)
+        self.table = setting.table
+        self.seed = seed
+        self.slot_seconds = setting.workload.slot_seconds or 1.0
+        self.slots = self._slots(setting.capacity)
+        servers = len(self.slots)
+        self._check(policy, "delay", 0, MOST)
+        self._check(policy, "ratio", 1, max(servers, 2))
+        self._check(policy, "minimum", 1, servers, f" probes on {servers} servers")
+        self._check(policy, "threshold", 0, MOST)
+        self._check(policy, "attempts", 0, MOST)
+        self.delay = round(policy.delay / self.slot_seconds)
+        self.job = job_numbers(self.table)
+        self.tasks = np.bincount(self.job)
+        self.mean = mean_durations(self.table)  # (jobs,) slots
+        self.central = np.zeros(len(self.tasks), np.bool_)  # (jobs,)
+        self.general = len(self.slots)
+
+    def _check(self, policy: Any, knob: str, least: float, most: float, where: str = "") -> None:
+        value = getattr(policy, knob, least)
+        if not least <= value <= most:
+            raise InputError(f"{self.name}: {knob} must lie between {least} and {most:g}{where}, not {value:g}")
+
+    def _slots(self, capacity: Ints) -> Ints:
+        """(L,) how many of the largest tasks each server holds."""
+        largest = self.table.demand.max(axis=0)
+        slots = np.asarray((capacity[:, largest > 0] // largest[largest > 0]).min(axis=1))
+        if (slots < 1).any():
+            raise InputError(f"{self.name}: the largest task of the table does not fit in server {int(np.argmin(slots))}")
+        return slots
+
+    def part(self, policy: Hawk | Eagle) -> None:
+        """Tell long jobs from short ones, and the servers that take them from those that do not."""
+        cutoff, reserved = policy.cutoff, policy.reserved
+        if cutoff != AUTOMATIC:
+            self._check(policy, "cutoff", 0, MOST)
+            self.central = self.mean * self.slot_seconds > cutoff
+        else:
+            at = math.ceil((1 - LONGEST) * len(self.mean)) - 1
+            self.central = self.mean > np.partition(self.mean, at)[at]
+        servers = len(self.slots)
+        if reserved != AUTOMATIC:
+            self._check(policy, "reserved", 0, 1)
+            short = math.floor(reserved * servers + 0.5)
+        else:
+            work = np.maximum(np.rint(self.mean), 1) * self.tasks
+            share = work[~self.central].sum() / work.sum()
+            short = min(max(math.floor(share * servers + 0.5), 1), servers - 1)
+        self.general = servers - short
+        if self.general == 0 and self.central.any():
+            raise InputError(f"{self.name}: reserved={reserved:g} of {servers} servers leaves none to long jobs")
+
+    def probing(self, threshold: float = 0.0, **rules: Any) -> Probing:
+        made = Rules(delay=self.delay, general=self.general, **rules)
+        return probing(self.table, self.mean[self.job], self.central[self.job], threshold, self.slots, made, self.seed)

@@ -1,0 +1,331 @@
+"""What servers and schedulers of the probing systems do when something happens to them (PAPERS §4, seed 003 §3.4).
+
+A message is handled when it is due, first sent first; what it causes is done at once. The order of a slot: servers with
+completions act, in index order; messages are delivered until none is due; jobs that became eligible are scheduled; and
+messages again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from packenv.cluster import (
+    NONE,
+    Cluster,
+    freed_count,
+    freed_server,
+    jobs_in,
+    new_count,
+    new_task,
+    now,
+    place,
+    row_of,
+    server_count,
+    started_in,
+    wake_at,
+)
+from packenv.compiled.decorators import inner
+from packenv.policies.eagle.least_waiting import least_loaded, note_completed, note_placed, note_started
+from packenv.policies.eagle.probing_state import Probing, below, forget, join, leave, new_entry, send
+from packenv.policies.job_book import free_of
+from packenv.policy import completes, schedules
+
+LONG, FIRST_ROUND, REJECTED, SECOND_ROUND, REJECTED_AGAIN, THIRD_ROUND, REQUEST, REPLY, STOLEN = range(9)
+
+
+class ServerQueues(NamedTuple):
+    """The parameters of all five: none."""
+
+
+@completes(ServerQueues)
+def complete(policy: ServerQueues, c: Cluster, p: Probing, i: int) -> None:
+    """Take note of a completion; the servers act when all have been."""
+    row = row_of(c, i)
+    if row < 0 or p.row[row].central == 0:
+        return
+    own = p.row[row]
+    queue = p.queue[own.server]
+    queue.running -= 1
+    queue.central -= 1
+    queue.placed -= 1
+    if queue.placed == 0:
+        p.loaded[own.server >> 6] ^= 1 << (own.server & 63)
+    note_completed(p.waiting, own.server, started_in(c, i) + own.estimate)
+
+
+@schedules(ServerQueues)
+def schedule(policy: ServerQueues, c: Cluster, p: Probing) -> None:
+    for n in range(freed_count(c)):
+        serve(c, p, freed_server(c, n))
+        steal(c, p, freed_server(c, n))
+    deliver(c, p)
+    submit(c, p)
+    deliver(c, p)
+    if p.received < p.sent:
+        wake_at(c, next_message(p).due)
+
+
+@inner
+def next_message(p: Probing) -> Any:
+    return p.message[p.received & (len(p.message) - 1)]
+
+
+@inner
+def submit(c: Cluster, p: Probing) -> None:
+    """Schedule what became eligible in this slot: the tasks of one job together, jobs in order of their first rows."""
+    for n in range(new_count(c)):
+        i = new_task(c, n)
+        row = row_of(c, i)
+        own, opened = p.row[row], p.open[p.row[row].job]
+        own.place, own.head, own.snapshot = i, row, 0
+        if opened.slot == now(c):
+            p.row[opened.last].next = row
+        else:
+            opened.slot, opened.first = now(c), row
+        opened.last = row
+        p.row[opened.first].tasks += 1
+    for n in range(new_count(c)):
+        row = row_of(c, new_task(c, n))
+        own = p.row[row]
+        if own.tasks > 0:
+            own.told = own.tasks
+            if own.central:
+                place_centrally(c, p, row)
+            else:
+                send(p, now(c), FIRST_ROUND, NONE, row)
+
+
+@inner
+def place_centrally(c: Cluster, p: Probing, job: int) -> None:
+    """Each task goes to the server with the least waiting time."""
+    row = job
+    while row != NONE:
+        own = p.row[row]
+        own.server = least_loaded(p.waiting, now(c))
+        note_placed(p.waiting, own.server, own.estimate)
+        p.queue[own.server].placed += 1
+        p.loaded[own.server >> 6] |= 1 << (own.server & 63)
+        row = own.next
+    if p.sharing:
+        p.snapshots += 1
+        for word in range(len(p.loaded)):
+            p.snapshot[p.snapshots, word] = p.loaded[word]
+        p.row[job].snapshot = p.snapshots
+    send(p, now(c), LONG, NONE, job)
+
+
+@inner
+def deliver(c: Cluster, p: Probing) -> None:
+    """Handle all messages that are due."""
+    while p.received < p.sent and next_message(p).due <= now(c):
+        message = next_message(p)
+        kind, server, job, k, row = message.kind, message.server, message.job, message.entry, message.row
+        p.received += 1
+        if kind == REQUEST:
+            assign(c, p, server, job, k)
+        elif kind == REPLY:
+            take(c, p, server, job, k, row)
+        elif kind == FIRST_ROUND:
+            probe(c, p, job, max(p.ratio * p.row[job].tasks, p.minimum), kind)
+        elif kind in (SECOND_ROUND, THIRD_ROUND):
+            probe(c, p, job, p.row[job].rejected, kind)
+        elif kind in (REJECTED, REJECTED_AGAIN):
+            send(p, now(c), kind + 1, NONE, job)
+        elif kind == LONG:
+            bring(c, p, job)
+        else:
+            receive_loot(c, p, server)
+
+
+@inner
+def bring(c: Cluster, p: Probing, job: int) -> None:
+    """Centrally placed tasks arrive, and with them what the central scheduler knows."""
+    row = job
+    while row != NONE:
+        server = p.row[row].server
+        p.queue[server].central += 1
+        p.queue[server].snapshot = p.row[job].snapshot
+        join(p, server, new_entry(p, job, row))
+        serve(c, p, server)
+        row = p.row[row].next
+
+
+@inner
+def probe(c: Cluster, p: Probing, job: int, count: int, kind: int) -> None:
+    """Probes arrive. Those that are rejected look for a server that is not long-loaded, and at last for a short one."""
+    own, knows = p.row[job], p.row[job].snapshot
+    own.rejected = 0
+    for _ in range(count):
+        server = draw_server(c, p, kind, knows)
+        queue = p.queue[server]
+        if p.sharing and queue.central > 0:
+            own.rejected += 1
+            own.snapshot = max(own.snapshot, queue.snapshot)
+        else:
+            join(p, server, new_entry(p, job, NONE))
+            serve(c, p, server)
+    if own.rejected > 0:
+        send(p, now(c), kind + 1, NONE, job)
+
+
+@inner
+def draw_server(c: Cluster, p: Probing, kind: int, snapshot: int) -> int:
+    if kind == FIRST_ROUND:
+        return below(p, server_count(c))
+    if kind == THIRD_ROUND:
+        return p.general + below(p, server_count(c) - p.general)
+    while True:
+        server = below(p, server_count(c))
+        if (p.snapshot[snapshot, server >> 6] >> (server & 63)) & 1 == 0:
+            return server
+
+
+@inner
+def assign(c: Cluster, p: Probing, server: int, job: int, k: int) -> None:
+    """A scheduler binds the job's next task to the server that asks for one."""
+    own = p.row[job]
+    row = own.head
+    if row != NONE:
+        own.head = p.row[row].next
+    send(p, now(c), REPLY, server, job, k, row)
+
+
+@inner
+def take(c: Cluster, p: Probing, server: int, job: int, k: int, row: int) -> None:
+    """A server hears which task it runs, or that there is none."""
+    p.queue[server].held -= 1
+    p.entry[k].asked -= 1
+    if row != NONE:
+        p.row[job].told -= 1
+        begin(c, p, row, server)
+    elif p.entry[k].queued:
+        leave(p, server, k)
+    forget(p, k)
+    serve(c, p, server)
+    if row == NONE:
+        steal(c, p, server)
+
+
+@inner
+def has_free_slot(c: Cluster, p: Probing, server: int) -> bool:
+    """Whether a slot is free, and room for the largest task in it: what was in service before slot 0 may be larger."""
+    held = p.queue[server].held
+    if jobs_in(c, server) + held >= p.queue[server].slots:
+        return False
+    for r in range(len(p.largest)):
+        if (held + 1) * p.largest[r] > free_of(c, server, r):
+            return False
+    return True
+
+
+@inner
+def serve(c: Cluster, p: Probing, server: int) -> None:
+    """Start bound tasks, and ask for those of probes, while slots are free."""
+    queue = p.queue[server]
+    while queue.first != NONE and has_free_slot(c, p, server):
+        k = shortest(p, server) if p.srpt else queue.first
+        if k == NONE:
+            return
+        entry = p.entry[k]
+        if entry.row != NONE:
+            leave(p, server, k)
+            begin(c, p, entry.row, server)
+            p.row[entry.job].told -= 1
+            forget(p, k)
+        else:
+            queue.held += 1
+            entry.asked += 1
+            if p.sticky == 0:
+                leave(p, server, k)
+            send(p, now(c), REQUEST, server, entry.job, k)
+
+
+@inner
+def begin(c: Cluster, p: Probing, row: int, server: int) -> None:
+    """Start a task; the central scheduler hears of its own."""
+    if p.row[row].central:
+        note_started(p.waiting, server, p.row[row].estimate, now(c))
+        p.queue[server].running += 1
+    place(c, p.row[row].place, server)
+
+
+@inner
+def shortest(p: Probing, server: int) -> int:
+    """Algorithm 1 of seed 003: the shortest remaining job whose tasks may pass all those in front of it; NONE if none is left."""
+    k, chosen, least, patience = p.queue[server].first, NONE, 2**62, 2**62
+    while k != NONE:
+        entry = p.entry[k]
+        own = p.row[entry.job]
+        following = entry.next
+        if entry.row == NONE and own.told == 0:
+            leave(p, server, k)
+            forget(p, k)
+        elif entry.row != NONE and p.reorders == 0:
+            if chosen == NONE:
+                chosen = k
+            break
+        else:
+            if own.told * own.estimate < least and own.estimate <= patience:
+                chosen, least = k, own.told * own.estimate
+            patience = min(patience, own.patience - entry.passed)
+        k = following
+    if chosen != NONE:
+        pass_all(p, p.queue[server].first, chosen)
+    return chosen
+
+
+@inner
+def pass_all(p: Probing, first: int, chosen: int) -> None:
+    """Let an entry pass those in front of it."""
+    k = first
+    while k != chosen:
+        p.entry[k].passed += p.row[p.entry[chosen].job].estimate
+        k = p.entry[k].next
+
+
+@inner
+def steal(c: Cluster, p: Probing, thief: int) -> None:
+    """An idle server looks for probes behind a long task (Hawk)."""
+    queue = p.queue[thief]
+    if p.attempts == 0 or queue.first != NONE or queue.loot != NONE or not has_free_slot(c, p, thief):
+        return
+    for _ in range(p.attempts):
+        victim = below(p, p.general)
+        if victim != thief and seize(p, victim, thief):
+            send(p, now(c), STOLEN, thief, NONE)
+            return
+
+
+@inner
+def seize(p: Probing, victim: int, thief: int) -> bool:
+    """Take the probes behind a server's first long task, up to the next one; whether there are any."""
+    queue = p.queue[victim]
+    if queue.central == 0:
+        return False
+    k = queue.first
+    if queue.running == 0:
+        while p.entry[k].row == NONE:
+            k = p.entry[k].next
+        k = p.entry[k].next
+    last = NONE
+    while k != NONE and p.entry[k].row == NONE:
+        following = p.entry[k].next
+        leave(p, victim, k)
+        p.entry[k].next = NONE
+        if last == NONE:
+            p.queue[thief].loot = k
+        else:
+            p.entry[last].next = k
+        last, k = k, following
+    return last != NONE
+
+
+@inner
+def receive_loot(c: Cluster, p: Probing, thief: int) -> None:
+    k = p.queue[thief].loot
+    p.queue[thief].loot = NONE
+    while k != NONE:
+        following = p.entry[k].next
+        join(p, thief, k)
+        k = following
+    serve(c, p, thief)

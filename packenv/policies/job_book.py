@@ -1,0 +1,229 @@
+"""What waits and what runs of every job: the state of policies that know which tasks make a job.
+
+Waiting tasks are kept in groups of like tasks: one job, one phase, one demand vector, one believed duration, one set of
+home servers. Such a policy scans groups, not tasks (DESIGN, decision 3). It calls `note_new` when it schedules, `start`
+instead of `place`, and `note_end` for every completion. Jobs, groups and owners are numbered by first appearance in the
+table; an owner is a tenant, or a job where there are no tenants.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.queue.waiting import new_count, new_task, row_of
+from packenv.cluster.slots import place
+from packenv.cluster.state import NONE, Cluster
+from packenv.compiled.decorators import inner
+from packenv.compiled.frame import Frame
+from packenv.errors import InputError
+from packenv.jobs import Jobs
+from packenv.results.job_times import job_numbers, numbered, owner_numbers
+
+Ints = NDArray[np.int64]
+Places = NDArray[np.int32]
+
+
+class Lists(Protocol):
+    """Rows in lists, one for each group."""
+
+    first: Places  # (G,)
+    last: Places  # (G,)
+    next: Places  # (n,)
+    prev: Places  # (n,)
+
+
+class Demands(Protocol):
+    """What the tasks of each group take."""
+
+    demand: Ints  # (G, D) units
+
+
+class JobBook(Frame):
+    """One cluster's. The first arrays are of the table and stay as they are."""
+
+    group: Places  # (n,) group of each row
+    job: Places  # (G,) job of each group
+    phase: Places  # (G,) number of its phase among all phases of all jobs
+    owner: Places  # (jobs,)
+    demand: Ints  # (G, D) units
+    duration: Ints  # (G,) slots that a policy may believe a task takes
+    home: Places  # (H,) servers that hold a group's data: home[home_of[g] : home_of[g + 1]]
+    home_of: Ints  # (G + 1,)
+    followed: NDArray[np.int8]  # (phases,) 1 if another phase of the job waits for this one
+    tasks: Ints  # (phases,) how many tasks each has
+    # what changes
+    ended: Ints  # (phases,) tasks that have completed
+    place: Places  # (n,) place in the pool of a waiting row
+    next: Places  # (n,) the waiting row behind this one in its group
+    prev: Places  # (n,)
+    first: Places  # (G,) first waiting row of a group, NONE
+    last: Places  # (G,)
+    waiting: Ints  # (G,) waiting tasks
+    active: Places  # (G,) the groups that have any, in no order, are the first `count`
+    position: Places  # (G,) where a group is among them
+    count: Ints  # (1,)
+    queued: Ints  # (owners,) waiting tasks
+    running: Ints  # (owners,) tasks in service
+    used: Ints  # (owners, D) units in service
+
+
+def job_book(jobs: Jobs) -> JobBook:
+    """An empty book for this table. Raises InputError for a job of several tenants."""
+    job, owner = job_numbers(jobs), owner_numbers(jobs)
+    owners = owner[np.unique(job, return_index=True)[1]]
+    several = owners[job] != owner
+    if jobs.job is not None and several.any():
+        raise InputError(f"job {jobs.job[np.argmax(several)]} has tasks of several tenants")
+    duration = np.maximum(np.rint(jobs.service if jobs.estimate is None else jobs.estimate).astype(np.int64), 1)
+    phase = numbered(np.stack([job, np.zeros_like(job) if jobs.phase is None else jobs.phase], axis=1))
+    homes = _homes(jobs)
+    group = numbered(np.column_stack([phase, duration, jobs.demand, homes]))
+    heads = np.unique(group, return_index=True)[1]
+    job_of_phase = job[np.unique(phase, return_index=True)[1]]
+    last_phase = np.zeros(len(owners), np.int64)
+    np.maximum.at(last_phase, job, phase)  # later phases come later in the table, so they have higher numbers
+    n, groups, phases = len(jobs), len(heads), len(job_of_phase)
+    sets = [np.zeros(0, np.int64)] * groups if jobs.home is None else [jobs.home.row(int(row)) for row in heads]
+    return JobBook(
+        group=group.astype(np.int32),
+        job=job[heads].astype(np.int32),
+        phase=phase[heads].astype(np.int32),
+        owner=owners.astype(np.int32),
+        demand=jobs.demand[heads].copy(),
+        duration=duration[heads],
+        home=np.concatenate([*sets, np.zeros(0)]).astype(np.int32),
+        home_of=np.cumsum([0, *map(len, sets)]).astype(np.int64),
+        followed=(np.arange(phases) < last_phase[job_of_phase]).astype(np.int8),
+        tasks=np.bincount(phase, minlength=phases),
+        ended=np.zeros(phases, np.int64),
+        place=np.full(n, NONE, np.int32),
+        next=np.full(n, NONE, np.int32),
+        prev=np.full(n, NONE, np.int32),
+        first=np.full(groups, NONE, np.int32),
+        last=np.full(groups, NONE, np.int32),
+        waiting=np.zeros(groups, np.int64),
+        active=np.zeros(groups, np.int32),
+        position=np.zeros(groups, np.int32),
+        count=np.zeros(1, np.int64),
+        queued=np.zeros(int(owner.max()) + 1, np.int64),
+        running=np.zeros(int(owner.max()) + 1, np.int64),
+        used=np.zeros((int(owner.max()) + 1, jobs.resources), np.int64),
+    )
+
+
+def _homes(jobs: Jobs) -> Ints:
+    """(n,) number of each row's set of home servers."""
+    if jobs.home is None:
+        return np.zeros(len(jobs), np.int64)
+    numbers: dict[bytes, int] = {}
+    return np.array([numbers.setdefault(np.sort(jobs.home.row(i)).tobytes(), len(numbers)) for i in range(len(jobs))])
+
+
+@inner
+def note_new(c: Cluster, book: JobBook) -> None:
+    """Take up the tasks that became eligible in this slot."""
+    for n in range(new_count(c)):
+        i = new_task(c, n)
+        if i != NONE:
+            add(book, row_of(c, i), i)
+
+
+@inner
+def add(book: JobBook, row: int, i: int) -> None:
+    """Put a waiting task, in place i of the pool, into its group."""
+    g = book.group[row]
+    book.place[row] = i
+    enlist(book, g, row)
+    if book.waiting[g] == 0:
+        book.active[book.count[0]], book.position[g] = g, book.count[0]
+        book.count[0] += 1
+    book.waiting[g] += 1
+    book.queued[book.owner[book.job[g]]] += 1
+
+
+@inner
+def enlist(book: Lists, g: int, row: int) -> None:
+    """Put a row into its group's list: in row order, so nearly always at the end."""
+    before = book.last[g]
+    while before != NONE and before > row:
+        before = book.prev[before]
+    after = book.first[g] if before == NONE else book.next[before]
+    link(book, g, before, row)
+    link(book, g, row, after)
+
+
+@inner
+def link(book: Lists, g: int, before: int, after: int) -> None:
+    """Let row `after` stand behind row `before` in group g; NONE is the group's end."""
+    if before == NONE:
+        book.first[g] = after
+    else:
+        book.next[before] = after
+    if after == NONE:
+        book.last[g] = before
+    else:
+        book.prev[after] = before
+
+
+@inner
+def start(c: Cluster, book: JobBook, row: int, server: int, extra_slots: int = 0) -> None:
+    """Place a waiting row on a server."""
+    g = book.group[row]
+    owner = book.owner[book.job[g]]
+    link(book, g, book.prev[row], book.next[row])
+    book.waiting[g] -= 1
+    if book.waiting[g] == 0:
+        book.count[0] -= 1
+        other = book.active[book.count[0]]
+        book.active[book.position[g]], book.position[other] = other, book.position[g]
+    book.queued[owner] -= 1
+    book.running[owner] += 1
+    for r in range(book.demand.shape[1]):
+        book.used[owner, r] += book.demand[g, r]
+    place(c, book.place[row], server, extra_slots)
+
+
+@inner
+def note_end(c: Cluster, book: JobBook, i: int) -> None:
+    """Take down a task that has just completed; jobs in service at the start of the run are nobody's."""
+    row = row_of(c, i)
+    if row >= 0:
+        g = book.group[row]
+        owner = book.owner[book.job[g]]
+        book.ended[book.phase[g]] += 1
+        book.running[owner] -= 1
+        for r in range(book.demand.shape[1]):
+            book.used[owner, r] -= book.demand[g, r]
+
+
+@inner
+def at_home(book: JobBook, g: int, server: int) -> bool:
+    """Whether the group's data is on this server; a group without homes is at home everywhere."""
+    if book.home_of[g] == book.home_of[g + 1]:
+        return True
+    for n in range(book.home_of[g], book.home_of[g + 1]):
+        if book.home[n] == server:
+            return True
+    return False
+
+
+@inner
+def group_fits(c: Cluster, book: Demands, g: int, server: int) -> bool:
+    """Whether a task of the group fits in an open server in every resource."""
+    if c.server[c.e, server].closed:
+        return False
+    if c.free.shape[1] == 0:
+        return book.demand[g, 0] <= c.server[c.e, server].room
+    for r in range(book.demand.shape[1]):
+        if book.demand[g, r] > c.free[c.e, server, r]:
+            return False
+    return True
+
+
+@inner
+def free_of(c: Cluster, server: int, resource: int) -> int:
+    """Units of a resource that are free on a server."""
+    return c.free[c.e, server, resource] if c.free.shape[1] > 0 else c.server[c.e, server].room

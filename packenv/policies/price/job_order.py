@@ -1,0 +1,102 @@
+"""Jobs in a fixed order: FIFO, priority and capacity, what seed 002 compares the price scheduler with (PAPERS §3).
+
+Each takes the ready phase that comes first in its order to the first server with room. `blocking`: the first one waits for
+room, and all others behind it; else it is passed over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from packenv.cluster import NONE, Cluster, Needs
+from packenv.compiled.frame import Frame
+from packenv.errors import InputError
+from packenv.policies.job_book import JobBook, job_book, note_new
+from packenv.policies.price.by_merit import Ranking, best_group, best_kind, look_for_room, ranking, start_first
+from packenv.policy import Setting, schedules
+
+
+class OrderState(Frame):
+    """Merits are given beforehand, and the same on all servers."""
+
+    book: JobBook
+    ranking: Ranking
+
+
+def table_needs(setting: Setting) -> Needs:
+    """What policies that know jobs need: a table of them, and all resources."""
+    return Needs(vectors=setting.capacity.shape[1] > 1, table=True)
+
+
+class InOrder(NamedTuple):
+    """What compiled code knows of all three: the order itself is in their state."""
+
+    blocking: bool
+
+
+class JobOrder:
+    """What all three have in common; in the order of rows unless a policy sets merits."""
+
+    blocking: bool
+
+    @property
+    def parameters(self) -> InOrder:
+        return InOrder(self.blocking)
+
+    def needs(self, setting: Setting) -> Needs:
+        return table_needs(setting)
+
+    def initial_state(self, setting: Setting, seed: int) -> OrderState:
+        book = job_book(setting.table)
+        return OrderState(book=book, ranking=ranking(book, setting.capacity, np.zeros(len(setting.capacity), np.int64)))
+
+
+@dataclass(frozen=True)
+class JobFifo(JobOrder):
+    """FIFO by job: the earliest job's ready phase first."""
+
+    blocking: bool = True
+
+
+@dataclass(frozen=True)
+class Priority(JobOrder):
+    """The ready phase of the job with the largest value first; needs column `value`."""
+
+    blocking: bool = False
+
+    def initial_state(self, setting: Setting, seed: int) -> OrderState:
+        state = super().initial_state(setting, seed)
+        if setting.table.value is None:
+            raise InputError(f"policy priority: workload {setting.workload.name} has no column `value`")
+        state.ranking.merit[state.book.group, 0] = setting.table.value
+        return state
+
+
+@dataclass(frozen=True)
+class SmallestDemand(JobOrder):
+    """The ready phase with the smallest demand first: Σ_r d_r / k_r, k_r the largest server's capacity."""
+
+    blocking: bool = False
+
+    def initial_state(self, setting: Setting, seed: int) -> OrderState:
+        state = super().initial_state(setting, seed)
+        capacity = setting.capacity.max(axis=0)
+        state.ranking.merit[:, 0] = -(state.book.demand / np.where(capacity > 0, capacity, 1)).sum(axis=1)
+        return state
+
+
+@schedules(InOrder)
+def place_in_order(policy: InOrder, c: Cluster, state: OrderState) -> None:
+    book = state.book
+    note_new(c, book)
+    look_for_room(c, book, state.ranking)
+    g = best_group(book, state.ranking, policy.blocking)
+    while g != NONE:
+        k = best_kind(state.ranking, g)
+        if k == NONE:
+            return
+        start_first(c, book, state.ranking, g, k)
+        g = best_group(book, state.ranking, policy.blocking)

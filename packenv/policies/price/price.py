@@ -1,0 +1,156 @@
+"""The price scheduler of Zhang and Yao (seed 002, §3.3; PAPERS §3).
+
+S are the phases that have not started, of all jobs that have arrived; a phase is a row of the table, and its value U is that
+of its job, shared equally by the job's phases. A resource has a price: the value of the phases in S that need it. A phase
+scores its own value, less the price of what it leaves idle on a server while it runs, and more the longer others go first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster import NONE, Cluster, Needs, new_count, new_task, row_of
+from packenv.compiled.decorators import inner
+from packenv.compiled.frame import Frame
+from packenv.errors import InputError
+from packenv.policies.job_book import JobBook, job_book, note_new
+from packenv.policies.price.by_merit import Ranking, best_group, best_kind, look_for_room, ranking, start_first
+from packenv.policies.price.job_order import table_needs
+from packenv.policy import Setting, schedules
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class PriceState(Frame):
+    """D resources, N jobs, K kinds of servers: those of one capacity. The first arrays are of the table."""
+
+    book: JobBook
+    ranking: Ranking
+    capacity: Ints  # (K, D) units
+    value: Floats  # (N,) U, of each phase of a job
+    phases: Ints  # (N,) rows of a job
+    needing: Ints  # (N, D) how many of them need a resource
+    slots: Floats  # (G,) duration of a group's phase, discounted: Σ (1 + γ)^-i over its slots i = 0, 1, …
+    # what changes
+    arrived: Ints  # (2,) rows, jobs
+    unstarted: Ints  # (1,) |S|
+    unstarted_needing: Ints  # (D,) phases in S that need a resource
+    demanded: Floats  # (D,) Σ U over them
+    paid: Floats  # (1,) welfare that a phase has which was ready from the start,
+    paid_before: Floats  # (n,) and what of it was paid before a row was ready
+
+
+class Price(NamedTuple):
+    """Price scheduler: most value for the least waste, waste priced by demand. Without values every job has 1."""
+
+    welfare: float = 0.1
+    c: float = 4.0
+    gamma: float = 0.0
+    blocking: bool = False
+
+    def needs(self, setting: Setting) -> Needs:
+        if not (0 <= self.welfare < np.inf and 0 < self.c < np.inf and -1 < self.gamma < np.inf):
+            raise InputError(f"price: needs welfare >= 0, c > 0 and gamma > -1, not {self.welfare}, {self.c} and {self.gamma}")
+        return table_needs(setting)._replace(durations=True)
+
+    def initial_state(self, setting: Setting, seed: int) -> PriceState:
+        jobs = setting.table
+        book = job_book(jobs)
+        capacity, kind = np.unique(setting.capacity, axis=0, return_inverse=True)
+        job = book.job[book.group]
+        first, phases = np.unique(job, return_index=True)[1], np.bincount(job)
+        needing = np.zeros((len(phases), jobs.resources), np.int64)
+        np.add.at(needing, job, jobs.demand > 0)
+        value = np.ones(len(jobs)) if jobs.value is None else jobs.value
+        return PriceState(
+            book=book,
+            ranking=ranking(book, setting.capacity, kind.ravel()),
+            capacity=capacity,
+            value=value[first] / phases,
+            phases=phases,
+            needing=needing,
+            slots=discounted(book.duration, self.gamma),
+            arrived=np.zeros(2, np.int64),
+            unstarted=np.zeros(1, np.int64),
+            unstarted_needing=np.zeros(jobs.resources, np.int64),
+            demanded=np.zeros(jobs.resources),
+            paid=np.zeros(1),
+            paid_before=np.zeros(len(jobs)),
+        )
+
+
+def discounted(duration: Ints, gamma: float) -> Floats:
+    """Σ_{i < duration} (1 + γ)^-i."""
+    if gamma == 0:
+        return duration.astype(np.float64)
+    factor = 1 / (1 + gamma)
+    return np.asarray((1 - factor**duration) / (1 - factor))
+
+
+@schedules(Price)
+def schedule_price(policy: Price, cluster: Cluster, state: PriceState) -> None:
+    book, ranks = state.book, state.ranking
+    note_new(cluster, book)
+    note_jobs(cluster, state)
+    look_for_room(cluster, book, ranks)
+    while book.count[0] > 0:
+        score(state, policy.c)
+        g = best_group(book, ranks, policy.blocking)
+        k = NONE if g == NONE else best_kind(ranks, g)
+        if k == NONE:
+            return
+        note_choice(state, g, policy.welfare)
+        start_first(cluster, book, ranks, g, k)
+
+
+@inner
+def note_jobs(c: Cluster, state: PriceState) -> None:
+    """Put the phases of jobs that have arrived into S; jobs are numbered by arrival. A ready phase is owed what comes now."""
+    book = state.book
+    for row in range(state.arrived[0], c.head[c.e].next_row):
+        j = book.job[book.group[row]]
+        if j == state.arrived[1]:
+            state.arrived[1] += 1
+            state.unstarted[0] += state.phases[j]
+            for r in range(state.needing.shape[1]):
+                state.unstarted_needing[r] += state.needing[j, r]
+                state.demanded[r] += state.value[j] * state.needing[j, r]
+    state.arrived[0] = c.head[c.e].next_row
+    for n in range(new_count(c)):
+        i = new_task(c, n)
+        if i != NONE:
+            state.paid_before[row_of(c, i)] = state.paid[0]
+
+
+@inner
+def score(state: PriceState, c: float) -> None:
+    """U − Waste + Welfare of the first task of every waiting group (eq. 15–18)."""
+    book, ranks = state.book, state.ranking
+    for n in range(book.count[0]):
+        g = book.active[n]
+        worth = state.value[book.job[g]] + state.paid[0] - state.paid_before[book.first[g]]
+        for k in range(ranks.merit.shape[1]):
+            idle = 0.0
+            for r in range(book.demand.shape[1]):
+                if state.capacity[k, r] > 0:
+                    idle += state.demanded[r] * (1.0 - book.demand[g, r] / state.capacity[k, r])
+            ranks.merit[g, k] = worth - idle * state.slots[g] / (c * state.unstarted[0])
+
+
+@inner
+def note_choice(state: PriceState, g: int, welfare: float) -> None:
+    """Take the first task of group g out of S, and pay the others for going behind it."""
+    book = state.book
+    value = state.value[book.job[g]]
+    state.paid[0] += welfare * value / state.value.shape[0]
+    state.unstarted[0] -= 1
+    for r in range(book.demand.shape[1]):
+        if book.demand[g, r] > 0:
+            state.unstarted_needing[r] -= 1
+            state.demanded[r] -= value
+        if state.unstarted_needing[r] == 0:
+            state.demanded[r] = 0.0  # no rest of rounding

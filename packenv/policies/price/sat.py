@@ -1,0 +1,37 @@
+"""`sat`: the SAT scheduler of seed 002 (PAPERS §3), which knows all jobs beforehand: an offline optimum, replayed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from packenv.cluster import Needs
+from packenv.policies.replay import Replaying, Starts, replay_needs, starts_of
+from packenv.policy import Setting
+from packenv.theory.makespan.optimum import optimal_schedule
+
+
+class Sat(NamedTuple):
+    """The shortest schedule found in `limit` seconds, or one within `gap` of the bound; `fixed`: servers are decided before."""
+
+    limit: float = 60.0
+    fixed: bool = False
+    workers: int = 0  # 0: all cores
+    gap: float = 0.0
+
+    def needs(self, setting: Setting) -> Needs:
+        return replay_needs(setting)
+
+    def initial_state(self, setting: Setting, seed: int) -> Starts:
+        found = optimal_schedule(
+            setting.workload, self.limit, gap=self.gap, fixed_allocation=self.fixed, workers=self.workers or None, seed=seed
+        )
+        return starts_of(setting, found.schedule.start, found.schedule.server, "sat")
+
+    @property
+    def parameters(self) -> Replaying:
+        return Replaying()
+
+    @property
+    def rehearsal(self) -> Sat:
+        """The same machine code without the long search."""
+        return self._replace(limit=1e-3)

@@ -1,0 +1,190 @@
+"""Best-fit scheduling: BF-J, BF-S and BF-J/S (Psychas & Ghaderi, arXiv 1901.05998, §IV; PAPERS §1.5).
+
+BF-J/S supports at least half of the maximum workload for geometric service and sizes bounded away from 0
+(Theorem 2). All three leave no waiting task that would fit anywhere.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from packenv.cluster import (
+    BY_AGE,
+    BY_DEMAND,
+    BY_INDEX,
+    BY_QUEUE,
+    BY_ROOM,
+    BY_SIZE,
+    NONE,
+    Cluster,
+    Needs,
+    best_server,
+    fill,
+    first_server,
+    fits,
+    foresee,
+    freed_count,
+    freed_server,
+    largest_room,
+    new_count,
+    new_task,
+    next_in_queue,
+    oldest,
+    oldest_fitting,
+    place,
+    server_count,
+    size_of,
+    smallest_size,
+    tightest_server,
+    waiting,
+)
+from packenv.compiled.decorators import inner
+from packenv.policies.random_requirements.guarantees import in_model, share_below
+from packenv.policies.random_requirements.stalling import stall_half_empty
+from packenv.policy import Setting, schedules, takes_over
+
+
+def _needs(setting: Setting, scalar: int, stall: bool) -> Needs:
+    """Orders for one resource; for several, groups of like tasks instead."""
+    vectors = setting.capacity.shape[1] > 1
+    orders = BY_DEMAND | BY_QUEUE if vectors else scalar
+    return Needs(orders=orders | (BY_SIZE if stall else 0), vectors=vectors)
+
+
+class BestFit(NamedTuple):
+    """BF-J/S: fill the servers that had completions, then find servers for the new tasks that are left."""
+
+    stall: bool = False
+
+    def needs(self, setting: Setting) -> Needs:
+        return _needs(setting, BY_SIZE | BY_ROOM, self.stall)
+
+    def initial_state(self, setting: Setting, seed: int) -> tuple[()]:
+        return ()
+
+    def guarantee(self, setting: Setting) -> float:
+        """½ of ρ* if sizes are bounded away from 0 (Theorem 2)."""
+        bounded = share_below(setting, 1) == 0
+        return 1 / 2 if bounded and in_model(setting, self.stall) else 0.0
+
+
+@schedules(BestFit)
+def schedule_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> None:
+    foreseen = 0
+    for n in range(freed_count(cluster)):
+        if n == foreseen:
+            foreseen = foresee(cluster, n)
+        fill(cluster, freed_server(cluster, n))
+    if cluster.orders & BY_DEMAND or smallest_fits(cluster):
+        place_new(cluster)
+    if policy.stall:
+        stall_half_empty(cluster)
+
+
+@takes_over(BestFit)
+def take_over_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> None:
+    """From here on only servers with completions are filled, so no other may have room for what waits."""
+    for server in range(server_count(cluster)):
+        fill(cluster, server)
+
+
+@inner
+def smallest_fits(cluster: Cluster) -> bool:
+    """Whether anything that waits fits anywhere; with a long queue nothing does."""
+    return waiting(cluster) > 0 and smallest_size(cluster) <= largest_room(cluster)
+
+
+@inner
+def place_new(cluster: Cluster) -> None:
+    """BF-J over the tasks that are new in this slot."""
+    for n in range(new_count(cluster)):
+        task = new_task(cluster, n)
+        if task != NONE:
+            server = best_server(cluster, task)
+            if server != NONE:
+                place(cluster, task, server)
+
+
+class BestFitServers(NamedTuple):
+    """BF-S: every server in index order is filled with the largest task that fits, until none fits."""
+
+    stall: bool = False
+
+    def needs(self, setting: Setting) -> Needs:
+        return _needs(setting, BY_SIZE | BY_INDEX, self.stall)
+
+    def initial_state(self, setting: Setting, seed: int) -> tuple[()]:
+        return ()
+
+
+@schedules(BestFitServers)
+def schedule_best_fit_servers(policy: BestFitServers, cluster: Cluster, state: tuple[()]) -> None:
+    server = next_server(cluster, 0)
+    while server != NONE:
+        fill(cluster, server)
+        server = next_server(cluster, server + 1)
+    if policy.stall:
+        stall_half_empty(cluster)
+
+
+@inner
+def next_server(cluster: Cluster, start: int) -> int:
+    """The next server on which some waiting task fits; all others would be passed over."""
+    if waiting(cluster) == 0:
+        return NONE
+    if cluster.orders & BY_DEMAND:
+        return next_changed_server(cluster, start)
+    return first_server(cluster, smallest_size(cluster), start)
+
+
+@inner
+def next_changed_server(cluster: Cluster, start: int) -> int:
+    """Several resources: nothing fitted anywhere at the end of the last slot, so something changed since where it does now."""
+    for server in range(start, server_count(cluster)):
+        if cluster.server[cluster.e, server].freed == cluster.head[cluster.e].now:
+            return server
+        for n in range(new_count(cluster)):
+            task = new_task(cluster, n)
+            if task != NONE and fits(cluster, task, server):
+                return server
+    return NONE
+
+
+class BestFitJobs(NamedTuple):
+    """BF-J: every waiting task in queue order goes to the tightest server that has room for it."""
+
+    stall: bool = False
+
+    def needs(self, setting: Setting) -> Needs:
+        return _needs(setting, BY_AGE | BY_ROOM, self.stall)
+
+    def initial_state(self, setting: Setting, seed: int) -> tuple[()]:
+        return ()
+
+
+@inner
+def place_all(cluster: Cluster) -> None:
+    """BF-J over the whole queue."""
+    task = oldest(cluster)
+    while task != NONE:
+        following = next_in_queue(cluster, task)
+        server = best_server(cluster, task)
+        if server != NONE:
+            place(cluster, task, server)
+        task = following
+
+
+@schedules(BestFitJobs)
+def schedule_best_fit_jobs(policy: BestFitJobs, cluster: Cluster, state: tuple[()]) -> None:
+    if cluster.orders & BY_DEMAND:
+        if freed_count(cluster) > 0:
+            place_all(cluster)
+        else:  # older ones fitted nowhere before
+            place_new(cluster)
+    else:
+        task = oldest_fitting(cluster, largest_room(cluster))
+        while task != NONE:
+            place(cluster, task, tightest_server(cluster, size_of(cluster, task)))
+            task = oldest_fitting(cluster, largest_room(cluster))
+    if policy.stall:
+        stall_half_empty(cluster)

@@ -1,0 +1,26 @@
+"""Where the theorems hold (PAPERS §1.5): the paper's model, with geometric service, or general service and stalling."""
+
+from __future__ import annotations
+
+from packenv.policy import Setting
+from packenv.workloads.demand import scalar_cdf
+from packenv.workloads.laws.arrivals import Batch, Bernoulli, Poisson
+from packenv.workloads.laws.joint import Conditional
+from packenv.workloads.laws.services import Geometric
+
+
+def in_model(setting: Setting, stall: bool) -> bool:
+    """Equal servers, one resource, arrivals independent from slot to slot, service independent of size."""
+    workload = setting.workload
+    return (
+        workload.jobs is None
+        and workload.D == 1
+        and bool((setting.capacity == setting.capacity[0]).all())
+        and isinstance(workload.arrivals, (Poisson, Bernoulli, Batch))
+        and (isinstance(workload.service, Geometric) or (stall and not isinstance(workload.service, Conditional)))
+    )
+
+
+def share_below(setting: Setting, size: int) -> float:
+    """The share of jobs with at most this scalar size, in units."""
+    return scalar_cdf(setting.workload.demand_law, setting.workload.servers, size)

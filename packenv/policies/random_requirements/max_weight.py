@@ -1,0 +1,213 @@
+"""MaxWeight (PAPERS §1.5): the reference that knows the law of sizes, and configurations of all kinds at its heart.
+
+Every type of jobs has a size up to which its jobs are rounded. With the law's distinct sizes as types it supports every
+workload below ρ*; with a grid, every one that its rounded sizes support (§1.2). Several resources: by scalar size.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster import (
+    BY_LINE,
+    BY_MIX,
+    BY_TYPE,
+    NONE,
+    Cluster,
+    Needs,
+    close,
+    freed_count,
+    freed_server,
+    head_of_line,
+    hold,
+    is_closed,
+    jobs_in,
+    jobs_of_type,
+    kind_of,
+    new_count,
+    place,
+    queue_length,
+    server_count,
+    waiting,
+)
+from packenv.cluster.build import scalar_capacity, server_kinds
+from packenv.compiled.decorators import inner
+from packenv.errors import InputError
+from packenv.policy import Setting, name_of, schedules, takes_over
+from packenv.theory.configurations import maximal_configurations
+from packenv.theory.partition import reduced_bounds
+from packenv.theory.rounded_types import distinct_sizes, largest_of_cells
+
+MOST_TYPES = 32
+MOST_LEVELS = 16
+QUICK = 2_000  # configurations: a renewal looks at them all
+
+
+class Configurations(NamedTuple):
+    """State of the policy."""
+
+    jobs: NDArray[np.int32]  # (n, types) jobs of each type: the configurations of kind 0, then those of kind 1, …
+    first: NDArray[np.int64]  # (kinds + 1,) where those of each kind begin
+    size: NDArray[np.int64]  # (types,) units that a job of each type occupies
+    active: NDArray[np.int64]  # (L,) row of each server's active configuration, NONE before the first renewal
+    most: NDArray[np.int64]  # (kinds,) scratch: the largest weight
+    present: NDArray[np.int64]  # (types,) scratch: the types that wait,
+    length: NDArray[np.int64]  # (types,) and how many jobs of each
+
+
+class MaxWeight(NamedTuple):
+    """MaxWeight: an empty server takes the heaviest of all maximal configurations, ⟨k, Q⟩, and keeps it until it is empty.
+
+    `types`: the distinct sizes of the law or table if there are no more, else so many cells of equal probability. `J`:
+    the 2J intervals of the partition I of the largest server instead. Each job occupies the largest size of its type.
+    More than `limit` configurations are refused. With neither, the types are the distinct sizes if those are at most 32
+    and within the limit, else the finest grid of at most 32 cells and 2,000 configurations.
+    """
+
+    types: int = 0
+    J: int = 0
+    stall: bool = False
+    limit: int = 50_000
+
+    def needs(self, setting: Setting) -> Needs:
+        return Needs(orders=BY_TYPE | BY_LINE | BY_MIX, types=_types(self, setting))
+
+    def initial_state(self, setting: Setting, seed: int) -> Configurations:
+        sizes = _types(self, setting)
+        kinds = server_kinds(scalar_capacity(setting.capacity))[1]
+        configurations = _configurations(self, sizes, kinds, self.limit)
+        return Configurations(
+            jobs=np.concatenate(configurations),
+            first=np.cumsum([0, *map(len, configurations)]),
+            size=sizes,
+            active=np.full(len(setting.capacity), NONE, np.int64),
+            most=np.zeros(len(kinds), np.int64),
+            present=np.zeros(len(sizes), np.int64),
+            length=np.zeros(len(sizes), np.int64),
+        )
+
+
+def _types(policy: MaxWeight, setting: Setting) -> NDArray[np.int64]:
+    """(types,) units, descending: the size that jobs of each type occupy."""
+    if policy.types < 0 or not 0 <= policy.J <= MOST_LEVELS or policy.J == 1:
+        raise InputError(f"{name_of(policy)}: types must be at least 1, and J lie between 2 and {MOST_LEVELS}")
+    if policy.types and policy.J:
+        raise InputError(f"{name_of(policy)}: give types or J, not both")
+    capacity = scalar_capacity(setting.capacity)
+    if policy.J:
+        return reduced_bounds(policy.J, int(capacity.max()))
+    sizes, servers = setting.workload.demand_law, setting.workload.servers
+    if policy.types:
+        return largest_of_cells(sizes, servers, policy.types)
+    finite = distinct_sizes(sizes, servers)
+    for cells in range(MOST_TYPES, 1, -1):
+        exact = finite is not None and len(finite[0]) <= cells
+        found = largest_of_cells(sizes, servers, cells)
+        try:
+            _configurations(policy, found, server_kinds(capacity)[1], policy.limit if exact else min(QUICK, policy.limit))
+        except InputError:
+            continue
+        return found
+    return largest_of_cells(sizes, servers, 1)
+
+
+def _configurations(
+    policy: MaxWeight, sizes: NDArray[np.int64], capacity: NDArray[np.int64], limit: int
+) -> list[NDArray[np.int32]]:
+    """The maximal configurations of each kind of server."""
+    found: list[NDArray[np.int32]] = []
+    for own in capacity:
+        try:
+            found.append(maximal_configurations(sizes, int(own), limit - sum(map(len, found))))
+        except InputError:
+            what = f"{len(sizes)} types have more than {limit} maximal configurations"
+            raise InputError(f"{name_of(policy)}: {what}; give fewer, such as types={max(1, len(sizes) // 2)}") from None
+    return found
+
+
+@takes_over(MaxWeight)
+def take_over_max_weight(policy: MaxWeight, cluster: Cluster, state: Configurations) -> None:
+    """What another policy has put on a server need not suit its configuration: it gets one when it is empty."""
+    for server in range(server_count(cluster)):
+        if jobs_in(cluster, server) > 0:
+            state.active[server] = NONE
+
+
+@schedules(MaxWeight)
+def schedule(policy: MaxWeight, cluster: Cluster, state: Configurations) -> None:
+    """A pass over the servers leaves nothing that its configurations ask for: only new tasks or completions change that."""
+    if waiting(cluster) == 0:
+        return
+    if new_count(cluster) > 0:
+        for server in range(server_count(cluster)):
+            serve(cluster, state, server)
+    else:
+        for n in range(freed_count(cluster)):
+            serve(cluster, state, freed_server(cluster, n))
+    if policy.stall and waiting(cluster) > 0:
+        stall_light(cluster, state)
+
+
+@inner
+def serve(cluster: Cluster, state: Configurations, server: int) -> None:
+    """Renew an empty server's configuration; start the jobs that it asks for, types in order, each from its head of line."""
+    if is_closed(cluster, server):
+        return
+    kind = kind_of(cluster, server)
+    if jobs_in(cluster, server) == 0:
+        state.active[server] = heaviest(cluster, state, kind)
+    active = state.active[server]
+    if active == NONE:
+        return
+    for j in range(state.size.shape[0]):
+        for _ in range(state.jobs[active, j] - jobs_of_type(cluster, server, j)):
+            task = head_of_line(cluster, kind, j)
+            if task == NONE:
+                break
+            place(cluster, task, server)
+            hold(cluster, task, state.size[j])
+
+
+@inner
+def heaviest(cluster: Cluster, state: Configurations, kind: int) -> int:
+    """Row of the configuration of the largest weight, the earlier in the list on ties."""
+    types = 0
+    for j in range(state.size.shape[0]):
+        length = queue_length(cluster, kind, j)
+        if length > 0:
+            state.present[types], state.length[types] = j, length
+            types += 1
+    best, most = state.first[kind], 0
+    if types > 0:
+        for row in range(state.first[kind], state.first[kind + 1]):
+            weight = 0
+            for n in range(types):
+                weight += state.jobs[row, state.present[n]] * state.length[n]
+            if weight > most:
+                best, most = row, weight
+    return best
+
+
+@inner
+def weight_of(cluster: Cluster, state: Configurations, kind: int, row: int) -> int:
+    """⟨k, Q⟩, Q the virtual queues of this kind of server."""
+    weight = 0
+    for j in range(state.size.shape[0]):
+        weight += state.jobs[row, j] * queue_length(cluster, kind, j)
+    return weight
+
+
+@inner
+def stall_light(cluster: Cluster, state: Configurations) -> None:
+    """Stall a server whose active configuration weighs less than half of the heaviest now."""
+    for kind in range(state.most.shape[0]):
+        state.most[kind] = weight_of(cluster, state, kind, heaviest(cluster, state, kind))
+    for server in range(server_count(cluster)):
+        if jobs_in(cluster, server) > 0 and not is_closed(cluster, server):
+            kind, active = kind_of(cluster, server), state.active[server]
+            own = weight_of(cluster, state, kind, active) if active != NONE else 0
+            if 2 * own < state.most[kind]:
+                close(cluster, server)

@@ -1,0 +1,272 @@
+"""Scheduling by virtual queues: VQS and VQS-BF (Psychas & Ghaderi, arXiv 1901.05998, §V-VI; PAPERS §1.3-1.5).
+
+Both support at least two thirds of the maximum workload for geometric service and sizes >= 2^-J (Theorems 3, 4);
+VQS-BF at least (1 - ε)·⅔ where a share ε of the sizes lies below.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster import (
+    BY_INDEX,
+    BY_LINE,
+    BY_MIX,
+    BY_QUEUE,
+    BY_SIZE,
+    BY_TYPE,
+    NONE,
+    Cluster,
+    Needs,
+    close,
+    fill,
+    first_server,
+    foresee,
+    foresee_smaller,
+    freed_count,
+    freed_server,
+    heaviest,
+    is_closed,
+    jobs_in,
+    jobs_of_type,
+    kind_of,
+    now,
+    place,
+    room_of,
+    server_count,
+    size_of,
+    smallest_size,
+    waiting,
+    wake_at,
+    weight,
+)
+from packenv.cluster.build import kind_levels, scalar_capacity, server_kinds
+from packenv.cluster.virtual_queues.adaptive import MOST_LEVELS, Levels, adapt, first_levels
+from packenv.cluster.virtual_queues.configurations import (
+    held_by,
+    next_of_configuration,
+    next_reserved,
+    next_unreserved,
+    unreserved_room,
+)
+from packenv.compiled.decorators import inner
+from packenv.errors import InputError
+from packenv.policies.random_requirements.guarantees import in_model, share_below
+from packenv.policy import Setting, name_of, schedules, takes_over
+
+
+class VirtualQueues(NamedTuple):
+    """State of both policies."""
+
+    one: NDArray[np.int64]  # (L,) active configuration of each server: k_1,
+    other: NDArray[np.int64]  # (L,) the other type j (NONE before the first renewal),
+    many: NDArray[np.int64]  # (L,) and k_j
+    reserved: NDArray[np.int64]  # (L,) VQS: room held by the type-1 job in the reserved part
+    levels: Levels
+
+
+def _levels(policy: VQS | VQSBestFit, setting: Setting) -> int:
+    if policy.adaptive:
+        return 2
+    if policy.J and not 2 <= policy.J <= MOST_LEVELS:
+        raise InputError(f"{name_of(policy)}: J must lie between 2 and {MOST_LEVELS}, not {policy.J}")
+    return policy.J or setting.levels
+
+
+def _queue(policy: VQS | VQSBestFit) -> int:
+    """Typing all tasks anew goes by queue order."""
+    return BY_QUEUE if policy.adaptive else 0
+
+
+def _initial_state(policy: VQS | VQSBestFit, setting: Setting) -> VirtualQueues:
+    nothing = np.full(len(setting.capacity), NONE, np.int64)
+    return VirtualQueues(
+        np.zeros_like(nothing),
+        nothing,
+        np.zeros_like(nothing),
+        np.zeros_like(nothing),
+        first_levels(_levels(policy, setting), policy.check),
+    )
+
+
+def _guarantee(policy: VQS | VQSBestFit, setting: Setting) -> float:
+    if policy.adaptive or not in_model(setting, policy.stall):
+        return 0.0
+    smallest = int(setting.capacity.max()) >> _levels(policy, setting)
+    return (1 - share_below(setting, smallest)) * 2 / 3
+
+
+@inner
+def renew(cluster: Cluster, state: VirtualQueues, server: int) -> None:
+    """An empty server takes the reduced configuration of the largest weight (eq. 8)."""
+    if jobs_in(cluster, server) == 0:
+        state.one[server], state.other[server], state.many[server] = heaviest(cluster, kind_of(cluster, server))
+
+
+@inner
+def stall_light(cluster: Cluster, state: VirtualQueues) -> None:
+    """Stall a server whose active configuration weighs less than half of the heaviest now."""
+    for server in range(server_count(cluster)):
+        if jobs_in(cluster, server) > 0 and not is_closed(cluster, server):
+            kind = kind_of(cluster, server)
+            own = 0
+            if state.other[server] != NONE:
+                own = weight(cluster, kind, state.one[server], state.other[server], state.many[server])
+            one, j, count = heaviest(cluster, kind)
+            if 2 * own < weight(cluster, kind, one, j, count):
+                close(cluster, server)
+
+
+class VQS(NamedTuple):
+    """VQS: a server keeps its configuration until it is empty, and serves only that configuration's virtual queues.
+
+    J = 0 stands for the smallest J >= 2 with F(2^-J) <= 0.01; `adaptive` estimates that from the sizes seen so far,
+    from task number `check` on, then at every doubling.
+    """
+
+    J: int = 0
+    adaptive: bool = False
+    stall: bool = False
+    check: int = 256
+
+    def needs(self, setting: Setting) -> Needs:
+        levels = _levels(self, setting)
+        scalar = scalar_capacity(setting.capacity)
+        kind, capacity = server_kinds(scalar)
+        least = capacity >> np.array(kind_levels(levels, capacity))
+        return Needs(
+            orders=BY_TYPE | BY_LINE | BY_MIX | _queue(self),
+            levels=levels,
+            most_levels=MOST_LEVELS if self.adaptive else 0,
+            least=least[kind],
+        )
+
+    def initial_state(self, setting: Setting, seed: int) -> VirtualQueues:
+        return _initial_state(self, setting)
+
+    def guarantee(self, setting: Setting) -> float:
+        """⅔ of ρ* less the share of sizes up to 2^-J (Theorem 3, Corollary 1)."""
+        return _guarantee(self, setting)
+
+
+@schedules(VQS)
+def schedule_vqs(policy: VQS, cluster: Cluster, state: VirtualQueues) -> None:
+    if policy.adaptive:
+        adapt(cluster, state.levels, True)
+    started = 0
+    if waiting(cluster) > 0:
+        for server in range(server_count(cluster)):
+            if not is_closed(cluster, server):
+                renew(cluster, state, server)
+                started += serve_configuration(cluster, state, server)
+    if started > 0 and waiting(cluster) > 0:  # a new head of line may fit a server that this pass has left behind
+        wake_at(cluster, now(cluster) + 1)
+    if policy.stall and waiting(cluster) > 0:
+        stall_light(cluster, state)
+
+
+@inner
+def serve_configuration(cluster: Cluster, state: VirtualQueues, server: int) -> int:
+    """VQS on one server: a type-1 job in the reserved two thirds, then heads of the other virtual queue."""
+    started = 0
+    j = state.other[server]
+    if j != NONE:
+        space = room_of(cluster, server)
+        if state.one[server]:
+            if jobs_of_type(cluster, server, 1) == 0:
+                state.reserved[server] = 0
+                task = next_reserved(cluster, server)
+                if task != NONE:
+                    state.reserved[server] = size_of(cluster, task)
+                    place(cluster, task, server)
+                    started += 1
+            space = unreserved_room(cluster, server, state.reserved[server])
+        task = next_unreserved(cluster, server, j, space)
+        while task != NONE:
+            space -= held_by(cluster, server, task)
+            place(cluster, task, server)
+            started += 1
+            task = next_unreserved(cluster, server, j, space)
+    return started
+
+
+@takes_over(VQS)
+def take_over_vqs(policy: VQS, cluster: Cluster, state: VirtualQueues) -> None:
+    forget_configurations(cluster, state)
+
+
+@inner
+def forget_configurations(cluster: Cluster, state: VirtualQueues) -> None:
+    """What another policy has put on a server need not suit its configuration: it gets one when it is empty."""
+    for server in range(server_count(cluster)):
+        if jobs_in(cluster, server) > 0:
+            state.one[server], state.other[server], state.many[server] = 0, NONE, 0
+            state.reserved[server] = 0
+
+
+class VQSBestFit(NamedTuple):
+    """VQS-BF: the active configuration first, each type largest first, then best fit from the whole queue. J as in VQS."""
+
+    J: int = 0
+    adaptive: bool = False
+    stall: bool = False
+    check: int = 256
+
+    def needs(self, setting: Setting) -> Needs:
+        orders = BY_TYPE | BY_MIX | BY_SIZE | BY_INDEX | _queue(self)
+        return Needs(orders=orders, levels=_levels(self, setting), most_levels=MOST_LEVELS if self.adaptive else 0)
+
+    def initial_state(self, setting: Setting, seed: int) -> VirtualQueues:
+        return _initial_state(self, setting)
+
+    def guarantee(self, setting: Setting) -> float:
+        """⅔ of ρ* less the share of sizes up to 2^-J (Theorem 4)."""
+        return _guarantee(self, setting)
+
+
+@schedules(VQSBestFit)
+def schedule_vqs_bf(policy: VQSBestFit, cluster: Cluster, state: VirtualQueues) -> None:
+    if policy.adaptive:
+        adapt(cluster, state.levels, False)
+    server, foreseen = next_with_room(cluster, 0), 0
+    while server != NONE:
+        if foreseen < freed_count(cluster) and freed_server(cluster, foreseen) <= server:
+            foreseen = foresee(cluster, foreseen)
+        renew(cluster, state, server)
+        serve_largest(cluster, state, server)
+        fill(cluster, server)
+        server = next_with_room(cluster, server + 1)
+    if policy.stall and waiting(cluster) > 0:
+        stall_light(cluster, state)
+
+
+@takes_over(VQSBestFit)
+def take_over_vqs_bf(policy: VQSBestFit, cluster: Cluster, state: VirtualQueues) -> None:
+    forget_configurations(cluster, state)
+
+
+@inner
+def next_with_room(cluster: Cluster, start: int) -> int:
+    """The next server of the pass on which something starts: best fit leaves none where the smallest task would fit."""
+    if waiting(cluster) == 0:
+        return NONE
+    return first_server(cluster, smallest_size(cluster), start)
+
+
+@inner
+def serve_largest(cluster: Cluster, state: VirtualQueues, server: int) -> None:
+    """VQS-BF on one server: what the configuration asks for, the largest that fit."""
+    j = state.other[server]
+    if j != NONE:
+        if state.one[server]:
+            task = next_of_configuration(cluster, server, 1, 1)
+            if task != NONE:
+                place(cluster, task, server)
+        task = next_of_configuration(cluster, server, j, state.many[server])
+        while task != NONE:
+            foresee_smaller(cluster)
+            place(cluster, task, server)
+            task = next_of_configuration(cluster, server, j, state.many[server])

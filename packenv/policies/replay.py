@@ -1,0 +1,123 @@
+"""`replay`: start every task when and where a schedule says, and refuse a schedule that the cluster does not allow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster import NONE, Cluster, Needs, fits, new_count, new_task, now, place, row_of, wake_at
+from packenv.errors import InputError
+from packenv.policy import Setting, schedules
+from packenv.theory.makespan.tasks import tasks_of
+
+NEVER = -1
+
+
+class Starts(NamedTuple):
+    """What the replay still has to do. Rows of the Jobs table; those that never start are left out."""
+
+    rows: NDArray[np.int64]  # (starts,) by slot
+    slot: NDArray[np.int64]  # (starts,)
+    server: NDArray[np.int64]  # (starts,)
+    task: NDArray[np.int64]  # (rows of the table,) where each lies in the pool; NONE before it is eligible
+    begun: NDArray[np.int64]  # (1,) how many have started
+
+
+class Replaying(NamedTuple):
+    """The compiled part of every policy that replays a schedule."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Starts row i of the Jobs table in slot `start[i]` on `server[i]`; never where the slot is -1.
+
+    Raises InputError for a schedule of another table, and for a start of a row that is not eligible or does not fit.
+    """
+
+    start: NDArray[np.integer[Any]]  # (n,) slots
+    server: NDArray[np.integer[Any]]  # (n,)
+    name: str = "replay"
+
+    parameters = Replaying()
+
+    def needs(self, setting: Setting) -> Needs:
+        return replay_needs(setting)
+
+    def initial_state(self, setting: Setting, seed: int) -> Starts:
+        return starts_of(setting, self.start, self.server, self.name)
+
+
+def replay_needs(setting: Setting) -> Needs:
+    """No order of tasks or servers: the schedule says it all."""
+    return Needs(vectors=setting.capacity.shape[1] > 1, table=True)
+
+
+def starts_of(setting: Setting, start: NDArray[Any], server: NDArray[Any], name: str) -> Starts:
+    """The state in which a replay of a checked schedule begins."""
+    rows = len(setting.table)
+    if len(start) != rows:
+        raise InputError(f"{name}: a schedule of {len(start)} tasks, for a table of {rows}")
+    fault = tasks_of(setting.workload).fault(start, server)
+    if fault is not None:
+        raise InputError(f"{name}: {fault}")
+    order = np.argsort(start, kind="stable")
+    order = order[start[order] >= 0]
+    slot, where = start[order].astype(np.int64), server[order].astype(np.int64)
+    return Starts(order, slot, where, np.full(rows, NONE, np.int64), np.zeros(1, np.int64))
+
+
+@schedules(Replaying)
+def schedule_replay(policy: Replaying, cluster: Cluster, state: Starts) -> None:
+    for n in range(new_count(cluster)):
+        task = new_task(cluster, n)
+        if task != NONE:
+            state.task[row_of(cluster, task)] = task
+    n = state.begun[0]
+    while n < len(state.rows) and state.slot[n] <= now(cluster):
+        task = state.task[state.rows[n]]
+        if task == NONE or state.slot[n] < now(cluster) or not fits(cluster, task, state.server[n]):
+            raise ValueError("a start of the schedule is refused: the task is not eligible in that slot, or has no room")
+        place(cluster, task, state.server[n])
+        n += 1
+    state.begun[0] = n
+    if n < len(state.rows):
+        wake_at(cluster, state.slot[n])
+
+
+def find_replay(text: str) -> Replay:
+    """Starts every task when and where a file says that `packenv evaluate --schedule FILE` has written."""
+    if not text:
+        raise InputError("replay: say which schedule, replay:FILE")
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    if not Path(text).is_file():
+        raise InputError(f"replay: there is no file {text}")
+    try:
+        table = pyarrow.parquet.read_table(text)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{text}: not a Parquet file ({str(error).splitlines()[0]})") from None
+    missing = [name for name in ("job", "start", "server") if name not in table.column_names]
+    if missing:
+        raise InputError(f"{text}: no column {missing[0]!r}; a schedule has job, start and server")
+    job, start, server = (_integers(text, name, table[name]) for name in ("job", "start", "server"))
+    if not np.array_equal(np.sort(job), np.arange(len(job))):
+        raise InputError(f"{text}: not one schedule: column job must hold every row of the table once")
+    order = np.argsort(job)
+    return Replay(start[order], server[order], f"replay:{Path(text).name}")
+
+
+def _integers(file: str, name: str, column: Any) -> NDArray[np.int64]:
+    """A column, with NEVER in the place of nulls."""
+    import pyarrow as pa
+
+    if not pa.types.is_integer(column.type):
+        raise InputError(f"{file}: column {name} must hold integers, not {column.type}")
+    return np.asarray(column.fill_null(NEVER).to_numpy(), np.int64)
+
+
+find_replay.takes_text = True  # type: ignore[attr-defined]

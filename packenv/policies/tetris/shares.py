@@ -1,0 +1,133 @@
+"""Who is served least: the owners (tenants, or jobs) with waiting tasks, in the order in which fairness serves them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster import NONE, Cluster, new_count, new_task, row_of
+from packenv.compiled.decorators import inner
+from packenv.compiled.frame import Frame
+from packenv.errors import InputError
+from packenv.policies.job_book import JobBook, job_book, note_end, note_new, start
+from packenv.policy import Setting
+
+Ints = NDArray[np.int64]
+Places = NDArray[np.int32]
+
+DOMINANT, TASKS = 0, 1  # what a share is: of the dominant resource, or the number of tasks in service
+
+
+class Shares(Frame):
+    """A book of jobs, and its owners ranked by (share, number)."""
+
+    book: JobBook
+    kind: int  # DOMINANT, TASKS
+    checked: int  # the first so many resources count
+    total: Ints  # (D,) capacity of the whole cluster, units
+    share: NDArray[np.float64]  # (owners,)
+    order: Places  # (owners,) the owners with waiting tasks, least share first, are the first `ranked`
+    rank: Places  # (owners,) where an owner is among them, NONE
+    ranked: Ints  # (1,)
+    groups: Places  # groups of each owner, by first row: groups[groups_of[o] : groups_of[o + 1]]
+    groups_of: Ints  # (owners + 1,)
+
+
+def shares(setting: Setting, kind: int = DOMINANT, checked: int = 0) -> Shares:
+    """Before slot 0. `checked` = 0 stands for all resources. Raises InputError for more than there are."""
+    resources = setting.capacity.shape[1]
+    if not 0 <= checked <= resources:
+        raise InputError(f"fair sharing: checked must lie between 0 (all) and the {resources} resources, not {checked}")
+    book = job_book(setting.table)
+    owner = book.owner[book.job]
+    owners = len(book.queued)
+    return Shares(
+        book=book,
+        kind=kind,
+        checked=checked or resources,
+        total=setting.capacity.sum(axis=0),
+        share=np.zeros(owners),
+        order=np.zeros(owners, np.int32),
+        rank=np.full(owners, NONE, np.int32),
+        ranked=np.zeros(1, np.int64),
+        groups=np.argsort(owner, kind="stable").astype(np.int32),
+        groups_of=np.searchsorted(np.sort(owner), np.arange(owners + 1)).astype(np.int64),
+    )
+
+
+@inner
+def owner_of(shares: Shares, g: int) -> int:
+    return shares.book.owner[shares.book.job[g]]
+
+
+@inner
+def share_of(shares: Shares, owner: int) -> float:
+    """What an owner has in service."""
+    if shares.kind == TASKS:
+        return float(shares.book.running[owner])
+    most = 0.0
+    for r in range(shares.checked):
+        if shares.total[r] > 0:
+            most = max(most, shares.book.used[owner, r] / shares.total[r])
+    return most
+
+
+@inner
+def less_served(shares: Shares, owner: int, other: int) -> bool:
+    mine, its = shares.share[owner], shares.share[other]
+    return mine < its or (mine == its and owner < other)
+
+
+@inner
+def rerank(shares: Shares, owner: int) -> None:
+    """Bring an owner whose share or queue changed to its place: in, out, or some ranks up or down."""
+    shares.share[owner] = share_of(shares, owner)
+    order, rank = shares.order, shares.rank
+    if rank[owner] == NONE:
+        if shares.book.queued[owner] == 0:
+            return
+        rank[owner] = shares.ranked[0]
+        shares.ranked[0] += 1
+    k = rank[owner]
+    last = shares.ranked[0] - 1
+    gone = shares.book.queued[owner] == 0
+    while k < last and (gone or less_served(shares, order[k + 1], owner)):
+        order[k] = order[k + 1]
+        rank[order[k]] = k
+        k += 1
+    while not gone and k > 0 and less_served(shares, owner, order[k - 1]):
+        order[k] = order[k - 1]
+        rank[order[k]] = k
+        k -= 1
+    order[k], rank[owner] = owner, k
+    if gone:
+        rank[owner] = NONE
+        shares.ranked[0] -= 1
+
+
+@inner
+def take_up(c: Cluster, shares: Shares) -> None:
+    """Take up the tasks that became eligible in this slot, and rank their owners."""
+    note_new(c, shares.book)
+    for n in range(new_count(c)):
+        i = new_task(c, n)
+        if i != NONE:
+            owner = owner_of(shares, shares.book.group[row_of(c, i)])
+            if shares.rank[owner] == NONE:
+                rerank(shares, owner)
+
+
+@inner
+def launch(c: Cluster, shares: Shares, row: int, server: int, extra_slots: int = 0) -> None:
+    """Start a waiting row; its owner is served more."""
+    start(c, shares.book, row, server, extra_slots)
+    rerank(shares, owner_of(shares, shares.book.group[row]))
+
+
+@inner
+def settle(c: Cluster, shares: Shares, i: int) -> None:
+    """A task completed; its owner is served less."""
+    note_end(c, shares.book, i)
+    row = row_of(c, i)
+    if row >= 0:
+        rerank(shares, owner_of(shares, shares.book.group[row]))

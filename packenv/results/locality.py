@@ -1,0 +1,117 @@
+"""How near to their data tasks ran, and what it cost: from a workload's table and the schedule of a run (PAPERS §5)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.jobs import Jobs
+from packenv.results.job_times import eligible_slots, job_numbers
+from packenv.workloads.network import ANY, NODE, RACK, Network
+from packenv.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from packenv.simulation import Schedule
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+BINS = (1, 10, 100)
+"""Jobs of up to so many tasks are counted together; those with more make the last bin."""
+
+
+@dataclass(frozen=True)
+class Localities:
+    """Of the k tasks that have home servers and started; times are slots."""
+
+    row: Ints  # (k,)
+    level: Ints  # (k,) NODE, RACK or ANY
+    tasks: Ints  # (k,) how many tasks the task's job has
+    completion: Ints  # (k,) from when it could start to its end
+    overhead: Ints  # (k,) that it stayed longer than its service
+    idle_wait: Ints  # (k,) that it waited although a server had room for it: the price of waiting for data
+
+    def share(self, level: int, least: int = 1, most: float = math.inf) -> float | None:
+        """Share that ran on a level, of the tasks of jobs with `least` to `most` tasks; None if there are none."""
+        chosen = (self.tasks >= least) & (self.tasks <= most)
+        return float((self.level[chosen] == level).mean()) if chosen.any() else None
+
+    def by_size(self, level: int) -> dict[str, float | None]:
+        """The shares that ran on a level, by the number of tasks of their jobs."""
+        edges = [(low + 1, high) for low, high in zip((0, *BINS), (*BINS, math.inf), strict=True)]
+        names = ["1", *(f"{low}-{high}" for low, high in edges[1:-1]), f">{BINS[-1]}"]
+        return {name: self.share(level, *edge) for name, edge in zip(names, edges, strict=True)}
+
+
+def localities(workload: Workload, schedule: Schedule) -> Localities | None:
+    """Of a run of a workload's table (`Workload.at(seed)`); None if its tasks have no home servers."""
+    jobs = workload.jobs
+    if jobs is None or jobs.home is None:
+        return None
+    row = np.flatnonzero((schedule.start >= 0) & (np.diff(jobs.home.offsets)[: len(schedule.start)] > 0))
+    job, eligible = job_numbers(jobs), eligible_slots(jobs.first(len(schedule.start)), schedule)
+    stay = schedule.end[row] - schedule.start[row]
+    idle = idle_slots(jobs, schedule, eligible, workload.servers.units)
+    return Localities(
+        row=row,
+        level=levels(jobs, workload.network or Network(), len(workload.servers), row, schedule.server[row]),
+        tasks=np.bincount(job)[job[row]],
+        completion=schedule.end[row] - eligible[row],
+        overhead=stay - jobs.service[row],
+        idle_wait=idle[row],
+    )
+
+
+def levels(jobs: Jobs, network: Network, servers: int, row: Ints, server: NDArray[np.int32]) -> Ints:
+    """(k,) how near to its data each row is on its server; all of them have some."""
+    assert jobs.home is not None
+    rack = network.rack_of(servers)
+    level = np.full(len(row), ANY)
+    counts = np.diff(jobs.home.offsets)[row]
+    for n in range(int(counts.max(initial=0))):
+        has = counts > n
+        home = jobs.home.values[jobs.home.offsets[row[has]] + n]
+        near = np.where(home == server[has], NODE, np.where(rack[home] == rack[server[has]], RACK, ANY))
+        level[has] = np.minimum(level[has], near)
+    return level
+
+
+def idle_slots(jobs: Jobs, schedule: Schedule, eligible: Ints, capacity: Ints) -> Ints:
+    """(n,) slots that each task waited while some server of (L, D) units had room for it; 0 for one that never started."""
+    started = np.flatnonzero(schedule.start >= 0)
+    idle = np.zeros(len(eligible), np.int64)
+    for demand in np.unique(jobs.demand[started], axis=0):
+        alike = started[(jobs.demand[started] == demand).all(axis=1)]
+        slot, total = time_with_room(jobs, schedule, started, demand, capacity)
+        idle[alike] = np.interp(schedule.start[alike], slot, total) - np.interp(eligible[alike], slot, total)
+    return idle
+
+
+def time_with_room(jobs: Jobs, schedule: Schedule, started: Ints, demand: Ints, capacity: Ints) -> tuple[Ints, Ints]:
+    """Slots, and in how many of the slots before each some server had room for a demand after its scheduling."""
+    last = int(schedule.end[started].max(initial=0)) + 1
+    server = np.concatenate([np.arange(len(capacity)), schedule.server[started], schedule.server[started]])
+    slot = np.concatenate([np.full(len(capacity), -1), schedule.start[started], schedule.end[started]])
+    taken = np.concatenate([np.zeros_like(capacity), jobs.demand[started], -jobs.demand[started]])
+    order = np.lexsort((slot, server))
+    server, slot = server[order], slot[order]
+    free = capacity[server] - _running_sums(taken[order], server)
+    settled = np.append((np.diff(server) != 0) | (np.diff(slot) != 0), True)  # the last change of a server in a slot
+    server, slot, room = server[settled], slot[settled], (free[settled] >= demand).all(axis=1)
+    first = np.diff(server, prepend=-1) != 0
+    change = room.astype(np.int64) - np.where(first, 0, np.append(0, room[:-1]))
+    moments, where = np.unique(np.append(slot, last), return_inverse=True)
+    with_room = np.cumsum(np.bincount(where[:-1], change, len(moments)))[:-1] > 0.5
+    return moments, np.append(0, np.cumsum(np.diff(moments) * with_room))
+
+
+def _running_sums(rows: Ints, server: NDArray[np.int64]) -> Ints:
+    """Sums down to each row, of the rows of the same server."""
+    sums = np.cumsum(rows, axis=0)
+    first = np.flatnonzero(np.diff(server, prepend=-1))
+    before = np.vstack([np.zeros_like(rows[:1]), sums])[first]
+    return np.asarray(sums - np.repeat(before, np.diff(np.append(first, len(server))), axis=0))

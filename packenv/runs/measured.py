@@ -1,0 +1,83 @@
+"""The small part of a run's result that leaderboards and boards show: it goes into a log, and over to TensorBoard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.results.stability import Verdict
+from packenv.runs.log import Kept
+from packenv.simulation import Result
+
+POINTS = 200  # at most, of a path
+
+
+class Path(NamedTuple):
+    """Means over bins of `bin_slots` slots, from slot 0."""
+
+    bin_slots: int
+    queue: list[float]
+    waiting_size: list[float]
+
+
+class Measured(NamedTuple):
+    """As in packenv.Result, the path with fewer points."""
+
+    seed: int
+    slots: int
+    mean_queue: float | None
+    mean_delay: float | None
+    delay_p95: float | None
+    utilisation: list[float | None]
+    verdict: Verdict
+    stopped: str | None
+    path: Path
+
+
+class MeasuredLog(Kept[Measured]):
+    """Measured runs by what they depend on."""
+
+    kind = "measured"
+
+    def encode(self, value: Measured) -> Any:
+        return value._asdict() | {"path": value.path._asdict(), "verdict": list(value.verdict)}
+
+    def decode(self, plain: Any) -> Measured:
+        return Measured(**plain | {"path": Path(**plain["path"]), "verdict": Verdict(*plain["verdict"])})
+
+
+def measured(result: Result) -> Measured:
+    """What is kept of a result."""
+    taken = {key: getattr(result, key) for key in Measured._fields if key not in ("utilisation", "path")}
+    bins = result.trajectory
+    # Bins double as a run goes on, and are merged in powers of two here: those of runs of any lengths fit together.
+    together = 1 << max(0, (-(-len(bins.queue) // POINTS) - 1)).bit_length()
+    queue, size = (_merged(values, together) for values in (bins.queue, bins.waiting_size))
+    path = Path(bins.bin_slots * together, [*_short(queue)], [*_short(size)])
+    return Measured(**taken, utilisation=list(result.utilisation), path=path)
+
+
+def mean_path(runs: Sequence[Measured]) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Ends of the bins (slots), mean queue and mean waiting size over the runs, as far as the shortest of them goes."""
+    width = max(run.path.bin_slots for run in runs)
+    queues, sizes = (
+        [_merged(np.array(getattr(run.path, key), np.float64), width // run.path.bin_slots) for run in runs]
+        for key in ("queue", "waiting_size")
+    )
+    bins = min(map(len, queues))
+    ends = width * np.arange(1, bins + 1, dtype=np.int64)
+    return ends, np.mean([queue[:bins] for queue in queues], axis=0), np.mean([size[:bins] for size in sizes], axis=0)
+
+
+def _merged(values: NDArray[np.float64], together: int) -> NDArray[np.float64]:
+    """Means of as many neighbours; a rest at the end is left out."""
+    whole = len(values) // together
+    return np.asarray(values[: whole * together].reshape(whole, together).mean(axis=1))
+
+
+def _short(values: NDArray[np.float64]) -> list[float]:
+    """Six digits are enough for a picture."""
+    return [float(f"{value:.6g}") for value in values]

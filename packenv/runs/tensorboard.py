@@ -1,0 +1,94 @@
+"""Runs as TensorBoard shows them: a folder for each workload and policy, beside those of training."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from packenv.errors import InputError
+from packenv.files import atomic_path
+from packenv.runs.measured import Measured, mean_path
+
+HELP = (
+    "Also write runs for TensorBoard here: DIR/WORKLOAD/POLICY; a name that is taken gets a number, POLICY-2, "
+    "so that two runs never share a line."
+)
+MISSING = "--tensorboard: TensorBoard is not installed; pip install 'packenv[agents]'"
+Scalar = tuple[str, int, float]  # name, step (slot), value
+
+
+def check_board(folder: str | None) -> None:
+    """Raise InputError if nothing could be written there in the end; None: not asked for."""
+    if folder is None:
+        return
+    if find_spec("tensorboard") is None:
+        raise InputError(MISSING)
+    there = next(path for path in (Path(folder).absolute(), *Path(folder).absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise InputError(f"{there}: cannot hold TensorBoard's runs, it is not a folder")
+
+
+def write_board(folder: str, workload: str, policy: str, runs: Sequence[Measured]) -> Path:
+    """The means of a policy over the seeds, as one run of its own; returns its folder."""
+    place = free_folder(Path(folder) / plain_name(workload.split("/")[-1]) / plain_name(policy))
+    try:
+        place.mkdir(parents=True)
+    except OSError as error:
+        raise InputError(f"{place}: cannot be made a folder ({error.strerror})") from None
+    write_events(place, [*scalars_of(runs)])
+    return place
+
+
+def scalars_of(runs: Sequence[Measured]) -> Iterator[Scalar]:
+    """Queues over time, and at the last slot what was measured in all; what training shows too has the same name there."""
+    for end, queue, size in zip(*mean_path(runs), strict=True):
+        yield "cluster/mean queue", int(end), float(queue)
+        yield "cluster/waiting size", int(end), float(size)
+    last = max(run.slots for run in runs)
+    for name, key in (("result/mean queue", "mean_queue"), ("cluster/delay", "mean_delay"), ("result/delay 95 %", "delay_p95")):
+        yield from _mean(name, last, [getattr(run, key) for run in runs])
+    resources = len(runs[0].utilisation)
+    for r in range(resources):
+        name = "cluster/utilisation" + (f" of resource {r}" if resources > 1 else "")
+        yield from _mean(name, last, [run.utilisation[r] for run in runs])
+
+
+def _mean(name: str, step: int, values: list[float | None]) -> Iterator[Scalar]:
+    known = [value for value in values if value is not None]
+    if known:
+        yield name, step, float(np.mean(known))
+
+
+def write_events(folder: Path, scalars: Sequence[Scalar]) -> None:
+    """One event file; it appears whole. TensorBoard alone does it, no network library is loaded."""
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.proto.summary_pb2 import Summary
+    from tensorboard.summary.writer.record_writer import RecordWriter
+
+    now = time.time()
+    events = [Event(wall_time=now, file_version="brain.Event:2")]
+    for name, step, value in scalars:
+        events.append(Event(wall_time=now, step=step, summary=Summary(value=[Summary.Value(tag=name, simple_value=value)])))
+    with atomic_path(folder / f"events.out.tfevents.{int(now)}.packenv") as temporary, temporary.open("wb") as file:
+        writer = RecordWriter(file)
+        for event in events:
+            writer.write(event.SerializeToString())
+
+
+def free_folder(wanted: Path) -> Path:
+    """The folder, or the first of NAME-2, NAME-3, … that is not there yet."""
+    place, number = wanted, 1
+    while place.exists():
+        number += 1
+        place = wanted.with_name(f"{wanted.name}-{number}")
+    return place
+
+
+def plain_name(text: str) -> str:
+    """As a folder's name: `vqs:J=4` becomes `vqs J=4`, and a path keeps its last parts."""
+    return re.sub(r"\s+", " ", re.sub(r'[:*?"<>|]', " ", re.sub(r"[/\\]+", "-", text))).strip(" .-") or "run"

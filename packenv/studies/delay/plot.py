@@ -1,0 +1,76 @@
+"""Delay scheduling: locality against D, completion under a changing network, and sticky slots."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from packenv.runs.palette import COLOURS, GREY, tidy
+from packenv.studies.finding import Row
+
+
+def draw_delay(small: list[Row], compared: list[Row], sticky: list[Row], title: str, path: str | os.PathLike[str]) -> None:
+    """Rows as packenv.studies.delay.delay writes them into its tables."""
+    figure = Figure(figsize=(15, 4.8), layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
+    draw_locality(left, small)
+    draw_intervals(middle, compared)
+    draw_sticky(right, sticky)
+    figure.suptitle(title, fontsize=11)
+    figure.savefig(path, dpi=110)
+
+
+def draw_locality(axes: Any, rows: list[Row]) -> None:
+    """Measured points on the line of the closed form."""
+    for n, servers in enumerate(dict.fromkeys(row["servers"] for row in rows)):
+        for variant, marker in (("paper", "o"), ("robust", "^")):
+            of = [row for row in rows if row["servers"] == servers and row["variant"] == variant]
+            x, y = [row["skips"] / servers for row in of], [row["locality"] for row in of]
+            errors = None if of[0]["locality_low"] is None else [[r["locality"] - r["locality_low"] for r in of]] * 2
+            style = {"fmt": marker, "ms": 5, "color": COLOURS[n], "mfc": COLOURS[n] if variant == "paper" else "white"}
+            axes.errorbar(x, y, yerr=errors, capsize=2, label=f"{servers} servers, {variant}", **style)
+            if variant == "paper":
+                axes.plot(x, [row["closed_form"] for row in of], "-", lw=1, color=COLOURS[n], label=f"{servers}, closed form")
+    axes.axhline(0.95, color=GREY, lw=0.8, ls=":")
+    axes.set_xlabel("D / number of servers: skips that a job accepts")
+    axes.set_ylabel("locality of jobs of 20 tasks")
+    axes.set_ylim(0, 1.02)
+    axes.legend(fontsize=8, frameon=False, loc="lower right")
+    tidy(axes)
+
+
+def draw_intervals(axes: Any, rows: list[Row]) -> None:
+    """Mean completion of jobs, on a network that changes and on one that does not."""
+    policies = list(dict.fromkeys(row["policy"] for row in rows))
+    for k, network in enumerate(dict.fromkeys(row["network"] for row in rows)):
+        for row in (row for row in rows if row["network"] == network):
+            place = policies.index(row["policy"]) + (0.19 if k else -0.19)
+            low, high = row["completion_low"], row["completion_high"]
+            error = None if low is None else [[row["completion"] - low], [high - row["completion"]]]
+            label = f"{network} network" if row["policy"] == policies[0] else None
+            axes.barh(place, row["completion"], 0.36, color=COLOURS[1 - k], xerr=error, label=label, error_kw={"lw": 1})
+            axes.annotate(f" {row['locality']:.2f}", (high or row["completion"], place), va="center", fontsize=7)
+    axes.set_yticks(range(len(policies)), policies, fontsize=8)
+    axes.set_ylim(len(policies) - 0.4, -0.6)
+    axes.margins(x=0.12)
+    axes.set_xlabel("mean completion time of jobs (s); beside the bars, locality")
+    axes.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.99), ncols=2)
+    tidy(axes)
+
+
+def draw_sticky(axes: Any, rows: list[Row]) -> None:
+    """Locality against the number of equal jobs that share the cluster."""
+    for n, policy in enumerate(dict.fromkeys(row["policy"] for row in rows)):
+        of = [row for row in rows if row["policy"] == policy]
+        axes.plot([row["jobs"] for row in of], [row["locality"] for row in of], "o-", color=COLOURS[n], label=policy)
+    axes.set_xscale("log")
+    ticks = sorted({row["jobs"] for row in rows})
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.minorticks_off()
+    axes.set_ylim(0, 1.02)
+    axes.set_xlabel("equal jobs that share 100 servers")
+    axes.set_ylabel("locality")
+    axes.legend(fontsize=8, frameon=False, loc="lower left")
+    tidy(axes)

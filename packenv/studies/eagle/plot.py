@@ -1,0 +1,94 @@
+"""Figure 3.2 of seed 003: Eagle over Hawk in six panels; below them all policies at high load, and what each mechanism adds."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+
+from packenv.runs.palette import COLOURS, GREY, plain, tidy
+from packenv.studies.finding import Row
+
+LEVEL_COLOURS = {50: COLOURS[0], 90: COLOURS[1], 99: COLOURS[2]}
+HIGHEST = 2.0  # of the panels, as printed
+
+
+def draw_eagle(panels: list[Row], compared: list[Row], parts: list[Row], title: str, path: str | os.PathLike[str]) -> None:
+    """Rows as packenv.studies.eagle.eagle writes them into its tables."""
+    figure = Figure(figsize=(12.5, 12), layout="constrained")
+    parts_of_figure: Any = figure.subfigures(2, 1, height_ratios=[1.5, 1])
+    upper, lower = parts_of_figure
+    traces = list(dict.fromkeys(row["trace"] for row in panels))
+    grid = upper.subplots(2, len(traces), sharey=True)
+    for row_of_axes, kind in zip(grid, ("short", "long"), strict=True):
+        for axes, trace in zip(row_of_axes, traces, strict=True):
+            draw_panel(axes, [row for row in panels if (row["trace"], row["jobs"]) == (trace, kind)], f"{kind} jobs, {trace}")
+        row_of_axes[0].set_ylabel("Eagle over Hawk")
+    for axes in grid[1]:
+        axes.set_xlabel("servers")
+    grid[0][0].legend(fontsize=8, frameon=False, loc="upper left")
+    left, right = lower.subplots(1, 2, width_ratios=[1.6, 1])
+    draw_policies(left, [row for row in compared if row["jobs"] == "short"])
+    draw_parts(right, [row for row in parts if row["jobs"] == "short"])
+    figure.suptitle(title, fontsize=11)
+    figure.savefig(path, dpi=110)
+
+
+def draw_panel(axes: Any, rows: list[Row], name: str) -> None:
+    """Ratios with their 95 % intervals, and Eagle's utilisation, against the size of the cluster."""
+    axes.axhline(1, color=GREY, linewidth=0.8)
+    for level, colour in LEVEL_COLOURS.items():
+        own = [row for row in rows if row["percentile"] == level]
+        sizes = [row["servers"] for row in own]
+        axes.plot(sizes, [row["eagle_over_hawk"] for row in own], "o-", color=colour, markersize=4, label=f"{level}th percentile")
+        if own[0]["low"] is not None:
+            axes.fill_between(sizes, [row["low"] for row in own], [row["high"] for row in own], color=colour, alpha=0.15, lw=0)
+    used = [row["eagle_utilisation"] for row in own]
+    axes.plot(sizes, used, "s--", color=GREY, markersize=3, linewidth=1, label="Eagle's utilisation")
+    axes.set_ylim(0, HIGHEST)
+    axes.set_xticks(sizes)
+    axes.set_title(name, fontsize=10)
+    plain(axes.xaxis)
+    tidy(axes)
+
+
+def draw_policies(axes: Any, rows: list[Row]) -> None:
+    """Short jobs' completion times under every policy, the fastest at the 90th percentile on top."""
+    ninetieth = {row["policy"]: row["seconds"] for row in rows if row["percentile"] == 90}
+    order = sorted(ninetieth, key=lambda policy: ninetieth[policy])
+    for level, colour in LEVEL_COLOURS.items():
+        seconds = {row["policy"]: row["seconds"] for row in rows if row["percentile"] == level}
+        axes.plot([seconds[policy] for policy in order], range(len(order)), "o", color=colour, label=f"{level}th percentile")
+    axes.set_yticks(range(len(order)), [told(policy) for policy in order], fontsize=8)
+    axes.set_ylim(len(order) - 0.5, -0.5)
+    axes.set_xscale("log")
+    axes.set_xticks([100, 200, 500, 1000, 2000, 5000])
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    plain(axes.xaxis)
+    axes.set_xlabel("completion time of short jobs (s); google, the smallest cluster")
+    axes.legend(fontsize=8, frameon=False)
+    tidy(axes)
+
+
+def told(policy: str) -> str:
+    """`eagle without sharing, srpt`; other policies as they are called."""
+    off = [part.removesuffix("=false") for part in policy.partition(":")[2].split(",") if part.endswith("=false")]
+    return f"{policy.partition(':')[0]} without {', '.join(off)}" if off else policy
+
+
+def draw_parts(axes: Any, rows: list[Row]) -> None:
+    """By which factor each mechanism divides short jobs' completion times."""
+    mechanisms = list(dict.fromkeys(row["mechanism"] for row in rows))
+    for n, (level, colour) in enumerate(LEVEL_COLOURS.items()):
+        own = [row for row in rows if row["percentile"] == level]
+        place = [k + (n - 1) * 0.25 for k in range(len(own))]
+        error = None
+        if own[0]["low"] is not None:
+            error = [[row["factor"] - row["low"] for row in own], [row["high"] - row["factor"] for row in own]]
+        axes.bar(place, [row["factor"] - 1 for row in own], 0.22, bottom=1, color=colour, yerr=error, ecolor="#333333")
+    axes.axhline(1, color=GREY, linewidth=0.8)
+    axes.set_xticks(range(len(mechanisms)), mechanisms)
+    axes.set_ylabel("factor by which it shortens short jobs' times")
+    tidy(axes)

@@ -1,0 +1,150 @@
+"""Figures 1 to 3 of seed 002, and what it holds against Tetris: makespans of its schedulers on the same instances."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from packenv.jobs import Jobs
+from packenv.runs.measures import certainly_below, interval, number
+from packenv.runs.outputs import counted
+from packenv.simulation import Result, simulate
+from packenv.studies.finding import Claim, Finding, Row, Settings
+from packenv.studies.price.runs import (
+    LEFT_OUT,
+    NAMES,
+    PRICES,
+    Runs,
+    has_sat,
+    least_makespan,
+    longest_job,
+    makespans,
+    row,
+    runs_of,
+    shorter,
+)
+from packenv.workloads.named import workload
+from packenv.workloads.workload import Workload
+
+USUAL = (*PRICES, "priority", "capacity", "fifo")
+SAT_GAINS = {"price-fig2": 0.2, "price-fig3": 0.3}  # shorter than FIFO by, says the seed
+
+
+def reproduce_1(settings: Settings) -> Finding:
+    """The flow shop: the order of two jobs decides."""
+    setting = workload("price/fig1")
+    assert setting.jobs is not None
+    turned = setting.with_(jobs=reversed_jobs(setting.jobs))
+    runs = {
+        "FIFO": (setting, simulate(setting, "fifo", schedule=True)),
+        "FIFO, reversed": (turned, simulate(turned, "fifo", schedule=True)),
+        "price": (setting, simulate(setting, "price", schedule=True)),
+    }
+    took = {name: makespans([result])[0] for name, (_, result) in runs.items()}
+    claims = [
+        Claim("price-fig1", "FIFO takes 10 slots", took["FIFO"] == 10, f"{took['FIFO']} slots"),
+        Claim("price-fig1", "the reverse order takes 8", took["FIFO, reversed"] == 8, f"{took['FIFO, reversed']} slots"),
+        Claim("price-fig1", "the price scheduler finds it", took["price"] == 8, f"{took['price']} slots"),
+    ]
+    bars = [bar for name, (setting, result) in runs.items() for bar in bars_of(name, setting, result)]
+    title = "Figure 1: jobs 1 (5 slots of A, 2 of B) and 2 (1 of A, 3 of B)"
+
+    def draw(path: Path) -> None:
+        from packenv.studies.price.plot import draw_flow_shop
+
+        draw_flow_shop(bars, title, path)
+
+    return Finding("price-fig1", title, claims, {"": bars}, draw)
+
+
+def reversed_jobs(jobs: Jobs) -> Jobs:
+    """The last job first; phases stay in order."""
+    assert jobs.job is not None and jobs.phase is not None
+    order = np.lexsort((jobs.phase, -jobs.job))
+    return Jobs(jobs.arrival[order], jobs.demand[order], jobs.service[order], job=jobs.job[order], phase=jobs.phase[order])
+
+
+def bars_of(name: str, setting: Workload, result: Result) -> list[Row]:
+    """When each phase runs, and on which resource."""
+    jobs, schedule = setting.jobs, result.schedule
+    assert jobs is not None and jobs.job is not None and schedule is not None and setting.resources is not None
+    return [
+        {"order": name, "resource": setting.resources[int(np.argmax(jobs.demand[n]))], "job": int(jobs.job[n]) + 1}
+        | {"start": int(schedule.start[n]), "end": int(schedule.end[n])}
+        for n in range(len(jobs))
+    ]
+
+
+def reproduce_2(settings: Settings) -> Finding:
+    """More of every resource than can be used."""
+    return against_sat("price-fig2", "Figure 2: 10 jobs of 1–3 phases, each at most a tenth of all machines", settings)
+
+
+def reproduce_3(settings: Settings) -> Finding:
+    """Resources are scarce."""
+    return against_sat("price-fig3", "Figure 3: 30 jobs of 1–5 phases, each at most three tenths of all machines", settings)
+
+
+def against_sat(figure: str, what: str, settings: Settings) -> Finding:
+    setting = workload(figure.replace("-", "/"))
+    runs = runs_of(figure, setting, (*USUAL, *(["sat"] if has_sat() else [])), settings)
+    seeds = len(runs["fifo"])
+    bounds = [float(least_makespan(setting, seed)) for seed in range(seeds)]
+    gain = SAT_GAINS[figure]
+    claim = f"SAT's makespan is {gain:.0%} shorter than FIFO's"
+    over = f"the lower bound is {number(least_over_fifo(runs, bounds), 2)} of FIFO's"
+    bound_to_tie = all(
+        makespan == longest_job(setting, seed) for results in runs.values() for seed, makespan in enumerate(makespans(results))
+    )
+    if bound_to_tie:
+        says = f"cannot be: with all {seeds} seeds every scheduler takes exactly as long as the longest job does on its own"
+        claims = [Claim(figure, claim, False, says)]
+    elif "sat" in runs:
+        found = shorter(runs, "sat", "fifo")
+        claims = [Claim(figure, claim, certainly_below(found, 1 - gain), f"SAT over FIFO {found}; {over}")]
+    else:
+        claims = [Claim(figure, claim, False, f"{LEFT_OUT}; {over}")]
+    return spread(figure, what, runs, bounds, claims, settings)
+
+
+def least_over_fifo(runs: Runs, bounds: list[float]) -> float:
+    return float(np.mean([bound / took for bound, took in zip(bounds, makespans(runs["fifo"]), strict=True) if took]))
+
+
+def reproduce_abundant(settings: Settings) -> Finding:
+    """The seed's case against Tetris: an alignment favours the resource of which there is plenty."""
+    figure, setting = "price-abundant", workload("price/abundant")
+    policies = (*PRICES, "tetris", "tetris:f=0,m=0")
+    runs = runs_of(figure, setting, policies, settings)
+    bounds = [float(least_makespan(setting, seed)) for seed in range(len(runs["price"]))]
+    claims = [
+        Claim(
+            figure,
+            f"where one resource is abundant, price has a shorter makespan than {NAMES[other]}",
+            all(certainly_below(shorter(runs, price, other), 1) for price in PRICES),
+            "; ".join(f"{NAMES[price]}: {shorter(runs, price, other)} of its makespan" for price in PRICES),
+        )
+        for other in policies[2:]
+    ]
+    what = "One abundant resource: 100 jobs of 1–5 phases"
+    return spread(figure, what, runs, bounds, claims, settings)
+
+
+def spread(figure: str, what: str, runs: Runs, bounds: list[float], claims: list[Claim], settings: Settings) -> Finding:
+    """Makespans by policy and seed."""
+    table = {policy: makespans(results) for policy, results in runs.items()}
+    rows = [row(policy, "makespan", values) for policy, values in table.items()] + [row("lower bound", "makespan", bounds)]
+    each: list[Row] = [
+        {"seed": seed, "lower_bound": bounds[seed]} | {policy: values[seed] for policy, values in table.items()}
+        for seed in range(len(bounds))
+    ]
+    title = f"{what}; {counted(len(bounds), 'seed')}{settings.remark}"
+
+    def draw(path: Path) -> None:
+        from packenv.studies.price.plot import draw_makespans
+
+        draw_makespans({NAMES[policy]: values for policy, values in table.items()}, bounds, [*table], title, path)
+
+    notes = [f"{figure}: makespan {', '.join(f'{NAMES[p]} {interval(values)}' for p, values in table.items())}"]
+    return Finding(figure, title, claims, {"": rows, "_seeds": each}, draw, notes)

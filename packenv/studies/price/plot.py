@@ -1,0 +1,138 @@
+"""The figures of seed 002: a flow shop, makespans by policy, measures over time, and solving times."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from packenv.runs.palette import COLOURS, GREY, plain, tidy
+
+Row = dict[str, Any]
+LOOKS = {
+    "price": (COLOURS[0], "-"),
+    "price:welfare=1": (COLOURS[0], "--"),
+    "priority": (COLOURS[1], "-"),
+    "capacity": (COLOURS[2], "-"),
+    "fifo": (COLOURS[4], "-"),
+    "sat": (COLOURS[6], "-"),
+    "tetris": (COLOURS[3], "-"),
+    "tetris:f=0,m=0": (COLOURS[3], "--"),
+}
+"""Colour and line of a policy; the same policy with another parameter differs in the line."""
+PANELS = (
+    ("efficiency", "share of all value", "Efficiency"),
+    ("utilisation", "share of capacity in service", "Utilisation"),
+    ("unfairness", "variance of the jobs' progress", "Unfairness"),
+)
+
+
+def draw_flow_shop(bars: list[Row], title: str, path: str | os.PathLike[str]) -> None:
+    """Which job has each resource when, one panel per order."""
+    orders = list(dict.fromkeys(bar["order"] for bar in bars))
+    resources = sorted({bar["resource"] for bar in bars}, reverse=True)
+    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+    all_axes = figure.subplots(len(orders), 1, sharex=True)
+    for axes, order in zip(all_axes, orders, strict=True):
+        own = [bar for bar in bars if bar["order"] == order]
+        for bar in own:
+            row, width = resources.index(bar["resource"]), bar["end"] - bar["start"]
+            colour = COLOURS[bar["job"] - 1]
+            axes.barh(row, width, left=bar["start"], height=0.72, color=colour, alpha=0.75, edgecolor="white", linewidth=1.5)
+            axes.text(bar["start"] + width / 2, row, f"job {bar['job']}", ha="center", va="center", fontsize=9, color="white")
+        end = max(bar["end"] for bar in own)
+        axes.axvline(end, color=GREY, linewidth=1.2, linestyle=":")
+        axes.set_yticks(range(len(resources)), resources)
+        axes.set_title(f"{order}: {end} slots", fontsize=10, loc="left")
+        axes.grid(axis="x", alpha=0.25)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+    all_axes[-1].set_xlabel("slot")
+    all_axes[-1].set_xlim(0, max(bar["end"] for bar in bars) + 0.5)
+    all_axes[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
+    figure.suptitle(title, fontsize=10, x=0.01, ha="left")
+    figure.savefig(path, dpi=130)
+
+
+def draw_makespans(
+    makespans: dict[str, Sequence[float | None]],
+    bounds: Sequence[float],
+    policies: list[str],
+    title: str,
+    path: str | os.PathLike[str],
+) -> None:
+    """A line of points for each policy, one per instance, with their mean; the lower bounds below. `policies`: whose colours."""
+    lines = [*((name, values, LOOKS[policy]) for (name, values), policy in zip(makespans.items(), policies, strict=True))]
+    lines.append(("lower bound", list(bounds), (GREY, "-")))
+    figure = Figure(figsize=(7.6, 1.5 + 0.42 * len(lines)), layout="constrained")
+    axes = figure.add_subplot()
+    known = [value for _, values, _ in lines for value in values if value is not None]
+    width = max(known) - min(known) or 1.0
+    for n, (_, values, (colour, style)) in enumerate(lines):
+        own = [value for value in values if value is not None]
+        spread = np.linspace(-0.22, 0.22, len(own)) if len(own) > 1 else np.zeros(1)
+        face = "white" if style == "--" else colour
+        axes.plot(own, n + spread, "o", color=colour, markersize=4, alpha=0.5, markerfacecolor=face, zorder=2)
+        mean = float(np.mean(own))
+        axes.plot([mean, mean], [n - 0.34, n + 0.34], color=colour, linewidth=2.4, zorder=3)
+        axes.text(1.01, n, f"{mean:.1f}", transform=axes.get_yaxis_transform(), va="center", fontsize=10, color=colour)
+    axes.set_yticks(range(len(lines)), [name for name, _, _ in lines])
+    axes.set_ylim(len(lines) - 0.4, -0.6)
+    axes.set_xlim(min(known) - 0.05 * width, max(known) + 0.05 * width)
+    axes.set_xlabel("makespan (slots): a point per instance, a line and a number for the mean")
+    plain(axes.xaxis)
+    axes.grid(axis="x", alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_title(title.replace("; ", "\n"), fontsize=10, loc="left")
+    figure.savefig(path, dpi=130)
+
+
+def draw_curves(rows: list[Row], names: dict[str, str], title: str, path: str | os.PathLike[str]) -> None:
+    """Efficiency, utilisation and unfairness over time, means over the seeds with their intervals."""
+    figure = Figure(figsize=(12.5, 4.3), layout="constrained")
+    for axes, (measure, label, heading) in zip(figure.subplots(1, 3), PANELS, strict=True):
+        for policy, name in names.items():
+            own = [row for row in rows if row["policy"] == policy]
+            colour, style = LOOKS[policy]
+            slots = [row["slot"] for row in own]
+            axes.plot(slots, [row[measure] for row in own], style, color=colour, linewidth=1.7, label=name)
+            if own[0][f"{measure}_low"] is not None:
+                low, high = ([row[f"{measure}_{end}"] for row in own] for end in ("low", "high"))
+                axes.fill_between(slots, low, high, color=colour, alpha=0.12, linewidth=0)
+        axes.set_xlabel("slot")
+        axes.set_ylabel(label)
+        axes.set_ylim(bottom=0)
+        axes.margins(x=0)
+        axes.set_title(heading, fontsize=10, loc="left")
+        tidy(axes)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=9, frameon=False)
+    figure.suptitle(f"{title}; bands: 95 % intervals", fontsize=10, x=0.01, ha="left")
+    figure.savefig(path, dpi=120)
+
+
+def draw_times(rows: list[Row], title: str, path: str | os.PathLike[str]) -> None:
+    """Seconds on a logarithmic scale: exponential growth is a straight line."""
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    known = [row for row in rows if row["seconds"] is not None]
+    if known:
+        sizes = sorted({row["jobs"] for row in known})
+        means = [float(np.mean([row["seconds"] for row in known if row["jobs"] == size])) for size in sizes]
+        axes.plot([row["jobs"] for row in known], [row["seconds"] for row in known], "o", color=GREY, alpha=0.5, markersize=5)
+        axes.plot(sizes, means, "-", color=COLOURS[6], linewidth=1.7)
+        axes.set_yscale("log")
+    else:
+        missing = "not measured: policy sat and OR-tools\nare not installed"
+        axes.text(0.5, 0.5, missing, ha="center", va="center", color=GREY, transform=axes.transAxes)
+        axes.set_yticks([])
+    axes.set_xlim(0, max(row["jobs"] for row in rows) * 1.05)
+    axes.set_xlabel("jobs (of 3 phases on average)")
+    axes.set_ylabel("seconds")
+    axes.set_title(title.replace("; ", "\n"), fontsize=10, loc="left")
+    tidy(axes)
+    figure.savefig(path, dpi=130)

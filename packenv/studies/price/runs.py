@@ -1,0 +1,72 @@
+"""What the figures of seed 002 (PAPERS §3) have in common: runs of its schedulers on the same instances, and their measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+from packenv.policy import registered
+from packenv.runs.measures import Interval, interval, ratio
+from packenv.runs.processes import Plan, run_all
+from packenv.simulation import Result
+from packenv.studies.finding import Row, Settings
+from packenv.workloads.workload import Workload
+
+NAMES = {
+    "price": "price, welfare 0.1",
+    "price:welfare=1": "price, welfare 1",
+    "priority": "priority",
+    "capacity": "capacity",
+    "fifo": "FIFO, blocking",
+    "sat": "SAT",
+    "tetris": "Tetris",
+    "tetris:f=0,m=0": "Tetris, packing only",
+}
+PRICES = ("price", "price:welfare=1")
+OTHERS = ("priority", "capacity", "fifo")
+SEEDS, QUICK_SEEDS = 20, 5
+LEFT_OUT = "left out: policy `sat` and OR-tools are not installed"
+Runs = dict[str, list[Result]]
+
+
+def has_sat() -> bool:
+    """Whether the optimum can be asked for."""
+    return "sat" in registered() and find_spec("ortools") is not None
+
+
+def runs_of(figure: str, setting: Workload, policies: Sequence[str], settings: Settings) -> Runs:
+    """By policy, one result per seed, with schedules. A workload that is not drawn has a single seed."""
+    seeds = settings.seeds_or(SEEDS, QUICK_SEEDS) if setting.draw else 1
+    plan = Plan(setting, tuple(policies), tuple(range(seeds)), None, {"schedule": True})
+    results = run_all(plan, settings.processes, figure)
+    return {policy: results[n * seeds : (n + 1) * seeds] for n, policy in enumerate(policies)}
+
+
+def makespans(results: Sequence[Result]) -> list[float | None]:
+    return [None if result.jobs is None else result.jobs.makespan for result in results]
+
+
+def shorter(runs: Runs, policy: str, other: str) -> Interval:
+    """Makespan over that of another policy on the same instances."""
+    return ratio(makespans(runs[policy]), makespans(runs[other]))
+
+
+def longest_job(setting: Workload, seed: int) -> int:
+    """The slots that the longest job takes on its own: no schedule is shorter. One task per phase."""
+    jobs = setting.at(seed).jobs
+    assert jobs is not None and jobs.job is not None
+    return max(int(jobs.service[jobs.job == name].sum()) for name in set(jobs.job.tolist()))
+
+
+def least_makespan(setting: Workload, seed: int) -> int:
+    """No schedule is shorter: the longest job, or the work of all phases on all machines, in any resource."""
+    jobs = setting.at(seed).jobs
+    assert jobs is not None
+    work, capacity = jobs.service @ jobs.demand, setting.servers.units.sum(axis=0)
+    return max(longest_job(setting, seed), *(-(-int(w) // int(k)) for w, k in zip(work, capacity, strict=True) if k > 0))
+
+
+def row(policy: str, measure: str, values: Sequence[float | None]) -> Row:
+    """A measure of a policy, over the seeds."""
+    found = interval(values)
+    return {"policy": policy, "measure": measure, "mean": found.mean, "low": found.low, "high": found.high, "seeds": len(values)}

@@ -1,0 +1,80 @@
+"""Tetris and its comparators: what jobs take, the price of fairness, and fragmentation."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from packenv.runs.palette import COLOURS, GREY, tidy
+from packenv.studies.finding import Row
+
+TETRIS, FAIR, TWO, OTHERS = COLOURS[0], COLOURS[2], COLOURS[1], GREY
+
+
+def draw_tetris(compared: list[Row], curve: list[Row], pieces: list[Row], title: str, path: str | os.PathLike[str]) -> None:
+    """Rows as packenv.studies.tetris.tetris writes them into its tables."""
+    figure = Figure(figsize=(12.5, 8.4), layout="constrained")
+    parts: Any = figure.subfigures(2, 1)
+    top, bottom = parts
+    labels = {"mean": "mean completion time of jobs (slots)", "makespan": "makespan (slots)"}
+    for axes, (what, label) in zip(top.subplots(1, 2, sharey=True), labels.items(), strict=True):
+        draw_bars(axes, compared, what, label)
+    left, right = bottom.subplots(1, 2)
+    draw_curve(left, curve)
+    draw_pieces(right, pieces)
+    figure.suptitle(title, fontsize=11)
+    figure.savefig(path, dpi=110)
+
+
+def colour_of(policy: str) -> str:
+    if policy.startswith("tetris"):
+        return TETRIS
+    if "checked=2" in policy:
+        return TWO
+    return FAIR if policy in ("drf", "slot-fair") else OTHERS
+
+
+def draw_bars(axes: Any, rows: list[Row], what: str, label: str) -> None:
+    """One bar per policy, the first one on top, with its 95 % interval."""
+    names = [row["policy"] for row in rows]
+    for n, row in enumerate(rows):
+        low, high = row[f"{what}_low"], row[f"{what}_high"]
+        error = None if low is None else [[row[what] - low], [high - row[what]]]
+        axes.barh(n, row[what], color=colour_of(row["policy"]), xerr=error, error_kw={"lw": 1, "ecolor": "#333333"})
+        axes.annotate(f" {row[what]:,.0f}", (high or row[what], n), va="center", fontsize=8)
+    axes.set_yticks(range(len(names)), names, fontsize=8)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.margins(x=0.12)
+    axes.set_xlabel(label)
+    tidy(axes)
+
+
+def draw_curve(axes: Any, rows: list[Row]) -> None:
+    """Fairness against speed, along the knob f."""
+    x, y = [row["unfairness"] for row in rows], [row["mean"] for row in rows]
+    axes.plot(x, y, "o-", color=TETRIS)
+    for row in rows:
+        axes.annotate(
+            f"f = {row['f']:g}", (row["unfairness"], row["mean"]), xytext=(6, 5), textcoords="offset points", fontsize=8
+        )
+    axes.margins(0.12)
+    axes.set_xlabel("mean distance below the fair share of owners that wait")
+    axes.set_ylabel("mean completion time of jobs (slots)")
+    tidy(axes)
+
+
+def draw_pieces(axes: Any, rows: list[Row]) -> None:
+    """What is free while tasks wait, against the number of resources."""
+    for policy in dict.fromkeys(row["policy"] for row in rows):
+        of = [row for row in rows if row["policy"] == policy]
+        axes.plot(
+            [row["resources"] for row in of], [row["fragmentation"] for row in of], "o-", color=colour_of(policy), label=policy
+        )
+    axes.set_xticks(sorted({row["resources"] for row in rows}))
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("resources, with independent demands")
+    axes.set_ylabel("share of the cluster free while tasks wait")
+    axes.legend(fontsize=8, frameon=False)
+    tidy(axes)

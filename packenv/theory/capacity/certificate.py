@@ -1,0 +1,137 @@
+"""The two proofs of a bracket on ρ*, in integers and fractions, checked without the solver that found them.
+
+`Attained`: configurations and how many servers hold each; it proves that the cluster keeps up with `value()` jobs in
+service. `Bounded`: prices of sizes; it proves that no policy keeps up with more than `value()` (PAPERS §1.2, Theorem 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate, pairwise
+
+import numpy as np
+
+from packenv.errors import InputError
+from packenv.theory.capacity.columns import Floats, Ints, Kinds
+from packenv.theory.capacity.knapsack import Knapsack
+from packenv.theory.capacity.size_law import SizeLaw, cells_of
+
+LARGEST_PRICE = 2**31
+LARGEST_SIZE = 2**40  # units: beyond any server
+
+
+class Refuted(InputError):
+    """A certificate that proves nothing."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What some servers of one kind hold: how many jobs of each cell, as pairs (cell, count)."""
+
+    kind: int
+    held: tuple[tuple[int, int], ...]
+    servers: int  # how many, in parts of a server
+
+
+@dataclass(frozen=True)
+class Attained:
+    """Cell j holds the sizes above edges[j - 1] (0 for the first) up to edges[j] units; a job takes edges[j].
+
+    A job may also take the place of a larger one, so the cluster keeps up with ρ jobs in service if, for every cell,
+    there are places of at least its size for ρ times the share of jobs that large.
+    """
+
+    edges: tuple[int, ...]
+    configurations: tuple[Configuration, ...]
+    parts: int  # of a server, in which the configurations count
+
+    def value(self, law: SizeLaw, kinds: Kinds) -> Fraction:
+        """Jobs in service that these configurations keep up with. Raises Refuted where one does not fit."""
+        edges, capacity = self.edges, kinds.capacity.tolist()
+        require(self.parts > 0, "a server has at least one part")
+        require(_increase(edges), f"edges must be integers that increase from above 0 to at most {LARGEST_SIZE}")
+        require(int(law.high[-1]) <= edges[-1], f"no cell holds the size {int(law.high[-1])}")
+        used, places = [0] * len(capacity), [0] * len(edges)
+        for n, (kind, held, servers) in enumerate((c.kind, c.held, c.servers) for c in self.configurations):
+            require(0 <= kind < len(used) and servers >= 0, f"configuration {n}: no such servers")
+            require(all(0 <= j < len(edges) and count >= 0 for j, count in held), f"configuration {n}: no such cell")
+            require(sum(edges[j] * count for j, count in held) <= capacity[kind], f"configuration {n} does not fit")
+            used[kind] += servers
+            for j, count in held:
+                places[j] += count * servers
+        for kind, count in enumerate(kinds.number.tolist()):
+            most = count * self.parts
+            require(used[kind] <= most, f"{used[kind]} parts of servers of kind {kind} in use, there are {most}")
+        shares, whole = law.shares(cells_of(law.high, np.array(edges)), len(edges))
+        served, needed = 1, 0
+        for place, need in zip(_from_the_largest(places), _from_the_largest(shares), strict=True):
+            if place * needed < need * served:
+                served, needed = place, need
+        return Fraction(served * whole, needed * self.parts)
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """points[i] units are worth prices[i] >= 0, increasing from size 0 that is worth 0; sizes between, on the line.
+
+    Such prices bound the worth of what a server can hold by W, so ρ E[price of a size] <= Σ W over the servers.
+    `split[i]`: whether sizes occur strictly between point i - 1 and point i.
+    """
+
+    points: tuple[int, ...]
+    prices: tuple[int, ...]
+    split: tuple[bool, ...]
+
+    def price(self, size: Ints) -> Floats:
+        """Prices of sizes (m,) in units, beyond the last point in proportion."""
+        beyond = np.maximum(size / self.points[-1], 1.0)
+        return np.asarray(np.interp(size, (0, *self.points), (0, *self.prices)) * beyond)
+
+    def value(self, law: SizeLaw, kinds: Kinds) -> Fraction:
+        """Jobs in service that no policy exceeds. Raises Refuted where the prices leave out a size."""
+        require(len(self.points) == len(self.prices) == len(self.split), "as many points, prices and cells are needed")
+        require(_increase(self.points), f"points must be integers that increase from above 0 to at most {LARGEST_SIZE}")
+        points = np.array((0, *self.points))
+        require(min(self.prices) >= 0 and max(self.prices) <= LARGEST_PRICE, f"prices must lie between 0 and {LARGEST_PRICE}")
+        require(int(law.high[-1]) <= points[-1], f"the size {int(law.high[-1])} has no price")
+        require(not (law.between(points) & ~np.array(self.split)).any(), "sizes occur in a cell that is said to have none")
+        shares, whole = law.spread(points)
+        worth = Fraction(sum(price * share for price, share in zip((0, *self.prices), shares, strict=True)), whole)
+        require(worth > 0, "the prices are all 0")
+        most = self.most(kinds.capacity)
+        return sum((count * one for count, one in zip(kinds.number.tolist(), most, strict=True)), 0) / worth
+
+    def most(self, capacity: Ints) -> list[int]:
+        """The largest worth that servers of these capacities can hold, rounded up to an integer."""
+        points, prices = np.array(self.points, np.int64), np.array(self.prices, np.int64)
+        knapsack = Knapsack(points, int(capacity.max()))
+        solution = knapsack.solve(prices)
+        found = []
+        for room in capacity.tolist():
+            best = int(solution.worth(np.array([room]))[0])
+            sums = knapsack.sums[knapsack.sums < room]
+            for rest, others in zip((room - sums).tolist(), solution.value.tolist(), strict=False):
+                i = int(np.searchsorted(points, rest))
+                if i < len(points) and self.split[i]:
+                    left, low = (self.points[i - 1], self.prices[i - 1]) if i else (0, 0)
+                    rise = (self.prices[i] - low) * (rest - left)
+                    best = max(best, others + low - (-rise // (self.points[i] - left)))
+            found.append(best)
+        return found
+
+
+def _increase(values: tuple[int, ...]) -> bool:
+    """Whether there are some, and they increase from above 0."""
+    return bool(values) and values[-1] <= LARGEST_SIZE and all(a < b for a, b in pairwise((0, *values)))
+
+
+def _from_the_largest(values: list[int]) -> list[int]:
+    """Sums of the values from each of the last ones on."""
+    return list(accumulate(reversed(values)))
+
+
+def require(true: bool, otherwise: str) -> None:
+    """Raise Refuted."""
+    if not true:
+        raise Refuted(f"certificate: {otherwise}")

@@ -1,0 +1,61 @@
+"""Certificates as JSON: plain numbers, so that anybody can check them with tools of their own."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from packenv.errors import InputError
+from packenv.files import write_json
+from packenv.theory.capacity.bracket import AttainedProof, BoundedProof, Bracket
+from packenv.theory.capacity.certificate import Attained, Bounded, Configuration
+from packenv.theory.capacity.vectors.certificate import Boxes, Priced, Scalarised
+
+
+def save_certificate(bracket: Bracket, path: str | Path) -> None:
+    """Write both ends and their proofs; the file appears whole or not at all."""
+    write_json(path, asdict(bracket))
+
+
+def load_certificate(path: str | Path) -> Bracket:
+    """What `save_certificate` wrote. Raises InputError for anything else; `Bracket.verify` says whether it proves anything."""
+    try:
+        plain: dict[str, Any] = json.loads(Path(path).read_text())
+        low, high = _attained(plain.pop("attained")), _bounded(plain.pop("bounded"))
+        history = tuple((float(a), float(b)) for a, b in plain.pop("history"))
+        ends = {key: float(plain[key]) for key in ("lower", "upper", "area_bound", "seconds")}
+        return Bracket(attained=low, bounded=high, reached=bool(plain["reached"]), history=history, **ends)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise InputError(f"{path}: not a certificate: {problem}") from None
+
+
+def _attained(plain: dict[str, Any]) -> AttainedProof:
+    configurations = tuple(
+        Configuration(int(one["kind"]), tuple((int(j), int(n)) for j, n in one["held"]), int(one["servers"]))
+        for one in plain["configurations"]
+    )
+    if "boxes" in plain:
+        return Boxes(_vectors(plain["boxes"]), configurations, int(plain["parts"]))
+    return Attained(_integers(plain["edges"]), configurations, int(plain["parts"]))
+
+
+def _bounded(plain: dict[str, Any]) -> BoundedProof:
+    if "weights" in plain:
+        return Scalarised(_integers(plain["weights"]), _one_resource(plain["bounded"]))
+    if "vectors" in plain:
+        return Priced(_vectors(plain["vectors"]), _integers(plain["prices"]))
+    return _one_resource(plain)
+
+
+def _one_resource(plain: dict[str, Any]) -> Bounded:
+    return Bounded(_integers(plain["points"]), _integers(plain["prices"]), tuple(map(bool, plain["split"])))
+
+
+def _integers(values: Any) -> tuple[int, ...]:
+    return tuple(map(int, values))
+
+
+def _vectors(values: Any) -> tuple[tuple[int, ...], ...]:
+    return tuple(map(_integers, values))

@@ -1,0 +1,57 @@
+"""What a few configurations guarantee: lower bounds on what the cluster keeps up with, by a program over those alone.
+
+Sizes are rounded up to the upper end of their type; with K_RED it is a lower bound on the throughput of VQS (PAPERS §1.7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.theory.capacity.bracket import kinds_of
+from packenv.theory.capacity.columns import Columns, Kinds, Program
+from packenv.theory.capacity.size_law import SizeLaw, size_law
+from packenv.theory.partition import halving_bounds, halving_configurations, reduced_bounds, reduced_configurations
+from packenv.workloads.workload import Workload
+
+Ints = NDArray[np.int64]
+
+
+def vqs_bound(workload: Workload, levels: int | None = None) -> float:
+    """Jobs in service that VQS keeps up with, at least: the program of §1.2 over K_RED with sizes rounded up.
+
+    Geometric service, equal servers; `levels` is J (by default that of the policy). Exactly 4/3 on figure 3(a).
+    """
+    return _bound(workload, levels, reduced_bounds, reduced_configurations)
+
+
+def halving_bound(workload: Workload, levels: int | None = None) -> float:
+    """The same with cuts only at 2^−m: at least ½ of ρ* where no size is smaller than the last of them."""
+    return _bound(workload, levels, halving_bounds, halving_configurations)
+
+
+def _bound(
+    workload: Workload, levels: int | None, bounds: Callable[[int, int], Ints], configurations: Callable[[int], Ints]
+) -> float:
+    law, kinds = size_law(workload), kinds_of(workload)
+    if len(kinds.number) > 1:
+        raise InputError("this bound is for servers of equal capacity")
+    J = workload.default_levels() if levels is None else levels
+    upper = bounds(J, int(kinds.capacity[0]))
+    return served_by(configurations(J), type_shares(law, upper), int(kinds.number[0]))
+
+
+def type_shares(law: SizeLaw, upper: Ints) -> NDArray[np.float64]:
+    """(n,) probabilities of the types with these upper ends, decreasing, in units; the last one holds all smaller sizes."""
+    types = len(upper) - 1 - np.searchsorted(upper[::-1], law.high)
+    return np.bincount(types, law.mass, len(upper)) / law.mass.sum()
+
+
+def served_by(configurations: Ints, shares: NDArray[np.float64], servers: int) -> float:
+    """The largest ρ with ρ · shares (n,) covered by `servers` servers that hold configurations (m, n)."""
+    program = Program(shares, Kinds(np.ones(1, np.int64), np.array([servers])))
+    program.add(Columns(configurations.astype(np.float64), np.zeros(len(configurations), np.int64)))
+    return program.solve()[0]

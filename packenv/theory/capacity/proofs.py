@@ -1,0 +1,49 @@
+"""From a solved program, in floating point, to proofs in integers and fractions."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.theory.capacity.certificate import LARGEST_PRICE, Attained, Bounded, Configuration
+from packenv.theory.capacity.columns import Columns, Floats, Ints, Kinds, Solved
+
+FINE = 2**60
+SIMPLE = 1000  # weights and prices are also tried as fractions with denominators up to this: the truth often is
+
+
+def attained_proofs(solved: Solved, edges: Ints, kinds: Kinds) -> list[Attained]:
+    """Proofs from the weights, as they are and as simple fractions."""
+    found = weighted(solved.columns, solved.weights, kinds.number)
+    return [Attained(tuple(edges.tolist()), configurations, parts) for configurations, parts in found]
+
+
+def weighted(columns: Columns, weights: Floats, number: Ints) -> list[tuple[tuple[Configuration, ...], int]]:
+    """The configurations in use by whole parts of the servers, and how many parts a server has: two choices."""
+    used = np.flatnonzero(weights > 1e-12)
+    held = [tuple((int(j), int(columns.held[n, j])) for j in np.flatnonzero(columns.held[n])) for n in used]
+    kind = columns.kind[used].tolist()
+    exactly = [Fraction(weight) for weight in weights[used].tolist()]
+    simple = [weight.limit_denominator(SIMPLE) for weight in exactly]
+    found = []
+    for servers, parts in ((exactly, FINE), (simple, math.lcm(*(weight.denominator for weight in simple)))):
+        counts = [int(weight * parts) for weight in servers]
+        total = [sum(count for count, k in zip(counts, kind, strict=True) if k == g) for g in range(len(number))]
+        most = [count * parts for count in number.tolist()]
+        kept = [count * most[k] // max(total[k], most[k]) for count, k in zip(counts, kind, strict=True)]
+        found.append((tuple(Configuration(*one) for one in zip(kind, held, kept, strict=True)), parts))
+    return found
+
+
+def bounded_proofs(solved: Solved, points: Ints, split: NDArray[np.bool_]) -> list[Bounded]:
+    """Proofs from the prices, as they are and as simple fractions of the largest."""
+    relative = solved.prices / solved.prices.max()
+    choices = [np.floor(relative * LARGEST_PRICE).astype(np.int64).tolist()]
+    simple = [Fraction(price).limit_denominator(SIMPLE) for price in relative.tolist()]
+    scale = math.lcm(*(price.denominator for price in simple))
+    if scale <= LARGEST_PRICE:
+        choices.append([int(price * scale) for price in simple])
+    return [Bounded(tuple(points.tolist()), tuple(prices), tuple(split.tolist())) for prices in choices]

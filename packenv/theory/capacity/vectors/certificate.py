@@ -1,0 +1,135 @@
+"""Proofs of the two ends of a bracket for several resources, in integers and fractions.
+
+A lower end: `Boxes` that hold the demands. An upper end: `Scalarised`, a proof for one resource that is a weighted sum
+of all, or `Priced`, prices of a few vectors whose configurations can be enumerated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from packenv.theory.capacity.certificate import LARGEST_PRICE, LARGEST_SIZE, Bounded, Configuration, require
+from packenv.theory.capacity.columns import Ints
+from packenv.theory.capacity.vectors.law import Atoms, VectorKinds, VectorLaw, first_box
+
+MOST_CONFIGURATIONS = 20_000
+MOST_VECTORS = 64  # whose configurations are enumerated
+LARGEST_WEIGHT = 2**20
+
+Vector = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """A job takes the first of the `boxes` (vectors in units) that is as large as its demand in every resource."""
+
+    boxes: tuple[Vector, ...]
+    configurations: tuple[Configuration, ...]  # of boxes
+    parts: int  # of a server, in which the configurations count
+
+    def value(self, law: VectorLaw, kinds: VectorKinds) -> Fraction:
+        """Jobs in service that these configurations keep up with. Raises Refuted where one does not fit."""
+        require(self.parts > 0, "a server has at least one part")
+        boxes, capacity = _vectors(self.boxes, kinds), kinds.capacity
+        used, places = [0] * len(capacity), [0] * len(boxes)
+        for n, (kind, held, servers) in enumerate((c.kind, c.held, c.servers) for c in self.configurations):
+            require(0 <= kind < len(used) and servers >= 0, f"configuration {n}: no such servers")
+            require(all(0 <= j < len(boxes) and count >= 0 for j, count in held), f"configuration {n}: no such box")
+            for r, room in enumerate(capacity[kind].tolist()):
+                require(sum(self.boxes[j][r] * count for j, count in held) <= room, f"configuration {n} does not fit")
+            used[kind] += servers
+            for j, count in held:
+                places[j] += count * servers
+        for kind, count in enumerate(kinds.number.tolist()):
+            most = count * self.parts
+            require(used[kind] <= most, f"{used[kind]} parts of servers of kind {kind} in use, there are {most}")
+        shares = law.shares(boxes)
+        require(shares is not None, "no box holds some demand")
+        assert shares is not None
+        served = (
+            Fraction(place * shares[1], share * self.parts) for place, share in zip(places, shares[0], strict=True) if share
+        )
+        return min(served)
+
+
+@dataclass(frozen=True)
+class Scalarised:
+    """A demand counts as its weighted sum, and so does a server: what fits, fits then too."""
+
+    weights: Vector
+    bounded: Bounded
+
+    def value(self, law: VectorLaw, kinds: VectorKinds) -> Fraction:
+        """Jobs in service that no policy exceeds."""
+        require(len(self.weights) == kinds.capacity.shape[1], "a weight is needed for every resource")
+        require(
+            min(self.weights) >= 0 < max(self.weights) <= LARGEST_WEIGHT,
+            f"weights must lie between 0 and {LARGEST_WEIGHT}, not all 0",
+        )
+        weights = np.array(self.weights)
+        return self.bounded.value(law.scalar(weights), kinds.scalar(weights))
+
+
+@dataclass(frozen=True)
+class Priced:
+    """vectors[i] is worth prices[i] >= 0, and a demand as much as the last of them that is not larger in any resource."""
+
+    vectors: tuple[Vector, ...]
+    prices: tuple[int, ...]
+
+    def value(self, law: VectorLaw, kinds: VectorKinds) -> Fraction:
+        """Jobs in service that no policy exceeds."""
+        require(isinstance(law, Atoms), "these prices are for finitely many demand vectors")
+        assert isinstance(law, Atoms)
+        vectors = _vectors(self.vectors, kinds)
+        require(len(vectors) <= MOST_VECTORS, f"more than {MOST_VECTORS} vectors")
+        require(len(self.prices) == len(vectors), "as many prices as vectors are needed")
+        require(min(self.prices) >= 0 and max(self.prices) <= LARGEST_PRICE, f"prices must lie between 0 and {LARGEST_PRICE}")
+        place = first_box(-law.vectors, -vectors[::-1])
+        price = np.where(place < 0, 0, np.array(self.prices)[::-1][place]).tolist()
+        masses = [Fraction(mass) for mass in law.mass.tolist()]
+        worth = sum((p * mass for p, mass in zip(price, masses, strict=True)), Fraction(0)) / sum(masses)
+        require(worth > 0, "the prices are all 0")
+        most = Fraction(0)
+        for capacity, number in zip(kinds.capacity, kinds.number.tolist(), strict=True):
+            try:
+                held = maximal_fillings(vectors, capacity)
+            except OverflowError:
+                require(False, f"more than {MOST_CONFIGURATIONS} configurations")
+            most += number * max(sum(p * n for p, n in zip(self.prices, one, strict=True)) for one in held)
+        return most / worth
+
+
+def maximal_fillings(vectors: Ints, capacity: Ints, most: int = MOST_CONFIGURATIONS) -> list[Vector]:
+    """Those to which none of `vectors` (n, D) can be added, and a few others. OverflowError if they are more than `most`."""
+    sizes = vectors.tolist()
+
+    def fillings(first: int, room: list[int]) -> Iterator[Vector]:
+        size = sizes[first]
+        fit = min((have // need for have, need in zip(room, size, strict=True) if need), default=0)
+        if first == len(sizes) - 1:
+            yield (fit,)
+            return
+        for count in range(fit, -1, -1):
+            for rest in fillings(first + 1, [have - count * need for have, need in zip(room, size, strict=True)]):
+                yield (count, *rest)
+
+    found: list[Vector] = []
+    for one in fillings(0, capacity.tolist()):
+        found.append(one)
+        if len(found) > most:
+            raise OverflowError
+    return found
+
+
+def _vectors(vectors: tuple[Vector, ...], kinds: VectorKinds) -> Ints:
+    """(n, D), checked: not negative, none all 0."""
+    resources = kinds.capacity.shape[1]
+    require(bool(vectors) and all(len(one) == resources for one in vectors), f"vectors of {resources} resources are needed")
+    good = all(min(one) >= 0 < max(one) <= LARGEST_SIZE for one in vectors)
+    require(good, f"vectors must be integers from 0 to {LARGEST_SIZE}, none all 0")
+    return np.array(vectors, np.int64)

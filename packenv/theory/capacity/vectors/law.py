@@ -1,0 +1,137 @@
+"""The law of demand vectors, for several resources: finitely many vectors, or independent resources.
+
+As in `size_law`, a vector counts by the time that its jobs are in service.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from packenv.theory.capacity.columns import Floats, Ints, Kinds
+from packenv.theory.capacity.packing import quantiles
+from packenv.theory.capacity.size_law import SizeLaw, atomic, demand_atoms, in_units
+from packenv.workloads.laws.joint import Joint
+from packenv.workloads.workload import Workload
+
+FEW = 512  # vectors that are told apart in a packing
+SUMS = 2**12  # sizes that are told apart in a sum of independent demands
+
+OUTSIDE = -1
+
+
+class VectorKinds(NamedTuple):
+    """The servers: distinct capacities and how many there are of each."""
+
+    capacity: Ints  # (G, D) units
+    number: Ints  # (G,)
+
+    def scalar(self, weights: Ints) -> Kinds:
+        """Servers of one resource, the weighted sum of all, decreasing."""
+        capacity, place = np.unique(self.capacity @ weights, return_inverse=True)
+        number = np.bincount(place.ravel(), self.number).astype(np.int64)
+        return Kinds(capacity[::-1].copy(), number[::-1].copy())
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """Finitely many distinct `vectors` (m, D) units with `mass` (m,), known up to a common factor."""
+
+    vectors: Ints
+    mass: Floats
+
+    def shares(self, boxes: Ints) -> tuple[list[int], int] | None:
+        """The probabilities that the first box (n, D) that holds a demand is this one; None if no box holds some.
+
+        Upper bounds, as numerators and their denominator.
+        """
+        place = first_box(self.vectors, boxes)
+        if (place == OUTSIDE).any():
+            return None
+        numbers = np.arange(len(self.mass))
+        return SizeLaw(numbers, numbers, self.mass, exact=True).shares(place, len(boxes))
+
+    def scalar(self, weights: Ints) -> SizeLaw:
+        """The law of the weighted sum of a demand's resources; never larger than that."""
+        return atomic(self.vectors @ weights, self.mass)
+
+    def boxes(self, parts: int, kinds: VectorKinds) -> Ints:
+        """(n, D) boxes that hold all vectors: themselves if they are few, else rounded up to `parts` values of each resource
+        where that fits a server."""
+        if len(self.vectors) <= FEW:
+            return self.vectors
+        rounded = np.empty_like(self.vectors)
+        for r, column in enumerate(self.vectors.T):
+            ends = np.unique(quantiles(atomic(column, self.mass), parts))
+            rounded[:, r] = ends[np.searchsorted(ends, column)]
+        fits = np.array([(box <= kinds.capacity).all(axis=1).any() for box in rounded])[:, None]
+        return np.unique(np.where(fits, rounded, self.vectors), axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Independent:
+    """A law of sizes for each resource, independent of each other."""
+
+    laws: tuple[SizeLaw, ...]
+
+    def shares(self, boxes: Ints) -> tuple[list[int], int] | None:
+        """As of Atoms."""
+        ends = [np.unique(column) for column in boxes.T]
+        if any(law.high[-1] > end[-1] for law, end in zip(self.laws, ends, strict=True)):
+            return None
+        found = [law.shares(np.searchsorted(end, law.high), len(end)) for law, end in zip(self.laws, ends, strict=True)]
+        masses = [reduce(int.__mul__, cell) for cell in product(*(masses for masses, _ in found))]
+        place = first_box(np.array(list(product(*(end.tolist() for end in ends)))), boxes)
+        sums = [0] * len(boxes)
+        for n, mass in zip(place.tolist(), masses, strict=True):
+            if n == OUTSIDE:
+                if mass > 0:
+                    return None
+            else:
+                sums[n] += mass
+        return sums, reduce(int.__mul__, (whole for _, whole in found))
+
+    def scalar(self, weights: Ints) -> SizeLaw:
+        """As of Atoms: each demand is rounded down before they are added, if there are several."""
+        used = [(law, weight) for law, weight in zip(self.laws, weights.tolist(), strict=True) if weight > 0]
+        if len(used) == 1:
+            law, weight = used[0]
+            return SizeLaw(law.low * weight, law.high * weight, law.mass, law.exact)
+        step = 1 + sum(int(law.high[-1]) * weight for law, weight in used) // SUMS
+        mass = np.ones(1)
+        for law, weight in used:
+            mass = np.convolve(mass, np.bincount(law.low * weight // step, law.mass / law.mass.sum()))
+        sizes = np.flatnonzero(mass)
+        return SizeLaw(sizes * step, sizes * step, mass[sizes], exact=False)
+
+    def boxes(self, parts: int, kinds: VectorKinds) -> Ints:
+        """As of Atoms; the largest demands of all resources together fit a server."""
+        return np.array(list(product(*(np.unique(quantiles(law, parts)).tolist() for law in self.laws))))
+
+
+VectorLaw: TypeAlias = Atoms | Independent
+
+
+def first_box(vectors: Ints, boxes: Ints) -> Ints:
+    """(m,) the first of `boxes` (n, D) that is as large as each of `vectors` (m, D) in every resource, or OUTSIDE."""
+    found = np.full(len(vectors), OUTSIDE, np.int64)
+    for n in range(len(boxes) - 1, -1, -1):
+        found[(vectors <= boxes[n]).all(axis=1)] = n
+    return found
+
+
+def vector_law(workload: Workload) -> VectorLaw:
+    """The law of demands of a workload."""
+    if workload.jobs is not None or isinstance(workload.sizes, Joint):
+        return Atoms(*demand_atoms(workload))
+    assert isinstance(workload.sizes, tuple)
+    return Independent(tuple(map(in_units, workload.sizes, workload.servers.largest.tolist())))
+
+
+def vector_kinds_of(workload: Workload) -> VectorKinds:
+    """The distinct capacities of a cluster, and how many servers have each."""
+    return VectorKinds(*np.unique(workload.servers.units, axis=0, return_counts=True))

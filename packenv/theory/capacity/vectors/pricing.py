@@ -1,0 +1,52 @@
+"""The most valuable configuration of demand vectors, by integer programming: where filling by worth finds nothing new."""
+
+from __future__ import annotations
+
+import highspy
+import numpy as np
+
+from packenv.theory.capacity.columns import Columns, Floats, Ints
+from packenv.theory.capacity.vectors.law import VectorKinds
+from packenv.theory.capacity.vectors.packing import valuable
+
+ABOUT = 1e-4  # of the worth may be missed: configurations need not be the best
+SECONDS = 2.0
+
+
+class IntegerPricing:
+    """Configurations of `boxes` (n, D) units on each kind of server: those that `valuable` finds, and the best."""
+
+    def __init__(self, boxes: Ints, kinds: VectorKinds) -> None:
+        self.boxes, self.kinds = boxes, kinds
+        self.solvers = [self._solver(capacity) for capacity in kinds.capacity]
+
+    def _solver(self, capacity: Ints) -> highspy.Highs:
+        highs = highspy.Highs()
+        options = {"output_flag": False, "threads": 1, "mip_rel_gap": ABOUT, "time_limit": SECONDS}
+        for name, value in options.items():
+            highs.setOptionValue(name, value)
+        scale = np.maximum(capacity, 1)
+        resources, count = self.boxes.shape[1], len(self.boxes)
+        free, none, nothing = np.full(resources, -highspy.kHighsInf), np.zeros(resources, np.int32), np.zeros(0)
+        highs.addRows(resources, free, capacity / scale, 0, none, nothing, nothing)
+        rows = np.tile(np.arange(resources, dtype=np.int32), count)
+        starts = np.arange(0, count * resources, resources, dtype=np.int32)
+        most = np.where((self.boxes <= capacity).all(axis=1), highspy.kHighsInf, 0.0)
+        highs.addCols(count, np.zeros(count), np.zeros(count), most, len(rows), starts, rows, (self.boxes / scale).ravel())
+        highs.changeColsIntegrality(count, np.arange(count, dtype=np.int32), np.full(count, highspy.HighsVarType.kInteger))
+        return highs
+
+    def __call__(self, prices: Floats) -> tuple[Floats, Columns]:
+        """(G,) the largest worth that was found on each kind of server, and configurations of much worth."""
+        worth, columns = valuable(self.boxes, self.kinds, prices)
+        held, kind = [columns.held], [columns.kind]
+        every = np.arange(len(prices), dtype=np.int32)
+        for k, highs in enumerate(self.solvers):
+            highs.changeColsCost(len(prices), every, -prices)
+            highs.run()
+            best = np.round(np.array(highs.getSolution().col_value))
+            if (best @ self.boxes <= self.kinds.capacity[k]).all() and best @ prices > worth[k]:
+                worth[k] = best @ prices
+                held.append(best[None])
+                kind.append(np.array([k]))
+        return worth, Columns(np.concatenate(held), np.concatenate(kind))

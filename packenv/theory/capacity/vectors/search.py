@@ -1,0 +1,141 @@
+"""The search for a bracket on ρ* where tasks have several resources.
+
+Lower end: demands rounded up to boxes, packed, and then a linear program over packings and other good configurations;
+for a few demands, over all configurations. Upper end: every weighted sum of the resources is a problem of one resource.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from packenv.theory.capacity.bracket import areas, rounded_up
+from packenv.theory.capacity.certificate import LARGEST_PRICE
+from packenv.theory.capacity.columns import Columns, Floats, Ints, Kinds, Program, generate
+from packenv.theory.capacity.ends import Ends, Progress
+from packenv.theory.capacity.one_resource import SPARE, Search
+from packenv.theory.capacity.proofs import weighted
+from packenv.theory.capacity.size_law import SizeLaw
+from packenv.theory.capacity.vectors.certificate import LARGEST_WEIGHT, MOST_VECTORS, Boxes, Priced, Scalarised, maximal_fillings
+from packenv.theory.capacity.vectors.law import FEW, Atoms, VectorKinds, VectorLaw
+from packenv.theory.capacity.vectors.packing import columns_of, packing, valuable
+from packenv.theory.capacity.vectors.pricing import IntegerPricing
+
+FINE = 8 * FEW  # boxes that are packed; the program is for FEW
+MIXTURES = (1 / 2, 1 / 3, 2 / 3, 1 / 5, 4 / 5)  # weight of a resource against another one
+
+
+class VectorSearch(Ends):
+    """The best proofs so far of either end, for several resources."""
+
+    law: VectorLaw
+    kinds: VectorKinds
+
+    def __init__(self, law: VectorLaw, kinds: VectorKinds, gap: float, seconds: float, progress: Progress) -> None:
+        super().__init__(law, kinds, gap, seconds, progress)
+        by_area = areas(law, kinds)
+        self.area_bounds = {proof.weights.index(1): rounded_up(proof.value(law, kinds)) for proof in by_area}
+        self.offer_bounded(by_area)
+
+    def run(self) -> None:
+        if not self.few_vectors():
+            self.refine()
+
+    def few_vectors(self) -> bool:
+        """Where all configurations can be enumerated: both ends from one program."""
+        law, kinds = self.law, self.kinds
+        if not isinstance(law, Atoms) or len(law.vectors) > MOST_VECTORS:
+            return False
+        try:
+            held = [maximal_fillings(law.vectors, capacity) for capacity in kinds.capacity]
+        except OverflowError:
+            return False
+        program = Program(law.mass / law.mass.sum(), Kinds(np.arange(len(held)), kinds.number))
+        kind = np.repeat(np.arange(len(held)), [len(found) for found in held])
+        program.add(Columns(np.concatenate([np.array(found, np.float64) for found in held]), kind))
+        _, prices = program.solve()
+        self.offer_attained(self._boxes(program, law.vectors))
+        whole = np.floor(prices / prices.max() * LARGEST_PRICE).astype(np.int64)
+        self.offer_bounded([Priced(tuple(map(tuple, law.vectors.tolist())), tuple(whole.tolist()))])
+        return True
+
+    def refine(self) -> None:
+        """Pack, bound by weighted sums, and improve the packing by a program."""
+        weights = list(self._weights())
+        self._pack(weights)
+        for one in weights:
+            if self.done:
+                return
+            self._bound(one)
+        if not self.done:
+            self._improve(weights)
+
+    def _pack(self, weights: list[tuple[int, ...]]) -> None:
+        boxes, shares = self._boxes_and_shares(FINE)
+        until = time.monotonic() + (self.deadline - time.monotonic()) / 4
+        for one in sorted(weights, key=lambda one: one.count(0)):  # all resources at once is best more often
+            if self.attained is None or not (self.done or time.monotonic() > until):
+                self.offer_attained([packing(boxes, shares, self.kinds, np.array(one, np.float64))])
+
+    def _boxes_and_shares(self, most: int) -> tuple[Ints, Floats]:
+        """Boxes (n, D), the smallest first, and the probabilities that they are taken."""
+        parts = max(2, int(most ** (1 / self.kinds.capacity.shape[1]) + 1e-9))
+        boxes = self.law.boxes(parts, self.kinds)
+        largest = np.maximum(self.kinds.capacity.max(axis=0), 1)
+        boxes = boxes[np.argsort((boxes / largest).sum(axis=1), kind="stable")]
+        found = self.law.shares(boxes)
+        assert found is not None
+        shares = np.array([share / found[1] for share in found[0]])
+        return boxes[shares > 0], shares[shares > 0]
+
+    def _weights(self) -> Iterator[tuple[int, ...]]:
+        """Each resource alone, the scarcest first, and mixtures of the two scarcest ones, by their capacities."""
+        capacity = self.kinds.number @ self.kinds.capacity
+        order = sorted(self.area_bounds, key=lambda r: self.area_bounds[r])
+        unit = np.eye(len(capacity), dtype=np.int64)
+        yield from (tuple(unit[r].tolist()) for r in order)
+        if len(order) > 1:
+            a, b = (unit[r] / capacity[r] for r in order[:2])
+            every = [sum(unit[r] / capacity[r] for r in order)] if len(order) > 2 else []
+            for mixed in [*every, *(share * a + (1 - share) * b for share in MIXTURES)]:
+                whole = np.minimum(np.round(4 * mixed / mixed[mixed > 0].min()), LARGEST_WEIGHT).astype(np.int64)
+                yield tuple((whole // np.gcd.reduce(whole)).tolist())
+
+    def _bound(self, weights: tuple[int, ...]) -> None:
+        """By the prices of one resource that is this sum; not further than may help."""
+        law = self.law.scalar(np.array(weights))
+        some = law.low > 0
+        share = float(law.mass[some].sum() / law.mass.sum())
+        positive = SizeLaw(law.low[some], law.high[some], law.mass[some] / share, law.exact)
+        seconds = (self.deadline - time.monotonic()) / 8
+        search = Search(positive, self.kinds.scalar(np.array(weights)), self.gap / 4, seconds, lambda lower, upper: None)
+        search.useless = self.upper * share * (1 - self.gap / 2)
+        if not search.done:
+            search.run()
+        self.offer_bounded([Scalarised(weights, search.bounded)])
+
+    def _improve(self, weights: list[tuple[int, ...]]) -> None:
+        """A program over boxes: its prices find further configurations, which need not be the best ones."""
+        boxes, shares = self._boxes_and_shares(FEW)
+        program = Program(shares, Kinds(np.arange(len(self.kinds.number)), self.kinds.number))
+        for one in weights[: self.kinds.capacity.shape[1]]:
+            packed = packing(boxes, shares, self.kinds, np.array(one, np.float64))
+            program.add(columns_of(packed))
+        prices: Floats = np.asarray(boxes @ np.array(weights[0]), np.float64)
+        for pricing in (partial(valuable, boxes, self.kinds), IntegerPricing(boxes, self.kinds)):
+            prices = generate(program, pricing, prices, self._enough, self.deadline).prices
+            self.offer_attained(self._boxes(program, boxes))
+            if self.done:
+                return
+
+    def _enough(self, value: float, bound: float) -> bool:
+        return value * (1 - SPARE) >= self.upper * (1 - self.gap)
+
+    def _boxes(self, program: Program, boxes: Ints) -> list[Boxes]:
+        """Proofs from a program's weights."""
+        vectors = tuple(map(tuple, boxes.tolist()))
+        found = weighted(program.columns(), program.weights(), self.kinds.number)
+        return [Boxes(vectors, configurations, parts) for configurations, parts in found]

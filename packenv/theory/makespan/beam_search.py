@@ -1,0 +1,153 @@
+"""Shorter and shorter schedules by beam search over time (Ow & Morton 1988), forward and backward, with weights drawn anew."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from packenv.theory.makespan.annealing import Found, schedule_list
+from packenv.theory.makespan.beams import TOGETHER, Beam, search
+from packenv.theory.makespan.tasks import Tasks
+
+NARROWEST, WIDEST = 16, 10_000  # states of a beam
+STEPS = 40_000_000  # of one beam, at most, a state being a step for every task, server and tick: about a second
+SETS = 100_000  # of tasks looked at for one server and tick, at most
+CUBED = 200  # steps for every three tasks, at most: of few tasks CP-SAT proves more in less time
+
+
+def can_search(tasks: Tasks, makespan: int) -> bool:
+    """Whether beams of NARROWEST states are quick for a schedule of this length."""
+    return NARROWEST * _steps(tasks, makespan) <= STEPS
+
+
+def _steps(tasks: Tasks, makespan: int) -> int:
+    return len(tasks) * len(tasks.capacity) * makespan
+
+
+def _width(tasks: Tasks, makespan: int) -> int:
+    affordable = min(STEPS, CUBED * len(tasks) ** 3) // _steps(tasks, makespan)
+    return min(max(affordable, NARROWEST), WIDEST)
+
+
+class Reached:
+    """The shortest schedule of searches side by side, which each of them is to better."""
+
+    def __init__(self, found: Found, improved: Callable[[int], None]) -> None:
+        self.found, self.improved, self.lock = found, improved, threading.Lock()
+
+    def hear(self, found: Found) -> None:
+        with self.lock:
+            if found.makespan < self.found.makespan:
+                self.found = found
+                self.improved(found.makespan)
+
+
+def beam_from(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random.Generator) -> Beam:
+    """A beam of this width for a schedule up to `end`, with weights drawn. Backward, time runs from there to the first arrival.
+
+    The weights are drawn from ranges in which beams did well in the setting of seed 002's figure 3.
+    """
+    n, (servers, resources) = len(tasks), tasks.capacity.shape
+    offsets, waits_for = tasks.followed_by if backward else tasks.waits_for
+    release, tail = tasks.release, tasks.tail[:n]
+    if backward:
+        release, tail = np.zeros_like(release), tasks.head[:n]
+    capacity = np.maximum(tasks.capacity.mean(axis=0), 1)  # (D,)
+    idle = np.maximum(end - (tasks.demand * tasks.service[:, None]).sum(axis=0) / (servers * capacity), 0.5)
+    scarcity = idle ** -rng.uniform(0, 1)
+    size = ((tasks.demand / capacity) ** rng.uniform(1.5, 4)).sum(axis=1)
+    large = tasks.service * size / max((tasks.service * size).mean(), 1e-300) * tasks.service.mean()
+    gain = _between(rng, 0.007, 0.035) * large + _between(rng, 0.001, 0.008) * (tail + tasks.service)
+    return Beam(
+        release=release,
+        service=tasks.service,
+        tail=tail,
+        demand=tasks.demand,
+        capacity=tasks.capacity,
+        kind=np.unique(tasks.capacity, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64),
+        allowed=tasks.allowed,
+        offsets=offsets,
+        waits_for=waits_for,
+        gain=gain,
+        order=np.argsort(-gain, kind="stable"),
+        price=scarcity / scarcity.mean() / capacity,
+        noise=_between(rng, 0.01, 0.2),
+        start=np.zeros((2, width, n), np.int32),
+        server=np.zeros((2, width, n), np.int32),
+        room=np.zeros((2, width, servers, resources), np.int64),
+        cost=np.zeros((2, width)),
+        key=np.zeros((2, width), np.uint64),
+        found=np.zeros(1, np.int64),
+        heap=np.zeros(width),
+        place=np.zeros(width, np.int64),
+        parent=np.zeros(width, np.int64),
+        chosen=np.zeros((width, TOGETHER), np.int64),
+        many=np.zeros(width, np.int64),
+        key_of=np.zeros(width, np.uint64),
+        seen=np.zeros(1 << (16 * width).bit_length(), np.uint64),
+        salt=np.zeros(1, np.uint64),
+        ready=np.zeros(n, np.int64),
+        picked=np.zeros(TOGETHER, np.int64),
+        free=np.zeros(resources, np.int64),
+        word=rng.integers(2**63, size=1, dtype=np.uint64),
+    )
+
+
+def _between(rng: np.random.Generator, low: float, high: float) -> float:
+    """A number whose logarithm is uniform."""
+    return float(low * (high / low) ** rng.random())
+
+
+def searched(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random.Generator) -> Found | None:
+    """What one beam finds up to `end`; on the servers that it chose every task starts as early as it can."""
+    beam = beam_from(tasks, width, end, backward, rng)
+    generation, state = search(beam, end, min(SETS, STEPS // (len(tasks.capacity) * max(end, 1))))
+    if state < 0:
+        return None
+    start, server = beam.start[generation, state].astype(np.int64), beam.server[generation, state].astype(np.int64)
+    if backward:
+        start = end - start - tasks.service
+    return schedule_list(dataclasses.replace(tasks, fixed=server), np.argsort(start, kind="stable"))
+
+
+def search_on(tasks: Tasks, reached: Reached, seconds: float, target: int, seed: int, stop: threading.Event) -> None:
+    """Better what is reached by beams, twice as wide each time, until n of them found nothing, at `target`, or out of time."""
+    rng, width, failed = np.random.default_rng(seed), NARROWEST, 0
+    until, took = time.monotonic() + seconds, 0.0
+    while failed < len(tasks) and time.monotonic() + took < until and not stop.is_set():
+        end, began = reached.found.makespan - 1, time.monotonic()
+        if end < target:
+            return
+        found = searched(tasks, width, end, rng.random() < 0.5, rng)
+        if found is None:
+            width, failed = min(2 * width, _width(tasks, end)), failed + 1
+        else:
+            reached.hear(found)
+            failed = 0
+        took = time.monotonic() - began
+
+
+def search_beside(
+    tasks: Tasks,
+    found: Found,
+    searches: int,
+    seconds: float,
+    target: int,
+    seed: int = 0,
+    improved: Callable[[int], None] = lambda makespan: None,
+) -> Found:
+    """The best of several searches side by side from a known schedule, or that."""
+    stop, reached = threading.Event(), Reached(found, improved)
+    with ThreadPoolExecutor(searches) as pool:
+        runs = [pool.submit(search_on, tasks, reached, seconds, target, seed + k, stop) for k in range(searches)]
+        try:
+            for run in runs:
+                run.result()
+        finally:  # on Ctrl-C too
+            stop.set()
+    return reached.found

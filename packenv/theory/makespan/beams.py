@@ -1,0 +1,257 @@
+"""Beam search, forward in time: the machine code of `beam_search`.
+
+At every tick, server after server, each of the states kept has every set of tasks that could start there now; the best of
+all these, over all states, are the states that go on. Room that stays free costs, by resource; tasks that are hard to place
+later gain: large ones, and those that much waits for.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.compiled.decorators import inner, unlocked
+from packenv.theory.makespan.annealing import chance
+from packenv.theory.makespan.tasks import Ints
+from packenv.workloads.sampling import another
+
+Floats = NDArray[np.float64]
+Words = NDArray[np.uint64]
+
+LEAST = 32  # sets looked at in each state
+TOGETHER = 24  # tasks that start on one server in one tick, at most
+WAITS = -1  # start of a task that has none yet
+
+
+class Beam(NamedTuple):
+    """W states, twice: those that a step begins with, and those that it leaves; and the best sets that it found."""
+
+    release: Ints  # (n,) ticks
+    service: Ints  # (n,)
+    tail: Ints  # (n,) ticks that must follow the end of a task
+    demand: Ints  # (n, D) units
+    capacity: Ints  # (L, D)
+    kind: Ints  # (L,) the same for servers of equal capacity
+    allowed: NDArray[np.bool_]  # (n, L)
+    offsets: Ints  # (n + 1,) predecessors of row i: waits_for[offsets[i] : offsets[i + 1]]
+    waits_for: Ints
+    gain: Floats  # (n,) for starting a task
+    order: Ints  # (n,) in which sets of tasks are looked at
+    price: Floats  # (D,) of a unit that is free for a tick
+    noise: float  # largest random price of a set
+    start: NDArray[np.int32]  # (2, W, n) ticks, or WAITS
+    server: NDArray[np.int32]  # (2, W, n)
+    room: Ints  # (2, W, L, D) units that are free now
+    cost: Floats  # (2, W)
+    key: Words  # (2, W) of which tasks started when
+    found: Ints  # (1,) sets kept in this step
+    heap: Floats  # (W,) their costs; once there are W, the dearest of them first
+    place: Ints  # (W,) which set that is
+    parent: Ints  # (W,) state of a set
+    chosen: Ints  # (W, TOGETHER) its tasks
+    many: Ints  # (W,) how many they are
+    key_of: Words  # (W,)
+    seen: Words  # (a power of 2,) salted keys of sets that were kept, in this step and before
+    salt: Words  # (1,) of this step
+    ready: Ints  # (n,) tasks that may start now
+    picked: Ints  # (TOGETHER,) positions in `ready` of the set looked at
+    free: Ints  # (D,) what it leaves
+    word: Words  # (1,) of random bits
+
+
+@inner
+def is_ready(b: Beam, start: NDArray[np.int32], i: int, tick: int) -> bool:
+    """Whether task i, which waits, may start now."""
+    for m in range(b.offsets[i], b.offsets[i + 1]):
+        before = b.waits_for[m]
+        if start[before] == WAITS or start[before] + b.service[before] > tick:
+            return False
+    return b.release[i] <= tick
+
+
+@inner
+def list_ready(b: Beam, start: NDArray[np.int32], server: int, tick: int, end: int) -> int:
+    """Put the tasks that may start on a server now into `ready`; how many, or -1 if one is too late for the end."""
+    count = 0
+    for i in b.order:
+        if start[i] == WAITS and is_ready(b, start, i, tick):
+            if tick + b.service[i] + b.tail[i] > end:
+                return -1
+            if b.allowed[i, server]:
+                b.ready[count] = i
+                count += 1
+    return count
+
+
+@inner
+def fits(b: Beam, i: int) -> bool:
+    for r in range(len(b.free)):
+        if b.demand[i, r] > b.free[r]:
+            return False
+    return True
+
+
+@inner
+def take(b: Beam, i: int, sign: int) -> None:
+    for r in range(len(b.free)):
+        b.free[r] -= sign * b.demand[i, r]
+
+
+@inner
+def sink(b: Beam, at: int) -> None:
+    """Let the set at this place of the heap go down to where it belongs."""
+    size = len(b.heap)
+    while True:
+        child = 2 * at + 1
+        if child + 1 < size and b.heap[child + 1] > b.heap[child]:
+            child += 1
+        if child >= size or b.heap[child] <= b.heap[at]:
+            return
+        b.heap[at], b.heap[child] = b.heap[child], b.heap[at]
+        b.place[at], b.place[child] = b.place[child], b.place[at]
+        at = child
+
+
+@inner
+def offer(b: Beam, state: int, many: int, cost: float, key: np.uint64) -> None:
+    """Keep the set looked at if it is new, and among the best."""
+    for r in range(len(b.free)):
+        cost += b.price[r] * b.free[r]
+    width, found = len(b.heap), b.found[0]
+    if found == width and cost >= b.heap[0]:
+        return
+    cost += b.noise * chance(b.word)
+    salted = another(key ^ b.salt[0])
+    slot = int(salted & np.uint64(len(b.seen) - 1))
+    if (found == width and cost >= b.heap[0]) or b.seen[slot] == salted:
+        return
+    b.seen[slot] = salted
+    place = found if found < width else b.place[0]
+    b.parent[place], b.many[place], b.key_of[place] = state, many, key
+    for k in range(many):
+        b.chosen[place, k] = b.ready[b.picked[k]]
+    if found == width:
+        b.heap[0] = cost
+        sink(b, 0)
+        return
+    b.heap[found], b.place[found] = cost, place
+    b.found[0] += 1
+    if b.found[0] == width:
+        for at in range(width // 2, -1, -1):
+            sink(b, at)
+
+
+@inner
+def key_of_start(b: Beam, i: int, server: int, tick: int) -> np.uint64:
+    """What a start adds to the key of a state: equal servers are one."""
+    return another(another(another(np.uint64(i)) ^ np.uint64(tick)) ^ np.uint64(b.kind[server]))
+
+
+@inner
+def look_at_sets(b: Beam, here: int, state: int, server: int, tick: int, count: int, sets: int) -> None:
+    """Offer the sets of the `count` tasks ready that fit into what is free, none first, up to so many sets."""
+    depth, candidate, cost, key = 0, 0, b.cost[here, state], b.key[here, state]
+    for r in range(len(b.free)):
+        b.free[r] = b.room[here, state, server, r]
+    for _ in range(sets):
+        offer(b, state, depth, cost, key)
+        while True:
+            while candidate < count and not fits(b, b.ready[candidate]):
+                candidate += 1
+            if candidate < count and depth < TOGETHER:
+                break
+            if depth == 0:
+                return
+            depth -= 1
+            candidate = b.picked[depth]
+            i = b.ready[candidate]
+            take(b, i, -1)
+            cost += b.gain[i]
+            key -= key_of_start(b, i, server, tick)
+            candidate += 1
+        i = b.ready[candidate]
+        take(b, i, 1)
+        cost -= b.gain[i]
+        key += key_of_start(b, i, server, tick)
+        b.picked[depth] = candidate
+        depth += 1
+        candidate += 1
+
+
+@inner
+def go_on(b: Beam, here: int, server: int, tick: int) -> None:
+    """Make states of the sets kept."""
+    there = 1 - here
+    for at in range(b.found[0]):
+        place = b.place[at]
+        state = b.parent[place]
+        start, room = b.start[there, at], b.room[there, at]
+        for i in range(len(start)):
+            start[i], b.server[there, at, i] = b.start[here, state, i], b.server[here, state, i]
+        for s in range(room.shape[0]):
+            for r in range(room.shape[1]):
+                room[s, r] = b.room[here, state, s, r]
+        b.cost[there, at], b.key[there, at] = b.heap[at], b.key_of[place]
+        for k in range(b.many[place]):
+            i = b.chosen[place, k]
+            start[i], b.server[there, at, i] = tick, server
+            for r in range(room.shape[1]):
+                room[server, r] -= b.demand[i, r]
+
+
+@inner
+def pass_tick(b: Beam, here: int, states: int, tick: int) -> int:
+    """Free what ends with this tick; of the states in which no task waits, the one that ends first, or -1."""
+    done, shortest = -1, np.iinfo(np.int64).max
+    for state in range(states):
+        start, server, room = b.start[here, state], b.server[here, state], b.room[here, state]
+        waiting, last = 0, 0
+        for i in range(len(start)):
+            end = start[i] + b.service[i]
+            if start[i] == WAITS:
+                waiting += 1
+            elif end == tick + 1:
+                for r in range(room.shape[1]):
+                    room[server[i], r] += b.demand[i, r]
+            last = max(last, end)
+        if waiting == 0 and last < shortest:
+            done, shortest = state, last
+    return done
+
+
+@inner
+def begin(b: Beam) -> None:
+    """The one state in which all wait."""
+    b.start[0, 0, :] = WAITS
+    for s in range(b.room.shape[2]):
+        for r in range(b.room.shape[3]):
+            b.room[0, 0, s, r] = b.capacity[s, r]
+    b.cost[0, 0], b.key[0, 0] = 0.0, np.uint64(0)
+
+
+@unlocked
+def search(b: Beam, end: int, sets: int) -> tuple[int, int]:
+    """Search for a schedule up to this end: (generation, state) where it is, or (-1, -1).
+
+    A step looks at so many sets, of all states together, or at LEAST of each, which are more.
+    """
+    begin(b)
+    here, states = 0, 1
+    for tick in range(end):
+        for server in range(b.capacity.shape[0]):
+            b.word[0] = another(b.word[0])
+            b.salt[0], b.found[0] = b.word[0], 0
+            for state in range(states):
+                count = list_ready(b, b.start[here, state], server, tick, end)
+                if count >= 0:
+                    look_at_sets(b, here, state, server, tick, count, max(sets // states, LEAST))
+            if b.found[0] == 0:
+                return -1, -1
+            go_on(b, here, server, tick)
+            here, states = 1 - here, b.found[0]
+        done = pass_tick(b, here, states, tick)
+        if done >= 0:
+            return here, done
+    return -1, -1

@@ -1,0 +1,173 @@
+"""Shortest schedules by OR-tools CP-SAT: constraints 11-14 of seed 002 (PAPERS §3) as intervals and cumulative resources.
+
+Each task is an interval; where it may run on several servers, one optional interval per server, of which one is there.
+On each server the demands of each resource stay below its capacity, and so they do, as a constraint that is implied but
+helps, on the whole cluster. Like servers are interchangeable: they are numbered by the first row that they run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from packenv.errors import InputError
+from packenv.theory.makespan.annealing import Found
+from packenv.theory.makespan.tasks import Ints, Tasks
+
+MOST_CHOICES = 100_000  # (task, server) pairs: a larger program is not built in reasonable time and memory
+BUILT = 10_000  # of these in a second
+NUMBERED = 50  # rows by which like servers are numbered: with more the clauses outgrow the rest of the program
+
+
+def cp_model() -> Any:
+    """OR-tools' module. Raises InputError where it is not installed."""
+    try:
+        from ortools.sat.python import cp_model
+    except ImportError:
+        raise InputError("the offline optimum needs OR-tools: pip install 'packenv[sat]'") from None
+    return cp_model
+
+
+class Program:
+    """The variables and constraints for one instance, of schedules no longer than a known one."""
+
+    def __init__(self, tasks: Tasks, known: Found) -> None:
+        self.cp = cp_model()
+        self.tasks, self.known = tasks, known
+        self.model = self.cp.CpModel()
+        n = len(tasks)
+        head, tail = tasks.head, tasks.tail + np.append(tasks.service, np.zeros(tasks.nodes - n, np.int64))
+        self.begin = [self.model.new_int_var(int(head[i]), int(known.makespan - tail[i]), "") for i in range(tasks.nodes)]
+        self.makespan = self.model.new_int_var(tasks.bound, known.makespan, "")
+        self.placed: list[dict[int, Any]] = [self._choices(i) for i in range(n)]
+        self._order()
+        self._share()
+        self._number_servers()
+        self.model.minimize(self.makespan)
+
+    def _choices(self, i: int) -> dict[int, Any]:
+        """By server: whether task i runs there."""
+        servers = np.flatnonzero(self.tasks.allowed[i])
+        chosen = {int(server): self.model.new_bool_var("") for server in servers}
+        self.model.add_exactly_one(chosen.values())
+        return chosen
+
+    def _order(self) -> None:
+        """What waits begins after what it waits for; all ends within the makespan."""
+        service = self.tasks.service.tolist() + [0] * (self.tasks.nodes - len(self.tasks))
+        for before, after in zip(self.tasks.before.tolist(), self.tasks.after.tolist(), strict=True):
+            self.model.add(self.begin[after] >= self.begin[before] + service[before])
+        for i in np.flatnonzero(self.tasks.tail[: len(self.tasks)] == 0).tolist():
+            self.model.add(self.makespan >= self.begin[i] + service[i])
+
+    def _share(self) -> None:
+        """No server, and not the whole cluster, is used above its capacity."""
+        tasks, model, resources = self.tasks, self.model, range(self.tasks.demand.shape[1])
+        slots = tasks.service.tolist()
+        whole = [model.new_fixed_size_interval_var(self.begin[i], slots[i], "") for i in range(len(tasks))]
+        for server, capacity in enumerate(tasks.capacity.tolist()):
+            here = [i for i in range(len(tasks)) if server in self.placed[i]]
+            parts = [
+                whole[i]
+                if len(self.placed[i]) == 1
+                else model.new_optional_fixed_size_interval_var(self.begin[i], slots[i], self.placed[i][server], "")
+                for i in here
+            ]
+            for r in resources:
+                self._cumulative(parts, [int(tasks.demand[i, r]) for i in here], capacity[r])
+        if len(tasks.capacity) > 1:
+            for r in resources:
+                self._cumulative(whole, tasks.demand[:, r].tolist(), int(tasks.capacity[:, r].sum()))
+
+    def _cumulative(self, intervals: list[Any], demands: list[int], capacity: int) -> None:
+        """In the largest unit in which they are integers; not where all fit at once."""
+        unit = int(np.gcd.reduce([capacity, *demands]))
+        if sum(demands) > capacity:
+            used = [k for k in range(len(demands)) if demands[k] > 0]
+            self.model.add_cumulative([intervals[k] for k in used], [demands[k] // unit for k in used], capacity // unit)
+
+    def _number_servers(self) -> None:
+        """Servers of one capacity that take the same tasks come in the order of the first row that they run, if an early one."""
+        for group in interchangeable(self.tasks):
+            for earlier, server in pairwise(group):
+                before: list[Any] = []
+                for chosen in self.placed[:NUMBERED]:
+                    if server in chosen:
+                        self.model.add_bool_or([chosen[server].negated(), *before])
+                        before.append(chosen[earlier])
+
+    def hint(self) -> None:
+        """Begin with the known schedule."""
+        server = numbered(self.tasks, self.known.server)
+        for i in range(len(self.tasks)):
+            self.model.add_hint(self.begin[i], int(self.known.start[i]))
+            for place, chosen in self.placed[i].items():
+                self.model.add_hint(chosen, int(server[i] == place))
+        self.model.add_hint(self.makespan, self.known.makespan)
+
+
+def interchangeable(tasks: Tasks) -> list[list[int]]:
+    """Groups of two or more servers that no constraint tells apart."""
+    kinds: dict[bytes, list[int]] = {}
+    for server, capacity in enumerate(tasks.capacity):
+        kinds.setdefault(capacity.tobytes() + tasks.allowed[:, server].tobytes(), []).append(server)
+    return [group for group in kinds.values() if len(group) > 1]
+
+
+def numbered(tasks: Tasks, server: Ints) -> Ints:
+    """The same schedule with interchangeable servers in the order of the first row that they run."""
+    name = np.arange(len(tasks.capacity))
+    for group in interchangeable(tasks):
+        used = [int(s) for s in dict.fromkeys(server.tolist()) if s in group]
+        name[used + [s for s in group if s not in used]] = group
+    return name[server]
+
+
+def improve(
+    tasks: Tasks,
+    known: Found,
+    seconds: float,
+    workers: int,
+    seed: int,
+    gap: float = 0.0,
+    heard: Callable[[int, int], None] = lambda makespan, bound: None,
+) -> tuple[Found, int]:
+    """A schedule at least as short as the known one, and a lower bound on all, both in ticks, after about `seconds`, or with
+    makespan / bound − 1 at most `gap`.
+
+    `heard` is told of every better schedule or bound.
+    """
+    if len(tasks) * len(tasks.capacity) > min(MOST_CHOICES, BUILT * seconds):
+        return known, tasks.bound  # the time would end before the program is built
+    deadline = time.monotonic() + seconds
+    program = Program(tasks, known)
+    program.hint()
+    cp = program.cp
+    solver = cp.CpSolver()
+    solver.parameters.num_workers = workers
+    solver.parameters.random_seed = seed
+    solver.parameters.relative_gap_limit = gap / (1 + gap)  # of the makespan, not of the bound
+    solver.parameters.max_time_in_seconds = max(deadline - time.monotonic(), 0.0)
+    best = [known.makespan, tasks.bound]
+
+    class Watch(cp.CpSolverSolutionCallback):  # type: ignore[misc, name-defined]
+        def on_solution_callback(self) -> None:
+            best[0] = min(best[0], round(self.objective_value))
+            heard(best[0], best[1])
+
+    def raised(bound: float) -> None:
+        best[1] = max(best[1], round(bound))
+        heard(best[0], best[1])
+
+    solver.best_bound_callback = raised
+    status = solver.solve(program.model, Watch())
+    if status not in (cp.OPTIMAL, cp.FEASIBLE):
+        return known, max(best[1], tasks.bound)
+    start = np.array([solver.value(begin) for begin in program.begin[: len(tasks)]], np.int64)
+    server = np.array([next(s for s, chosen in row.items() if solver.value(chosen)) for row in program.placed], np.int64)
+    found = Found(start, server, int((start + tasks.service).max()))
+    return min(found, known, key=lambda schedule: schedule.makespan), max(tasks.bound, round(solver.best_objective_bound))

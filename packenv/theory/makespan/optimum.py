@@ -1,0 +1,167 @@
+"""`packenv.optimal_schedule`: the shortest schedule of a Jobs table that is known beforehand, and a bound on all of them."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from packenv.errors import InputError
+from packenv.policy import registered
+from packenv.simulation import Schedule, simulate
+from packenv.theory.makespan.annealing import Found, anneal_beside, schedule_list
+from packenv.theory.makespan.beam_search import can_search, search_beside, searched
+from packenv.theory.makespan.cp_sat import cp_model, improve
+from packenv.theory.makespan.tasks import Tasks, tasks_of
+from packenv.workloads.workload import Workload
+
+HEURISTICS = ("price", "priority", "capacity", "fifo", "tetris", "bf-js", "fifo-ff")
+"""Policies whose schedules the search begins with, of those that are installed."""
+
+LIMIT = 60.0
+SEARCHED = 0.85  # share of the time that beam search or annealing gets, at most; CP-SAT improves and proves in the rest
+ROUNDING = 1e-9  # a makespan may be above the gap by that
+MOST_TASKS = 20_000  # that annealing can deal with,
+MOST_PAIRS = 2_000_000  # and pairs of which one waits for the other,
+MOST_PLACES = 5_000_000  # and pairs of a task and a server
+
+Progress = Callable[[float, int, int], None]  # seconds, the shortest makespan and the largest lower bound so far
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """A schedule of the whole table, and a lower bound on the makespan of all of them, in slots from the first arrival.
+
+    `proven`: makespan = bound, so that no schedule is shorter. `history`: (seconds, makespan, bound) at every improvement.
+    """
+
+    schedule: Schedule = field(repr=False)
+    makespan: int
+    bound: int
+    seconds: float
+    history: tuple[tuple[float, int, int], ...] = field(repr=False)
+
+    @property
+    def proven(self) -> bool:
+        return self.makespan == self.bound
+
+    @property
+    def gap(self) -> float:
+        """makespan / bound − 1."""
+        return self.makespan / self.bound - 1
+
+
+def optimal_schedule(
+    workload: Workload,
+    time_limit: float = LIMIT,
+    *,
+    gap: float = 0.0,
+    fixed_allocation: bool = False,
+    hint: Schedule | None = None,
+    warm_start: Sequence[str] = HEURISTICS,
+    workers: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Optimum:
+    """The shortest schedule of a workload with a Jobs table that is found in `time_limit` seconds, with a lower bound.
+
+    Phases, predecessors, arrivals, several resources and unequal servers hold as in the simulator; `fixed_allocation`
+    sends every task to the machine with the least workload beforehand, as seed 002 does, and then both numbers are of
+    schedules that do so. The search begins with `hint`, or else with the best of the policies named in `warm_start`, goes
+    on by beam search or, where tasks or ticks are too many for it, by annealing over lists, and then by CP-SAT, on `workers`
+    cores (default: all). It ends early once makespan / bound − 1 is at most `gap`; 0: when the schedule is proven to be
+    optimal. With one worker and a run that ends early the same `seed` gives the same schedule. `progress` is told every
+    improvement. Raises InputError without OR-tools or without a table.
+    """
+    cp_model()
+    if not time_limit > 0:
+        raise InputError(f"the time limit must be positive, not {time_limit}")
+    if not 0 <= gap < math.inf:
+        raise InputError(f"the gap must be a number from 0 on, not {gap}")
+    if workers is not None and workers < 1:
+        raise InputError(f"workers must be at least 1, not {workers}")
+    cores = workers or os.cpu_count() or 1
+    tasks = tasks_of(workload, fixed_allocation)
+    known = [hint] if hint is not None else heuristic_schedules(workload, warm_start, seed)
+    found = [one for one in (as_found(tasks, schedule) for schedule in known) if one is not None]
+    orders = [np.argsort(one.start, kind="stable") for one in sorted(found, key=_length)] + [tasks.longest_tail_first()]
+    annealed = len(tasks) <= MOST_TASKS and tasks.pairs <= MOST_PAIRS and len(tasks) * len(tasks.capacity) <= MOST_PLACES
+    if annealed:
+        found += [schedule_list(tasks, order) for order in orders]  # which compiles it before the clock runs
+    if not found:
+        raise InputError(f"{len(tasks)} tasks are too many to find a first schedule for: give a hint")
+    best, bound = min(found, key=_length), tasks.bound
+    beamed = annealed and can_search(tasks, best.makespan)
+    if beamed:
+        searched(tasks, 1, 0, False, np.random.default_rng(seed))  # the same
+    log = Log(tasks.tick, progress)
+    log.hear(best.makespan, bound)
+    target, improved = math.floor(bound * (1 + gap) + ROUNDING), functools.partial(log.hear, bound=bound)
+    if beamed:
+        best = search_beside(tasks, best, cores, SEARCHED * time_limit, target, seed, improved)
+    elif annealed and best.makespan > target:
+        lists = [orders[k % len(orders)] for k in range(cores)]
+        best = min(best, anneal_beside(tasks, lists, SEARCHED * time_limit, target, seed, improved), key=_length)
+    if best.makespan > target:
+        best, bound = improve(tasks, best, time_limit - log.seconds, cores, seed, gap, log.hear)
+    log.hear(best.makespan, bound)
+    start = tasks.origin + best.start * tasks.tick
+    schedule = Schedule(start, best.server.astype(np.int32), start + tasks.service * tasks.tick)
+    return Optimum(schedule, best.makespan * tasks.tick, bound * tasks.tick, log.seconds, tuple(log.history))
+
+
+def _length(found: Found) -> int:
+    return found.makespan
+
+
+class Log:
+    """The best of what was found so far, in slots, and when; it may be told from several threads."""
+
+    def __init__(self, tick: int, progress: Progress | None) -> None:
+        self.tick, self.progress = tick, progress
+        self.began, self.lock = time.monotonic(), threading.Lock()
+        self.history: list[tuple[float, int, int]] = []
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+    def hear(self, makespan: int, bound: int) -> None:
+        """Take note of a makespan and a bound, in ticks, if one of them is better than all before."""
+        with self.lock:
+            shortest, tightest = makespan * self.tick, bound * self.tick
+            if self.history:
+                shortest, tightest = min(self.history[-1][1], shortest), max(self.history[-1][2], tightest)
+            if not self.history or self.history[-1][1:] != (shortest, tightest):
+                self.history.append((self.seconds, shortest, tightest))
+                if self.progress is not None:
+                    self.progress(*self.history[-1])
+
+
+def heuristic_schedules(workload: Workload, policies: Sequence[str], seed: int = 0) -> list[Schedule]:
+    """Schedules of the whole table by those of these policies that are installed and can run it."""
+    found = []
+    for name in policies:
+        if name.partition(":")[0] in registered():
+            with contextlib.suppress(InputError):
+                result = simulate(workload, name, seed=seed, drain=True, schedule=True)
+                if result.schedule is not None:
+                    found.append(result.schedule)
+    return found
+
+
+def as_found(tasks: Tasks, schedule: Schedule) -> Found | None:
+    """The schedule in ticks, if it is one of the whole table that keeps to the rules."""
+    start, server, _ = schedule
+    whole = len(start) == len(tasks) and bool((start >= 0).all() and ((start - tasks.origin) % tasks.tick == 0).all())
+    if not whole or tasks.fault(start, server) or (tasks.fixed is not None and (server != tasks.fixed).any()):
+        return None
+    ticks = (start - tasks.origin) // tasks.tick
+    return Found(ticks, server.astype(np.int64), int((ticks + tasks.service).max()))

@@ -1,0 +1,219 @@
+"""What an offline scheduler sees of a Jobs table and the servers, and how short no schedule of it can be (PAPERS §3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.jobs import Jobs
+from packenv.workloads.precedence import NEVER, precedence_edges, ready_slots
+from packenv.workloads.workload import Workload
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+CUTS = 32  # heads and tails at which the tasks are cut off, at most
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """n tasks and B barriers on L servers. Time is in ticks from the first arrival: the largest common part of all times.
+
+    Nodes are the n rows of the table, then the barriers; `before[k]` must end before `after[k]` begins.
+    """
+
+    tick: int  # slots
+    origin: int  # slot of the first arrival
+    release: Ints  # (n,) ticks
+    service: Ints  # (n,) ticks
+    demand: Ints  # (n, D) units
+    capacity: Ints  # (L, D) units
+    fixed: Ints | None  # (n,) servers of the tasks where they are decided beforehand
+    before: Ints  # (edges,) nodes
+    after: Ints  # (edges,)
+    nodes: int
+
+    def __len__(self) -> int:
+        return len(self.service)
+
+    @cached_property
+    def allowed(self) -> Bools:
+        """(n, L) servers that a task may run on."""
+        if self.fixed is not None:
+            return np.asarray(self.fixed[:, None] == np.arange(len(self.capacity)))
+        return np.all(self.demand[:, None, :] <= self.capacity, axis=2)
+
+    @cached_property
+    def head(self) -> Ints:
+        """(nodes,) ticks before which a node cannot begin."""
+        return self._longest(np.append(self.release, np.zeros(self.nodes - len(self), np.int64)), self.before, self.after)
+
+    @cached_property
+    def tail(self) -> Ints:
+        """(nodes,) ticks that must still follow the end of a node."""
+        return self._longest(np.zeros(self.nodes, np.int64), self.after, self.before)
+
+    def _longest(self, least: Ints, before: Ints, after: Ints) -> Ints:
+        service = np.append(self.service, np.zeros(self.nodes - len(self), np.int64))
+        while True:
+            longer = least.copy()
+            np.maximum.at(longer, after, least[before] + service[before])
+            if (longer == least).all():
+                return least
+            least = longer
+
+    @cached_property
+    def bound(self) -> int:
+        """Ticks that every schedule takes: the longest chain, and the work of sets of tasks over the cluster's capacity.
+
+        A set holds the tasks with at least some head and some tail; these come on top of its work (an energy argument).
+        """
+        head, tail = self.head[: len(self)], self.tail[: len(self)]
+        heads, tails = _cuts(head), _cuts(tail)
+        of = np.searchsorted(heads, head, "right") - 1, np.searchsorted(tails, tail, "right") - 1
+        longest = int((head + self.service + tail).max())
+        for work, room in self._works():
+            inside = np.zeros((len(heads), len(tails)), object)
+            np.add.at(inside, of, work)
+            inside = inside[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]  # work of at least this head and tail
+            least = heads[:, None] + tails + -(-inside // room)
+            longest = max(longest, int(least[inside > 0].max(initial=0)))
+        return longest
+
+    def _works(self) -> list[tuple[NDArray[Any], int]]:
+        """Pairs (work of each task, what the servers can do of it in a tick), in integers of any size.
+
+        Of the whole cluster, and of each server where it is decided who runs where.
+        """
+        servers = np.arange(len(self.capacity))
+        groups = [servers] if self.fixed is None else [servers, *servers[:, None]]
+        found = []
+        for group in groups:
+            here = np.ones(len(self), np.bool_) if self.fixed is None else np.isin(self.fixed, group)
+            for r in range(self.demand.shape[1]):
+                capacity = self.capacity[group, r]
+                if capacity.any():
+                    demand = np.where(here, self.demand[:, r], 0)
+                    counted = _dual_feasible(demand, int(capacity[0])) if (capacity == capacity[0]).all() else [demand]
+                    found += [(one.astype(object) * self.service, int(capacity.sum())) for one in counted]
+        return found
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of tasks of which one waits for the other, directly or behind a barrier."""
+        entering = np.bincount(self.after, minlength=self.nodes)
+        inner = (self.before >= len(self)) & (self.after < len(self))
+        return int((self.after < len(self)).sum() - inner.sum() + entering[self.before[inner]].sum())
+
+    @cached_property
+    def waits_for(self) -> tuple[Ints, Ints]:
+        """Those pairs: row i waits for rows[offsets[i] : offsets[i + 1]], as (offsets, rows)."""
+        direct = (self.before < len(self)) & (self.after < len(self))
+        pairs = [np.stack([self.before[direct], self.after[direct]])]
+        for barrier in range(len(self), self.nodes):
+            enter, leave = self.before[self.after == barrier], self.after[self.before == barrier]
+            pairs.append(np.stack([np.tile(enter, len(leave)), np.repeat(leave, len(enter))]))
+        before, after = np.concatenate(pairs, axis=1)
+        return self._rows_by(before, after)
+
+    @cached_property
+    def followed_by(self) -> tuple[Ints, Ints]:
+        """The same pairs the other way round: rows[offsets[i] : offsets[i + 1]] wait for row i."""
+        offsets, before = self.waits_for
+        return self._rows_by(np.repeat(np.arange(len(self)), np.diff(offsets)), before)
+
+    def _rows_by(self, rows: Ints, group: Ints) -> tuple[Ints, Ints]:
+        order = np.argsort(group, kind="stable")
+        return np.searchsorted(group[order], np.arange(len(self) + 1)).astype(np.int64), rows[order]
+
+    def longest_tail_first(self) -> Ints:
+        """(n,) rows by the time from their start to the end of the longest chain behind them, decreasing."""
+        return np.argsort(-(self.tail[: len(self)] + self.service), kind="stable")
+
+    def fault(self, start: NDArray[np.integer[Any]], server: NDArray[np.integer[Any]]) -> str | None:
+        """What is wrong with starts (n,) in slots on servers (n,); None if nothing is. Rows with start -1 are left out."""
+        rows = np.flatnonzero(start >= 0)
+        wrong = rows[(server[rows] < 0) | (server[rows] >= len(self.capacity))]
+        if len(wrong):
+            return f"row {wrong[0]}: there is no server {server[wrong[0]]}"
+        end = np.where(start < 0, NEVER, start + self.service * self.tick)
+        ready = ready_slots(self.origin + self.release * self.tick, end, self.before, self.after, self.nodes)
+        early = rows[start[rows] < ready[rows]]
+        if len(early):
+            return f"row {early[0]} starts in slot {start[early[0]]} and is not eligible then"
+        return self._overfull(start.astype(np.int64), end, server, rows)
+
+    def _overfull(self, start: Ints, end: Ints, server: NDArray[np.integer[Any]], rows: Ints) -> str | None:
+        """The first row, in its server, that starts where there is no room."""
+        row = np.concatenate([rows, rows])
+        slot = np.concatenate([end[rows], start[rows]])
+        change = np.concatenate([-self.demand[rows], self.demand[rows]])
+        order = np.lexsort((np.arange(len(row)), slot, server[row]))  # those that leave before those that come
+        held = np.cumsum(change[order], axis=0)  # every server's changes add up to 0
+        over = order[(held > self.capacity[server[row[order]]]).any(axis=1)]
+        if len(over) == 0:
+            return None
+        return f"row {row[over[0]]} does not fit on server {server[row[over[0]]]} in slot {slot[over[0]]}"
+
+
+def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
+    """The tasks of a workload with a Jobs table; `fixed_allocation` decides their servers beforehand.
+
+    Raises InputError without a table, and for tables whose tasks take longer away from their data.
+    """
+    jobs = workload.jobs
+    if jobs is None:
+        raise InputError(f"workload {workload.name} has no Jobs table: an offline optimum needs all jobs (Workload.tabulated)")
+    if jobs.home is not None and jobs.remote_overhead is not None and jobs.remote_overhead.any():
+        raise InputError("the offline optimum knows no remote reading: leave out the column remote_overhead")
+    capacity = workload.servers.units
+    before, after, nodes = precedence_edges(jobs)
+    origin = int(jobs.arrival[0])
+    tick = int(np.gcd.reduce(np.append(jobs.service, jobs.arrival - origin)))
+    return Tasks(
+        tick=tick,
+        origin=origin,
+        release=(jobs.arrival - origin) // tick,
+        service=jobs.service // tick,
+        demand=jobs.demand,
+        capacity=capacity,
+        fixed=_least_loaded(jobs, capacity) if fixed_allocation else None,
+        before=before,
+        after=after,
+        nodes=nodes,
+    )
+
+
+def _least_loaded(jobs: Jobs, capacity: Ints) -> Ints:
+    """(n,) servers, row by row: of those with room for the task, the one with the least workload so far (PAPERS §3).
+
+    Workload is service times demand, as a share of the server's capacity, added up over the resources; lower index first.
+    """
+    load = np.zeros(len(capacity))
+    chosen = np.zeros(len(jobs), np.int64)
+    for row, demand in enumerate(jobs.demand):
+        chosen[row] = np.argmin(np.where((demand <= capacity).all(axis=1), load, np.inf))
+        load[chosen[row]] += jobs.service[row] * (demand / np.maximum(capacity[chosen[row]], 1)).sum()
+    return chosen
+
+
+def _dual_feasible(demand: Ints, capacity: int) -> list[Ints]:
+    """The demands themselves, and rounded so that what fits in a server of this capacity still does (Martello & Toth 1990).
+
+    For a cut: a demand that leaves less room than it counts as the whole server, and one that is smaller as nothing.
+    """
+    cuts = np.concatenate([demand, capacity - demand + 1])  # the least that make a difference
+    cuts = _cuts(cuts[(cuts > 0) & (2 * cuts <= capacity)])
+    large = [np.where(demand + cut > capacity, capacity, demand) for cut in cuts]
+    return [demand, *(np.where(demand < cut, 0, counted) for cut, counted in zip(cuts, large, strict=True))]
+
+
+def _cuts(values: Ints) -> Ints:
+    """The distinct values, thinned out to CUTS of them."""
+    distinct = np.unique(values)
+    return distinct[np.unique(np.linspace(0, len(distinct) - 1, CUTS).astype(int))] if len(distinct) > CUTS else distinct

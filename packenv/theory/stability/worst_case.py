@@ -1,0 +1,142 @@
+"""The search for workloads on which a policy supports as little of ρ* as possible.
+
+Candidates come from a linear program (servers that lock in a wasteful configuration) and at random; a climb changes
+sizes, mix, servers and service to lower the throughput where the policy falls behind; the best are judged. What it
+finds is an upper bound on the policy's guarantee: no more than that can be proved for all workloads.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from packenv.errors import InputError
+from packenv.simulation import simulate
+from packenv.theory.stability.judge import Judgment, Runner, judge
+from packenv.theory.stability.worst_instances import Instance, worst_lock
+from packenv.workloads.laws.law import Law
+from packenv.workloads.workload import Workload
+
+FIRST_PRESSURE, ABOVE = 0.97, 0.03  # load of the runs that score a candidate: so much above the best share so far
+KEPT_UP = 0.985  # share of the arrivals completed by a run that kept up with them
+TASKS = 60_000  # arrivals in such a run
+SMALLEST = 10  # servers hold at most so many jobs of the smallest size
+FINEST = 120  # units of capacity
+POOL, ALIKE = 12, 3  # instances that are climbed from, and how many of one origin
+JUDGED = 3
+TRIES = 3000
+TYPES = 2, 5
+
+Progress = Callable[[str], None]
+
+
+class Found(NamedTuple):
+    """A workload and what the policy supports on it."""
+
+    workload: Workload
+    judgment: Judgment
+
+
+class Scored(NamedTuple):
+    """An instance, the share of ρ* that the policy served on it (1 if it kept up), and the candidate that it comes from."""
+
+    share: float
+    origin: int
+    instance: Instance
+
+
+def worst_case(
+    policy: str | Any,
+    services: Sequence[Law],
+    tries: int = TRIES,
+    seed: int = 0,
+    run: Runner | None = None,
+    progress: Progress | None = None,
+) -> list[Found]:
+    """The worst workloads found by so many short runs, judged; the worst one first. The same seed finds the same ones."""
+    say = progress or (lambda what: None)
+    search = Search(policy, services, random.Random(seed))
+    while search.tried < tries:
+        early = search.tried < tries / 3
+        search.add(search.candidate(), search.tried) if early or not search.pool else search.climb()
+        if search.pool:
+            say(f"{search.tried} of {tries} tried, the lowest throughput {search.pool[0].share:.3f} of ρ*")
+    best = {one.origin: one for one in reversed(search.pool)}  # the best of each origin
+    found = []
+    for n, one in enumerate(sorted(best.values(), key=lambda one: one.share)[:JUDGED]):
+        say(f"judging the candidate that served {one.share:.3f} of ρ*")
+        workload = one.instance.workload(1.0, f"worst-{n + 1}")
+        found.append(Found(workload, judge(workload, policy, run=run)))
+    return sorted(found, key=lambda one: (one.judgment.high, one.judgment.low))
+
+
+class Search:
+    """The best candidates so far."""
+
+    def __init__(self, policy: str | Any, services: Sequence[Law], chance: random.Random) -> None:
+        self.policy, self.services, self.chance = policy, services, chance
+        self.pool: list[Scored] = []
+        self.tried = 0
+
+    def candidate(self) -> Instance:
+        """Sizes at random; half of the time in the mix that starves locked servers, if they have one."""
+        chance = self.chance
+        while True:
+            capacity = chance.randint(8, FINEST)
+            least = max(1, -(-capacity // SMALLEST))
+            count = min(chance.randint(*TYPES), capacity - least)
+            sizes = tuple(sorted(chance.sample(range(least, capacity), count), reverse=True))
+            service = chance.choice(list(self.services))
+            if chance.random() < 0.5:
+                weights = tuple(chance.randint(1, 6) for _ in sizes)
+                return Instance(sizes, capacity, weights, chance.randint(1, 3), service)
+            lock = worst_lock(sizes, capacity, service)
+            if lock is not None and lock[0] < 0.95:
+                return lock[1]
+
+    def climb(self) -> None:
+        """Change a good candidate a little; the pool keeps the better ones."""
+        chosen = self.pool[min(len(self.pool) - 1, int(self.chance.expovariate(0.5)))]
+        self.add(self.changed(chosen.instance), chosen.origin)
+
+    def changed(self, instance: Instance) -> Instance:
+        chance = self.chance
+        i = chance.randrange(len(instance.sizes))
+        what = chance.random()
+        if what < 0.4:
+            sizes = list(instance.sizes)
+            sizes[i] += chance.choice((-2, -1, 1, 2))
+            return replace(instance, sizes=tuple(sizes))
+        if what < 0.75:
+            weights = list(instance.weights)
+            weights[i] = max(1, weights[i] + chance.choice((-1, 1)))
+            return replace(instance, weights=tuple(weights))
+        if what < 0.85 and instance.capacity <= FINEST // 2:
+            return replace(instance, sizes=tuple(2 * size for size in instance.sizes), capacity=2 * instance.capacity)
+        if what < 0.95:
+            return replace(instance, servers=max(1, instance.servers + chance.choice((-1, 1))))
+        return replace(instance, service=chance.choice(list(self.services)))
+
+    def add(self, instance: Instance, origin: int) -> None:
+        """Score an instance, and keep it if it is among the best; of one origin at most a few."""
+        least = -(-instance.capacity // SMALLEST)
+        falling = all(a > b for a, b in zip(instance.sizes, instance.sizes[1:], strict=False))
+        known = any(instance == other.instance for other in self.pool)
+        if known or not falling or instance.sizes[-1] < least or instance.sizes[0] > instance.capacity:
+            return
+        pressure = min(FIRST_PRESSURE, self.pool[0].share + ABOVE) if self.pool else FIRST_PRESSURE
+        try:
+            workload = instance.workload(pressure)
+        except InputError:  # too many configurations
+            return
+        self.tried += 1
+        result = simulate(workload, self.policy, round(TASKS / workload.rate))
+        served = result.completed / result.arrived
+        self.pool.append(Scored(pressure * served if served < KEPT_UP else 1.0, origin, instance))
+        self.pool.sort(key=lambda one: one.share)
+        alike = [one for one in self.pool if one.origin == origin]
+        if len(alike) > ALIKE:
+            self.pool.remove(alike[-1])
+        del self.pool[POOL:]

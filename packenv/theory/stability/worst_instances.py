@@ -1,0 +1,96 @@
+"""Small instances on which greedy packing does badly: a few sizes, exact ρ*, and the configurations that lock in.
+
+A server is locked when every job that leaves it is replaced by another of its size: what is left is too little for the
+smallest size, and with the room of a job that leaves for no larger one. Largest-first policies stay there as long as
+jobs of each size wait, however much is wasted; the sizes' mix that starves such servers is found by a linear program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.theory.capacity.guaranteed import served_by
+from packenv.theory.configurations import maximal_configurations
+from packenv.workloads.laws.law import Law
+from packenv.workloads.laws.sizes import Discrete
+from packenv.workloads.workload import Workload
+
+Ints = NDArray[np.int64]
+
+MOST_CONFIGURATIONS = 5_000
+MOST_SERVERS = 12
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Jobs of some integer `sizes`, decreasing, in servers of an integer `capacity`; `weights` are relative frequencies."""
+
+    sizes: tuple[int, ...]
+    capacity: int
+    weights: tuple[int, ...]
+    servers: int
+    service: Law
+
+    def shares(self) -> NDArray[np.float64]:
+        """(n,) probabilities of the sizes."""
+        return np.array(self.weights) / sum(self.weights)
+
+    def configurations(self) -> Ints:
+        """(m, n) maximal configurations. Raises InputError where they are too many."""
+        return np.asarray(maximal_configurations(self.sizes, self.capacity, MOST_CONFIGURATIONS), np.int64)
+
+    def rho(self) -> float:
+        """ρ*, from all configurations."""
+        return served_by(self.configurations(), self.shares(), self.servers)
+
+    def workload(self, load: float, name: str = "instance") -> Workload:
+        """The workload at a share of ρ*."""
+        rho = self.rho()
+        sizes = Discrete([size / self.capacity for size in self.sizes], self.shares().tolist())
+        made = Workload(sizes=sizes, service=self.service, servers=self.servers, load=load, name=name)
+        return made.knowing(rho, rho)
+
+
+def locked(sizes: tuple[int, ...], capacity: int) -> Ints:
+    """(m, n) configurations of decreasing sizes in which a server is locked."""
+    most = [capacity // size for size in sizes]
+    if np.prod([count + 1 for count in most]) > 20 * MOST_CONFIGURATIONS:
+        return np.zeros((0, len(sizes)), np.int64)
+    counts = np.indices([count + 1 for count in most]).reshape(len(sizes), -1).T
+    left = capacity - counts @ np.array(sizes)
+    larger = np.array([capacity + 1, *sizes[:-1]])  # the next larger size; none for the largest
+    step = np.where(counts > 0, larger - np.array(sizes), capacity + 1).min(axis=1)
+    return np.asarray(counts[(left >= 0) & (left < min(sizes[-1], capacity)) & (left < step) & (counts.sum(axis=1) > 0)])
+
+
+def worst_lock(sizes: tuple[int, ...], capacity: int, service: Law) -> tuple[float, Instance] | None:
+    """The mix of sizes that locked servers serve at the smallest share of ρ*, with that share; None if no lock wastes any.
+
+    min g  s.t.  Σ_k a_k k <= Σ_c w_c c,  Σ a = 1,  Σ w = g: locked configurations k in shares a do what g servers could.
+    """
+    from scipy.optimize import linprog
+
+    try:
+        every = np.asarray(maximal_configurations(sizes, capacity, MOST_CONFIGURATIONS), np.int64)
+    except InputError:
+        return None
+    stuck = locked(sizes, capacity)
+    if len(stuck) == 0 or (stuck @ np.array(sizes) == capacity).all():
+        return None
+    cost = np.concatenate([np.zeros(len(stuck)), np.ones(len(every))])
+    cover = np.hstack([stuck.T, -every.T])
+    one = np.concatenate([np.ones(len(stuck)), np.zeros(len(every))])[None]
+    found = linprog(cost, cover, np.zeros(len(sizes)), one, [1.0])
+    parts = [Fraction(share).limit_denominator(MOST_SERVERS) for share in found.x[: len(stuck)].tolist()]
+    servers = int(np.lcm.reduce([part.denominator for part in parts]))
+    weights = np.array([int(part * servers) for part in parts]) @ stuck
+    kept = np.flatnonzero(weights)
+    if sum(parts) != 1 or servers > MOST_SERVERS or len(kept) == 0:
+        return None
+    chosen = tuple(sizes[i] for i in kept), capacity, tuple(weights[kept].tolist()), servers, service
+    return float(found.fun), Instance(*chosen)

@@ -1,0 +1,213 @@
+"""A trace in numbers: its statistics, a random workload fitted to them, and how well the one matches the other.
+
+The fitted workload holds statistics only (rounded levels, weights, quantiles), no row of the data. Its model: jobs
+arrive by a modulated Poisson process; all tasks of a job arrive together and ask for the same demands; a task's service
+depends on its demands only. So what a trace has beyond that is lost: tasks of a job that last alike, large jobs that
+prefer certain demands. `goodness` measures the rest.
+
+google2011_like.json is the profile of the Google window (clusterdata-2011-2, 50,230 finished tasks). Its laws offer the
+work of 130.8 servers, the window 131.0; Kolmogorov and Smirnov's distances are below 0.04 for sizes and below 0.03 for
+durations and tasks per job; the dispersion of tasks is within 10 % in windows of 1, 10 and 60 s and within 25 % in windows
+of 600 s. That of jobs alone is not matched: bursts of jobs stand in for the window's few jobs of a thousand tasks.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.units import UNIT, to_units
+from packenv.workloads.fitting.laws import cells, fit_phases, group, job_sizes
+from packenv.workloads.fitting.statistics import Sample, distinct, ks_distance, summary
+from packenv.workloads.traces.table import SECOND, Exact, exact
+from packenv.workloads.traces.user import SlotTrace
+
+if TYPE_CHECKING:
+    from packenv.jobs import Jobs
+    from packenv.workloads.traces.table import Trace
+    from packenv.workloads.workload import Workload
+
+USUAL_LOAD = 0.82  # of the servers' capacity, where the number of servers is not given
+COMPARED_TASKS = 2_000_000
+LOST = (
+    "The workload is made of statistics only. Jobs arrive by a modulated Poisson process fitted to the dispersion of the "
+    "tasks; a job's tasks arrive together with the same demands; services depend on the demands only. Not kept: that a job's "
+    "tasks last alike, and that large jobs prefer certain demands. Pairs under match are [trace, rows of the workload]; the "
+    "rows' own loads and rates scatter by several per cent between seeds, as jobs of 1,000 tasks are few: expected_load is exact."
+)
+
+
+def describe(trace: Trace | SlotTrace, slot_seconds: Exact | None = None) -> dict[str, Any]:
+    """Counts and statistics of a trace: all tasks, those submitted within it, and those that its conversion keeps.
+
+    `slot_seconds` is the clock of a trace that is in slots. Times in seconds, loads in servers of capacity 1.
+    """
+    timed = _timed(trace, slot_seconds)
+    kept, dropped = timed.kept()
+    within = ~timed.in_snapshot
+    demand = np.nan_to_num(timed.demand)
+    return {
+        "about": timed.about,
+        "rows": len(timed),
+        "in_snapshot": int(timed.in_snapshot.sum()),
+        "submitted": int(within.sum()),
+        "kept": int(kept.sum()),
+        "dropped": {reason: count for reason, count in dropped.items() if count},
+        "resources": list(timed.resources),
+        "distinct": {
+            name: distinct(demand[mask], timed.resources)
+            for name, mask in (("rows", np.ones(len(timed), np.bool_)), ("submitted", within), ("kept", kept))
+        },
+        "submitted_tasks": summary(_sample(timed, within)),
+        "kept_tasks": summary(_sample(timed, kept)),
+    }
+
+
+def profile(
+    trace: Trace | SlotTrace, name: str, slot_seconds: Exact | None = None, servers: int | None = None, about: str = ""
+) -> dict[str, Any]:
+    """Statistics of the kept tasks, a workload fitted to them, in the JSON form of Workload, and how they match.
+
+    `slot_seconds`: None for the length that is usual for the trace's form. `about` says what data it is; load_workload reads
+    the workload out of the whole.
+    Without `servers`, as many of capacity 1 as make the load 0.82 of their capacity. Raises InputError if no task is kept.
+    """
+    slot = trace.slot_seconds if slot_seconds is None else slot_seconds
+    sample = kept_sample(trace, slot)
+    workload = fit(sample, name, float(exact(slot, "slot_seconds")), servers)
+    return {
+        "about": f"{about} {LOST}".strip(),
+        "statistics": describe(trace, slot),
+        "match": goodness(workload, trace, slot),
+        "workload": workload.to_dict(),
+    }
+
+
+def fit(sample: Sample, name: str, slot_seconds: float, servers: int | None) -> Workload:
+    """A random workload with the sample's demands, durations, tasks per job and bursts."""
+    from packenv.workloads.laws import Conditional, Discrete, Histogram, Joint
+    from packenv.workloads.laws.arrivals import Batch, Modulated
+    from packenv.workloads.workload import Workload
+
+    groups = group(sample)
+    service = [cells(sample.duration[groups.member == g] / slot_seconds) for g in range(len(groups.weights))]
+    tasks, shares = job_sizes(sample.tasks_per_job)
+    phases = fit_phases(sample)
+    busy = float(sample.size @ sample.duration) / sample.span
+    return Workload(
+        name=name,
+        sizes=Joint(_plain(groups.vectors), shares_of(groups.weights)),
+        service=Conditional([Histogram(_plain(edges), shares_of(weights)) for edges, weights in service]),
+        arrivals=Batch(
+            size=Discrete(_plain(tasks), shares_of(shares)),
+            process=Modulated(_plain(phases.rates), _plain(phases.sojourns / slot_seconds), next="uniform"),
+            alike=True,
+        ),
+        rate=float(f"{len(sample.submit) / sample.span * slot_seconds:.6g}"),
+        servers=servers or math.ceil(busy / USUAL_LOAD),
+        resources=sample.resources,
+        slot_seconds=slot_seconds,
+    )
+
+
+def goodness(fitted: Workload, data: Trace | SlotTrace | Jobs, slot_seconds: Exact = "0.1", seed: int = 0) -> dict[str, Any]:
+    """How the rows of a fitted workload (COMPARED_TASKS of them) compare with a trace, or with a Jobs table in its slots.
+
+    `ks`: Kolmogorov and Smirnov's distances. `expected_load`: servers of capacity 1 that the workload's laws keep busy on
+    average, by resource. All others are pairs [data, rows of the workload]. Demands are compared in whole units.
+    """
+    real = kept_sample(data, slot_seconds)
+    real = replace(real, demand=to_units(real.demand) / UNIT)
+    model = jobs_sample(fitted.jobs_table(seed, COMPARED_TASKS), exact(slot_seconds, "slot_seconds"), real.resources)
+    here, there = summary(real), summary(model)
+    columns = ["size", *real.resources, "duration_s", "tasks_per_job", "interarrival_s"]
+    scalars = ["tasks_per_s", "jobs_per_s", "interarrival_cv"]
+    return {
+        "tasks_compared": len(model.submit),
+        "seed": seed,
+        "ks": {name: round(ks_distance(a, b), 4) for name, a, b in _columns(real, model)},
+        "quantiles": {name: _pairs(here[name], there[name]) for name in columns},
+        "dispersion": _pairs(here["dispersion"], there["dispersion"]),
+        "offered_load": _pairs(here["offered_load"], there["offered_load"]),
+        "expected_load": expected_load(fitted),
+        **{name: [here[name], there[name]] for name in scalars},
+    }
+
+
+def expected_load(workload: Workload) -> dict[str, float]:
+    """Servers of capacity 1 that a fitted workload keeps busy on average, by size and by each resource."""
+    vectors, weights = workload.sizes.atoms()  # type: ignore[union-attr, misc]
+    work = workload.rate * weights * workload.service.means()  # type: ignore[union-attr]
+    loads = {"size": work @ vectors.max(axis=1), **dict(zip(workload.resources or (), work @ vectors, strict=True))}
+    return {name: float(f"{load:.6g}") for name, load in loads.items()}
+
+
+def kept_sample(data: Trace | SlotTrace | Jobs, slot_seconds: Exact = "0.1") -> Sample:
+    """The tasks that a conversion keeps, on a clock. Raises InputError if there are fewer than two, or all at once."""
+    from packenv.jobs import Jobs
+
+    if isinstance(data, Jobs):
+        names = tuple(f"size_{r}" for r in range(data.resources))
+        return jobs_sample(data, exact(slot_seconds, "slot_seconds"), names)
+    timed = _timed(data, slot_seconds)
+    sample = _sample(timed, timed.kept()[0])
+    if sample.span <= 0:
+        raise InputError(f"{timed.source}: a profile needs tasks submitted at two times at least")
+    return sample
+
+
+def jobs_sample(jobs: Jobs, slot_seconds: Fraction, resources: tuple[str, ...]) -> Sample:
+    """A Jobs table on a clock of `slot_seconds` per slot."""
+    h = float(slot_seconds)
+    demand = np.asarray(jobs.demand / UNIT, np.float64)
+    return Sample(np.asarray(jobs.arrival * h, np.float64), demand, np.asarray(jobs.service * h, np.float64), jobs.job, resources)
+
+
+def _timed(trace: Trace | SlotTrace, slot_seconds: Exact | None) -> Trace:
+    return trace.timed(slot_seconds) if isinstance(trace, SlotTrace) else trace
+
+
+def _sample(trace: Trace, which: NDArray[np.bool_]) -> Sample:
+    duration = trace.duration[which]
+    return Sample(
+        submit=trace.submit[which] / SECOND,
+        demand=np.nan_to_num(trace.demand[which]),
+        duration=np.where(duration >= 0, duration / SECOND, np.nan),
+        job=None if trace.job is None else trace.job[which],
+        resources=trace.resources,
+    )
+
+
+def _columns(real: Sample, model: Sample) -> list[tuple[str, NDArray[Any], NDArray[Any]]]:
+    """The columns to compare by their distributions."""
+    demands = [(name, real.demand[:, r], model.demand[:, r]) for r, name in enumerate(real.resources)]
+    return [
+        ("size", real.size, model.size),
+        *demands,
+        ("duration_s", real.duration, model.duration),
+        ("tasks_per_job", real.tasks_per_job, model.tasks_per_job),
+    ]
+
+
+def _pairs(here: dict[str, Any], there: dict[str, Any]) -> dict[str, list[Any]]:
+    return {key: [here[key], there[key]] for key in here}
+
+
+def shares_of(weights: NDArray[np.float64]) -> list[float]:
+    """Weights in 6 decimals that sum to 1: the largest takes what rounding leaves."""
+    millionths = np.rint(weights / weights.sum() * 1e6).astype(np.int64)
+    millionths[np.argmax(millionths)] += 1_000_000 - millionths.sum()
+    return [int(share) / 1e6 for share in millionths]
+
+
+def _plain(values: NDArray[Any]) -> list[Any]:
+    """Numbers for a file: 6 significant digits, vectors as lists."""
+    if values.ndim > 1:
+        return [_plain(row) for row in values]
+    return [int(x) if float(x).is_integer() else float(f"{float(x):.6g}") for x in values]

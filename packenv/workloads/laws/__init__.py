@@ -1,0 +1,92 @@
+"""All laws in one place, and `parse_law`, which reads one from a line of text."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any
+
+from packenv.errors import InputError, nearest
+from packenv.workloads.laws.joint import Conditional, Joint
+from packenv.workloads.laws.law import Law
+from packenv.workloads.laws.services import Fixed, Geometric, HyperExponential, LogNormal
+from packenv.workloads.laws.sizes import Beta, Constant, Discrete, Empirical, Exponential, Histogram, Mixture, Pareto, Uniform
+
+__all__ = [
+    "Beta",
+    "Conditional",
+    "Constant",
+    "Discrete",
+    "Empirical",
+    "Exponential",
+    "Fixed",
+    "Geometric",
+    "Histogram",
+    "HyperExponential",
+    "Joint",
+    "Law",
+    "LogNormal",
+    "Mixture",
+    "Pareto",
+    "Uniform",
+    "parse_law",
+]
+
+NUMBERS: dict[str, Callable[..., Law]] = {
+    "uniform": Uniform,
+    "constant": Constant,
+    "beta": Beta,
+    "exponential": Exponential,
+    "pareto": Pareto,
+    "geometric": Geometric,
+    "fixed": Fixed,
+    "lognormal": LogNormal,
+}
+"""Laws given by numbers: `name:number:number`."""
+
+WEIGHTED: dict[str, Callable[..., Law]] = {"discrete": Discrete, "hyperexponential": HyperExponential}
+"""Laws given by a list: `name:value@weight,value@weight`, or `name:value,value` if all are equally likely."""
+
+
+def parse_law(text: str, what: str) -> Law:
+    """The law that a text such as `uniform:0.1:0.9`, `discrete:0.4@0.5,0.6@0.5` or `geometric:100` stands for.
+
+    `what` ("sizes", "--service", …) opens the messages of the InputErrors. An `exponential:mean` is cut off at 1
+    for sizes and not at all if `what` speaks of a service; `exponential:mean:high` says where.
+    """
+    name, _, rest = text.strip().partition(":")
+    try:
+        if name in WEIGHTED:
+            return WEIGHTED[name](*_weighted(rest))
+        if name in NUMBERS:
+            return _from_numbers(name, [_number(part) for part in rest.split(":")] if rest else [], "service" in what)
+    except InputError as problem:
+        raise InputError(f"{what} {text!r}: {problem}") from None
+    raise InputError(f"{what} {text!r}: unknown law {name!r}{nearest(name, [*NUMBERS, *WEIGHTED])}")
+
+
+def _from_numbers(name: str, numbers: list[float], service: bool) -> Law:
+    law = NUMBERS[name]
+    parameters = list(inspect.signature(law).parameters.values())
+    needed = [parameter.name for parameter in parameters if parameter.default is parameter.empty]
+    if not len(needed) <= len(numbers) <= len(parameters):
+        shape = ":".join(parameter.name for parameter in parameters)
+        raise InputError(f"{len(numbers)} numbers given, expected {name}:{shape}")
+    options: dict[str, Any] = {"high": math.inf} if name == "exponential" and service and len(numbers) == 1 else {}
+    return law(*numbers, **options)
+
+
+def _weighted(text: str) -> tuple[list[float], list[float] | None]:
+    pairs = [part.split("@") for part in text.split(",")]
+    if any(len(pair) != len(pairs[0]) or len(pair) > 2 for pair in pairs):
+        raise InputError("expected value@weight,value@weight,… or value,value,…")
+    values = [_number(pair[0]) for pair in pairs]
+    return values, [_number(pair[1]) for pair in pairs] if len(pairs[0]) == 2 else None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{text!r} is not a number") from None

@@ -1,0 +1,203 @@
+"""What a law of sizes, services or batch sizes is, and the two shapes most of them have: atoms and piecewise linear."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from packenv.errors import InputError
+from packenv.units import UNIT
+from packenv.workloads.laws.encoding import CONSTANT, LINEAR, STEPS, UNIFORM, Builder, cumulate
+
+Floats = NDArray[np.float64]
+
+CERTAIN = 1e-9
+"""How far probabilities may sum from 1."""
+
+
+class Law(ABC):
+    """The distribution of a non-negative random number X: a size in units of capacity, or a service in slots."""
+
+    @abstractmethod
+    def mean(self) -> float:
+        """E[X]."""
+
+    @abstractmethod
+    def cdf(self, x: ArrayLike) -> Floats:
+        """P(X ≤ x), right-continuous; any shape."""
+
+    @abstractmethod
+    def support(self) -> tuple[float, float]:
+        """The infimum and the supremum of the values of X (the supremum may be inf)."""
+
+    @abstractmethod
+    def encode(self, builder: Builder) -> int:
+        """Add the law to the tables of a workload; the number of its node."""
+
+    def atoms(self) -> tuple[Floats, Floats] | None:
+        """Values in increasing order and their probabilities if X has finitely many, else None."""
+        return None
+
+    def cdf_units(self, units: ArrayLike) -> Floats:
+        """P(X in integer units ≤ `units`): the law of the demand as it is simulated (`packenv.units.to_units`)."""
+        k = np.asarray(units, np.float64)
+        below = self.cdf(np.nextafter((k + 1.0 - 1e-3) / UNIT, 0.0))
+        return np.where(k < 1, np.where(k < 0, 0.0, self.cdf(0.0)), below)
+
+    def mean_slots(self) -> float:
+        """E[max(1, ⌈X⌉)]: the mean of the law as a number of slots or tasks.
+
+        1 + Σ P(X > k) over k ≥ 1, term by term up to 2^16 and by quadrature over octaves beyond.
+        """
+        if math.isinf(self.mean()):
+            return math.inf
+        total = 1.0 + float(np.sum(1.0 - self.cdf(np.arange(1.0, 2.0**16))))
+        nodes, weights = np.polynomial.legendre.leggauss(32)
+        low = 2.0**16 - 0.5
+        while low < min(self.support()[1], 2.0**53):
+            total += float(weights @ (1.0 - self.cdf(low * (1.5 + 0.5 * nodes)))) * low / 2
+            low *= 2.0
+        return total
+
+
+class AtomicLaw(Law):
+    """A law with finitely many values; everything follows from `atoms`."""
+
+    @abstractmethod
+    def atoms(self) -> tuple[Floats, Floats]: ...
+
+    def mean(self) -> float:
+        values, weights = self.atoms()
+        return float(values @ weights)
+
+    def mean_slots(self) -> float:
+        values, weights = self.atoms()
+        return float(np.maximum(np.ceil(values), 1.0) @ weights)
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        values, weights = self.atoms()
+        below = np.concatenate([[0.0], cumulate(weights)])
+        return np.asarray(below[np.searchsorted(values, np.asarray(x, np.float64), side="right")])
+
+    def support(self) -> tuple[float, float]:
+        values, weights = self.atoms()
+        possible = values[weights > 0]
+        return float(possible[0]), float(possible[-1])
+
+    def encode(self, builder: Builder) -> int:
+        values, weights = self.atoms()
+        if len(values) == 1:
+            return builder.node(CONSTANT, values[0])
+        return builder.tabled(STEPS, cumulate(weights), values)
+
+
+class LinearLaw(Law):
+    """A law whose distribution function is linear between `knots`."""
+
+    @abstractmethod
+    def knots(self) -> tuple[Floats, Floats]:
+        """Values, not decreasing, and the distribution function there, from 0 to 1."""
+
+    def mean(self) -> float:
+        values, below = self.knots()
+        return float(np.diff(below) @ (values[1:] + values[:-1]) / 2)
+
+    def mean_slots(self) -> float:
+        values, below = self.knots()
+        whole = np.floor(values)
+        area = whole * (whole + 1) / 2 + (values - whole) * (whole + 1)  # ∫ ⌈x⌉ dx from 0
+        width = np.diff(values)
+        mean_ceiling = np.where(width > 0, np.diff(area) / np.where(width > 0, width, 1.0), np.maximum(np.ceil(values[1:]), 1.0))
+        return float(np.diff(below) @ mean_ceiling)
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        values, below = self.knots()
+        return np.asarray(np.interp(np.asarray(x, np.float64), values, below))
+
+    def support(self) -> tuple[float, float]:
+        values, below = self.knots()
+        return float(values[below <= 0.0][-1]), float(values[below >= 1.0][0])
+
+    def encode(self, builder: Builder) -> int:
+        values, below = self.knots()
+        if len(values) == 2:
+            return builder.node(UNIFORM, values[0], values[1] - values[0], values[1])
+        return builder.tabled(LINEAR, below, values)
+
+
+def positive(what: str, value: float) -> float:
+    """The value, checked: finite and above 0."""
+    number = _number(what, value)
+    if not (math.isfinite(number) and number > 0):
+        raise InputError(f"{what} must be positive and finite, not {value}")
+    return number
+
+
+def not_negative(what: str, value: float) -> float:
+    """The value, checked: finite and at least 0."""
+    number = _number(what, value)
+    if not (math.isfinite(number) and number >= 0):
+        raise InputError(f"{what} must be at least 0 and finite, not {value}")
+    return number
+
+
+def upper_end(what: str, value: float, above: float) -> float:
+    """The value, checked: above `above`; inf is allowed."""
+    number = _number(what, value)
+    if not number > above:
+        raise InputError(f"{what} must be above {above:g}, not {value}")
+    return number
+
+
+def not_negatives(what: str, values: ArrayLike) -> tuple[float, ...]:
+    """The values as a tuple, checked: at least one, each finite and at least 0."""
+    array = _numbers(what, values)
+    if array.ndim != 1 or len(array) == 0:
+        raise InputError(f"{what} must be a list of at least one number, not an array of shape {array.shape}")
+    bad = ~(np.isfinite(array) & (array >= 0))
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise InputError(f"{what}: number {i} must be at least 0 and finite, not {array[i]}")
+    return tuple(array.tolist())
+
+
+def probabilities(what: str, weights: ArrayLike | None, count: int) -> tuple[float, ...]:
+    """The weights as a tuple, checked: one for each of `count`, none negative, sum 1; None gives equal ones."""
+    if weights is None:
+        return (1.0 / count,) * count
+    checked = not_negatives(f"{what}: weights", weights)
+    if len(checked) != count:
+        raise InputError(f"{what}: {len(checked)} weights for {count}")
+    if abs(math.fsum(checked) - 1.0) > CERTAIN:
+        raise InputError(f"{what}: weights sum to {math.fsum(checked):.12g}, not 1")
+    return checked
+
+
+def set_fields(law: object, **values: object) -> None:
+    """Store checked values in a frozen dataclass that is being made."""
+    for name, value in values.items():
+        object.__setattr__(law, name, value)
+
+
+def ordered(values: Sequence[float], weights: Sequence[float]) -> tuple[Floats, Floats]:
+    """Distinct values in increasing order, with the summed weight of each."""
+    distinct, place = np.unique(np.asarray(values, np.float64), return_inverse=True)
+    return distinct, np.bincount(place, weights=np.asarray(weights, np.float64)).astype(np.float64)
+
+
+def _number(what: str, value: float) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be a number, not {value!r}") from None
+
+
+def _numbers(what: str, values: ArrayLike) -> Floats:
+    try:
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be numbers") from None

@@ -1,0 +1,333 @@
+"""`packenv leaderboard`: ratios worked by hand, what competes where, what it writes, going on after a kill, bad input."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import packenv
+from packenv.cli import leaderboard, standings
+from packenv.cli.contests import contest
+from packenv.cli.main import main
+from packenv.cli.standings import entries_of
+from packenv.errors import InputError
+from packenv.runs.log import digest_of_policy, digest_of_workload
+from packenv.runs.measured import MeasuredLog, mean_path, measured
+from packenv.runs.pairs import ratio_of_means
+from packenv.workloads.workload import Workload
+
+ROOT = Path(packenv.__file__).parents[1]
+SMALL = ("--seeds", "3", "--slots", "20000", "--processes", "1")
+TWO = ("-w", "paper/fig3a@rate=0.014", "-w", "paper/fig3a@rate=0.018", "-p", "bf-js", "-p", "vqs")
+PAGE = "# `<!-- leaderboard -->` and `<!-- /leaderboard -->`\n\n<!-- leaderboard -->\nold\n<!-- /leaderboard -->\n\nthe rest\n"
+STUDENT_1 = 12.706204736  # 0.975 quantile, one degree of freedom
+
+
+def compete(folder: Path, *more: object, judge: bool = False) -> list[dict[str, Any]]:
+    out = folder / "standings.json"
+    main(["leaderboard", *SMALL, "--judge" if judge else "--no-judge", "--json", str(out), *map(str, more)])
+    return json.loads(out.read_text())
+
+
+# --- ratios --------------------------------------------------------------------------------------------------------
+
+
+def test_ratio_by_hand() -> None:
+    """R = 3/2; e = (1/2, -1/2), s² = 1/2, s / (√2 · 3) = 1/6."""
+    found = ratio_of_means([2, 4], [1, 3])
+    assert found.mean == 1.5
+    assert found.low == pytest.approx(1.5 * math.exp(-STUDENT_1 / 6)) and found.high == pytest.approx(
+        1.5 * math.exp(STUDENT_1 / 6)
+    )
+
+
+def test_ratio_of_multiples_is_certain_and_the_reciprocal_fits() -> None:
+    assert ratio_of_means([2, 4, 9], [1, 2, 4.5]) == pytest.approx((2, 2, 2))
+    one, other = ratio_of_means([3, 5, 9], [4, 5, 6]), ratio_of_means([4, 5, 6], [3, 5, 9])
+    assert [1 / end for end in (other.mean, other.high, other.low) if end] == pytest.approx([*one])
+
+
+@pytest.mark.parametrize(
+    "above, below, mean",
+    [
+        ([3], [2], 1.5),
+        ([0, 0], [1, 2], 0),
+        ([1, 2], [0, 0], None),
+        ([1, None], [1, 2], None),
+        ([1], [None], None),
+        ([], [], None),
+    ],
+)
+def test_ratio_without_interval(above: list[float | None], below: list[float | None], mean: float | None) -> None:
+    assert ratio_of_means(above, below) == (mean, None, None)
+
+
+def test_intervals_cover() -> None:
+    """Pairs with a common part, 16 seeds: 95 % of the intervals contain the ratio of the expectations."""
+    random = np.random.default_rng(5)
+    hits = 0
+    for _ in range(2000):
+        common, own, other = random.gamma(4, 1, (3, 16))
+        found = ratio_of_means([*(0.6 * common + 0.3 * own)], [*(common + 0.2 * other)])
+        hits += found.low <= 0.9 * 4 / (1.2 * 4) <= found.high  # type: ignore[operator]
+    assert 0.93 <= hits / 2000 <= 0.97
+
+
+# --- who competes where --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text, name, slots, intensity, servers",
+    [
+        ("paper/fig4b", "paper/fig4b at 0.9", 1000, 0.9, 5),
+        ("paper/fig4b@0.95", "paper/fig4b at 0.95", 1000, 0.95, 5),
+        ("paper/fig4b@.95,servers=50,slots=77", "paper/fig4b, 50 servers at 0.95", 77, 0.95, 50),
+        ("paper/fig4b@servers=3x1,2x0.9,intensity=0.5", "paper/fig4b, 5 servers at 0.5", 1000, 0.5, 5),
+        ("paper/fig3a@rate=0.014", "paper/fig3a at rate 0.014", 1000, 0.7, 1),
+        ("paper/fig3a@load=0.5", "paper/fig3a at load 0.5", 1000, 0.5, 1),
+    ],
+)
+def test_contests(text: str, name: str, slots: int, intensity: float, servers: int) -> None:
+    found = contest(text, 1000)
+    assert (found.name, found.slots, len(found.workload.servers)) == (name, slots, servers)
+    assert found.workload.intensity == pytest.approx(intensity, rel=1e-5)
+
+
+def test_agents_compete_at_home_unless_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    about = {"agent:b": {"workload": "paper/fig4b"}, "agent:c": {"workload": {"name": "paper/fig3a"}}, "agent:d": {}}
+    monkeypatch.setattr(standings, "shipped_agents", lambda: [*about])
+    monkeypatch.setattr(standings, "find_policy", lambda name: SimpleNamespace(about=about[name]) if name in about else None)
+    contests = [contest(text, 10) for text in ("paper/fig4b@0.95,servers=50", "paper/fig3a")]
+    usual = ["bf-js", "vqs", "vqs-bf", "fifo-ff"]
+    found = entries_of(contests, (), "bf-js")
+    assert [e.policy for e in found if e.contest is contests[0]] == [*usual, "agent:b", "agent:d"]
+    assert [e.policy for e in found if e.contest is contests[1]] == [*usual, "agent:c", "agent:d"]
+    found = entries_of(contests, ("agent:b", "vqs"), "vqs")
+    assert [e.policy for e in found] == ["vqs", "agent:b"] * 2
+
+
+def test_shipped_agents_are_policies() -> None:
+    for name in standings.shipped_agents():
+        assert packenv.policy.find_policy(name).about["workload"]
+
+
+def untrained(path: Path, seed: int) -> None:
+    """An agent for ServerFill as it is before it has learned anything."""
+    torch = pytest.importorskip("torch")
+    from packenv.learning.agents.saved import save_agent
+    from packenv.learning.networks import Network
+
+    env: Any = gym.make("packenv/ServerFill-v0", observation="actions", J=4)
+    torch.manual_seed(seed)
+    made = Network(env.observation_space, int(env.action_space.n), "shared", 16)
+    for layer in made.actor.parameters():
+        torch.nn.init.normal_(layer, std=0.4)
+    environment = {"kind": "ServerFill", "resources": 1, "options": {"observation": "actions", "J": 4}}
+    save_agent(path, {"environment": environment, "network": {"kind": "shared", "hidden": 16}, "guard": None}, made.exported())
+
+
+def test_agents_compete(tmp_path: Path) -> None:
+    """Beside a policy, on its jobs; other weights under the same name are another agent to the log."""
+    agent = tmp_path / "mine"
+    words = ("-w", "paper/fig4b@0.8", "-p", f"agent:{agent}", "--slots", 5000, "--log", tmp_path / "log.jsonl")
+    untrained(agent, 1)
+    best, first = compete(tmp_path, *words)
+    direct = [packenv.simulate(packenv.workload("paper/fig4b", intensity=0.8), f"agent:{agent}", 5000, seed) for seed in range(3)]
+    assert first["mean_queue_by_seed"] == [result.mean_queue for result in direct]
+    assert (best["policy"], first["policy"], first["ratio"] is None) == ("bf-js", f"agent:{agent}", False)
+    untrained(agent, 2)
+    again, second = compete(tmp_path, *words)
+    assert again == best and second["mean_queue_by_seed"] != first["mean_queue_by_seed"]
+
+
+# --- the command ---------------------------------------------------------------------------------------------------
+
+
+def test_standings_page_and_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(PAGE)
+    found = compete(tmp_path, *TWO, "--plot", tmp_path / "ratios.png", "--markdown", page)
+    assert [(one["at"], one["policy"]) for one in found] == [
+        (at, p) for at in ("rate 0.014", "rate 0.018") for p in ("bf-js", "vqs")
+    ]
+    workload = packenv.workload("paper/fig3a", rate=0.018)
+    queues = {p: [packenv.simulate(workload, p, 20_000, seed).mean_queue for seed in range(3)] for p in ("bf-js", "vqs")}
+    best, vqs = found[2:]
+    assert (best["mean_queue_by_seed"], vqs["mean_queue_by_seed"]) == (queues["bf-js"], queues["vqs"])
+    expected = ratio_of_means(queues["vqs"], queues["bf-js"])
+    assert (vqs["ratio"], vqs["ratio_interval"]) == (expected.mean, [expected.low, expected.high])
+    assert vqs["mean_queue"] == pytest.approx(np.mean(queues["vqs"]))  # type: ignore[arg-type]
+    assert (best["ratio"], best["supported"], best["refused"], vqs["reference"]) == (None, None, None, "bf-js")
+    assert (tmp_path / "ratios.png").read_bytes().startswith(b"\x89PNG")
+    out, text = capsys.readouterr().out, page.read_text()
+    for shown in (f"{expected.mean:.3g} [", "rate 0.014", "paper/fig3a, 3 seeds of 20,000 slots"):
+        assert shown in out
+    head = "| `paper/fig3a`, 3 seeds of 20,000 slots | rate 0.014 | rate 0.018 |\n"
+    assert text.startswith(PAGE.partition("old")[0] + head)
+    assert text.endswith(".\n<!-- /leaderboard -->\n\nthe rest\n") and "old" not in text
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert len({line.count("|") for line in rows}) == 1 and f"<br>{expected.mean:.3g} [" in rows[3]
+
+
+def test_judged_and_unstable_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaderboard, "SEEDS", 2)
+    monkeypatch.setattr(leaderboard, "WIDTH", 0.2)
+    arguments = ("-w", "paper/fig3a@rate=0.014", "-w", "paper/fig3a@rate=0.022", "-p", "bf-js", "--slots", 100_000)
+    log = tmp_path / "log.jsonl"
+    below, above = compete(tmp_path, *arguments, "--log", log, judge=True)
+    assert below["supported"] == above["supported"]
+    assert below["supported"].keys() == {"low", "high", "claimed", "half", "two_thirds", "rho"}
+    assert below["supported"]["low"] >= 0.8 and below["supported"]["half"] == "held"
+    assert (below["verdict"], above["verdict"]) == ("stable", "unstable")
+    out = capsys.readouterr().out
+    assert "supported" in out and "held" in out and " ↑" in out and "↑ unstable: the mean says how long the run was" in out
+    before = log.read_text()
+    assert compete(tmp_path, *arguments, "--log", log, judge=True) == [below, above]
+    assert log.read_text() == before
+
+
+def test_a_trace_runs_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "tasks.csv"
+    trace.write_text("\n".join(["arrival,size,service", *(f"{3 * n},{(1 + n % 6) / 10},{5 + n % 7}" for n in range(900))]) + "\n")
+    found = compete(tmp_path, "-w", f"{trace}@servers=1", "-w", f"{trace}@servers=1,speedup=1.2", "-p", "bf-js", "-p", "fifo-ff")
+    assert [(one["group"], one["at"], one["seeds"]) for one in found[1::2]] == [
+        ("tasks.csv, 1 server", "", 1),
+        ("tasks.csv, 1 server", "β = 1.2", 1),
+    ]
+    best, fifo = found[:2]
+    assert fifo["ratio"] == fifo["mean_queue"] / best["mean_queue"] and fifo["ratio_interval"] is None
+    out = capsys.readouterr().out
+    assert "±" not in out and "its own length" in out
+
+
+def test_bad_input_for_one_policy_stops_nobody(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    best, slots = compete(tmp_path, "-w", "paper/fig4b@0.8", "-p", "bf-js", "-p", "slot-fifo:slots=2")
+    assert best["mean_queue"] > 0
+    assert (slots["mean_queue"], slots["seeds"], slots["verdict"], slots["ratio"]) == (None, 0, None, None)
+    assert "larger than a slot" in slots["refused"]
+    shown = capsys.readouterr()
+    lines = [line for line in shown.err.splitlines() if not line.endswith("…")]
+    assert len(lines) == 1 and lines[0].startswith("packenv: slot-fifo:slots=2 does not compete on paper/fig4b at 0.8: ")
+    assert re.search(r"slot-fifo:slots=2 +–", shown.out)
+
+
+def test_goes_on_after_a_kill(tmp_path: Path) -> None:
+    """Killed in the middle, with its last line cut short: started again, it says the same and runs nothing twice."""
+    log = tmp_path / "log.jsonl"
+    words = [*TWO, "--seeds", "4", "--slots", "300000", "--no-judge", "--processes", "1"]
+    command = [sys.executable, "-m", "packenv.cli.main", "leaderboard", *words, "--log", str(log)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and (not log.exists() or log.read_text().count("\n") < 3):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    done = log.read_text().count("\n")
+    assert 3 <= done < 16
+    with log.open("a") as file:
+        file.write('{"run": "cut sh')
+    resumed = compete(tmp_path, *words, "--log", log)
+    lines = log.read_text().splitlines()
+    assert len({json.loads(line)["run"] for line in lines}) == len(lines) == 16
+    assert resumed == compete(tmp_path, *words)
+
+
+class Weighed(NamedTuple):
+    weights: np.ndarray  # type: ignore[type-arg]
+
+
+def test_keys_name_all_that_matters() -> None:
+    assert digest_of_policy(Weighed(np.zeros(3))) == digest_of_policy(Weighed(np.zeros(3)))
+    others = [Weighed(np.zeros(4)), Weighed(np.zeros(3, np.float32)), Weighed(np.array([0, 0, 1e-9])), "bf-js", "vqs", "vqs:J=3"]
+    assert len({digest_of_policy(one) for one in [Weighed(np.zeros(3)), *others]}) == 7
+
+    def table(**more: Any) -> Workload:
+        return Workload(jobs=packenv.Jobs.of([0, 0], [0.5, 0.6], [2, 3], **more), servers=1)
+
+    workloads = [
+        table(),
+        table(job=np.array([0, 1])),
+        table(job=np.array([0, 0])),
+        packenv.workload("paper/fig4b"),
+        packenv.workload("paper/fig4a"),
+    ]
+    assert len({digest_of_workload(one) for one in workloads}) == 5
+    assert digest_of_workload(table(job=np.array([0, 1]))) == digest_of_workload(table(job=np.array([0, 1])))
+
+
+def test_what_the_log_gives_back(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    run = measured(packenv.simulate(packenv.workload("paper/fig3a"), "bf-js", 5000))
+    MeasuredLog(path).keep("key", run)
+    with path.open("a") as file:
+        file.write('{"run": "another", "outcome": [[], 0]}\n')  # a judgment's
+    assert MeasuredLog(path).known == {"key": run}
+    path.write_text('{"run": "key", "measured": {"seed": 1}}\n')
+    with pytest.raises(InputError, match=r"log\.jsonl, line 1"):
+        MeasuredLog(path)
+
+
+def test_paths_of_unlike_lengths() -> None:
+    workload = packenv.workload("paper/fig4b")
+    long, short = (packenv.simulate(workload, "bf-js", slots, warmup=0) for slots in (70_000, 21_000))
+    runs = [measured(long), measured(short)]
+    assert all(100 <= len(run.path.queue) <= 200 for run in runs)
+    ends, queue, size = mean_path(runs)
+    width = runs[0].path.bin_slots
+    assert [*ends] == [width * (n + 1) for n in range(21_000 // width)]
+    for found, key in ((queue, "queue"), (size, "waiting_size")):
+        for n in (0, len(ends) - 1):
+            means = []
+            for result in (long, short):
+                group = width // result.trajectory.bin_slots
+                means.append(getattr(result.trajectory, key)[n * group : (n + 1) * group].mean())
+            assert found[n] == pytest.approx(np.mean(means), rel=1e-5)
+
+
+def page_without_marks(folder: Path) -> Path:
+    path = folder / "page.md"
+    path.write_text("# Title\n<!-- leaderboard -->\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("-w", "paper/fig9"), "unknown workload 'paper/fig9'"),
+        (("-w", "paper/fig4b@often"), "paper/fig4b@often: intensity must be a number"),
+        (("-w", "paper/fig4b@pace=2"), "paper/fig4b@pace=2: unknown setting 'pace'"),
+        (("-w", "paper/fig4b@0.9,rate=1"), "give one of --load, --intensity and --rate"),
+        (("-w", "paper/fig4b@slots=0"), "slots must be a whole number"),
+        (("-w", "no.parquet@servers=2"), "no.parquet"),
+        (("-p", "vqz"), "unknown policy 'vqz'"),
+        (("--reference", "bf-jss"), "unknown policy 'bf-jss'"),
+        (("--warmup", "20000"), "leaves nothing of 20000 slots"),
+        (("--plot", "x.txt"), "a plot is one of"),
+        (("--log", "/no/such/folder/log"), "its folder does not exist"),
+        (("--markdown", "no.md"), "no.md: cannot be read as a page"),
+        (("--markdown", page_without_marks), "has no lines <!-- leaderboard --> and <!-- /leaderboard -->"),
+        (("--tensorboard", __file__), "it is not a folder"),
+    ],
+)
+def test_bad_input(
+    arguments: tuple[str | Callable[[Path], Path], ...], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [str(word(tmp_path)) if callable(word) else word for word in arguments]
+    with pytest.raises(SystemExit) as left:
+        main(["leaderboard", *SMALL, *words])
+    assert left.value.code == 2
+    error = capsys.readouterr().err.strip()
+    assert message in error and "\n" not in error

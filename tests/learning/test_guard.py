@@ -1,0 +1,143 @@
+"""The guard: whatever it guards, the theorem of the proven policy holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import packenv
+from packenv import InputError
+from packenv.learning.agents.guarded import Guarded
+from packenv.policies.random_requirements.best_fit import BestFit
+from packenv.policies.random_requirements.virtual_queues import VQS, VQSBestFit
+from packenv.policy import guarantee_of
+from packenv.simulation import setting_of
+from tests.learning.adversaries import AlwaysWait, SmallestOnEmpty
+
+GUARDS = {"bf-js": BestFit(), "vqs": VQS(), "vqs-bf": VQSBestFit()}
+LIMIT = 40
+
+
+def claimed() -> list[tuple[str, str]]:
+    """Named workloads and guards whose guarantee holds there."""
+    found = []
+    for name in packenv.names():
+        workload = packenv.workload(name)
+        if workload.D == 1:
+            setting = setting_of(workload)
+            found += [(name, guard) for guard, policy in GUARDS.items() if guarantee_of(policy, setting) > 0]
+    return found
+
+
+def test_there_is_something_to_test() -> None:
+    assert {name for name, _ in claimed()} >= {"paper/fig3a", "paper/fig4a", "paper/fig4b"}
+
+
+@pytest.mark.parametrize("adversary", [AlwaysWait(), SmallestOnEmpty()])
+@pytest.mark.parametrize(("name", "guard"), claimed())
+def test_guarded_adversaries_are_stable(name: str, guard: str, adversary: Any) -> None:
+    workload = packenv.workload(name)
+    policy = Guarded(adversary, GUARDS[guard], LIMIT)
+    share = guarantee_of(policy, setting_of(workload))
+    at = packenv.workload(name, load=0.9 * share)
+    slots = round(200_000 / packenv.resolved(at).rate)
+    for seed in range(3):
+        run = packenv.simulate(at, policy, slots, seed, warmup=0)
+        assert run.max_queue is not None and run.max_queue < 15 * LIMIT
+        early, late = halves(run)
+        assert late < 1.1 * early + 1
+
+
+def halves(run: packenv.Result) -> tuple[float, float]:
+    """Mean queue in the second and in the last quarter of a run."""
+    queue = run.trajectory.queue
+    quarter = len(queue) // 4
+    return float(queue[quarter : 2 * quarter].mean()), float(queue[-quarter:].mean())
+
+
+@pytest.mark.parametrize("adversary", [AlwaysWait(), SmallestOnEmpty()])
+@pytest.mark.parametrize("name", ["paper/fig3a", "paper/fig4a", "paper/fig4b"])
+def test_unguarded_they_diverge(name: str, adversary: Any) -> None:
+    """At 0.9 · ⅔ of ρ*: the queue goes on growing."""
+    at = packenv.workload(name, load=0.6)
+    run = packenv.simulate(at, adversary, round(50_000 / packenv.resolved(at).rate), 0, warmup=0)
+    early, late = halves(run)
+    assert late > 1.8 * early > 50 * LIMIT
+
+
+def test_the_agent_acts_up_to_the_limit_only() -> None:
+    """Ten unit jobs arrive at once at a server of one place, the agent waits: the guard serves all that are above the limit."""
+    jobs = packenv.Jobs.of([0] * 10, [1.0] * 10, [5] * 10)
+    run = packenv.simulate(packenv.Workload(jobs=jobs, servers=1), Guarded(AlwaysWait(), GUARDS["bf-js"], 7), 100, schedule=True)
+    assert run.schedule is not None
+    assert sorted(run.schedule.start[run.schedule.start >= 0].tolist()) == [0, 5, 10]
+    assert run.waiting == 7
+
+
+def test_on_hand_over_best_fit_fills_servers_that_were_left_alone() -> None:
+    """Nothing completes in an empty server, and new jobs alone would not fill it."""
+    jobs = packenv.Jobs.of([0, 0, 0, 1], [0.5] * 4, [100] * 4)
+    run = packenv.simulate(packenv.Workload(jobs=jobs, servers=2), Guarded(AlwaysWait(), GUARDS["bf-js"], 3), 50, schedule=True)
+    assert run.schedule is not None
+    assert run.schedule.start.tolist() == [1, 1, 1, 1]
+
+
+def test_on_hand_over_to_vqs_a_server_takes_nothing_until_it_is_empty() -> None:
+    """The agent has put a small job on the only server; VQS waits for its end before it chooses a configuration."""
+    jobs = packenv.Jobs.of([0, 1, 1, 1], [0.3, 0.3, 0.3, 0.3], [10, 10, 10, 10])
+    policy = Guarded(SmallestOnEmpty(), GUARDS["vqs"], 2)
+    run = packenv.simulate(packenv.Workload(jobs=jobs, servers=1), policy, 50, schedule=True)
+    assert run.schedule is not None
+    assert run.schedule.start.tolist()[:3] == [0, 10, 10]
+
+
+def test_the_environment_under_guard_is_the_guarded_policy() -> None:
+    """An agent that always waits in an environment with a guard: the same start slots and servers as in the compiled loop."""
+    workload = packenv.workload("paper/fig4b", intensity=0.6)
+    for guard, policy in GUARDS.items():
+        env: Any = gym.make(
+            "packenv/Placement-v0",
+            workload=workload,
+            guard=guard,
+            guard_limit=LIMIT,
+            horizon=20_000,
+            waiting_limit=5000,
+            record_schedule=True,
+        )
+        _, info = env.reset(seed=5)
+        wait, over, guarded = env.action_space.n - 1, False, 0
+        while not over:
+            _, _, _, over, info = env.step(wait)
+            guarded += info["guarded"]
+        start, server = env.unwrapped.schedule()
+        run = packenv.simulate(workload, Guarded(AlwaysWait(), policy, LIMIT), 20_000, 5, schedule=True)
+        assert run.schedule is not None
+        assert start.tolist() == run.schedule.start.tolist()
+        assert server.tolist() == run.schedule.server.tolist()
+        assert (start >= 0).sum() > 100
+        assert 0 < guarded < 20_000
+
+
+def test_what_cannot_guard() -> None:
+    with pytest.raises(InputError, match="J=5"):
+        gym.make("packenv/ServerFill-v0", guard="vqs:J=5")
+    with pytest.raises(InputError, match="several resources"):
+        gym.make("packenv/ServerFill-v0", workload=packenv.workload("google2011-like"), guard="vqs")
+    with pytest.raises(InputError, match=r"did you mean.* bf-js"):
+        gym.make("packenv/ServerFill-v0", guard="bf-sj")
+
+
+def test_guarded_size_placed_counts() -> None:
+    """Reward `size`: what the guard places is placed."""
+    env: Any = gym.make("packenv/Placement-v0", reward="size", guard="bf-js", guard_limit=5, intensity=0.5, horizon=5000)
+    env.reset(seed=0)
+    wait, over, total = env.action_space.n - 1, False, 0.0
+    while not over:
+        _, reward, _, over, info = env.step(wait)
+        total += reward
+    assert info["reason"] == "horizon"
+    placed_rate = total / 5000 + 0.5 * 5 / 100
+    assert np.isclose(placed_rate, 0.5 * 5 / 100, rtol=0.2)  # what arrives is placed, but for the last few

@@ -1,0 +1,276 @@
+"""`packenv train` from end to end, in small: every algorithm, the same weights for the same seed, runs that go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+
+import packenv
+from packenv.cli.main import main
+from packenv.learning import training
+from packenv.learning.agents.saved import load_agent
+from packenv.learning.checkpoints import COUNTERS, read_checkpoint, seed_at
+
+SMALL = [
+    *("--envs", "8", "--steps", "16", "--epochs", "2", "--batch", "64", "--horizon", "2000", "--hidden", "8", "--threads", "1"),
+    *("--guard-limit", "60", "--evaluation-slots", "2000", "--evaluation-seeds", "1", "--judge-every", "0"),
+]
+
+
+def train(folder: Path, *more: str, name: str = "run") -> dict[str, NDArray[np.float32]]:
+    """The weights of the agent that a run saves."""
+    main(["train", *SMALL, "--logdir", str(folder), "--name", name, *more])
+    return load_file(folder / name / "agent.safetensors")
+
+
+def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit) as leave:
+        main(["train", *SMALL, *arguments])
+    assert leave.value.code == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    return said
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "--algo maskable-ppo --imitate bf-s --imitation-steps 30",
+        "--algo ppo --average-reward --keep last --option passing=true",
+        "--algo a2c --network mlp --observation compact --guard none",
+        "--algo dqn --env Configuration",
+        "paper/fig3a --env Placement --reward advantage --rate 0.014 --guard vqs",
+        "--algo cma-es --network linear --types 12 --population 4 --intensity 0.5:0.6 --horizon 500",
+    ],
+)
+def test_everything_learns_and_is_saved(arguments: str, tmp_path: Path) -> None:
+    weights = train(tmp_path, *arguments.split(), "--samples", "600", "--out", str(tmp_path / "mine"))
+    assert all(np.isfinite(array).all() for array in weights.values())
+    agent = load_agent(tmp_path / "mine")
+    assert same(weights, agent.weights)
+    assert agent.about["samples"] <= 1000 and "train" in agent.about["command"]
+    assert any("ratio to bf-js" in name for name in agent.about["measured"])
+    workload = packenv.workload("paper/fig3a" if "fig3a" in arguments else "paper/fig4b")
+    assert packenv.simulate(workload, agent, 2000).started > 5
+    assert read_checkpoint(tmp_path / "run" / "checkpoint.safetensors").counters["num_timesteps"] >= 600
+    assert list((tmp_path / "run").glob("events.out.tfevents.*"))
+
+
+def test_one_seed_gives_one_agent(tmp_path: Path) -> None:
+    """However often it is looked at and saved."""
+    arguments = ["--samples", "1000", "--keep", "last", "--imitate", "bf-s", "--imitation-steps", "20", "--horizon", "300"]
+    first = train(tmp_path, *arguments, name="a")
+    again = train(tmp_path, *arguments, "--evaluate-every", "200", "--checkpoint-every", "150", name="b")
+    other = train(tmp_path, *arguments, "--seed", "1", name="c")
+    assert same(first, again)
+    assert not same(first, other)
+
+
+def test_dqn_too(tmp_path: Path) -> None:
+    arguments = ["--algo", "dqn", "--steps", "1", "--samples", "800", "--keep", "last"]
+    assert same(train(tmp_path, *arguments, name="a"), train(tmp_path, *arguments, name="b"))
+
+
+EVOLVED = "--algo cma-es --network linear --population 6 --horizon 500 --intensity 0.8:0.9 --keep last"
+
+
+def test_an_evolved_agent_does_not_depend_on_processes_or_interruptions(tmp_path: Path) -> None:
+    """A run that stopped goes on as if it had not: every generation has a seed of its own."""
+    arguments = [*EVOLVED.split(), "--samples", "8000"]
+    whole = train(tmp_path, *arguments, "--checkpoint-every", "3000", name="a")
+    assert same(whole, train(tmp_path, *arguments, "--threads", "2", "--evaluate-every", "2500", name="b"))
+
+    class Stopped(Exception):
+        pass
+
+    def stop(self: Any) -> None:
+        written(self)
+        if 0 < self.algorithm.num_timesteps < 8000:
+            raise Stopped
+
+    written = training.Run.checkpoint
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Stopped):
+        patch.setattr(training.Run, "checkpoint", stop)
+        train(tmp_path, *arguments, "--checkpoint-every", "3000", name="c")
+    assert not same(whole, load_file(tmp_path / "c" / "agent.safetensors"))
+    assert same(whole, train(tmp_path, *arguments, "--checkpoint-every", "3000", "--resume", name="c"))
+    assert not same(whole, train(tmp_path, *arguments, "--seed", "1", name="d"))
+
+
+def test_a_killed_run_goes_on(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """kill −9 after a checkpoint: what is lost is at most what came after it, and the run ends where it should."""
+    every, samples = 512, 12_800
+    arguments = ["--samples", str(samples), "--checkpoint-every", str(every), "--evaluate-every", "100000", "--keep", "last"]
+    run = tmp_path / "run"
+    command = [sys.executable, "-m", "packenv.cli.main", "train", *SMALL, "--logdir", str(tmp_path), "--name", "run", *arguments]
+    environment = os.environ | {"PYTHONPATH": str(Path(packenv.__file__).parent.parent)}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    patience = time.monotonic() + 300
+    while not (run / "checkpoint.safetensors").exists():
+        assert process.poll() is None and time.monotonic() < patience
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    reached = read_checkpoint(run / "checkpoint.safetensors").counters["num_timesteps"]
+    assert every <= reached < samples
+    assert len([left for left in run.iterdir() if left.name.startswith(".")]) <= 1  # what was being written, whichever file
+    capfd.readouterr()
+    main(["train", *SMALL, "--logdir", str(tmp_path), "--name", "run", *arguments, "--resume"])
+    assert f"goes on after {reached:,} samples" in capfd.readouterr().err
+    after = read_checkpoint(run / "checkpoint.safetensors")
+    assert samples <= after.counters["num_timesteps"] < samples + 128
+    assert after.counters["_n_updates"] == 2 * -(-samples // 128)  # every iteration was counted once
+    assert load_agent(run / "agent").about["samples"] == after.counters["num_timesteps"]
+
+
+def test_going_on_takes_up_weights_moments_and_counters(tmp_path: Path) -> None:
+    """A resumed run of which nothing is left gives the same agent; its checkpoint keeps every array."""
+    train(tmp_path, "--samples", "600")
+    path = tmp_path / "run" / "checkpoint.safetensors"
+    before = read_checkpoint(path)
+    train(tmp_path, "--samples", "600", "--resume")
+    after = read_checkpoint(path)
+    assert same(before.arrays, after.arrays)
+    assert {name: before.counters.get(name) for name in COUNTERS} == {name: after.counters.get(name) for name in COUNTERS}
+    kinds = {name.split("/")[0] for name in before.arrays}
+    assert kinds == {"weights", "optimizer", "best"}
+    assert {name.split("/")[2] for name in before.arrays if name.startswith("optimizer/")} == {"step", "exp_avg", "exp_avg_sq"}
+
+
+def test_one_agent_begins_where_another_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """So little learning that the weights are nearly those of the first."""
+    first = train(tmp_path, "--samples", "200", "--keep", "last", name="a")
+    more = ["--from", str(tmp_path / "a" / "agent"), "--samples", "200", "--keep", "last", "--learning-rate", "1e-12"]
+    second = train(tmp_path, *more, name="b")
+    assert all(np.allclose(first[name], second[name], atol=1e-6) for name in first)
+    capsys.readouterr()
+    where = ["--logdir", str(tmp_path), "--name", "c"]
+    assert "not of the kind and size" in refused(capsys, *where, *more, "--hidden", "16")
+    assert "not both" in refused(capsys, *where, *more, "--imitate", "bf-s")
+    assert "no agent" in refused(capsys, *where, "--from", "nobody")
+    assert not (tmp_path / "c").exists()
+
+
+def test_seeds_depend_on_how_far_the_run_is() -> None:
+    seeds = {seed_at(seed, samples) for seed in range(20) for samples in range(0, 20_000, 1000)}
+    assert len(seeds) == 400 and max(seeds) < 2**32
+
+
+def test_folders_that_hold_something_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train(tmp_path, "--samples", "200")
+    kept = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    where = ["--logdir", str(tmp_path), "--name", "run"]
+    capsys.readouterr()
+    assert "--resume goes on" in refused(capsys, *where, "--samples", "200")
+    assert "another run: entropy is 0.003 there, not 0.5" in refused(
+        capsys, *where, "--samples", "200", "--entropy", "0.5", "--resume"
+    )
+    assert kept == {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.txt").write_text("mine")
+    assert "holds no training run" in refused(capsys, "--logdir", str(tmp_path), "--name", "other")
+    (tmp_path / "run" / "checkpoint.safetensors").write_bytes(b"\x08\0\0\0\0\0\0\0garbage!")
+    assert "not a checkpoint" in refused(capsys, *where, "--samples", "200", "--resume")
+
+
+def test_loading_a_checkpoint_executes_nothing(tmp_path: Path) -> None:
+    """A pickle, which would execute something, is refused; and the reader does not know how to unpickle."""
+
+    class Bomb:
+        def __reduce__(self) -> Any:
+            return os.mkdir, (str(tmp_path / "boom"),)
+
+    torch.save({"weights": Bomb()}, tmp_path / "bad.safetensors")
+    with pytest.raises(packenv.InputError, match="not a checkpoint"):
+        read_checkpoint(tmp_path / "bad.safetensors")
+    assert not (tmp_path / "boom").exists()
+    for name in ("checkpoints.py", "agents/saved.py", "training.py"):
+        source = (Path(packenv.__file__).parent / "learning" / name).read_text()
+        assert "pickle" not in source and "torch.load" not in source
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--env ServrFill", "did you mean ServerFill"),
+        ("--algo sac", "unknown algorithm"),
+        ("--network shared --observation full", "choose --network mlp"),
+        ("--algo dqn --average-reward", "average reward goes with"),
+        ("--algo cma-es --hidden 32", "at most 1,000 weights"),
+        ("--algo cma-es --network linear --imitate bf-s", "learns from whole runs"),
+        ("--algo cma-es --network linear --population 3", "at least 4"),
+        ("--network linear --observation full", "choose --network mlp"),
+        ("--types 1", "types must be a whole number from 2"),
+        ("--types 8 --guard vqs", "types of equal width; use bf-js"),
+        ("--types 8 --env Configuration", "Configuration has J, not types"),
+        ("--intensity 0.9 --load 0.9", "give one of"),
+        ("--intensity 0.9:0.8", "LOW:HIGH"),
+        ("--option order", "KEY=VALUE"),
+        ("--option ordr=index", "did you mean"),
+        ("--option order=loudest", "unknown order"),
+        ("--guard vq", "unknown policy"),
+        ("--imitate bf", "unknown policy"),
+        ("--against nothing", "unknown policy"),
+        ("--timescale 0", "timescale must be"),
+        ("--samples 0", "samples must be"),
+        ("--envs 1 --steps 1", "nothing to normalise"),
+        ("--name a/b", "not a path"),
+        ("--checkpoint-every -1", "must not be negative"),
+        ("--out nowhere/agent", "folder does not exist"),
+        ("nonsense", "unknown workload"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said in refused(capsys, "--logdir", str(tmp_path), *arguments.split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_tensorboard(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("packenv.learning.tensorboard.find_spec", lambda name: None)
+    assert "pip install 'packenv[agents]'" in refused(capsys, "--logdir", str(tmp_path))
+
+
+def test_what_tensorboard_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, small in (("JUDGE_TASKS", (200,)), ("JUDGE_SEEDS", 1), ("JUDGE_WIDTH", 100), ("FIRST_SERVICES", 20)):
+        monkeypatch.setattr(f"packenv.learning.evaluation.{name}", small)
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    train(tmp_path, "--samples", "1000", "--judge-every", "900", "--intensity", "0.4")
+    events = EventAccumulator(str(tmp_path / "run"), size_guidance={"tensors": 0})
+    events.Reload()
+    shown = set(events.Tags()["scalars"])
+    assert {
+        "cluster/mean queue",
+        "cluster/delay",
+        "cluster/utilisation",
+        "guard/intervention rate",
+        "time/elapsed slots per decision (mean)",
+        "time/elapsed slots per decision (p95)",
+        "speed/samples per second",
+        "train/value_loss",
+        "evaluation/mean queue ratio to bf-js",
+        "judge/agent, lower end",
+        "judge/guarantee two thirds",
+    } <= shown
+    assert events.Tags()["images"] == ["cluster/picture"]
+    utilisation = [each.value for each in events.Scalars("cluster/utilisation")]
+    assert utilisation[-1] == pytest.approx(0.4, abs=0.15)
+    settings = json.loads((tmp_path / "run" / "settings.json").read_text())
+    assert settings["arrivals"] == {"intensity": [0.4, 0.4]}

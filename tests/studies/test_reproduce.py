@@ -1,0 +1,335 @@
+"""`packenv reproduce`: its files, what makes a claim shown or not, and what it says to bad input."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import packenv
+from packenv.cli.main import main
+from packenv.results.stability import Verdict
+from packenv.runs.measures import Interval, agreed, growth, interval, ratio, told
+from packenv.simulation import Result, Trajectory
+from packenv.studies.finding import Claim, Finding, Settings, write_finding
+from packenv.studies.random_requirements import fig1, fig2, fig3, fig4, fig5
+from packenv.units import UNIT
+from packenv.workloads.traces import SlotTrace
+from packenv.workloads.traces.table import Trace
+
+POLICIES = ("bf-js", "vqs", "vqs-bf")
+
+
+def reproduce(*arguments: object) -> None:
+    main(["reproduce", *map(str, arguments)])
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def some_result() -> Result:
+    return packenv.simulate(packenv.workload("paper/fig3a"), "bf-js", 2000)
+
+
+CHANCES = {"stable": (1e-5, 1.0), "unstable": (1.0, 1e-6), "undecided": (0.3, 0.7)}
+
+
+def like(result: Result, kind: str, queue: list[float], **changes: object) -> Result:
+    path = Trajectory(1000, np.array(queue, np.float64), np.array(queue, np.float64))
+    verdict = Verdict(kind, 0.0, 0.5, *CHANCES[kind])
+    return replace(result, verdict=verdict, trajectory=path, slots=1000 * len(queue), **changes)  # type: ignore[arg-type]
+
+
+# --- the command ---------------------------------------------------------------------------------------------------
+
+
+def test_fig2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reproduce("fig2", "--out", tmp_path / "new" / "folder", "--json", tmp_path / "claims.json")
+    folder = tmp_path / "new" / "folder"
+    assert {f.name for f in folder.iterdir()} == {"fig2.png", "fig2.csv", "fig2_configurations.csv", "fig2_claims.csv"}
+    found = rows(folder / "fig2.csv")
+    assert found[:3] == [
+        {"type": "I_0", "low": "2/3", "high": "1", "low_decimal": "0.66666667", "high_decimal": "1"},
+        {"type": "I_1", "low": "1/2", "high": "2/3", "low_decimal": "0.5", "high_decimal": "0.66666667"},
+        {"type": "I_2", "low": "1/3", "high": "1/2", "low_decimal": "0.33333333", "high_decimal": "0.5"},
+    ]
+    assert len(found) == 8 and found[-1]["low"] == "1/16"
+    assert len(rows(folder / "fig2_configurations.csv")) == 12
+    claims = json.loads((tmp_path / "claims.json").read_text())
+    assert [set(claim) for claim in claims] == [{"figure", "claim", "verdict", "figures"}] * 2
+    assert [claim["verdict"] for claim in rows(folder / "fig2_claims.csv")] == ["shown", "shown"]
+    assert "2 of 2 claims shown" in capsys.readouterr().out
+
+
+def test_fig3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A claim that is not shown is said, and is no error."""
+    reproduce("fig3b", "--out", tmp_path, "--slots", 4000, "--seeds", 2, "--processes", 1)
+    out = capsys.readouterr().out
+    assert "fig3b  not shown  BF-J/S is unstable" in out and "4,000 slots, 2 seeds" in out
+    path = rows(tmp_path / "fig3b.csv")
+    assert {row["curve"] for row in path} == {*POLICIES, fig3.LOCKED_START}
+    assert {"slot", "mean_queue", "mean_queue_low", "mean_queue_high", "verdict"} <= set(path[0])
+    summary = {row["curve"]: row for row in rows(tmp_path / "fig3b_runs.csv")}
+    assert {row["seeds"] for row in summary.values()} == {"2"}
+    for row in summary.values():
+        assert float(row["mean_queue_low"]) <= float(row["mean_queue"]) <= float(row["mean_queue_high"])
+        assert sum(int(row[kind]) for kind in ("stable", "unstable", "undecided")) == 2
+    first = {row["curve"]: float(row["mean_queue"]) for row in path if float(row["slot"]) > 3500}
+    assert first[fig3.LOCKED_START] > 2 * first["vqs"]  # a hundred have arrived, and three are still in service
+
+
+def test_fig4(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fig4, "INTENSITIES", (0.85, 0.95))
+    reproduce("fig4b", "fig4a", "--out", tmp_path, "--slots", 3000, "--seeds", 2, "--processes", 1)
+    out = capsys.readouterr().out
+    assert out.index("Figure 4(a)") < out.index("Figure 4(b)")
+    assert "by more than in (a)" in out
+    for figure in ("fig4a", "fig4b"):
+        table = rows(tmp_path / f"{figure}.csv")
+        assert [(row["policy"], row["intensity"]) for row in table] == [(p, a) for p in POLICIES for a in ("0.85", "0.95")]
+        assert {"mean_queue", "mean_queue_low", "mean_queue_high", "mean_delay", "verdict", "stable"} <= set(table[0])
+        direct = [packenv.simulate(packenv.workload(f"paper/{figure}", intensity=0.85), "vqs", 3000, seed=s) for s in (0, 1)]
+        expected = np.mean([result.mean_queue for result in direct])
+        row = next(row for row in table if (row["policy"], row["intensity"]) == ("vqs", "0.85"))
+        assert float(row["mean_queue"]) == pytest.approx(expected, rel=1e-6)
+    assert len(rows(tmp_path / "fig4b_claims.csv")) == 4
+
+
+def test_fig4b_alone_says_what_it_lacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fig4, "INTENSITIES", (0.85,))
+    reproduce("fig4b", "--out", tmp_path, "--slots", 1000, "--seeds", 1, "--processes", 1, "--quick")
+    out = capsys.readouterr().out
+    assert "packenv reproduce fig4a fig4b" in out and "(quick" in out
+    assert rows(tmp_path / "fig4b.csv")[0]["mean_queue_low"] == ""  # one seed has no interval
+
+
+def recorded(n: int = 400, seed: int = 3) -> SlotTrace:
+    random = np.random.default_rng(seed)
+    arrival = np.cumsum(random.choice([0, 0, 0, 40], n))
+    jobs = packenv.Jobs.of(arrival - arrival[0], random.choice([0.125, 0.25, 0.5], n), random.integers(1, 300, n))
+    return SlotTrace(jobs, ("size",), "made-up")
+
+
+def write_trace(trace: SlotTrace, path: Path) -> Path:
+    jobs = trace.table
+    lines = [f"{a},{d / UNIT},{s}" for a, d, s in zip(jobs.arrival, jobs.demand[:, 0], jobs.service, strict=True)]
+    path.write_text("\n".join(["arrival,size,service", *lines]) + "\n")
+    return path
+
+
+def test_traces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """fig1 counts what is there; fig5 takes the trace as it is, and a longer bootstrap of it."""
+    path = write_trace(recorded(), tmp_path / "mine.csv")
+    reproduce("fig1", "fig5", "--trace", path, "--slots", 1296, "--seeds", 2, "--out", tmp_path / "out", "--processes", 1)
+    out = capsys.readouterr().out
+    assert "not shown  more than 400 distinct CPU requests in a full day: no column 'cpu' in mine.csv" in out
+    assert "mine.csv as it is, 400 tasks" in out and "block bootstrap of mine.csv (blocks of 2,000), 1,000 tasks" in out
+    assert [row["level"] for row in rows(tmp_path / "out" / "fig1.csv")] == ["0.125", "0.25", "0.5"]
+    table = rows(tmp_path / "out" / "fig5.csv")
+    assert {(row["data"], row["seeds"]) for row in table} == {("trace", "1"), ("bootstrap", "2")}
+    assert len(table) == 2 * 7 * 4
+    trace = [row for row in table if row["data"] == "trace"]
+    jobs = recorded().table
+    load = (jobs.demand[:, 0] / UNIT * jobs.service).sum() / (jobs.arrival[-1] + 1)
+    assert {int(row["servers"]) for row in trace} == {int(np.ceil(1.6 * load))}
+    assert max(float(row["intensity"]) for row in trace) <= 1
+
+
+def test_fitted_workload_and_given_servers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reproduce("fig5", "--slots", 2592, "--seeds", 1, "--servers", 1000, "--out", tmp_path, "--processes", 1)
+    out = capsys.readouterr().out
+    assert "google2011-like, 2,000 tasks" in out and "1000 servers" in out
+    assert "not shown  fitted: at high β" in out and "cannot be said: queues of 0" in out  # nothing ever waits
+    assert {float(row["mean_queue"]) for row in rows(tmp_path / "fig5.csv")} == {0.0}
+
+
+# --- claims on numbers made by hand --------------------------------------------------------------------------------
+
+
+def test_verdict_of_many_seeds(some_result: Result) -> None:
+    def of(*kinds: str) -> list[Result]:
+        return [like(some_result, kind, [1.0]) for kind in kinds]
+
+    assert agreed(of(*["stable"] * 6, "undecided", "undecided")) == "stable"
+    assert agreed(of(*["undecided"] * 3)) == "undecided"
+    assert agreed(of(*["stable"] * 7, "unstable")) == "unstable"  # one that locks up
+    counts = {"stable": 1, "unstable": 5, "undecided": 2}
+    assert told(counts) == "unstable with 5 of 8 seeds, undecided with 2, stable with 1"
+
+
+def test_intervals() -> None:
+    assert interval([4.0]) == Interval(4.0, None, None)
+    found = interval([1.0, 2.0, 3.0])
+    assert (found.mean, found.low, found.high) == pytest.approx((2.0, 2 - 2.484138, 2 + 2.484138), abs=1e-5)
+    assert ratio([2.0, 8.0], [1.0, 4.0])[:2] == pytest.approx((2.0, 2.0))
+    assert ratio([4.0], [2.0]) == Interval(pytest.approx(2.0), None, None)  # type: ignore[arg-type]
+    assert ratio([1.0, 0.0], [1.0, 1.0]) == Interval(None, None, None)
+
+
+def shown(claims: list[Claim]) -> list[bool]:
+    return [claim.shown for claim in claims]
+
+
+def test_claims_of_fig3a(some_result: Result) -> None:
+    flat, steep = [1.0] * 100, list(range(100))
+
+    def curves(vqs: str, hybrid: str) -> dict[str, list[Result]]:
+        kinds = {"bf-js": "stable", "vqs": vqs, "vqs-bf": hybrid}
+        return {p: [like(some_result, kind, steep if kind == "unstable" else flat)] * 4 for p, kind in kinds.items()}
+
+    assert shown(fig3.claims_a(curves("unstable", "stable"), 0.014)) == [True, True, True]
+    assert shown(fig3.claims_a(curves("undecided", "unstable"), 0.014)) == [False, True, False]
+    assert growth(like(some_result, "unstable", steep)) == pytest.approx(1e-3)
+
+
+def test_claims_of_fig3b(some_result: Result) -> None:
+    away = [1.0] * 20 + [100.0 + n for n in range(80)]
+    back = [60.0] * 99 + [3.0]
+    locked = like(some_result, "unstable", away, started=3000)
+    free = like(some_result, "stable", back, started=3060)
+    assert fig3.locked_from(locked) == 20_000
+    assert fig3.locked_from(free) is None
+    assert fig3.locked_from(like(some_result, "undecided", [1.0] * 90 + [90.0] * 10)) is None  # too short a time to say
+    some = {"bf-js": [locked] * 2, "vqs": [free] * 2, "vqs-bf": [free, locked], fig3.LOCKED_START: [locked] * 2}
+    assert shown(fig3.claims_b(some, 0.0306)) == [True] * 5
+    none = some | {"bf-js": [free] * 2, "vqs-bf": [free] * 2, fig3.LOCKED_START: [free] * 2}
+    assert shown(fig3.claims_b(none, 0.0306)) == [True, False, False, False, False]
+
+
+def queues(*by_policy: tuple[float, ...], alphas: tuple[float, ...] = (0.85, 0.9, 0.95)) -> fig4.Queues:
+    """Two seeds that agree to 1 %."""
+    return {
+        (alpha, policy): [0.995 * value, 1.005 * value if alpha < 2 else value]
+        for policy, values in zip(POLICIES, by_policy, strict=True)
+        for alpha, value in zip(alphas, values, strict=True)
+    }
+
+
+def test_claims_of_fig4a() -> None:
+    claims = fig4.claims_a(queues((2, 4, 10), (100, 100, 100), (2.1, 4.9, 20)))
+    assert shown(claims) == [True, True, True]
+    assert "up to α = 0.9;" in claims[1].figures and "2 [2, 2] at 0.95" in claims[2].figures
+    never_apart = fig4.claims_a(queues((2, 4, 10), (100, 100, 100), (2.1, 4.2, 10.5)))
+    assert shown(never_apart) == [True, True, False]
+    apart = fig4.claims_a(queues((2, 4, 10), (100, 4, 100), (4, 8, 9)))  # VQS as good at .9, VQS-BF better at .95
+    assert shown(apart) == [False, False, False]
+    assert "not so at α = 0.9" in apart[0].figures
+
+
+def test_claims_of_fig4b() -> None:
+    assert shown(fig4.claims_b(queues((2, 4, 10), (9, 9, 90), (3, 8, 80)))) == [True, True]
+    assert shown(fig4.claims_b(queues((2, 4, 10), (9, 9, 70), (3, 8, 80)))) == [True, False]
+    assert shown(fig4.claims_b(queues((2, 9, 10), (9, 9, 90), (3, 8, 80)))) == [False, True]
+
+
+def test_claims_across_figure_4() -> None:
+    rates = dict.fromkeys((0.85, 0.9, 0.95), 0.5)
+    small, large = queues((1, 1, 1), (5, 5, 5), (2, 2, 2)), queues((1, 1, 1), (9, 9, 9), (3, 1.5, 3))
+    assert shown(fig4.claims_across((small, rates), (large, rates))) == [True, False]
+    slower = dict.fromkeys(rates, 0.05)  # fewer jobs: the same queue is a longer delay
+    assert shown(fig4.claims_across((small, rates), (large, slower))) == [True, True]
+
+
+def test_claims_of_fig5() -> None:
+    def at(high: tuple[float, float, float, float]) -> fig5.Queues:
+        return {(beta, policy): [q, 1.01 * q] for beta in fig5.HIGH for policy, q in zip(fig5.POLICIES, high, strict=True)}
+
+    assert shown(fig5.claims_of("x", at((10, 9, 20, 30)))) == [True, True]
+    assert shown(fig5.claims_of("x", at((10, 11, 20, 30)))) == [True, False]
+    assert shown(fig5.claims_of("x", at((10, 9, 11, 30)))) == [False, True]  # below, but not clearly
+    assert shown(fig5.claims_of("x", at((0, 0, 0, 0)))) == [False, False]
+
+
+def test_claims_of_fig1() -> None:
+    """Many levels are not enough: the paper speaks of a day."""
+
+    def tasks(levels: int, hours: float) -> Trace:
+        n = 2 * levels
+        submit = np.linspace(0, hours * 3.6e9, n).astype(np.int64)
+        demand = np.tile((1 + np.arange(n) % levels) / levels, (2, 1)).T
+        flags = np.ones(n, np.bool_)
+        return Trace(submit, submit, submit + 10**6, demand, ("cpu", "memory"), flags, ~flags)
+
+    assert shown(fig1.found_in(tasks(800, 24), "x").claims) == [True, True]
+    assert shown(fig1.found_in(tasks(500, 24), "x").claims) == [True, False]
+    assert shown(fig1.found_in(tasks(800, 3), "x").claims) == [False, False]
+
+
+def test_a_day_of_the_fitted_workload() -> None:
+    day = fig1.a_day(None)
+    assert 0.95 * 864_000 < day.table.arrival[-1] < 864_000
+    assert day.resources == ("cpu", "memory")
+
+
+@pytest.mark.parametrize("levels", [2, 3, 4, 5])
+def test_partition(levels: int) -> None:
+    cells = fig2.partition(levels)
+    assert sum((cell.high - cell.low for cell in cells), Fraction(0)) == 1 - Fraction(1, 2**levels)
+    found = fig2.reduced_configurations(levels)
+    assert len(found) == 4 * levels - 4
+    assert shown(fig2.reproduce(Settings(), levels).claims) == [True, True]
+
+
+# --- bad input -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fig4c"], "unknown figure 'fig4c'; did you mean fig4b, fig4a"),
+        (["fig2", "nothing"], "unknown figure 'nothing'; known: fig1, fig2"),
+        (["fig5", "--trace", "absent.parquet"], "absent.parquet: no such file"),
+        (["fig4a", "--trace", "absent.parquet"], "--trace is for fig1 and fig5, not fig4a"),
+        (["fig4a", "--servers", "5"], "--servers is for fig5, not fig4a"),
+        (["fig2", "--out", "file"], "file: cannot be made a folder"),
+        (["fig2", "--out", "file/below"], "file/below: cannot be made a folder"),
+        (["fig2", "--json", "absent/claims.json"], "absent/claims.json: its folder does not exist"),
+        (["fig3a", "--seeds", "0"], "--seeds"),
+        ([], "Missing argument"),
+    ],
+)
+def test_bad_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SystemExit) as left:
+        reproduce(*arguments)
+    out, err = capsys.readouterr()
+    assert left.value.code == 2
+    assert message in err and err.startswith("packenv: ") and err.count("\n") == 1
+    assert out == ""
+    assert not list(tmp_path.glob("**/*.*"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_folder_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(SystemExit):
+        reproduce("fig2", "--out", tmp_path)
+    assert "cannot be written to" in capsys.readouterr().err
+
+
+def test_files_appear_together_or_not_at_all(tmp_path: Path) -> None:
+    def draw(path: Path) -> None:
+        path.write_text("half a picture")
+        raise KeyboardInterrupt
+
+    claims = [Claim("fig2", "it works", True, "1 of 1")]
+    finding = Finding("fig2", "", claims, {"": [{"a": 1.0}]}, draw)
+    with pytest.raises(KeyboardInterrupt):
+        write_finding(finding, tmp_path)
+    assert not list(tmp_path.iterdir())
+    write_finding(replace(finding, draw=lambda path: path.touch()), tmp_path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["fig2.csv", "fig2.png", "fig2_claims.csv"]

@@ -1,0 +1,116 @@
+"""Alibaba's pods and nodes of 2023, and its instances of 2025, worked by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.csv as pc_csv
+import pyarrow.parquet as pq
+import pytest
+
+from packenv.errors import InputError
+from packenv.units import UNIT
+from packenv.workloads.servers import parse_servers
+from packenv.workloads.traces import Trace, initial_capacities, read_trace
+from tests.workloads.traces.samples import INSTANCES, NODES, PODS, native_folder, text
+
+
+def as_parquet(file: Path) -> Path:
+    """The same table, with the types that a CSV reader finds."""
+    pq.write_table(pc_csv.read_csv(file), file.with_suffix(".parquet"))
+    return file.with_suffix(".parquet")
+
+
+@pytest.fixture(params=["csv", "parquet"])
+def pods(request: pytest.FixtureRequest, tmp_path: Path) -> Trace:
+    file = text(tmp_path / "pods.csv", *PODS)
+    trace = read_trace(file if request.param == "csv" else as_parquet(file))
+    assert isinstance(trace, Trace)
+    return trace
+
+
+def test_pods(pods: Trace) -> None:
+    assert (len(pods), pods.resources) == (4, ("cpu", "memory", "gpu"))
+    jobs, dropped, t0 = pods.jobs(slot_seconds=10, sizes="all")
+    assert t0 == 10_000_000
+    assert jobs.arrival.tolist() == [0, 1, 4]
+    assert jobs.service.tolist() == [12, 11, 1]
+    assert jobs.demand.tolist() == [
+        [UNIT // 4, UNIT // 4, UNIT // 16],
+        [UNIT // 2, UNIT // 2, UNIT // 4],
+        [UNIT // 8, UNIT // 8, UNIT],
+    ]
+    assert {reason: count for reason, count in dropped.items() if count} == {"never scheduled": 1}
+    assert pods.jobs().jobs.demand[:, 0].tolist() == [UNIT // 4, UNIT // 2, UNIT]
+
+
+def test_nodes_are_servers(tmp_path: Path) -> None:
+    file = text(tmp_path / "nodes.csv", *NODES)
+    expected = [[0.25, 0.25, 0.0], [1.0, 0.75, 1.0]]
+    for path in (file, as_parquet(file)):
+        assert initial_capacities(path).tolist() == expected
+        assert parse_servers(str(path)).capacity.tolist() == expected
+    assert parse_servers(str(file), 2, ("memory", "cpu")).capacity.tolist() == [[0.25, 0.25], [0.75, 1.0]]
+    assert parse_servers(str(file), 1, ("gpu",)).capacity.tolist() == [[1.0]]  # the node without GPUs is left out
+    with pytest.raises(InputError, match=r"nodes.csv: disk of the machines is not known, only cpu, memory, gpu"):
+        parse_servers(str(file), 1, ("disk",))
+    with pytest.raises(InputError, match="machines, not tasks: they go with --servers"):
+        read_trace(file)
+    broken = text(tmp_path / "broken.csv", *NODES, "n2,,1,0,")
+    with pytest.raises(InputError, match=r"broken.csv: row 3, column cpu_milli: is empty"):
+        initial_capacities(broken)
+
+
+def test_google_machines_are_servers(tmp_path: Path) -> None:
+    folder = native_folder(tmp_path / "google")
+    assert parse_servers(str(folder)).capacity.tolist() == [[1.0, 1.0], [0.5, 0.25]]
+    assert parse_servers(str(folder), 1, ("memory",)).capacity.tolist() == [[1.0], [0.25]]
+    with pytest.raises(InputError, match="disk of the machines is not known, only cpu, memory: choose resources among these"):
+        parse_servers(str(folder), 3, ("cpu", "memory", "disk"))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_instances(tmp_path: Path, ending: str) -> None:
+    file = text(tmp_path / "instances.csv", *INSTANCES)
+    trace = read_trace(file if ending == "csv" else as_parquet(file))
+    assert isinstance(trace, Trace)
+    assert trace.resources == ("cpu", "gpu", "rdma", "memory", "disk")
+    assert "64 cores, 1 GPU, 50 % of the network card, 320 GiB memory, 640 GiB disk" in trace.about
+    jobs, dropped, t0 = trace.jobs(slot_seconds=10, sizes="all")
+    assert t0 == 100_000_000
+    assert jobs.arrival.tolist() == [0, 10]
+    assert jobs.service.tolist() == [6, 9]  # 50.5 s and 90 s
+    assert jobs.tenant is not None and jobs.tenant.tolist() == [0, 1]
+    assert jobs.demand.tolist() == [
+        [UNIT // 4, UNIT, UNIT, UNIT // 2, 51 * UNIT // 64],
+        [UNIT, 0, UNIT // 50, UNIT, 51 * UNIT // 128],
+    ]
+    assert {reason: count for reason, count in dropped.items() if count} == {
+        "in the initial snapshot": 2,
+        "not finished": 1,
+        "duration missing or <= 0": 1,
+    }
+
+
+def test_resources_can_be_chosen(tmp_path: Path) -> None:
+    trace = read_trace(text(tmp_path / "pods.csv", *PODS), ("gpu", "cpu"))
+    assert trace.jobs(sizes="all").jobs.demand.tolist() == [[UNIT // 16, UNIT // 4], [UNIT // 4, UNIT // 2], [UNIT, UNIT // 8]]
+    with pytest.raises(InputError, match=r"no resource disk; known: cpu, memory, gpu"):
+        read_trace(tmp_path / "pods.csv", ("disk",))
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("p4,-1,0,0,0,,LS,Running,60,70,60", "row 5, column cpu_milli: -1 is negative"),
+        ("p4,1,0,one,0,,LS,Running,60,70,60", "row 5, column num_gpu: 'one' is not a number"),
+        ("p4,1,0,0,0,,LS,Running,,70,60", "row 5, column creation_time: is empty"),
+        ("p4,1,0,0,0,,LS,Running,60,1e12,60", "row 5, column deletion_time: 1e12 is too large"),
+        ("p4,1,0,0,0", "row 5: 5 values for 11 columns"),
+    ],
+)
+def test_a_bad_pod_is_named(tmp_path: Path, line: str, problem: str) -> None:
+    file = text(tmp_path / "pods.csv", *PODS, line)
+    with pytest.raises(InputError) as error:
+        read_trace(file)
+    assert str(error.value) == f"{file}: {problem}"

@@ -1,0 +1,161 @@
+"""Phases, predecessors and home servers in the user's own files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from packenv.errors import InputError
+from packenv.jobs import Jobs, Ragged
+from packenv.workloads.traces import SlotTrace, Trace, read_trace, write_jobs
+from packenv.workloads.traces.bootstrap import block_bootstrap
+from packenv.workloads.traces.links import renumbered
+from tests.workloads.traces.samples import text
+
+FORMS = {"slots": "arrival,service,size", "seconds": "submit_time_s,duration_s,cpu"}
+
+
+def lists(ragged: Ragged | None) -> list[list[int]]:
+    assert ragged is not None
+    return [row.tolist() for row in np.split(ragged.values, ragged.offsets[1:-1])]
+
+
+def jobs_of(file: Path) -> Jobs:
+    return read_trace(file).jobs(slot_seconds=1).jobs
+
+
+@pytest.mark.parametrize("form", FORMS.values())
+def test_all_columns(tmp_path: Path, form: str) -> None:
+    rows = ["0,9,0.5,7,0,,3", "1,9,0.25,7,0,0,", "1,9,0.25,8,1,,0;2", "2,9,0.5,7,1, 1  0 ; 2 ,0 1"]
+    jobs = jobs_of(text(tmp_path / "a.csv", f"{form},job,phase,predecessors,home", *rows))
+    assert jobs.phase is not None and jobs.phase.tolist() == [0, 0, 1, 1]
+    assert lists(jobs.predecessors) == [[], [0], [], [1, 0, 2]]
+    assert lists(jobs.home) == [[3], [], [0, 2], [0, 1]]
+
+
+def test_parquet_lists(tmp_path: Path) -> None:
+    columns = {"arrival": [0, 0, 1], "size": [0.5] * 3, "service": [1, 2, 3]}
+    for links in (
+        pa.array([None, [0], [1, 0]], pa.list_(pa.int32())),
+        pa.array([[], [0], [1, 0]], pa.large_list(pa.int64())),
+        pa.array(["", "0", "1;0"]),
+        pa.chunked_array([pa.array([None], pa.string()), pa.array(["0", "1 0"])]),
+    ):
+        pq.write_table(pa.table({**columns, "predecessors": links}), tmp_path / "a.parquet")
+        assert lists(jobs_of(tmp_path / "a.parquet").predecessors) == [[], [0], [1, 0]]
+    pq.write_table(pa.table({**columns, "id": [70, 80, 90], "predecessors": [[], [70], [80, 70]]}), tmp_path / "a.parquet")
+    assert lists(jobs_of(tmp_path / "a.parquet").predecessors) == [[], [0], [1, 0]]
+
+
+def test_sorted_rows_are_renumbered(tmp_path: Path) -> None:
+    rows = ["c,30,9,0.5,a b,2", "b,20,9,0.25,a,1", "a,10,9,0.125,,0"]
+    jobs = jobs_of(text(tmp_path / "a.csv", "id,submit_time_s,duration_s,cpu,predecessors,home", *rows))
+    assert jobs.arrival.tolist() == [0, 10, 20]
+    assert lists(jobs.predecessors) == [[], [0], [0, 1]]
+    assert lists(jobs.home) == [[0], [1], [2]]
+
+
+def test_dropped_predecessors_are_counted_and_forgotten(tmp_path: Path) -> None:
+    rows = ["0,9,0.5,", "1,,0.5,0", "2,9,0.25,1 0", "3,9,0.25,1 2"]
+    trace = read_trace(text(tmp_path / "a.csv", "submit_time_s,duration_s,cpu,predecessors", *rows))
+    jobs, dropped, _ = trace.jobs(slot_seconds=1)
+    assert jobs.arrival.tolist() == [0, 2, 3]
+    assert lists(jobs.predecessors) == [[], [0], [1]]
+    assert (dropped["duration missing or <= 0"], dropped["links to a predecessor that was dropped"]) == (1, 2)
+
+
+@pytest.mark.parametrize("form", FORMS.values())
+def test_predecessors_of_the_same_time_go_first(tmp_path: Path, form: str) -> None:
+    """Rows 0 and 5 stay where nothing moves them; 1 waits for 3, which waits for 4."""
+    rows = ["0,10,0.5,", "0,11,0.5,3", "0,12,0.5,", "0,13,0.5,4", "0,14,0.5,", "1,15,0.5,1"]
+    jobs = jobs_of(text(tmp_path / "a.csv", f"{form},predecessors", *rows))
+    assert jobs.service.tolist() == [10, 12, 14, 13, 11, 15]
+    assert lists(jobs.predecessors) == [[], [], [], [2], [3], [4]]
+
+
+def test_order_on_random_graphs(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    for n in (2, 5, 40, 200):
+        rank = random.permutation(n)  # predecessors have a lower rank
+        time = np.sort(random.integers(0, 4, n))[rank]
+        before = [[p for p in random.choice(n, min(n, 3), replace=False).tolist() if rank[p] < rank[row]] for row in range(n)]
+        rows = [f"{time[row]},{row + 1},0.5,{' '.join(map(str, before[row]))}" for row in range(n)]
+        jobs = jobs_of(text(tmp_path / "a.csv", "submit_time_s,duration_s,cpu,predecessors", *rows))
+        row_at = (jobs.service - 1).tolist()
+        assert [[row_at[p] for p in cell] for cell in lists(jobs.predecessors)] == [before[row] for row in row_at]
+        assert sorted(row_at) == list(range(n))
+
+
+BAD = [
+    ("predecessors", ["", "9"], "row 2, column predecessors: 9 is no task of this file"),
+    ("predecessors", ["", "-1"], "row 2, column predecessors: -1 is no task of this file"),
+    ("predecessors", ["", "0 x"], "row 2, column predecessors: x is not a whole number"),
+    ("predecessors", ["", "1"], "row 2, column predecessors: 1 is the task itself"),
+    ("predecessors", ["2", "0", "1"], "row 1, column predecessors: they go in a circle: 0 after 2 after 1 after 0"),
+    ("predecessors", ["", "2", "1", "2"], "row 2, column predecessors: they go in a circle: 1 after 2 after 1"),
+    ("id,predecessors", ["a,", "b,c"], "row 2, column predecessors: c is no task of this file"),
+    ("id,predecessors", ["a,b", "b,a"], "row 1, column predecessors: they go in a circle: a after b after a"),
+    ("id,predecessors", ["a,", "a,"], "row 2, column id: a occurs more than once"),
+    ("id,predecessors", ["a,", ","], "row 2, column id: is empty"),
+    ("home", ["0", "-2"], "row 2, column home: -2 is negative"),
+    ("home", ["0", "1 1.5"], "row 2, column home: 1.5 is not a whole number"),
+    ("job,phase", ["1,0", "1,-1"], "row 2, column phase: -1 is negative"),
+    ("job,phase", ["1,1", "2,0", "1,0"], "row 3, column phase: 0 is below the phase of an earlier task of the job"),
+    ("phase", ["1"], "column phase needs a column job"),
+]
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize(("names", "cells", "problem"), BAD, ids=[problem for *_, problem in BAD])
+def test_a_bad_cell_is_named(tmp_path: Path, form: str, names: str, cells: list[str], problem: str) -> None:
+    file = text(tmp_path / "a.csv", f"{form},{names}", *(f"0,9,0.5,{cell}" for cell in cells))
+    with pytest.raises(InputError) as error:
+        read_trace(file)
+    assert str(error.value) == f"{file}: {problem}"
+
+
+def test_a_later_predecessor_is_an_error(tmp_path: Path) -> None:
+    file = text(tmp_path / "a.csv", "submit_time_s,duration_s,cpu,predecessors", "5,9,0.5,1", "6,9,0.5,")
+    with pytest.raises(InputError) as error:
+        read_trace(file)
+    assert str(error.value) == f"{file}: row 1, column predecessors: 1 comes later"
+
+
+def test_phases_are_checked_in_order_of_submission(tmp_path: Path) -> None:
+    header = "submit_time_s,duration_s,cpu,job,phase"
+    jobs = jobs_of(text(tmp_path / "a.csv", header, "5,9,0.5,1,1", "3,9,0.5,1,0"))
+    assert jobs.phase is not None and jobs.phase.tolist() == [0, 1]
+    with pytest.raises(InputError, match=r"b.csv: row 1, column phase: 0 is below"):
+        read_trace(text(tmp_path / "b.csv", header, "5,9,0.5,1,0", "3,9,0.5,1,1"))
+
+
+@pytest.mark.parametrize("name", ["b.parquet", "b.csv"])
+def test_converted_traces_read_back(tmp_path: Path, name: str) -> None:
+    rows = ["30,9,0.5,1,7,1,0", "20,9,0.25,2,7,0,", "10,,0.125,,7,0,1;2"]
+    file = text(tmp_path / "a.csv", "submit_time_s,duration_s,cpu,predecessors,job,phase,home", *rows)
+    jobs = jobs_of(file)
+    write_jobs(jobs, tmp_path / name, ("cpu",))
+    trace = read_trace(tmp_path / name)
+    assert isinstance(trace, SlotTrace) and trace.resources == ("cpu",)
+    back = trace.jobs().jobs
+    assert lists(back.predecessors) == lists(jobs.predecessors) == [[], [0]]
+    assert lists(back.home) == lists(jobs.home) == [[], [0]]
+    assert back.phase is not None and back.phase.tolist() == [0, 1]
+
+
+def test_bootstrap_forgets_what_leads_out_of_blocks(tmp_path: Path) -> None:
+    rows = [f"{row},9,0.5,{max(row - 1, 0) if row else ''},7,{row}" for row in range(9)]
+    trace = read_trace(text(tmp_path / "a.csv", "submit_time_s,duration_s,cpu,predecessors,job,phase", *rows))
+    assert isinstance(trace, Trace)
+    jobs = block_bootstrap(trace, 40, 60.0, seed=0, block=4).jobs(slot_seconds=1).jobs
+    assert (jobs.predecessors, jobs.phase) == (None, None)
+
+
+def test_renumbering() -> None:
+    links = Ragged.of([[], [0], [0, 1], [2, 1]])
+    kept, forgotten = renumbered(links, np.array([0, 2, 3]))
+    assert (lists(kept), forgotten) == ([[], [0], [1]], 2)

@@ -1,0 +1,234 @@
+"""The user's own files: both forms, and one line that names file, row and column for whatever is wrong."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pc_csv
+import pyarrow.parquet as pq
+import pytest
+
+from packenv.errors import InputError
+from packenv.units import UNIT
+from packenv.workloads.traces import SlotTrace, Trace, is_trace, read_trace
+from tests.workloads.traces.samples import text
+
+
+def test_slots(tmp_path: Path) -> None:
+    file = text(
+        tmp_path / "a.csv",
+        "arrival,size,service,job,value",
+        "0,0.5,3,4,1.5",
+        "",
+        "2.0,0.25,1,4,-1",
+        "2,1e-9,7,9007199254740993,0",
+    )
+    trace = read_trace(file)
+    assert isinstance(trace, SlotTrace)
+    jobs, dropped, t0 = trace.jobs()
+    assert (dropped, t0) == ({}, 0)
+    assert jobs.arrival.tolist() == [0, 2, 2]
+    assert jobs.demand.tolist() == [[UNIT // 2], [UNIT // 4], [1]]
+    assert jobs.service.tolist() == [3, 1, 7]
+    assert jobs.job is not None
+    assert jobs.job.tolist() == [4, 4, 9007199254740993]
+    assert jobs.value is not None
+    assert jobs.value.tolist() == [1.5, -1.0, 0.0]
+    assert trace.jobs(speedup="1.5").jobs.arrival.tolist() == [0, 1, 1]
+
+
+def test_several_sizes(tmp_path: Path) -> None:
+    lines = ["size_10,size_2,service,arrival,size", "0,0.25,1,0,0.75", "0.5,0.25,1,0,0"]
+    trace = read_trace(text(tmp_path / "a.csv", *lines))
+    assert isinstance(trace, SlotTrace)
+    assert trace.resources == ("size", "size_2", "size_10")
+    assert trace.jobs(sizes="all").jobs.demand.tolist() == [[3 * UNIT // 4, UNIT // 4, 0], [0, UNIT // 4, UNIT // 2]]
+    assert trace.jobs().jobs.demand.tolist() == [[3 * UNIT // 4], [UNIT // 2]]
+
+
+def test_named_resources_in_slots(tmp_path: Path) -> None:
+    file = text(tmp_path / "a.csv", "arrival,cpu,gpu,service,host", "0,0.5,0,1,n1")
+    with pytest.raises(InputError, match=r"row 1, column host: 'n1' is not a number"):
+        read_trace(file)
+    trace = read_trace(file, ("gpu", "cpu"))
+    assert isinstance(trace, SlotTrace)
+    assert trace.table.demand.tolist() == [[0, UNIT // 2]]
+
+
+def test_seconds_are_sorted_stably_and_losses_counted(tmp_path: Path) -> None:
+    file = text(
+        tmp_path / "a.csv",
+        "submit_time_s,duration_s,cpu,mem,job",
+        "10.25,0.31,0.5,0.25,1",
+        "10,0.1,0.25,,2",
+        "10.25,0.1,0.125,0.25,3",
+        "9,,0.5,0.5,4",
+        "9.5,0,0.5,0.5,5",
+        "9.6,1,,0,6",
+    )
+    trace = read_trace(file)
+    assert isinstance(trace, Trace)
+    jobs, dropped, t0 = trace.jobs(slot_seconds="0.1", sizes="all")
+    assert t0 == 10_000_000
+    assert jobs.arrival.tolist() == [0, 2, 2]
+    assert jobs.job is not None
+    assert jobs.job.tolist() == [2, 1, 3]
+    assert jobs.service.tolist() == [1, 4, 1]
+    assert jobs.demand.tolist() == [[UNIT // 4, 0], [UNIT // 2, UNIT // 4], [UNIT // 8, UNIT // 4]]
+    assert {reason: count for reason, count in dropped.items() if count} == {
+        "duration missing or <= 0": 2,
+        "all demands missing or 0": 1,
+    }
+
+
+GOOD = {
+    "slots": ["arrival,size,service", "0,0.5,1", "4,0.5,1"],
+    "seconds": ["submit_time_s,duration_s,cpu", "0,1,0.5", "1,1,0.5"],
+}
+
+BAD = [
+    ("slots", "x,0.5,1", "row 3, column arrival: 'x' is not a number"),
+    ("slots", ",0.5,1", "row 3, column arrival: is empty"),
+    ("slots", "nan,0.5,1", "row 3, column arrival: nan is not a finite number"),
+    ("slots", "-1,0.5,1", "row 3, column arrival: -1 is negative"),
+    ("slots", "4.5,0.5,1", "row 3, column arrival: 4.5 is not a whole number"),
+    ("slots", "3,0.5,1", "row 3, column arrival: 3 is before the row above"),
+    ("slots", "1e16,0.5,1", "row 3, column arrival: 1e16 is not a whole number"),
+    ("slots", "9007199254740993,0.5,1", "row 3, column arrival: 9007199254740993 is too large"),
+    ("slots", "5,half,1", "row 3, column size: 'half' is not a number"),
+    ("slots", "5,,1", "row 3, column size: is empty"),
+    ("slots", "5,NaN,1", "row 3, column size: NaN is not a finite number"),
+    ("slots", "5,inf,1", "row 3, column size: inf is not a finite number"),
+    ("slots", "5,-0.1,1", "row 3, column size: -0.1 is negative"),
+    ("slots", "5,0,1", "row 3, column size: is 0"),
+    ("slots", "5,1e300,1", "row 3, column size: 1e300 exceeds the largest capacity, 682"),
+    ("slots", "5,0.5,0", "row 3, column service: 0 is below 1 slot"),
+    ("slots", "5,0.5,1.5", "row 3, column service: 1.5 is not a whole number"),
+    ("slots", "5,0.5", "row 3: 2 values for 3 columns"),
+    ("slots", "5,0.5,1,9", "row 3: 4 values for 3 columns"),
+    ("seconds", ",1,0.5", "row 3, column submit_time_s: is empty"),
+    ("seconds", "-2,1,0.5", "row 3, column submit_time_s: -2 is negative"),
+    ("seconds", "1e12,1,0.5", "row 3, column submit_time_s: 1e12 is too large"),
+    ("seconds", "2,-1,0.5", "row 3, column duration_s: -1 is negative"),
+    ("seconds", "2,nan,0.5", "row 3, column duration_s: nan is not a finite number"),
+    ("seconds", "2,long,0.5", "row 3, column duration_s: 'long' is not a number"),
+    ("seconds", "2,1,nan", "row 3, column cpu: nan is not a finite number"),
+    ("seconds", "2,1,-0.5", "row 3, column cpu: -0.5 is negative"),
+]
+
+
+@pytest.mark.parametrize(("form", "line", "problem"), BAD, ids=[f"{form}: {line}" for form, line, _ in BAD])
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
+def test_a_bad_row_is_named(tmp_path: Path, form: str, line: str, problem: str, ending: str) -> None:
+    file = tmp_path / f"trace{ending}"
+    content = "\n".join([*GOOD[form], line]).encode()
+    file.write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
+    with pytest.raises(InputError) as error:
+        read_trace(file).jobs()
+    assert str(error.value) == f"{file}: {problem}"
+
+
+@pytest.mark.parametrize(
+    ("header", "problem"),
+    [
+        ("arrival,size", "column service is missing; needs arrival, size, service"),
+        ("size,service", "column arrival is missing; needs arrival"),
+        ("submit_time_s,cpu", "column duration_s is missing; needs"),
+        ("arrival,service", "column size is missing; needs"),
+        ("a,b", "columns a, b; needs arrival, size, service (in slots), or submit_time_s, duration_s"),
+        ("arrival,service,size,sixe", "column sixe is not known; known: arrival, service, job, phase, value"),
+        ("arrival,service,size,size", "column size occurs more than once"),
+    ],
+)
+def test_missing_columns(tmp_path: Path, header: str, problem: str) -> None:
+    file = text(tmp_path / "a.csv", header, ",".join("1" for _ in header.split(",")))
+    with pytest.raises(InputError) as error:
+        read_trace(file)
+    assert str(error.value).startswith(f"{file}: {problem}")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "problem"),
+    [
+        ("job", "-1", "-1 is negative"),
+        ("tenant", "1.5", "1.5 is not a whole number"),
+        ("value", "", "is empty"),
+        ("estimate", "0", "0 is not above 0"),
+        ("remote_overhead", "-3", "-3 is negative"),
+    ],
+)
+def test_optional_columns_are_checked(tmp_path: Path, column: str, value: str, problem: str) -> None:
+    file = text(tmp_path / "a.csv", f"arrival,size,service,{column}", "0,0.5,1,1", f"0,0.5,1,{value}")
+    with pytest.raises(InputError) as error:
+        read_trace(file)
+    assert str(error.value) == f"{file}: row 2, column {column}: {problem}"
+
+
+def test_one_bad_row_in_a_million(tmp_path: Path) -> None:
+    n = 1_000_000
+    size = np.full(n, 0.5)
+    table = pa.table({"arrival": np.arange(n), "size": size, "service": np.ones(n, np.int64)})
+    pc_csv.write_csv(table, tmp_path / "good.csv")
+    lines = (tmp_path / "good.csv").read_bytes().split(b"\n")
+    lines[765_432] = b"765431,0.5x,1"
+    (tmp_path / "bad.csv").write_bytes(b"\n".join(lines))
+    with pytest.raises(InputError, match=r"bad.csv: row 765432, column size: '0.5x' is not a number"):
+        read_trace(tmp_path / "bad.csv")
+    size[765_431] = np.nan
+    pq.write_table(table.set_column(1, "size", pa.array(size)), tmp_path / "bad.parquet")
+    with pytest.raises(InputError, match=r"bad.parquet: row 765432, column size: nan is not a finite number"):
+        read_trace(tmp_path / "bad.parquet")
+
+
+def test_parquet_types(tmp_path: Path) -> None:
+    file = tmp_path / "a.parquet"
+    good = {"arrival": pa.array([0, 1], pa.int32()), "size": pa.array([0.1, 0.2], pa.float32()), "service": pa.array([1.0, 2.0])}
+    pq.write_table(pa.table(good), file)
+    assert read_trace(file).jobs().jobs.demand.tolist() == [[314572], [629145]]
+    pq.write_table(pa.table({**good, "size": pa.array(["0.5", "big"])}), file)
+    with pytest.raises(InputError, match=r"a.parquet: row 2, column size: 'big' is not a number"):
+        read_trace(file)
+    pq.write_table(pa.table({**good, "size": pa.array([True, False])}), file)
+    with pytest.raises(InputError, match=r"a.parquet: column size holds bool, not numbers"):
+        read_trace(file)
+    pq.write_table(pa.table({**good, "service": pa.array([[1], [2]])}), file)
+    with pytest.raises(InputError, match=r"a.parquet: column service holds list<.*>, not numbers"):
+        read_trace(file)
+
+
+def test_damaged_and_empty_files(tmp_path: Path) -> None:
+    whole = gzip.compress("\n".join(["arrival,size,service", *(f"{i},0.5,{i % 97 + 1}" for i in range(20_000))]).encode())
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 0x55
+    pq.write_table(pa.table({"arrival": [0], "size": [0.5], "service": [1]}), tmp_path / "whole.parquet")
+    parquet = (tmp_path / "whole.parquet").read_bytes()
+    for name, content, problem in [
+        ("cut.csv.gz", whole[: len(whole) // 2], "cannot be read, it is damaged"),
+        ("tail.csv.gz", whole[:-6], "cannot be read, it is damaged"),
+        ("flipped.csv.gz", bytes(flipped), "cannot be read, it is damaged"),
+        ("text.csv.gz", b"arrival,size,service\n0,0.5,1\n", "cannot be read, it is damaged"),
+        ("cut.parquet", parquet[:-40], "cannot be read, it is damaged"),
+        ("text.parquet", b"arrival,size,service\n0,0.5,1\n", "cannot be read, it is damaged"),
+        ("empty.parquet", b"", "cannot be read, it is damaged"),
+        ("empty.csv", b"", "the file is empty"),
+        ("empty.csv.gz", gzip.compress(b""), "the file is empty"),
+        ("header.csv", b"arrival,size,service\n", "the file is empty"),
+        ("latin.csv", "arrival,size,service\n0,0.5,1\n\xe9,0.5,1\n".encode("latin-1"), "cannot be read"),
+    ]:
+        file = tmp_path / name
+        file.write_bytes(content)
+        with pytest.raises(InputError) as error:
+            read_trace(file)
+        assert str(error.value).startswith(f"{file}: {problem}"), str(error.value)
+        assert "\n" not in str(error.value)
+    with pytest.raises(InputError, match=r"none.csv: no such file"):
+        read_trace(tmp_path / "none.csv")
+    other = text(tmp_path / "trace.txt", "arrival,size,service")
+    with pytest.raises(InputError, match="not a trace by its name"):
+        read_trace(other)
+    assert not is_trace(other)
+    assert not is_trace(tmp_path / "none.csv")
+    assert is_trace(tmp_path / "empty.csv")
