@@ -22,6 +22,7 @@ from numba.extending import overload, typeof_impl
 from packenv.compiled.pipelines import InnerCompiler, OuterCompiler
 
 PACKAGE = Path(__file__).resolve().parent.parent
+NEVER_COMPILED = {"cli", "studies", "runs"}
 
 # No reference counts: compiled code makes no arrays, it only works in those it is given (measured: 10 times as fast).
 LEAN = {"_nrt": False, "no_cfunc_wrapper": True}
@@ -129,7 +130,8 @@ def is_ours(module: ModuleType) -> bool:
 
 def sources() -> list[Path]:
     """Every file of ours that compiled code may come from."""
-    return sorted(PACKAGE.rglob("*.py"))
+    files = PACKAGE.rglob("*.py")
+    return sorted(file for file in files if file.relative_to(PACKAGE).parts[0] not in NEVER_COMPILED)
 
 
 def cache_folder(key: str) -> Path:
