@@ -3,11 +3,11 @@ VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 SOURCES := pyproject.toml constraints.txt
 
-.PHONY: help install demo test lint bench clean
+.PHONY: help install demo test test-all coverage lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## this list
-	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
 install: $(VENV)/.all ## .venv with packenv and everything its tests use (torch and OR-tools included)
 
@@ -28,12 +28,19 @@ demo: $(VENV)/.base ## compare four policies: a table, and out/demo.png
 		--plot out/demo.png --json out/demo.json
 	@echo "the same as a picture: out/demo.png; every number: out/demo.json"
 
-test: $(VENV)/.all ## all tests; PACKENV_TRACES=FOLDER adds those on real traces
-	$(VENV)/bin/python -m pytest -n auto --dist loadfile
+test: $(VENV)/.all ## the default tests; PACKENV_TRACES=FOLDER adds those on real traces
+	$(VENV)/bin/python -m pytest -n auto --dist worksteal
 
-lint: $(VENV)/.all ## ruff and mypy
+test-all: $(VENV)/.all ## every test, those that are marked slow included
+	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m ""
+
+coverage: $(VENV)/.all ## the default tests, and which lines they run; compiled functions cannot be seen
+	$(VENV)/bin/python -m pytest -n auto --dist worksteal --cov=packenv --cov-report=term:skip-covered
+
+lint: $(VENV)/.all ## ruff, mypy, and the order of imports
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports --no-cache
 
 ONE_CORE := $(shell command -v taskset >/dev/null 2>&1 && echo taskset -c 0)
 
