@@ -75,7 +75,8 @@ def test_contents(distributions: Path) -> None:
     for wanted in ("packenv/py.typed", "packenv/learning/agents/pretrained/fig4b.safetensors"):
         assert wanted in names
     (archive,) = distributions.glob("*.tar.gz")
-    parts = [name.split("/", 1)[1] for name in tarfile.open(archive).getnames() if "/" in name]
+    with tarfile.open(archive) as files:
+        parts = [name.split("/", 1)[1] for name in files.getnames() if "/" in name]
     assert {part.split("/")[0] for part in parts if "/" in part} == {"packenv", "packenv.egg-info"}
 
 
