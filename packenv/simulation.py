@@ -4,81 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from packenv.cluster.build import InService, build, grow, lengthen
 from packenv.cluster.loop import OVERFULL, overfull_server, runner_for
-from packenv.cluster.measures import delay_values
+from packenv.cluster.result import result_of, schedule_of
 from packenv.cluster.slots import FINISHED, GROW, LIMIT
 from packenv.cluster.state import NEVER, Cluster
 from packenv.errors import InputError
 from packenv.policy import Setting, attached, find_policy, initial_state_of, name_of, needs_of
-from packenv.results.job_times import JobTimes, job_times
-from packenv.results.locality import Localities, localities
-from packenv.results.stability import NOTHING, Verdict, judge_run
-from packenv.units import UNIT, to_units
+from packenv.results.job_times import job_times
+from packenv.results.locality import data_locality
+from packenv.results.result import Result
+from packenv.results.stability import NOTHING
+from packenv.units import to_units
 from packenv.workloads.workload import Workload
 
 SLICE = 100_000  # eventful slots between two looks at the clock and at Ctrl-C
 WAITING_LIMIT = 5_000_000
-
-
-class Schedule(NamedTuple):
-    """When and where each row of the Jobs table started, and when it leaves; -1 where it never started."""
-
-    start: NDArray[np.int64]  # (rows,) slots
-    server: NDArray[np.int32]  # (rows,)
-    end: NDArray[np.int64]  # (rows,) slots; after the run's last one where it is still in service
-
-
-class Trajectory(NamedTuple):
-    """Means over consecutive bins of `bin_slots` slots, from slot 0."""
-
-    bin_slots: int
-    queue: NDArray[np.float64]  # (bins,) waiting tasks
-    waiting_size: NDArray[np.float64]  # (bins,) Σ size of waiting tasks, in units of capacity
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a run measured: counts over the whole run, means over its slots from `warmup` on.
-
-    Delays (slots) are of tasks that became eligible in the measured slots and started. Means and delays are None where
-    nothing was measured: a run that was stopped before its warm-up ended, or no task that started.
-    """
-
-    policy: str
-    workload: str
-    servers: int
-    seed: int
-    slots: int
-    warmup: int
-    arrived: int
-    started: int
-    completed: int
-    waiting: int
-    mean_queue: float | None
-    max_queue: int | None
-    mean_waiting_size: float | None  # units of capacity
-    mean_delay: float | None
-    delay_p50: float | None
-    delay_p95: float | None
-    delay_p99: float | None
-    utilisation: tuple[float | None, ...]  # (D,) share of the cluster's capacity in service; None where it has none
-    verdict: Verdict
-    load: float | None  # share of ρ*, where the workload says it,
-    rho: tuple[float, float] | None  # and the bracket on ρ* (tasks in service) that it refers to
-    stopped: str | None  # why the run ended early, if it did
-    seconds: float  # the loop only
-    tasks_per_second: float
-    trajectory: Trajectory
-    schedule: Schedule | None = None
-    jobs: JobTimes | None = None  # completion times of whole jobs, for tables that say which tasks make a job
-    data: Localities | None = None  # how near to their data tasks ran, for tables that say where those lie
 
 
 def setting_of(workload: Workload) -> Setting:
@@ -112,10 +59,6 @@ def simulate(
     Raises InputError for what cannot be run.
     """
     policy = find_policy(policy) if isinstance(policy, str) else policy
-    if workload.load is not None:
-        from packenv.theory.capacity.load import resolved  # brings the solver with it
-
-        workload = resolved(workload)
     offered = workload = workload.at(seed)
     drain = (slots is None and workload.jobs is not None and workload.jobs.arrival[-1] == 0) if drain is None else drain
     horizon = _horizon(workload, slots, drain)
@@ -168,13 +111,13 @@ def simulate(
         if progress is not None:
             progress(int(cluster.head["now"][0]))
     stopped = f"more than {waiting_limit} tasks waiting in slot {cluster.head['now'][0]}" if reason == LIMIT else None
-    result = _result(cluster, policy, offered, seed, seconds, stopped)
+    result = result_of(cluster, name_of(policy), offered, seed, seconds, stopped)
     if backlog is not None:
         result = replace(result, verdict=NOTHING)  # the queue is as long as it is kept
-    starts = _schedule(cluster)
+    starts = schedule_of(cluster)
     if table is not None and table.job is not None and len(starts.start) == len(table):
         result = replace(result, jobs=job_times(table, starts, result.slots))
-    result = replace(result, data=localities(workload, starts))
+    result = replace(result, data=data_locality(workload, starts))
     return replace(result, schedule=starts) if schedule else result
 
 
@@ -220,60 +163,3 @@ def make_room(cluster: Cluster) -> Cluster:
     if 0 < cluster.measures.start.shape[1] <= cluster.head["next_row"][0]:
         return lengthen(cluster)
     return grow(cluster, 2 * cluster.task.shape[1])
-
-
-def _schedule(cluster: Cluster) -> Schedule:
-    measures, rows = cluster.measures, int(cluster.head["arrived"][0])
-    return Schedule(measures.start[0, :rows], measures.server[0, :rows], measures.end[0, :rows])
-
-
-def _result(cluster: Cluster, policy: Any, workload: Workload, seed: int, seconds: float, stopped: str | None) -> Result:
-    head = cluster.head[0]
-    measured = int(head["measured"])
-    capacity = cluster.capacity.sum(axis=0).astype(np.float64)
-    used = cluster.measures.used[0] / max(measured, 1)
-    trajectory = _trajectory(cluster)
-    p50, p95, p99 = _delay_quantiles(cluster, (0.5, 0.95, 0.99))
-    return Result(
-        policy=name_of(policy),
-        workload=workload.name,
-        servers=len(cluster.capacity),
-        seed=seed,
-        slots=int(head["now"]),
-        warmup=int(head["warmup"]),
-        arrived=int(head["arrived"]),
-        started=int(head["started"]),
-        completed=int(head["completed"]),
-        waiting=int(head["waiting"] + head["held_back"] + head["released"] - head["next_released"]),
-        mean_queue=int(head["queue_sum"]) / measured if measured else None,
-        max_queue=int(head["queue_max"]) if measured else None,
-        mean_waiting_size=float(head["size_sum"]) / measured / UNIT if measured else None,
-        mean_delay=int(head["delay_sum"]) / int(head["delay_count"]) if head["delay_count"] else None,
-        delay_p50=p50,
-        delay_p95=p95,
-        delay_p99=p99,
-        utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
-        verdict=judge_run(trajectory.waiting_size, trajectory.bin_slots, workload.mean_service, workload.intensity),
-        load=workload.load,
-        rho=workload.rho,
-        stopped=stopped,
-        seconds=seconds,
-        tasks_per_second=int(head["started"]) / max(seconds, 1e-9),
-        trajectory=trajectory,
-    )
-
-
-def _trajectory(cluster: Cluster) -> Trajectory:
-    """The whole bins of the run."""
-    width = int(cluster.head["bin_slots"][0])
-    whole = int(cluster.head["now"][0]) // width
-    bins = cluster.measures.bins[0, :whole] / width
-    return Trajectory(width, bins[:, 0].copy(), bins[:, 1] / UNIT)
-
-
-def _delay_quantiles(cluster: Cluster, shares: tuple[float, ...]) -> list[float | None]:
-    """The smallest delays that at least these shares of the tasks do not exceed."""
-    counts = np.cumsum(cluster.measures.delays[0])
-    if counts[-1] == 0:
-        return [None] * len(shares)
-    return [float(delay_values()[np.searchsorted(counts, np.ceil(share * counts[-1]))]) for share in shares]

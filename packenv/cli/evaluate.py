@@ -15,6 +15,7 @@ from packenv.cli.contests import contest_name
 from packenv.errors import InputError
 from packenv.files import atomic_path, write_json
 from packenv.policy import find_policy, needs_of
+from packenv.results.result import Result
 from packenv.runs.measured import measured
 from packenv.runs.outputs import check_outputs, counted, wide_console
 from packenv.runs.processes import Plan, run_all
@@ -23,7 +24,7 @@ from packenv.runs.summary import OF_DATA, OF_JOBS, Record, record_of, summary_of
 from packenv.runs.tensorboard import HELP as BOARD_HELP
 from packenv.runs.tensorboard import check_board, write_board
 from packenv.runs.whole_jobs import whole_jobs
-from packenv.simulation import WAITING_LIMIT, Result, setting_of
+from packenv.simulation import WAITING_LIMIT, setting_of
 from packenv.workloads.demand import scalar_cdf
 from packenv.workloads.estimates import misjudged
 from packenv.workloads.workload import INTENSITIES, Workload

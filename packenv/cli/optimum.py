@@ -9,15 +9,16 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from packenv.api import simulate
 from packenv.cli.evaluate import write_schedule
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.policies.replay import Replay
 from packenv.policy import find_policy, registered
+from packenv.results.result import Result
 from packenv.runs.outputs import check_outputs, counted, wide_console
 from packenv.runs.processes import patience
 from packenv.runs.setting import Words, understand
-from packenv.simulation import Result, simulate
 from packenv.theory.makespan.cp_sat import cp_model
 from packenv.theory.makespan.optimum import HEURISTICS, LIMIT, Optimum, optimal_schedule
 from packenv.workloads.workload import Workload

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from packenv.api import simulate
 from packenv.cli.contests import Contest
 from packenv.errors import InputError
 from packenv.policy import find_policy
+from packenv.results.result import Result
 from packenv.results.stability import Verdict, combine
 from packenv.runs.log import digest_of_policy, digest_of_workload, key_of_run
 from packenv.runs.measured import POINTS, Measured, MeasuredLog, measured
@@ -17,7 +19,6 @@ from packenv.runs.measures import Interval, interval
 from packenv.runs.pairs import NOTHING, ratio_of_means
 from packenv.runs.processes import Run, patience, run_all
 from packenv.runs.setting import DEFAULT_POLICIES
-from packenv.simulation import Result, simulate
 from packenv.theory.stability.judge import Judgment
 
 

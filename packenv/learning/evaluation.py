@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from packenv.api import simulate
 from packenv.learning.settings import Settings
-from packenv.simulation import simulate
 from packenv.theory.capacity.load import supportable
 from packenv.theory.stability.judge import FIRST_SERVICES, FIRST_TASKS, GRID, Run, Search, judge, run_here
 from packenv.workloads.workload import Workload

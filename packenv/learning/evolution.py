@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from packenv.api import simulate
 from packenv.envs.faces.sb3 import PackVecEnv
 from packenv.errors import InputError
 from packenv.learning.agents.description import describe
@@ -26,7 +27,6 @@ from packenv.learning.checkpoints import seed_at
 from packenv.learning.evaluation import evaluation_workloads
 from packenv.learning.networks import Network
 from packenv.learning.settings import Settings
-from packenv.simulation import simulate
 from packenv.workloads.workload import Workload
 
 LOADS = 4  # that every candidate plays, evenly over the interval

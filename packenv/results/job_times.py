@@ -7,17 +7,14 @@ tasks is. Measures of seeds 001 and 002 (PAPERS §2, §3).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.compiled.decorators import compiled
 from packenv.jobs import Jobs
+from packenv.results.schedule import Schedule
 from packenv.workloads.precedence import NEVER, precedence_edges, ready_slots
-
-if TYPE_CHECKING:
-    from packenv.simulation import Schedule
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

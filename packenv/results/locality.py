@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.jobs import Jobs
 from packenv.results.job_times import eligible_slots, job_numbers
+from packenv.results.schedule import Schedule
 from packenv.workloads.network import ANY, NODE, RACK, Network
 from packenv.workloads.workload import Workload
-
-if TYPE_CHECKING:
-    from packenv.simulation import Schedule
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -25,7 +22,7 @@ BINS = (1, 10, 100)
 
 
 @dataclass(frozen=True)
-class Localities:
+class DataLocality:
     """Of the k tasks that have home servers and started; times are slots."""
 
     row: Ints  # (k,)
@@ -47,7 +44,7 @@ class Localities:
         return {name: self.share(level, *edge) for name, edge in zip(names, edges, strict=True)}
 
 
-def localities(workload: Workload, schedule: Schedule) -> Localities | None:
+def data_locality(workload: Workload, schedule: Schedule) -> DataLocality | None:
     """Of a run of a workload's table (`Workload.at(seed)`); None if its tasks have no home servers."""
     jobs = workload.jobs
     if jobs is None or jobs.home is None:
@@ -56,7 +53,7 @@ def localities(workload: Workload, schedule: Schedule) -> Localities | None:
     job, eligible = job_numbers(jobs), eligible_slots(jobs.first(len(schedule.start)), schedule)
     stay = schedule.end[row] - schedule.start[row]
     idle = idle_slots(jobs, schedule, eligible, workload.servers.units)
-    return Localities(
+    return DataLocality(
         row=row,
         level=levels(jobs, workload.network or Network(), len(workload.servers), row, schedule.server[row]),
         tasks=np.bincount(job)[job[row]],

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.results.result import Result
 from packenv.results.stability import Verdict
 from packenv.runs.log import Kept
-from packenv.simulation import Result
 
 POINTS = 200  # at most, of a path
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from packenv.results.result import Result
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
 from packenv.runs.summary import mean_and_half
-from packenv.simulation import Result
 from packenv.studies.finding import Row
 
 KINDS = STABLE, UNSTABLE, UNDECIDED

@@ -10,9 +10,9 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from types import TracebackType
 from typing import Any
 
+from packenv.api import simulate
 from packenv.results.stability import Verdict
 from packenv.runs.log import Kept, digest_of_policy, digest_of_workload, key_of_run
-from packenv.simulation import simulate
 from packenv.theory.stability.judge import Outcome, Run, outcome_of
 
 

@@ -16,8 +16,9 @@ from typing import Any, TypeVar
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from packenv.api import simulate
 from packenv.policy import find_policy
-from packenv.simulation import Result, simulate
+from packenv.results.result import Result
 from packenv.workloads.workload import Workload
 
 PATIENCE = 1.5  # seconds of silence before a line that says what is going on

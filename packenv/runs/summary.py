@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from packenv.results.job_times import JobTimes
-from packenv.results.locality import Localities
+from packenv.results.locality import DataLocality
+from packenv.results.result import Result
 from packenv.results.stability import combine
 from packenv.runs.whole_jobs import WholeJobs
-from packenv.simulation import Result
 from packenv.workloads.network import ANY, NODE, RACK
 
 AVERAGED = (
@@ -35,7 +35,7 @@ OF_JOBS: dict[str, Callable[[JobTimes], float | None]] = {
 }
 """What is said of whole jobs, in slots: None where the table has no jobs, or they did not end."""
 
-OF_DATA: dict[str, Callable[[Localities], float | None]] = {
+OF_DATA: dict[str, Callable[[DataLocality], float | None]] = {
     "node_local": lambda data: data.share(NODE),
     "rack_local": lambda data: data.share(RACK),
     "remote": lambda data: data.share(ANY),

@@ -19,7 +19,7 @@ from packenv.results.job_times import (
     progress,
     unfairness,
 )
-from packenv.simulation import Result
+from packenv.results.result import Result
 from packenv.workloads.workload import Workload
 
 MOMENTS = 100  # at which progress is looked at

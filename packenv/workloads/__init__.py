@@ -1,91 +1,58 @@
-"""Randomness lives here and nowhere else: laws of sizes and services, arrivals, servers, workloads by name, traces.
+"""What a cluster is to serve: laws of sizes and services, arrival processes, servers, named workloads, traces.
 
-Public names are loaded when they are first used, so that importing packenv stays cheap. The function that finds a
-workload by its name is `packenv.workload`, from `packenv.workloads.named`: here the name belongs to the module.
+All randomness of packenv is in this folder. Public names are imported when they are first used, so that importing
+packenv stays cheap. The function that finds a workload by its name is `packenv.workload`: in this package the name
+`workload` is the module that defines `Workload`.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from packenv.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from packenv.workloads.files import load_workload
-    from packenv.workloads.laws import (
-        Beta,
-        Conditional,
-        Constant,
-        Discrete,
-        Empirical,
-        Exponential,
-        Fixed,
-        Geometric,
-        Histogram,
-        HyperExponential,
-        Joint,
-        Law,
-        LogNormal,
-        Mixture,
-        Pareto,
-        Uniform,
-        parse_law,
-    )
-    from packenv.workloads.laws.arrivals import Arrivals, Batch, Bernoulli, Modulated, Periodic, Poisson
-    from packenv.workloads.named import names
-    from packenv.workloads.servers import Servers, as_servers, parse_servers
-    from packenv.workloads.workload import Workload
+    from packenv.workloads.files import load_workload as load_workload
+    from packenv.workloads.laws import Beta as Beta
+    from packenv.workloads.laws import Conditional as Conditional
+    from packenv.workloads.laws import Constant as Constant
+    from packenv.workloads.laws import Discrete as Discrete
+    from packenv.workloads.laws import Empirical as Empirical
+    from packenv.workloads.laws import Exponential as Exponential
+    from packenv.workloads.laws import Fixed as Fixed
+    from packenv.workloads.laws import Geometric as Geometric
+    from packenv.workloads.laws import Histogram as Histogram
+    from packenv.workloads.laws import HyperExponential as HyperExponential
+    from packenv.workloads.laws import Joint as Joint
+    from packenv.workloads.laws import Law as Law
+    from packenv.workloads.laws import LogNormal as LogNormal
+    from packenv.workloads.laws import Mixture as Mixture
+    from packenv.workloads.laws import Pareto as Pareto
+    from packenv.workloads.laws import Uniform as Uniform
+    from packenv.workloads.laws import parse_law as parse_law
+    from packenv.workloads.laws.arrivals import Arrivals as Arrivals
+    from packenv.workloads.laws.arrivals import Batch as Batch
+    from packenv.workloads.laws.arrivals import Bernoulli as Bernoulli
+    from packenv.workloads.laws.arrivals import Modulated as Modulated
+    from packenv.workloads.laws.arrivals import Periodic as Periodic
+    from packenv.workloads.laws.arrivals import Poisson as Poisson
+    from packenv.workloads.named import names as names
+    from packenv.workloads.servers import Servers as Servers
+    from packenv.workloads.servers import as_servers as as_servers
+    from packenv.workloads.servers import parse_servers as parse_servers
+    from packenv.workloads.workload import Workload as Workload
 
-PLACES = {
-    "laws.arrivals": ["Arrivals", "Batch", "Bernoulli", "Modulated", "Periodic", "Poisson"],
-    "files": ["load_workload"],
-    "laws": [
-        *["Beta", "Conditional", "Constant", "Discrete", "Empirical", "Exponential", "Fixed", "Geometric", "Histogram"],
-        *["HyperExponential", "Joint", "Law", "LogNormal", "Mixture", "Pareto", "Uniform", "parse_law"],
-    ],
-    "named": ["names"],
-    "servers": ["Servers", "as_servers", "parse_servers"],
-    "workload": ["Workload"],
-}
-HOME = {name: module for module, its_names in PLACES.items() for name in its_names}
-
-__all__ = [
-    "Arrivals",
-    "Batch",
-    "Bernoulli",
-    "Beta",
-    "Conditional",
-    "Constant",
-    "Discrete",
-    "Empirical",
-    "Exponential",
-    "Fixed",
-    "Geometric",
-    "Histogram",
-    "HyperExponential",
-    "Joint",
-    "Law",
-    "LogNormal",
-    "Mixture",
-    "Modulated",
-    "Pareto",
-    "Periodic",
-    "Poisson",
-    "Servers",
-    "Uniform",
-    "Workload",
-    "as_servers",
-    "load_workload",
-    "names",
-    "parse_law",
-    "parse_servers",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        ".files": ["load_workload"],
+        ".laws": [
+            *["Beta", "Conditional", "Constant", "Discrete", "Empirical", "Exponential", "Fixed", "Geometric", "Histogram"],
+            *["HyperExponential", "Joint", "Law", "LogNormal", "Mixture", "Pareto", "Uniform", "parse_law"],
+        ],
+        ".laws.arrivals": ["Arrivals", "Batch", "Bernoulli", "Modulated", "Periodic", "Poisson"],
+        ".named": ["names"],
+        ".servers": ["Servers", "as_servers", "parse_servers"],
+        ".workload": ["Workload"],
+    },
+)

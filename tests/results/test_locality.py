@@ -6,8 +6,8 @@ import numpy as np
 
 import packenv
 from packenv import Jobs, Network, Ragged, Workload, policies
-from packenv.results.locality import localities
-from packenv.simulation import Schedule
+from packenv.results.locality import data_locality
+from packenv.results.schedule import Schedule
 from packenv.workloads.network import ANY, NODE, RACK
 
 
@@ -23,7 +23,7 @@ def test_levels_and_times() -> None:
     """Rows 0 to 3 start in slots 0, 0, 2, 9 on servers 0, 1, 2, 0; server 3 is never used."""
     workload = made([[0, 3], [0], [0], []], 4, Network(racks=2, same_rack=0.5))
     schedule = Schedule(np.array([0, 0, 2, 9]), np.array([0, 1, 2, 0], np.int32), np.array([4, 7, 12, 13]))
-    found = localities(workload, schedule)
+    found = data_locality(workload, schedule)
     assert found is not None
     assert found.row.tolist() == [0, 1, 2]  # the last one has no data
     assert found.level.tolist() == [NODE, RACK, ANY]
@@ -38,14 +38,14 @@ def test_waiting_beside_room() -> None:
     """One server of two places: full in slots 0 to 3, half full until 6 though row 2 waits, which starts in slot 6."""
     workload = made([[0], [0], [0]], 1, size=0.5)
     schedule = Schedule(np.array([0, 0, 6]), np.zeros(3, np.int32), np.array([4, 9, 10]))
-    found = localities(workload, schedule)
+    found = data_locality(workload, schedule)
     assert found is not None
     assert found.idle_wait.tolist() == [0, 0, 2]
 
 
 def test_what_never_started_counts_for_nothing() -> None:
     workload = made([[0], [0]], 1)
-    found = localities(workload, Schedule(np.array([0, -1]), np.array([0, -1], np.int32), np.array([4, -1])))
+    found = data_locality(workload, Schedule(np.array([0, -1]), np.array([0, -1], np.int32), np.array([4, -1])))
     assert found is not None
     assert found.row.tolist() == [0]
 

@@ -14,9 +14,9 @@ import pytest
 
 import packenv
 from packenv.cli.main import main
+from packenv.results.result import Result, Trajectory
 from packenv.results.stability import Verdict
 from packenv.runs.measures import Interval, agreed, growth, interval, ratio, told
-from packenv.simulation import Result, Trajectory
 from packenv.studies.finding import Claim, Finding, Settings, write_finding
 from packenv.studies.random_requirements import fig1, fig2, fig3, fig4, fig5
 from packenv.units import UNIT

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
+from packenv.results.schedule import Schedule
 from packenv.runs.palette import COLOURS, GREY, plain, tidy
-from packenv.simulation import Schedule
 from packenv.workloads.workload import Workload
 
 Use = tuple[NDArray[np.int64], NDArray[np.float64]]

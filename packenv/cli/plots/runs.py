@@ -13,10 +13,10 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter
 
 from packenv.files import atomic_path
+from packenv.results.result import Result
 from packenv.results.stability import UNSTABLE, combine
 from packenv.runs.outputs import counted
 from packenv.runs.palette import colours_for, plain, tidy
-from packenv.simulation import Result
 from packenv.workloads.workload import Workload
 
 QUANTILES = (("delay_p50", "median", "|", 11), ("delay_p95", "95 %", "o", 6), ("delay_p99", "99 %", "D", 5))

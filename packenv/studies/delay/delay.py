@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from packenv.results.result import Result
 from packenv.runs.measures import Interval, certainly_below, interval, ratio
 from packenv.runs.outputs import counted
 from packenv.runs.processes import Run, run_all
-from packenv.simulation import Result
 from packenv.studies.finding import Claim, Finding, Row, Settings
 from packenv.workloads.named import workload as named
 from packenv.workloads.named.blocks import SLOT_SECONDS, Readers, head_of_line

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from packenv.results.result import Result
 from packenv.runs.measures import interval, ratio
 from packenv.runs.outputs import counted
 from packenv.runs.processes import Run, outcomes_of
-from packenv.simulation import Result
 from packenv.studies.eagle.claims import claims_on
 from packenv.studies.finding import Finding, Row, Settings
 from packenv.workloads.named.eagle import MIXES, SLOT_SECONDS, eagle

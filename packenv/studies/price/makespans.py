@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from packenv.api import simulate
 from packenv.jobs import Jobs
+from packenv.results.result import Result
 from packenv.runs.measures import certainly_below, interval, number
 from packenv.runs.outputs import counted
-from packenv.simulation import Result, simulate
 from packenv.studies.finding import Claim, Finding, Row, Settings
 from packenv.studies.price.runs import (
     LEFT_OUT,

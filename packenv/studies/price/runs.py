@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from packenv.policy import registered
+from packenv.results.result import Result
 from packenv.runs.measures import Interval, interval, ratio
 from packenv.runs.processes import Plan, run_all
-from packenv.simulation import Result
 from packenv.studies.finding import Row, Settings
 from packenv.workloads.workload import Workload
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from packenv.results.result import Result
 from packenv.results.stability import STABLE, UNSTABLE
 from packenv.runs.measures import NAMES, agreed, growth, interval, kinds_of, number, row_of, told
 from packenv.runs.outputs import counted
 from packenv.runs.processes import Run, run_all
-from packenv.simulation import Result
 from packenv.studies.finding import Claim, Finding, Row, Settings
 from packenv.workloads.named import workload
 from packenv.workloads.workload import Workload

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from packenv.results.result import Result
 from packenv.runs.measures import NAMES, certainly_above, certainly_below, interval, number, ratio, row_of
 from packenv.runs.outputs import counted
 from packenv.runs.processes import Run, run_all
-from packenv.simulation import Result
 from packenv.studies.finding import Claim, Finding, Row, Settings
 from packenv.workloads.named import workload
 

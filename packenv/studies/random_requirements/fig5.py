@@ -9,11 +9,11 @@ from pathlib import Path
 
 from packenv.errors import InputError
 from packenv.jobs import Jobs
+from packenv.results.result import Result
 from packenv.runs.measures import NAMES, Interval, certainly_below, ratio, row_of
 from packenv.runs.outputs import counted
 from packenv.runs.processes import Run, run_all
 from packenv.runs.setting import Words, understand
-from packenv.simulation import Result
 from packenv.studies.finding import Claim, Finding, Row, Settings
 from packenv.units import UNIT
 from packenv.workloads.traces import SlotTrace, Trace

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from packenv.results.job_times import most_allocated, occupancy, unfairness
+from packenv.results.result import Result
 from packenv.runs.measures import Interval, certainly_below, interval, number, ratio
 from packenv.runs.outputs import counted
 from packenv.runs.processes import Run, run_all
-from packenv.simulation import Result
 from packenv.studies.finding import Claim, Finding, Row, Settings
 from packenv.workloads.named.analytics import analytics
 from packenv.workloads.workload import Workload

@@ -15,7 +15,8 @@ import numpy as np
 
 from packenv.errors import InputError
 from packenv.policy import registered
-from packenv.simulation import Schedule, simulate
+from packenv.results.schedule import Schedule
+from packenv.simulation import simulate
 from packenv.theory.makespan.annealing import Found, anneal_beside, schedule_list
 from packenv.theory.makespan.beam_search import can_search, search_beside, searched
 from packenv.theory.makespan.cp_sat import cp_model, improve

@@ -1,0 +1,34 @@
+"""`packenv.simulate`: the simulation of a workload whose arrivals may be given as a `load`, a share of ρ*.
+
+The simulator itself (`packenv.simulation`) needs a rate of arrivals and knows no theory. Everything that runs
+workloads of a user goes through here.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from packenv import simulation
+from packenv.results.result import Result
+from packenv.workloads.workload import Workload
+
+Run = TypeVar("Run", bound=Callable[..., Result])
+
+
+def _at_a_rate(run: Run) -> Run:
+    """The same function, for workloads that are given by their load too: that is turned into a rate first."""
+
+    @functools.wraps(run)
+    def run_at_a_rate(workload: Workload, *args: Any, **options: Any) -> Result:
+        if workload.load is not None:
+            from packenv.theory.capacity.load import resolved  # loads the linear-programming solver, which few runs need
+
+            workload = resolved(workload)
+        return run(workload, *args, **options)
+
+    return cast(Run, run_at_a_rate)
+
+
+simulate = _at_a_rate(simulation.simulate)

@@ -1,0 +1,16 @@
+"""When and where the tasks of a run started."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Schedule(NamedTuple):
+    """Start, server and end of each row of the Jobs table; all three are -1 for a row that never started."""
+
+    start: NDArray[np.int64]  # (rows,) slots
+    server: NDArray[np.int32]  # (rows,)
+    end: NDArray[np.int64]  # (rows,) slots; later than the run's last slot if the task was still in service then
