@@ -1,7 +1,8 @@
 """What is known of a task's demand, whether it comes from one law, a law per resource, a joint law or a Jobs table.
 
-The scalar size of a task is the largest of demand / capacity, capacity that of the largest server in each resource
-(PAPERS §1.1), in units of the largest of them all: s such that every demand_r ≤ ⌊s·capacity_r / largest⌋ units.
+The scalar size of a task (PAPERS §1.1) is the largest of demand_r / capacity_r over the resources r, where capacity_r is
+that of the largest server in resource r. It is given in integer units of the largest capacity of any resource: the
+smallest s such that demand_r ≤ ⌊s · capacity_r / largest⌋ for every r.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from packenv.errors import InputError, RowError
 from packenv.jobs import Jobs
 from packenv.units import UNIT, to_units
-from packenv.workloads.laws.joint import Joint
+from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.laws.law import Law
 from packenv.workloads.servers import Servers
 
@@ -24,11 +25,12 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SMALL_SHARE = 0.01
+"""With J levels, at most this share of the tasks may be smaller than 2^−J of the largest capacity (PAPERS §1.3)."""
 MOST_LEVELS = 16
 
 
 def per_resource(sizes: Law | tuple[Law, ...]) -> tuple[Law, ...]:
-    """The independent laws of the resources' demands."""
+    """One law for each resource, drawn independently."""
     return (sizes,) if isinstance(sizes, Law) else sizes
 
 
@@ -40,14 +42,38 @@ def resources_of(sizes: Sizes | Jobs) -> int:
 
 
 def mean_demand(sizes: Sizes | Jobs) -> Floats:
-    """(D,) mean demand, in units of capacity."""
+    """(D,) mean demand of a task, in units of capacity."""
     if isinstance(sizes, Jobs):
         return np.asarray(sizes.demand.mean(axis=0) / UNIT)
     return sizes.mean() if isinstance(sizes, Joint) else np.array([law.mean() for law in per_resource(sizes)])
 
 
+def mean_service(sizes: Sizes | Jobs, service: Law | Conditional | None) -> float:
+    """Mean service of a task, in slots; `service` is None for a Jobs table, which says it itself."""
+    if isinstance(sizes, Jobs):
+        return float(sizes.service.mean())
+    if isinstance(service, Conditional):
+        assert isinstance(sizes, Joint)
+        return float(sizes.atoms()[1] @ service.means())
+    assert service is not None
+    return service.mean_slots()
+
+
+def mean_demand_in_service(sizes: Sizes | Jobs, service: Law | Conditional | None) -> Floats:
+    """(D,) mean demand of a task in service, in units of capacity: weighted by service where that depends on the demand."""
+    if isinstance(sizes, Jobs):
+        return np.asarray(sizes.service @ sizes.demand / UNIT / sizes.service.sum())
+    if isinstance(service, Conditional) and isinstance(sizes, Joint):
+        vectors, weights = sizes.atoms()
+        return np.asarray((weights * service.means()) @ vectors / mean_service(sizes, service))
+    return mean_demand(sizes)
+
+
 def largest_demands(sizes: Sizes | Jobs) -> Ints:
-    """(m, D) units: demand vectors such that the cluster can serve every task if each of them fits some server."""
+    """(m, D) units: demand vectors such that every possible task fits a server if each of these does.
+
+    Raises InputError for a law without a largest value.
+    """
     if isinstance(sizes, Jobs):
         one = sizes.resources == 1  # rows are compared as strings of bytes, fifty times as slowly as numbers
         return np.unique(sizes.demand[:, 0])[:, None] if one else np.unique(sizes.demand, axis=0)
@@ -61,7 +87,7 @@ def largest_demands(sizes: Sizes | Jobs) -> Ints:
 
 
 def check_fits(sizes: Sizes | Jobs, servers: Servers) -> None:
-    """InputError naming the first demand that fits in no server."""
+    """Raise InputError, naming the demand, if a task can occur that fits in no server."""
     kinds = servers.kinds
     for demand in largest_demands(sizes):
         if not (demand <= kinds).all(axis=1).any():
@@ -73,13 +99,13 @@ def check_fits(sizes: Sizes | Jobs, servers: Servers) -> None:
 
 
 def scalar_size(demand: Ints, servers: Servers) -> Ints:
-    """(n,) units: scalar sizes of demands (n, D) that fit the servers."""
+    """(n,) units: the scalar sizes of demands (n, D) in units."""
     scale = np.maximum(servers.largest, 1)
     return np.asarray((-(-demand * scale.max() // scale)).max(axis=1))
 
 
 def scalar_cdf(sizes: Sizes | Jobs, servers: Servers, size: int) -> float:
-    """P(scalar size ≤ `size` units): exact for tables, joint laws and independent resources."""
+    """P(scalar size ≤ `size` units), exactly."""
     if isinstance(sizes, Jobs):
         return float(np.mean(scalar_size(sizes.demand, servers) <= size))
     if isinstance(sizes, Joint):
@@ -90,7 +116,7 @@ def scalar_cdf(sizes: Sizes | Jobs, servers: Servers, size: int) -> float:
 
 
 def default_levels(sizes: Sizes | Jobs, servers: Servers) -> int:
-    """J of PAPERS §1.3: the smallest J ≥ 2 with F(2^−J) ≤ 0.01, F the law of scalar size / capacity; at most 16."""
+    """J of PAPERS §1.3: the smallest J ≥ 2 with F(2^−J) ≤ 0.01, at most 16; F is the law of scalar size / capacity."""
     capacity = int(servers.largest.max())
     levels = 2
     while levels < MOST_LEVELS and scalar_cdf(sizes, servers, capacity >> levels) > SMALL_SHARE:

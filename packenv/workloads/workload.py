@@ -1,10 +1,9 @@
-"""A workload: what arrives, and the servers it arrives at — the whole setting of a run but the policy."""
+"""A workload: which tasks arrive, and the servers that they arrive at. With a policy, it is the whole setting of a run."""
 
 from __future__ import annotations
 
 import copy
 import inspect
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,43 +13,44 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from packenv.errors import InputError, nearest
+from packenv.files import write_json
 from packenv.jobs import Jobs
-from packenv.units import UNIT
-from packenv.workloads.demand import Sizes, check_fits, default_levels, largest_demands, mean_demand, per_resource, resources_of
-from packenv.workloads.demand import scalar_size as scalar_size_of
+from packenv.workloads import demand as demands
+from packenv.workloads.checks import check_parts, check_workload
+from packenv.workloads.demand import Sizes
 from packenv.workloads.laws.arrivals import Arrivals, Batch, Poisson
 from packenv.workloads.laws.encoding import Builder, Laws
 from packenv.workloads.laws.joint import Conditional, Joint
-from packenv.workloads.laws.law import Law, positive
-from packenv.workloads.laws.services import Fixed
-from packenv.workloads.laws.sizes import Constant, Discrete
-from packenv.workloads.network import Network, check_homes, locality
+from packenv.workloads.laws.law import Law, positive, set_fields
+from packenv.workloads.network import Network, locality
+from packenv.workloads.plain_values import to_plain, workload_arguments
 from packenv.workloads.servers import Servers, as_servers
 
-if TYPE_CHECKING:  # they bring the compiler with them, which takes half a second to load
+if TYPE_CHECKING:  # the compiler, which takes half a second to load, is needed only where rows are drawn
     from packenv.workloads.source import Source
 
 Floats = NDArray[np.float64]
 INTENSITIES = ("load", "intensity", "rate")
+"""Three ways to say how many tasks arrive: a workload of random tasks has exactly one."""
 MOST_ROWS = 50_000_000
 
 
 @dataclass(frozen=True, init=False)
 class Workload:
-    """Random jobs from laws, or a finite Jobs table, and the servers.
+    """Servers, and the tasks that arrive: random ones, drawn from laws, or those of a finite Jobs table.
 
     sizes     law of the demand in units of capacity; a tuple of laws for several independent resources, or a Joint law
     service   law of the service in slots (rounded up, at least 1); Conditional if it depends on a Joint demand
     servers   anything that `as_servers` takes: 5, "3x1,2x0.5", capacities (L,) or (L, D), Servers
-    arrivals  shape of the arrival process; how often is said by exactly one of
-    rate        mean tasks per slot
+    arrivals  the arrival process, Poisson by default; exactly one of the next three says how many tasks arrive
+    rate        mean number of tasks per slot
     intensity   rate · mean service / area bound (the papers' α)
-    load        the same as a share of the maximum supportable workload ρ* (packenv.resolved turns it into a rate)
-    jobs      instead of all of the above but servers: a Jobs table, or a function that draws one for every seed
-    resources, slot_seconds   names of the resources, and the length of a slot, where they are known
+    load        rate · mean service / ρ*, a share of the maximum supportable workload (`packenv.resolved` finds the rate)
+    jobs      a Jobs table, or a function from a seed to one; only `servers` and the arguments below go with it
+    resources, slot_seconds   names of the resources, and length of a slot in seconds, if known
     network   what it costs to run a task of the table away from its data (packenv.Network)
 
-    Raises InputError if something is missing, contradicts itself, or a task could come that fits in no server.
+    Raises InputError if something is missing, contradicts itself, or if a task can occur that fits in no server.
     """
 
     servers: Servers
@@ -60,13 +60,13 @@ class Workload:
     given: tuple[str, float] | None  # which of load, intensity and rate was given, and its value
     jobs: Jobs | None = field(repr=False, hash=False)
     draw: Callable[[int], Jobs] | None = field(repr=False)
-    """What makes the table of a seed (`at`); `jobs` is that of seed 0."""
+    """The function from a seed to its table, if there is one (`at`); `jobs` is then the table of seed 0."""
     name: str
     resources: tuple[str, ...] | None
     slot_seconds: float | None
     network: Network | None
     rho: tuple[float, float] | None = field(compare=False)
-    """Lower and upper bound on ρ*, once `packenv.resolved` has found them."""
+    """Lower and upper bound on ρ* (tasks in service), once `packenv.resolved` has found them."""
 
     def __init__(
         self,
@@ -88,45 +88,24 @@ class Workload:
         table = jobs if jobs is None or isinstance(jobs, Jobs) else jobs(0)
         draw = None if table is jobs else jobs
         given = [(key, value) for key, value in zip(INTENSITIES, (load, intensity, rate), strict=True) if value is not None]
-        _check_parts(kept, service, table, [key for key, _ in given])
+        check_parts(kept, service, table, [key for key, _ in given])
         demand: Any = kept if table is None else table
-        checked: dict[str, Any] = {
-            "servers": as_servers(servers, resources_of(demand), None if resources is None else tuple(resources)),
-            "sizes": kept,
-            "service": service,
-            "arrivals": Poisson() if arrivals is None else arrivals,
-            "given": (given[0][0], positive(given[0][0], given[0][1])) if given else None,
-            "jobs": table,
-            "draw": draw,
-            "name": name,
-            "resources": None if resources is None else tuple(resources),
-            "slot_seconds": None if slot_seconds is None else positive("slot_seconds", slot_seconds),
-            "network": network,
-            "rho": None,
-        }
-        for key, value in checked.items():
-            object.__setattr__(self, key, value)
-        self._check()
-
-    def _check(self) -> None:
-        if self.servers.D != self.D:
-            raise InputError(f"tasks have {self.D} resources, servers have {self.servers.D}")
-        if self.resources is not None and len(self.resources) != self.D:
-            raise InputError(f"{len(self.resources)} names of resources for {self.D} resources")
-        check_fits(self.demand_law, self.servers)
-        if self.jobs is not None:
-            check_homes(self.jobs, len(self.servers))
-        if self.network is not None:
-            if self.jobs is None:
-                raise InputError(f"workload {self.name} is a stream: a network goes with a table of jobs")
-            self.network.rack_of(len(self.servers))
-        if self.jobs is None:
-            if not isinstance(self.arrivals, Arrivals):
-                raise InputError(f"arrivals must be an arrival process such as Poisson(), not {self.arrivals!r}")
-            if not math.isfinite(self.mean_service):
-                raise InputError("service has no finite mean")
-            if self.given and self.given[0] != "load":
-                self.arrivals.check(self.rate / self.arrivals.tasks_per_job())
+        set_fields(
+            self,
+            servers=as_servers(servers, demands.resources_of(demand), None if resources is None else tuple(resources)),
+            sizes=kept,
+            service=service,
+            arrivals=Poisson() if arrivals is None else arrivals,
+            given=(given[0][0], positive(given[0][0], given[0][1])) if given else None,
+            jobs=table,
+            draw=draw,
+            name=name,
+            resources=None if resources is None else tuple(resources),
+            slot_seconds=None if slot_seconds is None else positive("slot_seconds", slot_seconds),
+            network=network,
+            rho=None,
+        )
+        check_workload(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Workload):
@@ -137,12 +116,12 @@ class Workload:
 
     @staticmethod
     def _fields() -> list[str]:
-        """What says which workload it is."""
+        """The fields by which workloads are compared."""
         return [key for key, field in Workload.__dataclass_fields__.items() if field.compare]
 
     @property
     def demand_law(self) -> Sizes | Jobs:
-        """What says the tasks' demands: the law of sizes, or the Jobs table."""
+        """Where the tasks' demands are known from: the law of sizes, or the Jobs table."""
         demand = self.sizes if self.jobs is None else self.jobs
         assert demand is not None
         return demand
@@ -150,46 +129,35 @@ class Workload:
     @property
     def D(self) -> int:
         """Number of resources."""
-        return resources_of(self.demand_law)
+        return demands.resources_of(self.demand_law)
 
     @property
     def mean_size(self) -> Floats:
         """(D,) mean demand of a task, in units of capacity (before rounding to integer units)."""
-        return mean_demand(self.demand_law)
+        return demands.mean_demand(self.demand_law)
 
     @property
     def mean_service(self) -> float:
         """Mean service of a task, in slots."""
-        if self.jobs is not None:
-            return float(self.jobs.service.mean())
-        if isinstance(self.service, Conditional):
-            assert isinstance(self.sizes, Joint)
-            return float(self.sizes.atoms()[1] @ self.service.means())
-        assert self.service is not None
-        return self.service.mean_slots()
+        return demands.mean_service(self.demand_law, self.service)
 
     @property
     def mean_size_in_service(self) -> Floats:
-        """(D,) mean demand weighted by service: that of a task in service. The plain mean unless service depends on it."""
-        if self.jobs is not None:
-            return np.asarray(self.jobs.service @ self.jobs.demand / UNIT / self.jobs.service.sum())
-        if isinstance(self.service, Conditional) and isinstance(self.sizes, Joint):
-            vectors, weights = self.sizes.atoms()
-            return np.asarray((weights * self.service.means()) @ vectors / self.mean_service)
-        return self.mean_size
+        """(D,) mean demand of a task in service: the mean demand, weighted by service where that depends on the demand."""
+        return demands.mean_demand_in_service(self.demand_law, self.service)
 
     @property
     def area_bound(self) -> float:
-        """Most tasks in service on average: the least, over resources, of capacity / mean demand (PAPERS §1.1: L/R̄)."""
+        """The most tasks in service on average, by area: the least capacity / mean demand of any resource (PAPERS §1.1: L/R̄)."""
         capacity, demand = self.servers.capacity.sum(axis=0), self.mean_size_in_service
         return float(min(capacity[demand > 0] / demand[demand > 0]))
 
     def rate_for(self, in_service: float) -> float:
-        """Tasks per slot that keep this many in service on average: how a workload ρ becomes a rate."""
+        """The rate (tasks per slot) that keeps this many tasks in service on average, if the servers keep up."""
         return in_service / self.mean_service
 
     def knowing(self, lower: float, upper: float) -> Workload:
-        """The same workload with a bracket on ρ*: a load is a share of its lower end."""
+        """The same workload with a known lower and upper bound on ρ*; a `load` is then a share of the lower one."""
         known = copy.copy(self)
         object.__setattr__(known, "rho", (lower, upper))
         known.arrivals.check(known.rate / known.arrivals.tasks_per_job())
@@ -197,19 +165,19 @@ class Workload:
 
     @property
     def load(self) -> float | None:
-        """Share of the maximum supportable workload, if that is what was given."""
+        """The share of the maximum supportable workload, if the workload was given by it."""
         return self.given[1] if self.given and self.given[0] == "load" else None
 
     @property
     def intensity(self) -> float:
-        """rate · mean service / area bound; above 1 no policy is stable."""
+        """rate · mean service / area bound; no policy is stable above 1."""
         if self.given and self.given[0] == "intensity":
             return self.given[1]
         return self.rate * self.mean_service / self.area_bound
 
     @property
     def rate(self) -> float:
-        """Mean tasks per slot. Of a table: up to its last arrival. InputError for a `load` while ρ* is not known."""
+        """Mean number of tasks per slot; of a table, up to its last arrival. Raises InputError for a `load` without ρ*."""
         if self.jobs is not None:
             return len(self.jobs) / (int(self.jobs.arrival[-1]) + 1)
         assert self.given is not None
@@ -221,7 +189,7 @@ class Workload:
         return value if how == "rate" else self.rate_for(value * self.area_bound)
 
     def with_(self, **changes: Any) -> Workload:
-        """The same workload but for some arguments; one of load, intensity and rate takes the place of the others."""
+        """The same workload with some arguments changed; one of load, intensity and rate replaces the one given before."""
         known = [*inspect.signature(Workload.__init__).parameters][1:]
         for key in changes:
             if key not in known:
@@ -234,28 +202,28 @@ class Workload:
 
     def default_levels(self) -> int:
         """J of PAPERS §1.3 for this law of sizes: the smallest J ≥ 2 with F(2^−J) ≤ 0.01, at most 16."""
-        return default_levels(self.demand_law, self.servers)
+        return demands.default_levels(self.demand_law, self.servers)
 
     def largest_size(self) -> int:
         """The largest scalar size that a task can have, in integer units."""
-        return int(scalar_size_of(largest_demands(self.demand_law), self.servers).max())
+        return int(demands.scalar_size(demands.largest_demands(self.demand_law), self.servers).max())
 
     def laws(self) -> Laws:
-        """The laws as the compiled sampler reads them; for random workloads."""
+        """The laws as the compiled sampler reads them. For random workloads only."""
         builder = Builder()
         if isinstance(self.sizes, Joint):
             self.sizes.encode(builder)
         elif self.sizes is not None:
-            builder.sizes([law.encode(builder) for law in per_resource(self.sizes)])
+            builder.sizes([law.encode(builder) for law in demands.per_resource(self.sizes)])
         assert self.service is not None
         builder.plan["service"] = self.service.encode(builder)
         self.arrivals.encode(builder)
         return builder.laws()
 
     def source(self, seeds: Sequence[int], chunk: int | None = None) -> Source:
-        """Rows for one cluster per seed (0 ≤ seed < 2^63), made `chunk` at a time; a table is one chunk for all of them.
+        """The rows of one cluster per seed (0 ≤ seed < 2^63), drawn `chunk` at a time; a table is one chunk for all clusters.
 
-        Neither the chunk's length nor the place in the batch changes a row.
+        Row i depends on the seed alone: the length of the chunk and the place in the batch do not change it.
         """
         from packenv.workloads.source import random_source, table_source
 
@@ -266,7 +234,7 @@ class Workload:
         return random_source(self.laws(), seeds, jobs_per_slot, isinstance(self.arrivals, Batch), chunk)
 
     def jobs_table(self, seed: int, n: int) -> Jobs:
-        """The first n rows as a Jobs table: those that a run with this seed sees."""
+        """The first n tasks that a run with this seed sees, as a Jobs table."""
         from packenv.workloads.source import refill
 
         if n < 1:
@@ -279,11 +247,11 @@ class Workload:
         return Jobs(source.arrival[0], source.demand[0], source.service[0], job)
 
     def at(self, seed: int) -> Workload:
-        """The workload with the Jobs table of this seed, where every seed has its own; else this one."""
+        """The workload with the Jobs table of this seed, if tables are drawn by seed; otherwise this workload."""
         return self if self.draw is None else self.with_(jobs=self.draw(seed))
 
     def tabulated(self, seed: int, slots: int) -> Workload:
-        """The same jobs, those that a run with this seed sees in its first `slots` slots, as a Jobs table."""
+        """The workload whose Jobs table holds the tasks that a run with this seed sees in its first `slots` slots."""
         if self.jobs is not None:
             return self.at(seed)
         n, last = max(16, int(1.1 * self.rate * slots)), -1
@@ -301,43 +269,31 @@ class Workload:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The workload in plain values, ready for JSON (`packenv.workloads.files`)."""
-        from packenv.workloads.files import to_dict
-
-        return to_dict(self)
+        """The workload in plain values, ready for JSON. Raises InputError for a Jobs table: tables are kept as traces."""
+        if self.jobs is not None:
+            raise InputError(f"workload {self.name} is a Jobs table: keep it as a trace, not as JSON")
+        how, value = self.given or ("", None)
+        plain = {
+            "name": self.name,
+            "sizes": to_plain(self.sizes),
+            "service": to_plain(self.service),
+            "servers": str(self.servers),
+            "arrivals": to_plain(self.arrivals),
+            how: value,
+            "resources": to_plain(self.resources),
+            "slot_seconds": self.slot_seconds,
+        }
+        return {key: value for key, value in plain.items() if value is not None}
 
     @staticmethod
-    def from_dict(plain: dict[str, Any], where: str = "workload") -> Workload:
-        """The workload that `to_dict` described; InputErrors begin with `where` and name the key."""
-        from packenv.workloads.files import from_dict
-
-        return from_dict(plain, where)
+    def from_dict(plain: Any, where: str = "workload") -> Workload:
+        """The workload that `to_dict` described. Raises InputErrors that begin with `where` and name the key."""
+        arguments = workload_arguments(plain, where)
+        try:
+            return Workload(**arguments)
+        except InputError as problem:
+            raise InputError(f"{where}: {problem}") from None
 
     def save(self, path: str | Path) -> None:
-        """Write the workload as JSON; the file appears whole or not at all."""
-        from packenv.workloads.files import save_workload
-
-        save_workload(self, path)
-
-
-def _check_parts(sizes: Any, service: Any, jobs: Jobs | None, given: list[str]) -> None:
-    """The arguments are a table or laws, not both, and complete."""
-    if jobs is not None:
-        extra = [key for key, value in (("sizes", sizes), ("service", service)) if value is not None] + given
-        if extra:
-            raise InputError(f"a Jobs table leaves no place for {', '.join(extra)}")
-        if len(jobs) == 0:
-            raise InputError("the Jobs table has no rows")
-        return
-    if not (isinstance(sizes, (Law, Joint)) or (isinstance(sizes, tuple) and sizes and all(isinstance(s, Law) for s in sizes))):
-        raise InputError(f"sizes must be a law, a tuple of laws or a Joint law, not {sizes!r}")
-    if not isinstance(service, (Law, Conditional)):
-        raise InputError(f"service must be a law such as Geometric(100), not {service!r}")
-    if len(given) != 1:
-        raise InputError(f"give exactly one of load, intensity and rate, not {' and '.join(given) or 'none'}")
-    if isinstance(service, Conditional) and not (isinstance(sizes, Joint) and len(sizes.vectors) == len(service.laws)):
-        raise InputError("a Conditional service needs Joint sizes with one demand vector for each of its laws")
-    if not isinstance(service, (Fixed, Constant, Discrete)) and service.support()[1] <= 1 and service.support()[0] < 1:
-        raise InputError(f"service {service} never takes more than 1 slot; services are in slots (high=inf: not cut off)")
-    if not isinstance(sizes, Joint) and math.prod(float(law.cdf(0.0)) for law in per_resource(sizes)) > 0:
-        raise InputError("sizes can be 0 in every resource")
+        """Write the workload as JSON, which `load_workload` reads; the file appears whole or not at all."""
+        write_json(path, self.to_dict())

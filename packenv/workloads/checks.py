@@ -1,0 +1,68 @@
+"""Checks that the parts of a workload are complete and go together."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from packenv.errors import InputError
+from packenv.jobs import Jobs
+from packenv.workloads.demand import check_fits, per_resource
+from packenv.workloads.laws.arrivals import Arrivals
+from packenv.workloads.laws.joint import Conditional, Joint
+from packenv.workloads.laws.law import Law
+from packenv.workloads.laws.services import Fixed
+from packenv.workloads.laws.sizes import Constant, Discrete
+from packenv.workloads.network import check_homes
+
+if TYPE_CHECKING:
+    from packenv.workloads.workload import Workload
+
+
+def check_parts(sizes: Any, service: Any, jobs: Jobs | None, given: list[str]) -> None:
+    """Raise InputError unless there is either a Jobs table, or sizes, service and exactly one name in `given`.
+
+    `given` holds those of load, intensity and rate that the user has set.
+    """
+    if jobs is not None:
+        extra = [key for key, value in (("sizes", sizes), ("service", service)) if value is not None] + given
+        if extra:
+            raise InputError(f"a Jobs table leaves no place for {', '.join(extra)}")
+        if len(jobs) == 0:
+            raise InputError("the Jobs table has no rows")
+        return
+    if not (isinstance(sizes, (Law, Joint)) or (isinstance(sizes, tuple) and sizes and all(isinstance(s, Law) for s in sizes))):
+        raise InputError(f"sizes must be a law, a tuple of laws or a Joint law, not {sizes!r}")
+    if not isinstance(service, (Law, Conditional)):
+        raise InputError(f"service must be a law such as Geometric(100), not {service!r}")
+    if len(given) != 1:
+        raise InputError(f"give exactly one of load, intensity and rate, not {' and '.join(given) or 'none'}")
+    if isinstance(service, Conditional) and not (isinstance(sizes, Joint) and len(sizes.vectors) == len(service.laws)):
+        raise InputError("a Conditional service needs Joint sizes with one demand vector for each of its laws")
+    if not isinstance(service, (Fixed, Constant, Discrete)) and service.support()[1] <= 1 and service.support()[0] < 1:
+        raise InputError(f"service {service} never takes more than 1 slot; services are in slots (high=inf: not cut off)")
+    if not isinstance(sizes, Joint) and math.prod(float(law.cdf(0.0)) for law in per_resource(sizes)) > 0:
+        raise InputError("sizes can be 0 in every resource")
+
+
+def check_workload(workload: Workload) -> None:
+    """Raise InputError unless the tasks fit the servers, the home servers exist, and the arrivals can have their rate."""
+    jobs, servers = workload.jobs, workload.servers
+    if servers.D != workload.D:
+        raise InputError(f"tasks have {workload.D} resources, servers have {servers.D}")
+    if workload.resources is not None and len(workload.resources) != workload.D:
+        raise InputError(f"{len(workload.resources)} names of resources for {workload.D} resources")
+    check_fits(workload.demand_law, servers)
+    if jobs is not None:
+        check_homes(jobs, len(servers))
+    if workload.network is not None:
+        if jobs is None:
+            raise InputError(f"workload {workload.name} is a stream: a network goes with a table of jobs")
+        workload.network.rack_of(len(servers))
+    if jobs is None:
+        if not isinstance(workload.arrivals, Arrivals):
+            raise InputError(f"arrivals must be an arrival process such as Poisson(), not {workload.arrivals!r}")
+        if not math.isfinite(workload.mean_service):
+            raise InputError("service has no finite mean")
+        if workload.given and workload.given[0] != "load":
+            workload.arrivals.check(workload.rate / workload.arrivals.tasks_per_job())

@@ -1,0 +1,79 @@
+"""Laws and arrival processes as plain values for JSON: an object with the name of the type, and its parameters by name.
+
+    Uniform(0.1, 0.9)  ↔  {"type": "Uniform", "low": 0.1, "high": 0.9}
+
+A new law or arrival process needs nothing here: every dataclass that `packenv.workloads.laws` or
+`packenv.workloads.laws.arrivals` imports is found.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+from packenv.errors import InputError, nearest
+from packenv.workloads import laws as all_laws
+from packenv.workloads.laws import arrivals as arrival_processes
+from packenv.workloads.laws.arrivals import Arrivals
+from packenv.workloads.laws.joint import Conditional, Joint
+from packenv.workloads.laws.law import Law
+
+KEYS = ("name", "sizes", "service", "servers", "arrivals", "load", "intensity", "rate", "resources", "slot_seconds")
+"""What a workload in plain values may say."""
+
+TYPES: dict[str, Any] = {
+    name: member
+    for module in (all_laws, arrival_processes)
+    for name, member in vars(module).items()
+    if dataclasses.is_dataclass(member) and issubclass(member, (Law, Joint, Conditional, Arrivals))  # type: ignore[arg-type]
+}
+
+
+def to_plain(value: Any) -> Any:
+    """A law, process, list or number in plain values; an infinite number becomes "inf"."""
+    if dataclasses.is_dataclass(value):
+        parameters = {field.name: to_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {"type": type(value).__name__, **parameters}
+    if isinstance(value, (tuple, list)):
+        return [to_plain(item) for item in value]
+    if isinstance(value, float) and math.isinf(value):
+        return "inf"
+    return value
+
+
+def from_plain(value: Any, path: str) -> Any:
+    """The law, process, list or number that `to_plain` described.
+
+    `path` says where the value stands in its file. Raises InputErrors that begin with it and name the key.
+    """
+    if isinstance(value, list):
+        return [from_plain(item, f"{path}[{i}]") for i, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return math.inf if value == "inf" else value
+    kind = str(value.get("type"))
+    if kind not in TYPES:
+        raise InputError(f"{path}: unknown type {kind!r}{nearest(kind, list(TYPES))}")
+    known = [field.name for field in dataclasses.fields(TYPES[kind])]
+    for key in value:
+        if key != "type" and key not in known:
+            raise InputError(f"{path}: unknown key {key!r}{nearest(str(key), known)}")
+    try:
+        return TYPES[kind](**{key: from_plain(item, f"{path}.{key}") for key, item in value.items() if key != "type"})
+    except InputError as problem:
+        raise problem if str(problem).startswith(path) else InputError(f"{path}: {problem}") from None
+    except TypeError as problem:
+        raise InputError(f"{path}: {str(problem).partition('__init__() ')[2] or problem}") from None
+
+
+def workload_arguments(plain: Any, where: str) -> dict[str, Any]:
+    """The arguments of a Workload from plain values. Raises InputErrors that begin with `where` and name the key."""
+    if not isinstance(plain, dict):
+        raise InputError(f"{where}: expected an object with keys {', '.join(KEYS)}")
+    for key in plain:
+        if key not in KEYS:
+            raise InputError(f"{where}: unknown key {key!r}{nearest(str(key), KEYS)}")
+    arguments = {key: from_plain(value, f"{where}: {key}") for key, value in plain.items()}
+    if "servers" not in arguments:
+        raise InputError(f"{where}: missing key 'servers'")
+    return arguments
