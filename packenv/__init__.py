@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from packenv.policy import schedules as schedules
     from packenv.results.result import Result as Result
     from packenv.theory.capacity.bracket import Bracket as Bracket
-    from packenv.theory.capacity.guaranteed import halving_bound as halving_bound
-    from packenv.theory.capacity.guaranteed import vqs_bound as vqs_bound
+    from packenv.theory.capacity.configuration_bounds import halving_bound as halving_bound
+    from packenv.theory.capacity.configuration_bounds import vqs_bound as vqs_bound
     from packenv.theory.capacity.load import resolved as resolved
-    from packenv.theory.capacity.search import max_workload as max_workload
+    from packenv.theory.capacity.max_workload import max_workload as max_workload
     from packenv.theory.makespan.optimum import Optimum as Optimum
     from packenv.theory.makespan.optimum import optimal_schedule as optimal_schedule
     from packenv.theory.stability.judge import Judgment as Judgment
@@ -59,9 +59,9 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".policy": ["Setting", "completes", "find_policy", "receives", "registered", "schedules"],
         ".results.result": ["Result"],
         ".theory.capacity.bracket": ["Bracket"],
-        ".theory.capacity.guaranteed": ["halving_bound", "vqs_bound"],
+        ".theory.capacity.configuration_bounds": ["halving_bound", "vqs_bound"],
         ".theory.capacity.load": ["resolved"],
-        ".theory.capacity.search": ["max_workload"],
+        ".theory.capacity.max_workload": ["max_workload"],
         ".theory.makespan.optimum": ["Optimum", "optimal_schedule"],
         ".theory.stability.judge": ["Judgment", "judge"],
         ".units": ["UNIT", "to_units"],

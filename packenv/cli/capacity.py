@@ -14,8 +14,8 @@ from packenv.runs.outputs import check_outputs, counted, wide_console
 from packenv.runs.setting import RESOURCES_HELP, Words, understand
 from packenv.theory.capacity.bracket import Bracket
 from packenv.theory.capacity.certificate_files import load_certificate, save_certificate
-from packenv.theory.capacity.guaranteed import halving_bound, vqs_bound
-from packenv.theory.capacity.search import GAP, SECONDS, max_workload
+from packenv.theory.capacity.configuration_bounds import halving_bound, vqs_bound
+from packenv.theory.capacity.max_workload import GAP, SECONDS, max_workload
 from packenv.workloads.workload import Workload
 
 

@@ -18,7 +18,7 @@ from packenv.policy import find_policy
 from packenv.runs.outcomes import Log, Outcomes, record_of_verdict
 from packenv.runs.outputs import check_outputs, wide_console
 from packenv.runs.setting import RESOURCES_HELP, Words, chosen_policies, understand
-from packenv.theory.capacity.guaranteed import vqs_bound
+from packenv.theory.capacity.configuration_bounds import vqs_bound
 from packenv.theory.stability.judge import SEEDS, WIDTH, Judgment, judge
 from packenv.workloads.workload import Workload
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from packenv.api import simulate
 from packenv.learning.settings import Settings
 from packenv.theory.capacity.load import supportable
-from packenv.theory.stability.judge import FIRST_SERVICES, FIRST_TASKS, GRID, Run, Search, judge, run_here
+from packenv.theory.stability.judge import FIRST_SERVICES, FIRST_TASKS, GRID, LoadSearch, PlannedRun, judge, run_here
 from packenv.workloads.workload import Workload
 
 FIRST_SEED = 1_000_000  # of the evaluation's jobs: no run trains on them
@@ -87,11 +87,11 @@ def supported(workload: Workload, policy: Any, said: Callable[[], None]) -> tupl
         return judged.low, judged.high
     rho = supportable(workload)
 
-    def plan(load: float) -> Iterator[list[Run]]:
+    def plan(load: float) -> Iterator[list[PlannedRun]]:
         at = workload.with_(load=load).knowing(rho.lower, rho.upper)
         for tasks in JUDGE_TASKS:
             slots = max(round(tasks / at.rate), round(FIRST_SERVICES * at.mean_service))
-            yield [Run(at, policy, slots, FIRST_SEED + n) for n in range(JUDGE_SEEDS)]
+            yield [PlannedRun(at, policy, slots, FIRST_SEED + n) for n in range(JUDGE_SEEDS)]
 
-    low, high = Search(plan, run_here, lambda *_: said()).interval(JUDGE_WIDTH)
+    low, high = LoadSearch(plan, run_here, lambda *_: said()).interval(JUDGE_WIDTH)
     return low / GRID, high / GRID

@@ -13,23 +13,23 @@ from typing import Any
 from packenv.api import simulate
 from packenv.results.stability import Verdict
 from packenv.runs.log import Kept, digest_of_policy, digest_of_workload, key_of_run
-from packenv.theory.stability.judge import Outcome, Run, outcome_of
+from packenv.theory.stability.judge import PlannedRun, RunOutcome, outcome_of
 
 
-class Log(Kept[Outcome]):
+class Log(Kept[RunOutcome]):
     """Outcomes by what their runs depend on."""
 
     kind = "outcome"
 
-    def encode(self, value: Outcome) -> Any:
+    def encode(self, value: RunOutcome) -> Any:
         return [list(value.verdict), value.mean_queue]
 
-    def decode(self, plain: Any) -> Outcome:
+    def decode(self, plain: Any) -> RunOutcome:
         verdict, mean_queue = plain
-        return Outcome(Verdict(*verdict), mean_queue)
+        return RunOutcome(Verdict(*verdict), mean_queue)
 
 
-def key_of(run: Run) -> str:
+def key_of(run: PlannedRun) -> str:
     """A hash of everything that the outcome depends on, the sources included."""
     return key_of_run(digest_of_workload(run.workload), digest_of_policy(run.policy), run.slots, run.seed)
 
@@ -53,7 +53,7 @@ class Outcomes:
                 process.terminate()
         self.pool.shutdown(wait=kind is None, cancel_futures=True)
 
-    def __call__(self, runs: Sequence[Run]) -> list[Outcome]:
+    def __call__(self, runs: Sequence[PlannedRun]) -> list[RunOutcome]:
         keys = [key_of(run) for run in runs]
         missing = [n for n, key in enumerate(keys) if key not in self.log.known]
         if missing:
@@ -63,7 +63,7 @@ class Outcomes:
             self.log.keep(keys[n], future.result())
         return [self.log.known[key] for key in keys]
 
-    def _compile(self, run: Run) -> None:
+    def _compile(self, run: PlannedRun) -> None:
         """Have one process make the machine code of a policy before all of them need it."""
         with self.lock:
             name = str(run.policy)
@@ -72,7 +72,7 @@ class Outcomes:
         self.compiled[name].result()
 
 
-def compile_policy(run: Run) -> None:
+def compile_policy(run: PlannedRun) -> None:
     """A run of one slot."""
     simulate(run.workload, run.policy, slots=1, warmup=0)
 

@@ -1,1 +1,1 @@
-"""What is achievable, and whether a run was stable."""
+"""What any policy can achieve on a workload (capacity, makespan), and what a given policy does achieve (stability)."""

@@ -15,7 +15,7 @@ import packenv
 from packenv.cli.main import main
 from packenv.errors import InputError
 from packenv.runs.outcomes import Log, key_of
-from packenv.theory.stability.judge import Run
+from packenv.theory.stability.judge import PlannedRun
 
 ROOT = Path(packenv.__file__).parents[1]
 QUICK = ("paper/fig3a", "-p", "bf-js", "-p", "vqs", "--seeds", "2", "--width", "0.2", "--processes", "1")
@@ -61,7 +61,7 @@ def test_goes_on_after_a_kill(tmp_path: Path) -> None:
 
 
 def test_the_key_names_all_that_matters() -> None:
-    run = Run(packenv.resolved(packenv.workload("paper/fig3a", load=0.5)), "vqs", 1000, 0)
+    run = PlannedRun(packenv.resolved(packenv.workload("paper/fig3a", load=0.5)), "vqs", 1000, 0)
     other = [
         run._replace(seed=1),
         run._replace(slots=1001),

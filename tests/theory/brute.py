@@ -10,8 +10,8 @@ import numpy as np
 from scipy.optimize import linprog
 
 from packenv import Workload
-from packenv.theory.capacity.columns import Kinds
-from packenv.theory.capacity.size_law import SizeLaw
+from packenv.theory.capacity.linear_program import ServerKinds
+from packenv.theory.capacity.one_resource.size_law import SizeLaw
 from packenv.units import UNIT
 from packenv.workloads.laws import Discrete, Fixed
 from packenv.workloads.laws.law import Law
@@ -65,9 +65,9 @@ def law_of(sizes: Sequence[int], mass: Sequence[float], exact: bool = True) -> S
     return SizeLaw(where, where, np.array(mass, np.float64), exact)
 
 
-def kinds(*servers: tuple[int, int]) -> Kinds:
+def kinds(*servers: tuple[int, int]) -> ServerKinds:
     """From (how many, units), decreasing in units."""
-    return Kinds(np.array([units for _, units in servers]), np.array([count for count, _ in servers]))
+    return ServerKinds(np.array([units for _, units in servers]), np.array([count for count, _ in servers]))
 
 
 def exactly(law: SizeLaw) -> list[Fraction]:

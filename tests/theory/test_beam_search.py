@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from packenv.theory.makespan.annealing import schedule_list
+from packenv.theory.makespan.beam import begin, go_on, list_ready, look_at_sets
 from packenv.theory.makespan.beam_search import NARROWEST, STEPS, beam_from, can_search, search_beside, searched
-from packenv.theory.makespan.beams import begin, go_on, list_ready, look_at_sets
 from packenv.theory.makespan.tasks import tasks_of
 from tests.theory.brute_schedules import shortest_makespan
 from tests.theory.test_optimum import SERVERS, drawn, setting_like_fig3, table

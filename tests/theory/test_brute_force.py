@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import packenv
-from packenv.theory.capacity.bracket import kinds_of
-from packenv.theory.capacity.one_resource import Search
+from packenv.theory.capacity.one_resource.search import OneResourceSearch
+from packenv.theory.capacity.one_resource.size_law import kinds_of
 from packenv.units import UNIT
 from packenv.workloads.laws import Discrete, Mixture, Uniform
 from packenv.workloads.laws.law import Law
@@ -56,7 +56,7 @@ def test_cells(instance: tuple[list[int], list[int], list[tuple[int, int]]], exa
     order = np.argsort(sizes)
     law = law_of(np.array(sizes)[order].tolist(), (np.array(mass)[order] / sum(mass)).tolist(), exact)
     truth = max_workload_of(sizes, (np.array(mass) / sum(mass)).tolist(), servers)
-    search = Search(law, kinds_of(setting(units_law([1], [1]), text_of(servers))), 0.02, 2, lambda lower, upper: None)
+    search = OneResourceSearch(law, kinds_of(setting(units_law([1], [1]), text_of(servers))), 0.02, 2, lambda lower, upper: None)
     search.refine()
     for lower, upper in search.history:
         assert lower <= truth * (1 + 1e-9) and upper >= truth * (1 - 1e-9)

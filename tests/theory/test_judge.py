@@ -14,7 +14,7 @@ from packenv.policies.random_requirements.virtual_queues import VQS, VQSBestFit
 from packenv.policy import guarantee_of
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, Verdict
 from packenv.simulation import setting_of
-from packenv.theory.stability.judge import BROKEN, HELD, NOT_CLAIMED, Outcome, Run, judge, run_here, status
+from packenv.theory.stability.judge import BROKEN, HELD, NOT_CLAIMED, PlannedRun, RunOutcome, judge, run_here, status
 from packenv.workloads.laws import Constant, Discrete, Exponential, Fixed, Geometric, Uniform
 from packenv.workloads.laws.arrivals import Modulated
 
@@ -29,11 +29,11 @@ SAID = {
 def oracle(limit: float, doubt: float = 0.0, patience: int = 0):
     """A runner that knows the limit; loads within `doubt` of it stay undecided, but for runs above `patience` slots."""
 
-    def run(runs: Sequence[Run]) -> list[Outcome]:
+    def run(runs: Sequence[PlannedRun]) -> list[RunOutcome]:
         load = runs[0].workload.load
         assert load is not None
         unclear = abs(load - limit) < doubt and not 0 < patience < runs[0].slots
-        return [Outcome(SAID[UNDECIDED if unclear else STABLE if load < limit else UNSTABLE], 1.0) for _ in runs]
+        return [RunOutcome(SAID[UNDECIDED if unclear else STABLE if load < limit else UNSTABLE], 1.0) for _ in runs]
 
     return run
 

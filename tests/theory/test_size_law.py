@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from packenv import InputError, Jobs, Workload
-from packenv.theory.capacity.packing import best_fit_decreasing, packing, quantiles
-from packenv.theory.capacity.size_law import FINEST, SizeLaw, atomic, size_law
+from packenv.theory.capacity.one_resource.packing import best_fit_decreasing, packing, quantiles
+from packenv.theory.capacity.one_resource.size_law import FINEST, SizeLaw, atomic, size_law
 from packenv.units import UNIT
 from packenv.workloads.laws import Discrete, Fixed, Mixture, Uniform
 from packenv.workloads.laws.joint import Conditional, Joint

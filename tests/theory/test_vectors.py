@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 import packenv
 from packenv import Bracket, Jobs, Workload
 from packenv.theory.capacity.bracket import law_and_kinds
-from packenv.theory.capacity.certificate import Refuted
 from packenv.theory.capacity.certificate_files import load_certificate, save_certificate
-from packenv.theory.capacity.vectors.certificate import Boxes, Priced, Scalarised, maximal_fillings
-from packenv.theory.capacity.vectors.law import Atoms, Independent, VectorKinds, first_box
-from packenv.theory.capacity.vectors.pricing import IntegerPricing
-from packenv.theory.capacity.vectors.search import VectorSearch
+from packenv.theory.capacity.max_workload import bracket_of
+from packenv.theory.capacity.one_resource.certificate import Refuted
+from packenv.theory.capacity.several_resources.certificate import Boxes, Priced, Scalarised, maximal_fillings
+from packenv.theory.capacity.several_resources.demand_law import Atoms, Independent, VectorKinds, first_box
+from packenv.theory.capacity.several_resources.pricing import IntegerPricing
+from packenv.theory.capacity.several_resources.search import SeveralResourcesSearch
 from packenv.units import UNIT
 from packenv.workloads.laws import Constant, Discrete, Fixed, Uniform
 from packenv.workloads.laws.joint import Conditional, Joint
@@ -70,9 +71,9 @@ def test_few_vectors(instance: tuple[list[tuple[int, ...]], list[int], list[tupl
 def test_many_vectors(instance: tuple[list[tuple[int, ...]], list[int], list[tuple[int, ...]]]) -> None:
     """The same, but found as where vectors are many: packings, weighted sums, and a program without all configurations."""
     workload, truth = joint(*instance), truth_of(*instance)
-    search = VectorSearch(*law_and_kinds(workload), 0.001, 0.5, lambda lower, upper: None)
+    search = SeveralResourcesSearch(*law_and_kinds(workload), 0.001, 0.5, lambda lower, upper: None)
     search.refine()
-    search.bracket().verify(workload)
+    bracket_of(search).verify(workload)
     for lower, upper in search.history:
         assert lower <= truth * (1 + 1e-9) and upper >= truth * (1 - 1e-9)
     assert search.lower >= 0.8 * truth

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from packenv.results.stability import UNSTABLE, Verdict
-from packenv.theory.stability.judge import Outcome
-from packenv.theory.stability.worst_case import Search, worst_case
+from packenv.theory.stability.judge import RunOutcome
+from packenv.theory.stability.worst_case import WorstCaseSearch, worst_case
 from packenv.theory.stability.worst_instances import Instance, locked, worst_lock
 from packenv.workloads.laws import Fixed, Geometric
 
@@ -58,7 +58,7 @@ def test_rho_of_an_instance() -> None:
 
 
 def test_candidates_are_instances() -> None:
-    search = Search("bf-js", [Geometric(100), Fixed(50)], random.Random(3))
+    search = WorstCaseSearch("bf-js", [Geometric(100), Fixed(50)], random.Random(3))
     for _ in range(30):
         made = search.candidate()
         assert list(made.sizes) == sorted(set(made.sizes), reverse=True)
@@ -68,7 +68,7 @@ def test_candidates_are_instances() -> None:
 
 def test_the_search_is_repeatable_and_finds_something() -> None:
     def run(runs):
-        return [Outcome(Verdict(UNSTABLE, 1, 9, 1, 1e-9), 1.0) for _ in runs]
+        return [RunOutcome(Verdict(UNSTABLE, 1, 9, 1, 1e-9), 1.0) for _ in runs]
 
     first, second = (worst_case("bf-js", [Fixed(100)], tries=60, seed=1, run=run) for _ in range(2))
     assert [one.workload for one in first] == [one.workload for one in second]

@@ -1,4 +1,4 @@
-"""ρ*, the maximum supportable workload, between two numbers that are proved (PAPERS §1.2)."""
+"""`Bracket`: a lower and an upper bound on ρ*, the maximum supportable workload, with a proof of each (PAPERS §1.2)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-import numpy as np
-
-from packenv.theory.capacity.certificate import Attained, Bounded, Refuted
-from packenv.theory.capacity.columns import Kinds
-from packenv.theory.capacity.size_law import SizeLaw, size_law
-from packenv.theory.capacity.vectors.certificate import Boxes, Priced, Scalarised
-from packenv.theory.capacity.vectors.law import vector_kinds_of, vector_law
+from packenv.theory.capacity.best_proofs import rounded_up
+from packenv.theory.capacity.one_resource.certificate import Attained, Bounded, Refuted, area_proof
+from packenv.theory.capacity.one_resource.size_law import kinds_of, size_law
+from packenv.theory.capacity.several_resources.certificate import Boxes, Priced, Scalarised, area_proofs
+from packenv.theory.capacity.several_resources.demand_law import vector_kinds_of, vector_law
 from packenv.workloads.workload import Workload
 
 AttainedProof: TypeAlias = Attained | Boxes
@@ -22,10 +20,10 @@ BoundedProof: TypeAlias = Bounded | Scalarised | Priced
 
 @dataclass(frozen=True)
 class Bracket:
-    """lower <= ρ* <= upper, in jobs in service on the whole cluster, with the proof of either end.
+    """lower <= ρ* <= upper, in tasks in service on the whole cluster, with the proof of each bound.
 
-    `reached`: whether (upper - lower) / upper came down to the gap that was asked for in the time allowed.
-    `history`: the brackets on the way, each inside the one before.
+    `reached`: whether (upper - lower) / upper came down to the requested gap within the time allowed.
+    `history`: the bounds found on the way, each pair at least as tight as the one before.
     """
 
     lower: float
@@ -53,43 +51,18 @@ class Bracket:
             raise Refuted(f"certificate: the configurations do not attain {self.lower}")
         if self.bounded.value(law, kinds) > Fraction(self.upper):
             raise Refuted(f"certificate: the prices do not bound ρ* by {self.upper}")
-        if min(rounded_up(proof.value(law, kinds)) for proof in areas(law, kinds)) != self.area_bound:
+        if area_bound(law, kinds) != self.area_bound:
             raise Refuted(f"certificate: the area bound is not {self.area_bound}")
 
 
 def law_and_kinds(workload: Workload) -> tuple[Any, Any]:
-    """The law of sizes, or of demand vectors, and the kinds of servers."""
+    """The law of sizes (one resource) or of demand vectors (several), and the kinds of servers."""
     if workload.D == 1:
         return size_law(workload), kinds_of(workload)
     return vector_law(workload), vector_kinds_of(workload)
 
 
-def areas(law: Any, kinds: Any) -> list[Any]:
-    """The area bound of each resource that is needed at all: a size is worth itself."""
-    if isinstance(law, SizeLaw):
-        largest = int(law.high[-1])
-        return [Bounded((largest,), (largest,), (True,))]
-    found = []
-    for weights in np.eye(kinds.capacity.shape[1], dtype=np.int64):
-        one = law.scalar(weights)
-        if one.high[-1] > 0:
-            found += [Scalarised(tuple(weights.tolist()), bounded) for bounded in areas(one, None)]
-    return found
-
-
-def rounded_down(value: Fraction) -> float:
-    """The largest float that is not above."""
-    near = float(value)
-    return near if Fraction(near) <= value else math.nextafter(near, -math.inf)
-
-
-def rounded_up(value: Fraction) -> float:
-    """The smallest float that is not below."""
-    near = float(value)
-    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
-
-
-def kinds_of(workload: Workload) -> Kinds:
-    """The distinct capacities of a cluster with one resource, decreasing, and how many servers have each."""
-    capacity, count = np.unique(workload.servers.units[:, 0], return_counts=True)
-    return Kinds(capacity[::-1].copy(), count[::-1].copy())
+def area_bound(law: Any, kinds: Any) -> float:
+    """The area bound on ρ*: the least capacity / mean demand of any resource."""
+    proofs = area_proofs(law, kinds) if kinds.capacity.ndim > 1 else [area_proof(law)]
+    return min(rounded_up(proof.value(law, kinds)) for proof in proofs)

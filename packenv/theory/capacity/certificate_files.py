@@ -1,4 +1,4 @@
-"""Certificates as JSON: plain numbers, so that anybody can check them with tools of their own."""
+"""Certificates as JSON files of plain numbers, so that anybody can check them with tools of their own."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from typing import Any
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.theory.capacity.bracket import AttainedProof, BoundedProof, Bracket
-from packenv.theory.capacity.certificate import Attained, Bounded, Configuration
-from packenv.theory.capacity.vectors.certificate import Boxes, Priced, Scalarised
+from packenv.theory.capacity.one_resource.certificate import Attained, Bounded, Configuration
+from packenv.theory.capacity.several_resources.certificate import Boxes, Priced, Scalarised
 
 
 def save_certificate(bracket: Bracket, path: str | Path) -> None:
-    """Write both ends and their proofs; the file appears whole or not at all."""
+    """Write both bounds and their proofs as JSON; the file appears whole or not at all."""
     write_json(path, asdict(bracket))
 
 
 def load_certificate(path: str | Path) -> Bracket:
-    """What `save_certificate` wrote. Raises InputError for anything else; `Bracket.verify` says whether it proves anything."""
+    """Read what `save_certificate` wrote, without checking the proofs: `Bracket.verify` does that.
+
+    Raises InputError for any other file.
+    """
     try:
         plain: dict[str, Any] = json.loads(Path(path).read_text())
         low, high = _attained(plain.pop("attained")), _bounded(plain.pop("bounded"))

@@ -30,7 +30,7 @@ SLICE = 200_000_000  # steps between two looks at the clock, a neighbour of n ta
 HERE, TRIAL, BEST = 0, 1, 2
 
 
-class Search(NamedTuple):
+class ListSearch(NamedTuple):
     """The tasks, the list and schedule that the search stands at, the trial, and the best one."""
 
     release: Ints  # (n,) ticks
@@ -54,13 +54,13 @@ class Search(NamedTuple):
     word: NDArray[np.uint64]  # (1,) of random bits
 
 
-def search_from(tasks: Tasks, order: Ints, seed: int) -> Search:
+def search_from(tasks: Tasks, order: Ints, seed: int) -> ListSearch:
     """A search that has not begun, at this list."""
     n, (servers, resources) = len(tasks), tasks.capacity.shape
     offsets, waits_for = tasks.waits_for
     work = tasks.demand / np.maximum(tasks.capacity.sum(axis=0), 1) * tasks.service[:, None]  # (n, D) ticks of the cluster
     scarcity = (work.sum(axis=0) / work.sum(axis=0).max()) ** SCARCE
-    return Search(
+    return ListSearch(
         release=tasks.release,
         service=tasks.service,
         demand=tasks.demand,
@@ -84,7 +84,7 @@ def search_from(tasks: Tasks, order: Ints, seed: int) -> Search:
 
 
 @inner
-def segment_at(s: Search, server: int, tick: int) -> int:
+def segment_at(s: ListSearch, server: int, tick: int) -> int:
     """The segment of a server in which a tick lies."""
     k = s.segments[server] - 1
     while s.time[server, k] > tick:
@@ -93,7 +93,7 @@ def segment_at(s: Search, server: int, tick: int) -> int:
 
 
 @inner
-def split(s: Search, server: int, tick: int) -> int:
+def split(s: ListSearch, server: int, tick: int) -> int:
     """The segment of a server that begins at `tick`: one is cut in two if none does."""
     k = segment_at(s, server, tick)
     if s.time[server, k] == tick:
@@ -108,7 +108,7 @@ def split(s: Search, server: int, tick: int) -> int:
 
 
 @inner
-def put(s: Search, i: int, start: int, server: int) -> None:
+def put(s: ListSearch, i: int, start: int, server: int) -> None:
     """Take task i's demand on a server from `start` until its end."""
     first = split(s, server, start)
     last = split(s, server, start + s.service[i])
@@ -118,7 +118,7 @@ def put(s: Search, i: int, start: int, server: int) -> None:
 
 
 @inner
-def fits_segment(s: Search, i: int, server: int, k: int) -> bool:
+def fits_segment(s: ListSearch, i: int, server: int, k: int) -> bool:
     for r in range(s.room.shape[2]):
         if s.room[server, k, r] < s.demand[i, r]:
             return False
@@ -126,7 +126,7 @@ def fits_segment(s: Search, i: int, server: int, k: int) -> bool:
 
 
 @inner
-def earliest(s: Search, i: int, server: int, ready: int, latest: int) -> int:
+def earliest(s: ListSearch, i: int, server: int, ready: int, latest: int) -> int:
     """The first tick from `ready` on in which task i can start on a server; above `latest` if there is none up to there."""
     k = segment_at(s, server, ready)
     start = ready
@@ -138,7 +138,7 @@ def earliest(s: Search, i: int, server: int, ready: int, latest: int) -> int:
 
 
 @inner
-def room_left(s: Search, i: int, server: int, start: int) -> float:
+def room_left(s: ListSearch, i: int, server: int, start: int) -> float:
     """What is free, in shares of the server, while task i would run."""
     k = segment_at(s, server, start)
     end = start + s.service[i]
@@ -152,7 +152,7 @@ def room_left(s: Search, i: int, server: int, start: int) -> float:
 
 
 @inner
-def ready_at(s: Search, i: int) -> int:
+def ready_at(s: ListSearch, i: int) -> int:
     """When the tasks that i waits for end in the trial, and i is there."""
     ready = s.release[i]
     for m in range(s.offsets[i], s.offsets[i + 1]):
@@ -162,7 +162,7 @@ def ready_at(s: Search, i: int) -> int:
 
 
 @inner
-def choose(s: Search, i: int) -> None:
+def choose(s: ListSearch, i: int) -> None:
     """Where and when task i starts in the trial: as early as possible, then where least is left free."""
     ready = ready_at(s, i)
     start, server, least = np.iinfo(np.int64).max >> 1, -1, 0.0
@@ -177,7 +177,7 @@ def choose(s: Search, i: int) -> None:
 
 
 @inner
-def decode(s: Search, first: int, limit: float) -> bool:
+def decode(s: ListSearch, first: int, limit: float) -> bool:
     """Schedule the trial, which is the list here up to position `first`; False as soon as its cost is above `limit`."""
     for server in range(s.capacity.shape[0]):
         s.segments[server] = 1
@@ -202,7 +202,7 @@ def decode(s: Search, first: int, limit: float) -> bool:
 
 
 @inner
-def keep(s: Search, place: int) -> None:
+def keep(s: ListSearch, place: int) -> None:
     """Copy the trial's schedule."""
     for i in range(s.order.shape[1]):
         s.start[place, i], s.server[place, i] = s.start[TRIAL, i], s.server[TRIAL, i]
@@ -210,7 +210,7 @@ def keep(s: Search, place: int) -> None:
 
 
 @inner
-def accept(s: Search) -> None:
+def accept(s: ListSearch) -> None:
     """Go on from the trial."""
     keep(s, HERE)
     for k in range(s.order.shape[1]):
@@ -228,7 +228,7 @@ def chance(word: NDArray[np.uint64]) -> float:
 
 
 @inner
-def may_stand(s: Search, i: int, place: int) -> bool:
+def may_stand(s: ListSearch, i: int, place: int) -> bool:
     """Whether row i can be moved from its position to another one without passing what it waits for, or what waits for it."""
     here = s.position[i]
     if place < here:
@@ -245,7 +245,7 @@ def may_stand(s: Search, i: int, place: int) -> bool:
 
 
 @inner
-def propose(s: Search) -> int:
+def propose(s: ListSearch) -> int:
     """Make the trial a neighbour of the list here; the first position in which they differ, or -1 for none."""
     n = s.order.shape[1]
     a, b = int(n * chance(s.word)), int(n * chance(s.word))
@@ -266,7 +266,7 @@ def propose(s: Search) -> int:
 
 
 @unlocked
-def look(s: Search, temperature: float, trials: int, target: int) -> None:
+def look(s: ListSearch, temperature: float, trials: int, target: int) -> None:
     """Look at some neighbours, up to a makespan of `target`; before the first, schedule the list here."""
     if s.makespan[HERE] == 0:
         s.makespan[BEST] = np.iinfo(np.int64).max
@@ -280,7 +280,7 @@ def look(s: Search, temperature: float, trials: int, target: int) -> None:
             accept(s)
 
 
-class Found(NamedTuple):
+class FoundSchedule(NamedTuple):
     """A schedule, in ticks."""
 
     start: Ints  # (n,)
@@ -288,7 +288,7 @@ class Found(NamedTuple):
     makespan: int
 
 
-def schedule_list(tasks: Tasks, order: Ints) -> Found:
+def schedule_list(tasks: Tasks, order: Ints) -> FoundSchedule:
     """What a list gives as it is."""
     return anneal(tasks, order, 0, 0)
 
@@ -301,7 +301,7 @@ def anneal(
     seed: int = 0,
     improved: Callable[[int], None] = lambda makespan: None,
     stop: threading.Event | None = None,
-) -> Found:
+) -> FoundSchedule:
     """The best schedule found from the list `order`: after TRIALS · n² neighbours, at `target`, out of time, or on `stop`.
 
     The temperature falls with the share of trials or time that is used up, whichever is more.
@@ -316,7 +316,7 @@ def anneal(
             improved(int(best))
         used = max(made / trials, (time.monotonic() - began) / seconds if seconds > 0 else 1)
         if used >= 1 or best <= target or (stop is not None and stop.is_set()):
-            return Found(search.start[BEST], search.server[BEST], int(best))
+            return FoundSchedule(search.start[BEST], search.server[BEST], int(best))
         some = min(max(SLICE // (n * (n + len(tasks.capacity))), 1), trials - made)
         look(search, WARMTH * float(tasks.service.mean()) * (1 - used), some, target)
         made += some
@@ -329,7 +329,7 @@ def anneal_beside(
     target: int,
     seed: int = 0,
     improved: Callable[[int], None] = lambda makespan: None,
-) -> Found:
+) -> FoundSchedule:
     """The best of several searches side by side, one from each list."""
     stop = threading.Event()
     with ThreadPoolExecutor(len(orders)) as pool:

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from packenv.theory.makespan.annealing import Found, schedule_list
-from packenv.theory.makespan.beams import TOGETHER, Beam, search
+from packenv.theory.makespan.annealing import FoundSchedule, schedule_list
+from packenv.theory.makespan.beam import TOGETHER, Beam, search
 from packenv.theory.makespan.tasks import Tasks
 
 NARROWEST, WIDEST = 16, 10_000  # states of a beam
@@ -37,10 +37,10 @@ def _width(tasks: Tasks, makespan: int) -> int:
 class Reached:
     """The shortest schedule of searches side by side, which each of them is to better."""
 
-    def __init__(self, found: Found, improved: Callable[[int], None]) -> None:
+    def __init__(self, found: FoundSchedule, improved: Callable[[int], None]) -> None:
         self.found, self.improved, self.lock = found, improved, threading.Lock()
 
-    def hear(self, found: Found) -> None:
+    def hear(self, found: FoundSchedule) -> None:
         with self.lock:
             if found.makespan < self.found.makespan:
                 self.found = found
@@ -103,7 +103,7 @@ def _between(rng: np.random.Generator, low: float, high: float) -> float:
     return float(low * (high / low) ** rng.random())
 
 
-def searched(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random.Generator) -> Found | None:
+def searched(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random.Generator) -> FoundSchedule | None:
     """What one beam finds up to `end`; on the servers that it chose every task starts as early as it can."""
     beam = beam_from(tasks, width, end, backward, rng)
     generation, state = search(beam, end, min(SETS, STEPS // (len(tasks.capacity) * max(end, 1))))
@@ -134,13 +134,13 @@ def search_on(tasks: Tasks, reached: Reached, seconds: float, target: int, seed:
 
 def search_beside(
     tasks: Tasks,
-    found: Found,
+    found: FoundSchedule,
     searches: int,
     seconds: float,
     target: int,
     seed: int = 0,
     improved: Callable[[int], None] = lambda makespan: None,
-) -> Found:
+) -> FoundSchedule:
     """The best of several searches side by side from a known schedule, or that."""
     stop, reached = threading.Event(), Reached(found, improved)
     with ThreadPoolExecutor(searches) as pool:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from packenv.errors import InputError
-from packenv.theory.makespan.annealing import Found
+from packenv.theory.makespan.annealing import FoundSchedule
 from packenv.theory.makespan.tasks import Ints, Tasks
 
 MOST_CHOICES = 100_000  # (task, server) pairs: a larger program is not built in reasonable time and memory
@@ -32,10 +32,10 @@ def cp_model() -> Any:
     return cp_model
 
 
-class Program:
+class ScheduleModel:
     """The variables and constraints for one instance, of schedules no longer than a known one."""
 
-    def __init__(self, tasks: Tasks, known: Found) -> None:
+    def __init__(self, tasks: Tasks, known: FoundSchedule) -> None:
         self.cp = cp_model()
         self.tasks, self.known = tasks, known
         self.model = self.cp.CpModel()
@@ -129,13 +129,13 @@ def numbered(tasks: Tasks, server: Ints) -> Ints:
 
 def improve(
     tasks: Tasks,
-    known: Found,
+    known: FoundSchedule,
     seconds: float,
     workers: int,
     seed: int,
     gap: float = 0.0,
     heard: Callable[[int, int], None] = lambda makespan, bound: None,
-) -> tuple[Found, int]:
+) -> tuple[FoundSchedule, int]:
     """A schedule at least as short as the known one, and a lower bound on all, both in ticks, after about `seconds`, or with
     makespan / bound − 1 at most `gap`.
 
@@ -144,7 +144,7 @@ def improve(
     if len(tasks) * len(tasks.capacity) > min(MOST_CHOICES, BUILT * seconds):
         return known, tasks.bound  # the time would end before the program is built
     deadline = time.monotonic() + seconds
-    program = Program(tasks, known)
+    program = ScheduleModel(tasks, known)
     program.hint()
     cp = program.cp
     solver = cp.CpSolver()
@@ -169,5 +169,5 @@ def improve(
         return known, max(best[1], tasks.bound)
     start = np.array([solver.value(begin) for begin in program.begin[: len(tasks)]], np.int64)
     server = np.array([next(s for s, chosen in row.items() if solver.value(chosen)) for row in program.placed], np.int64)
-    found = Found(start, server, int((start + tasks.service).max()))
+    found = FoundSchedule(start, server, int((start + tasks.service).max()))
     return min(found, known, key=lambda schedule: schedule.makespan), max(tasks.bound, round(solver.best_objective_bound))

@@ -17,7 +17,7 @@ from packenv.errors import InputError
 from packenv.policy import registered
 from packenv.results.schedule import Schedule
 from packenv.simulation import simulate
-from packenv.theory.makespan.annealing import Found, anneal_beside, schedule_list
+from packenv.theory.makespan.annealing import FoundSchedule, anneal_beside, schedule_list
 from packenv.theory.makespan.beam_search import can_search, search_beside, searched
 from packenv.theory.makespan.cp_sat import cp_model, improve
 from packenv.theory.makespan.tasks import Tasks, tasks_of
@@ -102,7 +102,7 @@ def optimal_schedule(
     beamed = annealed and can_search(tasks, best.makespan)
     if beamed:
         searched(tasks, 1, 0, False, np.random.default_rng(seed))  # the same
-    log = Log(tasks.tick, progress)
+    log = ProgressLog(tasks.tick, progress)
     log.hear(best.makespan, bound)
     target, improved = math.floor(bound * (1 + gap) + ROUNDING), functools.partial(log.hear, bound=bound)
     if beamed:
@@ -118,11 +118,11 @@ def optimal_schedule(
     return Optimum(schedule, best.makespan * tasks.tick, bound * tasks.tick, log.seconds, tuple(log.history))
 
 
-def _length(found: Found) -> int:
+def _length(found: FoundSchedule) -> int:
     return found.makespan
 
 
-class Log:
+class ProgressLog:
     """The best of what was found so far, in slots, and when; it may be told from several threads."""
 
     def __init__(self, tick: int, progress: Progress | None) -> None:
@@ -158,11 +158,11 @@ def heuristic_schedules(workload: Workload, policies: Sequence[str], seed: int =
     return found
 
 
-def as_found(tasks: Tasks, schedule: Schedule) -> Found | None:
+def as_found(tasks: Tasks, schedule: Schedule) -> FoundSchedule | None:
     """The schedule in ticks, if it is one of the whole table that keeps to the rules."""
     start, server, _ = schedule
     whole = len(start) == len(tasks) and bool((start >= 0).all() and ((start - tasks.origin) % tasks.tick == 0).all())
     if not whole or tasks.fault(start, server) or (tasks.fixed is not None and (server != tasks.fixed).any()):
         return None
     ticks = (start - tasks.origin) // tasks.tick
-    return Found(ticks, server.astype(np.int64), int((ticks + tasks.service).max()))
+    return FoundSchedule(ticks, server.astype(np.int64), int((ticks + tasks.service).max()))

@@ -20,7 +20,7 @@ from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, Verdict, comb
 from packenv.simulation import setting_of, simulate
 from packenv.theory.capacity.load import GAP as LOAD_GAP
 from packenv.theory.capacity.load import supportable
-from packenv.theory.capacity.search import max_workload
+from packenv.theory.capacity.max_workload import max_workload
 from packenv.workloads.workload import Workload
 
 GRID = 200  # loads are multiples of 1 / GRID
@@ -32,7 +32,7 @@ HELD, BROKEN, NOT_CLAIMED = "held", "broken", "not claimed"
 CLAIM = 1e-9
 
 
-class Run(NamedTuple):
+class PlannedRun(NamedTuple):
     """One run to be made: everything that it depends on."""
 
     workload: Workload
@@ -41,15 +41,15 @@ class Run(NamedTuple):
     seed: int
 
 
-class Outcome(NamedTuple):
+class RunOutcome(NamedTuple):
     """What a run says."""
 
     verdict: Verdict
     mean_queue: float
 
 
-Runner = Callable[[Sequence[Run]], Sequence[Outcome]]
-Plan = Callable[[float], Iterator[list[Run]]]  # the runs at a load: some, then longer ones
+Runner = Callable[[Sequence[PlannedRun]], Sequence[RunOutcome]]
+Plan = Callable[[float], Iterator[list[PlannedRun]]]  # the runs at a load: some, then longer ones
 Progress = Callable[[float, float, float, int], None]  # the interval so far, the load looked at, and the slots of its runs
 
 
@@ -110,7 +110,7 @@ def judge(
     bracket = max_workload(workload, LOAD_GAP) if workload.jobs is not None else supportable(workload)
     rho = bracket.lower, bracket.upper
     plan = table_plan(workload, policy, rho) if workload.jobs is not None else random_plan(workload, policy, rho, seeds)
-    search = Search(plan, run or run_here, progress or (lambda low, high, load, slots: None))
+    search = LoadSearch(plan, run or run_here, progress or (lambda low, high, load, slots: None))
     low, high = search.interval(max(1, round(width * GRID)))
     supported = low / GRID * bracket.lower / bracket.upper, high / GRID
     claimed = guarantee_of(named, setting_of(workload))
@@ -121,12 +121,12 @@ def judge(
 def random_plan(workload: Workload, policy: str | Any, rho: tuple[float, float], seeds: int) -> Plan:
     """At each load, `seeds` runs of random jobs, each time longer."""
 
-    def plan(load: float) -> Iterator[list[Run]]:
+    def plan(load: float) -> Iterator[list[PlannedRun]]:
         at = workload.with_(load=load).knowing(*rho)
         tasks = FIRST_TASKS
         while tasks <= MOST_TASKS:
             slots = max(round(tasks / at.rate), round(FIRST_SERVICES * at.mean_service))
-            yield [Run(at, policy, slots, seed) for seed in range(seeds)]
+            yield [PlannedRun(at, policy, slots, seed) for seed in range(seeds)]
             tasks *= GROWTH
 
     return plan
@@ -138,10 +138,10 @@ def table_plan(workload: Workload, policy: str | Any, rho: tuple[float, float]) 
     assert jobs is not None
     own = workload.rate * workload.mean_service / rho[0]
 
-    def plan(load: float) -> Iterator[list[Run]]:
+    def plan(load: float) -> Iterator[list[PlannedRun]]:
         arrival = np.floor(jobs.arrival * (own / load)).astype(np.int64)
         at = workload.with_(jobs=dataclasses.replace(jobs, arrival=arrival))
-        yield [Run(at, policy, int(arrival[-1]) + 1, 0)]
+        yield [PlannedRun(at, policy, int(arrival[-1]) + 1, 0)]
 
     return plan
 
@@ -153,7 +153,7 @@ def status(share: float, low: float, high: float, claimed: float) -> str:
     return HELD if low >= share else BROKEN if high < share else UNDECIDED
 
 
-class Search:
+class LoadSearch:
     """Bisection on the grid of loads, from below and above where loads in between stay undecided."""
 
     def __init__(self, plan: Plan, run: Runner, progress: Progress) -> None:
@@ -196,13 +196,13 @@ class Search:
         return verdict.kind
 
 
-def run_here(runs: Sequence[Run]) -> list[Outcome]:
+def run_here(runs: Sequence[PlannedRun]) -> list[RunOutcome]:
     """Make the runs one after the other."""
     return [outcome_of(run) for run in runs]
 
 
-def outcome_of(run: Run) -> Outcome:
+def outcome_of(run: PlannedRun) -> RunOutcome:
     """Make one run."""
     result = simulate(run.workload, run.policy, run.slots, run.seed, warmup=0)
     assert result.mean_queue is not None
-    return Outcome(result.verdict, result.mean_queue)
+    return RunOutcome(result.verdict, result.mean_queue)

@@ -32,7 +32,7 @@ TYPES = 2, 5
 Progress = Callable[[str], None]
 
 
-class Found(NamedTuple):
+class WorstCase(NamedTuple):
     """A workload and what the policy supports on it."""
 
     workload: Workload
@@ -54,10 +54,10 @@ def worst_case(
     seed: int = 0,
     run: Runner | None = None,
     progress: Progress | None = None,
-) -> list[Found]:
+) -> list[WorstCase]:
     """The worst workloads found by so many short runs, judged; the worst one first. The same seed finds the same ones."""
     say = progress or (lambda what: None)
-    search = Search(policy, services, random.Random(seed))
+    search = WorstCaseSearch(policy, services, random.Random(seed))
     while search.tried < tries:
         early = search.tried < tries / 3
         search.add(search.candidate(), search.tried) if early or not search.pool else search.climb()
@@ -68,11 +68,11 @@ def worst_case(
     for n, one in enumerate(sorted(best.values(), key=lambda one: one.share)[:JUDGED]):
         say(f"judging the candidate that served {one.share:.3f} of ρ*")
         workload = one.instance.workload(1.0, f"worst-{n + 1}")
-        found.append(Found(workload, judge(workload, policy, run=run)))
+        found.append(WorstCase(workload, judge(workload, policy, run=run)))
     return sorted(found, key=lambda one: (one.judgment.high, one.judgment.low))
 
 
-class Search:
+class WorstCaseSearch:
     """The best candidates so far."""
 
     def __init__(self, policy: str | Any, services: Sequence[Law], chance: random.Random) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.theory.capacity.guaranteed import served_by
+from packenv.theory.capacity.configuration_bounds import served_by
 from packenv.theory.configurations import maximal_configurations
 from packenv.workloads.laws.law import Law
 from packenv.workloads.laws.sizes import Discrete

@@ -1,4 +1,4 @@
-"""Servers filled with demand vectors: by what is left to pack, or by what the vectors are worth."""
+"""Fills servers with boxes (demand vectors) greedily: until all tasks are packed, or by the prices of the boxes."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from collections import Counter
 import numpy as np
 
 from packenv.compiled.decorators import compiled
-from packenv.theory.capacity.certificate import Configuration
-from packenv.theory.capacity.columns import Columns, Floats, Ints
-from packenv.theory.capacity.vectors.certificate import Boxes
-from packenv.theory.capacity.vectors.law import VectorKinds
+from packenv.theory.capacity.linear_program import Columns, Floats, Ints
+from packenv.theory.capacity.one_resource.certificate import Configuration
+from packenv.theory.capacity.several_resources.certificate import Boxes
+from packenv.theory.capacity.several_resources.demand_law import VectorKinds
 
-JOBS = 50_000  # to pack
-SURPLUS = 1e-6  # by which a share may be missed, so that rounding does not add a job of every kind
+TASKS = 50_000  # tasks to pack
+SURPLUS = 1e-6  # a share may be missed by this much, so that rounding up does not add a task of every box
 
 
 def packing(boxes: Ints, shares: Floats, kinds: VectorKinds, scales: Floats) -> Boxes:
-    """Jobs in these shares, packed into server after server of all kinds in turn: always the box (n, D) that is most like
-    the room that is left, by the product with it, each resource counted by `scales` (D,)."""
-    jobs = len(boxes) * max(1, round(JOBS / len(boxes)))
-    left = np.ceil(jobs * shares * (1 - SURPLUS)).astype(np.int64)
+    """Pack tasks in these shares (n,) into one server after the other, all kinds in turn.
+
+    Each time the box (n, D) is taken whose inner product with the free room is largest, with `scales` (D,) as the weights of
+    the resources.
+    """
+    tasks = len(boxes) * max(1, round(TASKS / len(boxes)))
+    left = np.ceil(tasks * shares * (1 - SURPLUS)).astype(np.int64)
     together = math.gcd(*kinds.number.tolist())
     kind = np.repeat(np.arange(len(kinds.number)), kinds.number // together).tolist()
     found: Counter[tuple[int, bytes]] = Counter()
@@ -44,7 +47,7 @@ def packing(boxes: Ints, shares: Floats, kinds: VectorKinds, scales: Floats) -> 
 
 
 def columns_of(packed: Boxes) -> Columns:
-    """Its configurations."""
+    """The configurations of a packing, as columns of the linear program."""
     held = np.zeros((len(packed.configurations), len(packed.boxes)))
     for n, one in enumerate(packed.configurations):
         for j, count in one.held:
@@ -53,8 +56,10 @@ def columns_of(packed: Boxes) -> Columns:
 
 
 def valuable(boxes: Ints, kinds: VectorKinds, prices: Floats) -> tuple[Floats, Columns]:
-    """The largest worth that was found on each kind of server, not the largest there is, and configurations: one that
-    begins with each box on each kind of server that it fits."""
+    """(G,) the largest worth found on each kind of server, which need not be the largest there is, and configurations.
+
+    One configuration is built for each box on each kind of server that it fits, beginning with that box.
+    """
     held, kind = [], []
     worth = np.zeros(len(kinds.number))
     for k, capacity in enumerate(kinds.capacity):
@@ -70,7 +75,7 @@ def valuable(boxes: Ints, kinds: VectorKinds, prices: Floats) -> tuple[Floats, C
 
 @compiled
 def fill(boxes: Ints, room: Ints, left: Ints, scales: Floats, held: Ints) -> None:
-    """Move boxes from `left` to `held` until none fits in the room."""
+    """Move boxes from `left` to `held`, always the one most like the room, until none fits."""
     while True:
         best, most = -1, -1.0
         for j in range(boxes.shape[0]):
@@ -93,7 +98,7 @@ def fill(boxes: Ints, room: Ints, left: Ints, scales: Floats, held: Ints) -> Non
 
 @compiled
 def fill_by_worth(boxes: Ints, prices: Floats, room: Ints, held: Ints) -> None:
-    """Add boxes, always that which is worth most for its shares of the room that is left, until none of worth fits."""
+    """Add boxes, always the one of the largest price per share of the free room, until none with a price fits."""
     while True:
         best, most = -1, 0.0
         for j in range(boxes.shape[0]):

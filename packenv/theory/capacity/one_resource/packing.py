@@ -1,8 +1,7 @@
-"""A lower bound on ρ* without a linear program: pack equally likely jobs into as few servers as one can.
+"""A lower bound on ρ* without a linear program: equally likely tasks are packed into few servers.
 
-Cut the law into N parts of equal probability, round every part up to its largest size, and pack the N sizes by best
-fit decreasing. If servers in proportion to the cluster's, B times as many, hold them, then the cluster can serve these
-configurations in turn, and ρ* >= N / B.
+Cut the law into N parts of equal probability, round every part up to its largest size, and pack the N sizes by best fit
+decreasing. If they fit B copies of the cluster, the cluster can hold the B packings in turn, and so ρ* >= N / B.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ from collections import Counter
 
 import numpy as np
 
-from packenv.theory.capacity.certificate import Attained, Configuration
-from packenv.theory.capacity.columns import Ints, Kinds
-from packenv.theory.capacity.size_law import SizeLaw
+from packenv.theory.capacity.linear_program import Ints, ServerKinds
+from packenv.theory.capacity.one_resource.certificate import Attained, Configuration
+from packenv.theory.capacity.one_resource.size_law import SizeLaw
 
-PARTS = 5_000, 50_000
-ROUNDING = 2_000  # servers to pack into, or more: the last one may be nearly empty
+PARTS = 5_000, 50_000  # fewest and most parts
+ROUNDING = 2_000  # about how many servers are packed: the last one may be nearly empty
 
 
-def packing(law: SizeLaw, kinds: Kinds) -> Attained:
-    """Configurations of the best packing of equally likely parts."""
+def packing(law: SizeLaw, kinds: ServerKinds) -> Attained:
+    """The proof of the lower bound from the best packing found."""
     per_server = float(kinds.capacity @ kinds.number) / float(kinds.number.sum()) / law.mean_low
     parts = quantiles(law, int(np.clip(ROUNDING * per_server, *PARTS)))
     edges = np.unique(parts)
@@ -37,21 +36,24 @@ def packing(law: SizeLaw, kinds: Kinds) -> Attained:
 
 
 def quantiles(law: SizeLaw, count: int) -> Ints:
-    """(count,) units: the largest size of each of `count` equally likely parts, increasing."""
+    """(count,) units, increasing: the largest size of each of `count` equally likely parts of the law."""
     below = np.cumsum(law.mass) / law.mass.sum()
     upto = np.searchsorted(below, np.arange(1, count + 1) / count - 1e-12)
     return np.asarray(law.high[np.append(upto[:-1], len(law.high) - 1)])
 
 
-def pack(sizes: list[int], kinds: Kinds, mean: float) -> tuple[list[int], list[list[int]]]:
-    """Decreasing sizes in about as few servers as best fit decreasing needs: how many of each kind, and what they hold."""
+def pack(sizes: list[int], kinds: ServerKinds, mean: float) -> tuple[list[int], list[list[int]]]:
+    """Pack decreasing sizes into about as few servers as best fit decreasing needs: how many of each kind, and their contents.
+
+    `mean`: a lower bound on the mean size, in units.
+    """
     full = len(sizes) * mean / float(kinds.capacity @ kinds.number)
     enough, packed = full, None
-    while packed is None:  # enough servers of each kind
+    while packed is None:  # add servers of all kinds until the sizes fit
         enough *= 1.1
         bins = [max(1, int(enough * count)) for count in kinds.number.tolist()]
         packed = best_fit_decreasing(sizes, np.repeat(kinds.capacity, bins).tolist())
-    if len(kinds.number) == 1:  # it opens a server only where it must
+    if len(kinds.number) == 1:  # best fit decreasing uses an empty server only if it must
         packed = [held for held in packed if held]
         return [len(packed)], packed
     low, high = full, enough
@@ -67,7 +69,8 @@ def pack(sizes: list[int], kinds: Kinds, mean: float) -> tuple[list[int], list[l
 
 
 def best_fit_decreasing(sizes: list[int], rooms: list[int]) -> list[list[int]] | None:
-    """Sizes in decreasing order, each on the server with the least room that is enough; None if one fits nowhere."""
+    """Put decreasing sizes one by one on the server with the least sufficient room: contents by server, or None if one fits
+    nowhere."""
     by_room = sorted((room, n) for n, room in enumerate(rooms))
     packed: list[list[int]] = [[] for _ in rooms]
     for size in sizes:

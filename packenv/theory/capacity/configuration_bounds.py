@@ -1,6 +1,7 @@
-"""What a few configurations guarantee: lower bounds on what the cluster keeps up with, by a program over those alone.
+"""Lower bounds on ρ* from a fixed set of configurations: the linear program of PAPERS §1.2 over those alone.
 
-Sizes are rounded up to the upper end of their type; with K_RED it is a lower bound on the throughput of VQS (PAPERS §1.7).
+Sizes are rounded up to the upper end of their type. With the reduced configurations K_RED of VQS the bound also holds
+for the workload that VQS supports (PAPERS §1.7).
 """
 
 from __future__ import annotations
@@ -11,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.theory.capacity.bracket import kinds_of
-from packenv.theory.capacity.columns import Columns, Kinds, Program
-from packenv.theory.capacity.size_law import SizeLaw, size_law
+from packenv.theory.capacity.linear_program import Columns, ConfigurationProgram, ServerKinds
+from packenv.theory.capacity.one_resource.size_law import SizeLaw, kinds_of, size_law
 from packenv.theory.partition import halving_bounds, halving_configurations, reduced_bounds, reduced_configurations
 from packenv.workloads.workload import Workload
 
@@ -21,15 +21,19 @@ Ints = NDArray[np.int64]
 
 
 def vqs_bound(workload: Workload, levels: int | None = None) -> float:
-    """Jobs in service that VQS keeps up with, at least: the program of §1.2 over K_RED with sizes rounded up.
+    """A workload (tasks in service) that VQS supports at least: the program of §1.2 over K_RED, with sizes rounded up.
 
-    Geometric service, equal servers; `levels` is J (by default that of the policy). Exactly 4/3 on figure 3(a).
+    For geometric service; `levels` is J (by default that of the policy). Exactly 4/3 on figure 3(a).
+    Raises InputError for servers of different capacity.
     """
     return _bound(workload, levels, reduced_bounds, reduced_configurations)
 
 
 def halving_bound(workload: Workload, levels: int | None = None) -> float:
-    """The same with cuts only at 2^−m: at least ½ of ρ* where no size is smaller than the last of them."""
+    """The same for the partition with cuts only at 2^−m: at least ½ of ρ* if no size is below the last of the cuts.
+
+    Raises InputError for servers of different capacity.
+    """
     return _bound(workload, levels, halving_bounds, halving_configurations)
 
 
@@ -45,13 +49,13 @@ def _bound(
 
 
 def type_shares(law: SizeLaw, upper: Ints) -> NDArray[np.float64]:
-    """(n,) probabilities of the types with these upper ends, decreasing, in units; the last one holds all smaller sizes."""
+    """(n,) probabilities of types with these upper ends (n,) in units, decreasing; the last type also holds all smaller sizes."""
     types = len(upper) - 1 - np.searchsorted(upper[::-1], law.high)
     return np.bincount(types, law.mass, len(upper)) / law.mass.sum()
 
 
 def served_by(configurations: Ints, shares: NDArray[np.float64], servers: int) -> float:
-    """The largest ρ with ρ · shares (n,) covered by `servers` servers that hold configurations (m, n)."""
-    program = Program(shares, Kinds(np.ones(1, np.int64), np.array([servers])))
+    """The largest ρ such that `servers` servers that hold the given configurations (m, n) cover ρ · shares (n,)."""
+    program = ConfigurationProgram(shares, ServerKinds(np.ones(1, np.int64), np.array([servers])))
     program.add(Columns(configurations.astype(np.float64), np.zeros(len(configurations), np.int64)))
     return program.solve()[0]

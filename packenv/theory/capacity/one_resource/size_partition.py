@@ -1,4 +1,4 @@
-"""The partition of the sizes, refined where it tightens most."""
+"""A partition of the sizes into cells (types), which is refined where that tightens the bounds most."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.theory.capacity.columns import Columns, Ints, Kinds
-from packenv.theory.capacity.size_law import SizeLaw
+from packenv.theory.capacity.linear_program import Columns, Ints, ServerKinds
+from packenv.theory.capacity.one_resource.size_law import SizeLaw
 
-FIRST = 32  # cells
-GRID = 3 * 2**10  # steps in the largest server, at least
-FREEDOM = 8  # steps for every cell
+FIRST = 32  # cells of the first partition
+GRID = 3 * 2**10  # the largest server has at least this many steps
+FREEDOM = 8  # the range of sizes has at least this many steps for every cell
 MOST_STEPS = 2**25  # states times cells of the knapsack: about a tenth of a second
-HEAVY = 1 / 64  # share of the jobs from which on a size between two steps is told apart
+HEAVY = 1 / 64  # a size between two steps that this share of the tasks has ends a cell of its own
 
 Price = tuple[Callable[[Ints], Any], float]
-"""Prices of sizes (m,) in units, to any scale, and the weight they have."""
+"""A function from sizes (m,) in units to prices, to any scale, and the weight that it has in `split`."""
 
 
-class Cells:
-    """Cells end at `cuts`, multiples of `step` units, and at the sizes `odd` that many jobs have.
+class SizePartition:
+    """Cells that end at `cuts`, which are multiples of `step` units, and at `odd` sizes, which many tasks have.
 
-    Multiples keep the sums of sizes few, for the knapsack; an odd size multiplies them by how many of it fit a server.
+    Multiples of a step have few sums, so that the knapsack has few states; every odd size multiplies the number of sums by
+    how many tasks of it fit a server.
     """
 
-    def __init__(self, law: SizeLaw, kinds: Kinds) -> None:
+    def __init__(self, law: SizeLaw, kinds: ServerKinds) -> None:
         self.law = law
         self.largest = int(kinds.capacity[0])
         self.step = 1 << max(0, (self.largest // GRID).bit_length() - 1)
@@ -38,6 +39,7 @@ class Cells:
 
     @property
     def count(self) -> int:
+        """The number of cells between cuts."""
         return len(self.cuts) - 1
 
     def edges(self) -> Ints:
@@ -45,12 +47,12 @@ class Cells:
         return np.union1d(self.cuts[1:], self.odd)
 
     def points(self) -> tuple[Ints, NDArray[np.bool_]]:
-        """Points (n,) in units up to one that no size exceeds, and whether sizes occur between each and the one before."""
+        """The ends (n,) of all cells in units, and whether sizes occur strictly between each end and the one before it."""
         points = np.union1d(self.cuts[self.cuts > 0], self.odd)
         return points, self.law.between(np.append(0, points))
 
     def split(self, prices: Sequence[Price]) -> None:
-        """Twice as many cells (FIRST at first): always halve that in which share × rise of the prices is largest."""
+        """Double the number of cells (FIRST at first): always halve the cell with the largest share of tasks × rise of prices."""
         target = max(FIRST, 2 * self.count)
         self.earlier = self.edges()
         self._refine_steps(target)
@@ -82,6 +84,8 @@ class Cells:
         self.cuts = np.array(sorted([int(self.cuts[0]), *done, *(b for _, _, b in queue)]))
 
     def _refine_steps(self, target: int) -> None:
+        """Halve the step until `target` cells can be cut freely, if the knapsack stays small enough."""
+
         def enough() -> bool:
             ends = self._ends()
             return int(ends[1] - ends[0]) >= FREEDOM * target * self.step
@@ -92,12 +96,12 @@ class Cells:
         self.cuts = np.unique(np.clip(self.cuts, first, last))
 
     def _ends(self) -> Ints:
-        """The multiples of the step around all sizes."""
+        """(2,) the multiples of the step next below and above all sizes."""
         first, last = int(self.law.low[0]) // self.step, -(-int(self.law.high[-1]) // self.step)
         return np.array([min(first, last - 1), last]) * self.step
 
     def _odd_sizes(self, target: int) -> Ints:
-        """Sizes that many jobs have, the most frequent first, as long as there are not too many sums of them."""
+        """Sizes between two steps that many tasks have: the most frequent ones, as long as the knapsack has few enough states."""
         mass = self.law.mass / self.law.mass.sum()
         odd = np.flatnonzero((mass >= HEAVY) & (self.law.low % self.step > 0))
         kept, states = [], self.largest // self.step
@@ -109,7 +113,7 @@ class Cells:
         return np.array(sorted(kept), np.int64)
 
     def inherit(self, columns: Columns) -> Columns:
-        """Configurations of the cells before the last split: a job counts for the largest cell that is not larger."""
+        """Configurations of the cells before the last split, for the new cells: a task counts for the largest cell it fills."""
         place = np.searchsorted(self.edges(), self.earlier, side="right") - 1
         held = np.zeros((len(columns.held), len(self.edges())))
         for j in np.flatnonzero(place >= 0).tolist():

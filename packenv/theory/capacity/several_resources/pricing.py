@@ -1,20 +1,20 @@
-"""The most valuable configuration of demand vectors, by integer programming: where filling by worth finds nothing new."""
+"""The configuration of boxes of the largest worth, by integer programming: for when greedy filling finds nothing new."""
 
 from __future__ import annotations
 
 import highspy
 import numpy as np
 
-from packenv.theory.capacity.columns import Columns, Floats, Ints
-from packenv.theory.capacity.vectors.law import VectorKinds
-from packenv.theory.capacity.vectors.packing import valuable
+from packenv.theory.capacity.linear_program import Columns, Floats, Ints
+from packenv.theory.capacity.several_resources.demand_law import VectorKinds
+from packenv.theory.capacity.several_resources.packing import valuable
 
-ABOUT = 1e-4  # of the worth may be missed: configurations need not be the best
-SECONDS = 2.0
+ABOUT = 1e-4  # relative gap: a configuration may be worth this much less than the best one
+SECONDS = 2.0  # for one configuration
 
 
 class IntegerPricing:
-    """Configurations of `boxes` (n, D) units on each kind of server: those that `valuable` finds, and the best."""
+    """Configurations of `boxes` (n, D) in units on each kind of server: those that `valuable` finds, and the best one."""
 
     def __init__(self, boxes: Ints, kinds: VectorKinds) -> None:
         self.boxes, self.kinds = boxes, kinds
@@ -37,7 +37,7 @@ class IntegerPricing:
         return highs
 
     def __call__(self, prices: Floats) -> tuple[Floats, Columns]:
-        """(G,) the largest worth that was found on each kind of server, and configurations of much worth."""
+        """(G,) the largest worth found on each kind of server, and configurations near it."""
         worth, columns = valuable(self.boxes, self.kinds, prices)
         held, kind = [columns.held], [columns.kind]
         every = np.arange(len(prices), dtype=np.int32)

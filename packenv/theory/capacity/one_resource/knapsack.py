@@ -1,7 +1,7 @@
-"""The most valuable configuration of a server: the unbounded integer knapsack, exact, by dynamic programming.
+"""The configuration of the largest worth on a server: the unbounded integer knapsack, exactly, by dynamic programming.
 
-The states are the sums that can be reached at all: for sizes on a grid that is the grid, for a few odd sizes a few
-sums. They depend on the sizes alone, so one `Knapsack` prices configurations again and again.
+The states are the reachable sums of sizes. They are few if the sizes are multiples of a step, or if there are few sizes.
+They depend on the sizes alone, so that one `Knapsack` serves for many sets of prices.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ Ints = NDArray[np.int64]
 Values = NDArray[np.float64] | NDArray[np.int64]
 
 MOST_STEPS = 40_000_000
-"""States times sizes: more would take too long."""
+"""Limit on states times sizes: more would take too long."""
 
 
 class Knapsack:
-    """Sizes (n,) units that fill a server of at most `capacity` units, each any number of times."""
+    """Sizes (n,) in units, each any number of times, on servers of up to `capacity` units."""
 
     def __init__(self, sizes: Ints, capacity: int, most_steps: int = MOST_STEPS) -> None:
-        """Raises OverflowError where the table would have more than `most_steps` entries."""
+        """Raises OverflowError if the table would have more than `most_steps` entries."""
         scale = int(np.gcd.reduce(sizes))
         self.sizes = sizes
         self.capacity = capacity
@@ -37,7 +37,7 @@ class Knapsack:
             self.before[known, j] = place[known]
 
     def solve(self, values: Values) -> Solution:
-        """The best use of every capacity when items are worth `values` (n,) >= 0, integers for an exact answer."""
+        """The best contents for every capacity, if sizes are worth `values` (n,) >= 0. Exact for integer values."""
         best: Any = np.zeros(len(self.sums), values.dtype)  # (R,) worth of the best items with exactly this sum
         last = np.full(len(self.sums), -1, np.int32)  # (R,) one of them
         fill(self.before, values, best, last)
@@ -45,7 +45,7 @@ class Knapsack:
 
 
 class Solution:
-    """Best configurations for one set of values."""
+    """The best contents of every capacity for one set of values."""
 
     def __init__(self, knapsack: Knapsack, best: Values, last: NDArray[np.int32]) -> None:
         self.knapsack = knapsack
@@ -54,22 +54,22 @@ class Solution:
         self.state = np.maximum.accumulate(np.where(best == self.value, np.arange(len(best)), 0))  # (R,) where that is reached
 
     def states(self, capacity: Ints) -> Ints:
-        """The states that reach the best value within each capacity, (m,) units >= 0."""
+        """(m,) the states of the best contents of each capacity (m,) in units, >= 0."""
         return np.asarray(self.state[np.searchsorted(self.knapsack.sums, capacity, side="right") - 1])
 
     def worth(self, capacity: Ints) -> Values:
-        """The best value within each capacity, (m,) units >= 0."""
+        """(m,) the worth of the best contents of each capacity (m,) in units, >= 0."""
         return np.asarray(self.value[self.states(capacity)])
 
     def items(self, states: Ints) -> Ints:
-        """(m, n) how many of each size the configurations of these states have."""
+        """(m, n) how many tasks of each size the contents of these states (m,) have."""
         counts = np.zeros((len(states), len(self.knapsack.sizes)), np.int64)
         trace(self.knapsack.before, self.last, states, counts)
         return counts
 
 
 def reachable(sizes: Ints, capacity: int, most: int) -> Ints:
-    """All sums of sizes (with repetition) up to `capacity`, increasing from 0. OverflowError if they are more than `most`."""
+    """All sums of sizes (each any number of times) up to `capacity`, increasing from 0. OverflowError for more than `most`."""
     every = (1 << (capacity + 1)) - 1
     bits = 1
     for size in sizes.tolist():
@@ -100,7 +100,7 @@ def fill(before: NDArray[np.int32], values: Values, best: Values, last: NDArray[
 
 @compiled
 def trace(before: NDArray[np.int32], last: NDArray[np.int32], states: Ints, counts: Ints) -> None:
-    """Count the items on the way back from each state."""
+    """Count the sizes on the way back from each state to the empty server."""
     for n in range(states.shape[0]):
         state = states[n]
         while last[state] >= 0:

@@ -1,7 +1,8 @@
-"""The search for a bracket on ρ* where tasks have several resources.
+"""The search for ρ* with several resources.
 
-Lower end: demands rounded up to boxes, packed, and then a linear program over packings and other good configurations;
-for a few demands, over all configurations. Upper end: every weighted sum of the resources is a problem of one resource.
+Lower bound: demands are rounded up to boxes and packed; then a linear program combines packings and other good
+configurations (all configurations, if there are few demands). Upper bound: for every weighted sum of the resources, the
+bound for one resource holds.
 """
 
 from __future__ import annotations
@@ -12,40 +13,48 @@ from functools import partial
 
 import numpy as np
 
-from packenv.theory.capacity.bracket import areas, rounded_up
-from packenv.theory.capacity.certificate import LARGEST_PRICE
-from packenv.theory.capacity.columns import Columns, Floats, Ints, Kinds, Program, generate
-from packenv.theory.capacity.ends import Ends, Progress
-from packenv.theory.capacity.one_resource import SPARE, Search
-from packenv.theory.capacity.proofs import weighted
-from packenv.theory.capacity.size_law import SizeLaw
-from packenv.theory.capacity.vectors.certificate import LARGEST_WEIGHT, MOST_VECTORS, Boxes, Priced, Scalarised, maximal_fillings
-from packenv.theory.capacity.vectors.law import FEW, Atoms, VectorKinds, VectorLaw
-from packenv.theory.capacity.vectors.packing import columns_of, packing, valuable
-from packenv.theory.capacity.vectors.pricing import IntegerPricing
+from packenv.theory.capacity.best_proofs import BestProofs, Progress, rounded_up
+from packenv.theory.capacity.linear_program import Columns, ConfigurationProgram, Floats, Ints, ServerKinds, generate
+from packenv.theory.capacity.one_resource.certificate import LARGEST_PRICE
+from packenv.theory.capacity.one_resource.proofs import weighted
+from packenv.theory.capacity.one_resource.search import SPARE, OneResourceSearch
+from packenv.theory.capacity.one_resource.size_law import SizeLaw
+from packenv.theory.capacity.several_resources.certificate import (
+    LARGEST_WEIGHT,
+    MOST_VECTORS,
+    Boxes,
+    Priced,
+    Scalarised,
+    area_proofs,
+    maximal_fillings,
+)
+from packenv.theory.capacity.several_resources.demand_law import FEW, Atoms, VectorKinds, VectorLaw
+from packenv.theory.capacity.several_resources.packing import columns_of, packing, valuable
+from packenv.theory.capacity.several_resources.pricing import IntegerPricing
 
-FINE = 8 * FEW  # boxes that are packed; the program is for FEW
-MIXTURES = (1 / 2, 1 / 3, 2 / 3, 1 / 5, 4 / 5)  # weight of a resource against another one
+FINE = 8 * FEW  # boxes to pack; the linear program has at most FEW
+MIXTURES = (1 / 2, 1 / 3, 2 / 3, 1 / 5, 4 / 5)  # weights of the scarcest resource; the second has the rest
 
 
-class VectorSearch(Ends):
-    """The best proofs so far of either end, for several resources."""
+class SeveralResourcesSearch(BestProofs):
+    """Begins with the area bounds, and improves both bounds."""
 
     law: VectorLaw
     kinds: VectorKinds
 
     def __init__(self, law: VectorLaw, kinds: VectorKinds, gap: float, seconds: float, progress: Progress) -> None:
         super().__init__(law, kinds, gap, seconds, progress)
-        by_area = areas(law, kinds)
+        by_area = area_proofs(law, kinds)
         self.area_bounds = {proof.weights.index(1): rounded_up(proof.value(law, kinds)) for proof in by_area}
         self.offer_bounded(by_area)
 
     def run(self) -> None:
+        """Search until `done`, or until there is no further method to try."""
         if not self.few_vectors():
             self.refine()
 
     def few_vectors(self) -> bool:
-        """Where all configurations can be enumerated: both ends from one program."""
+        """If all configurations can be enumerated: both bounds from one program. Returns whether that was possible."""
         law, kinds = self.law, self.kinds
         if not isinstance(law, Atoms) or len(law.vectors) > MOST_VECTORS:
             return False
@@ -53,7 +62,7 @@ class VectorSearch(Ends):
             held = [maximal_fillings(law.vectors, capacity) for capacity in kinds.capacity]
         except OverflowError:
             return False
-        program = Program(law.mass / law.mass.sum(), Kinds(np.arange(len(held)), kinds.number))
+        program = ConfigurationProgram(law.mass / law.mass.sum(), ServerKinds(np.arange(len(held)), kinds.number))
         kind = np.repeat(np.arange(len(held)), [len(found) for found in held])
         program.add(Columns(np.concatenate([np.array(found, np.float64) for found in held]), kind))
         _, prices = program.solve()
@@ -63,7 +72,7 @@ class VectorSearch(Ends):
         return True
 
     def refine(self) -> None:
-        """Pack, bound by weighted sums, and improve the packing by a program."""
+        """Pack boxes, bound ρ* by weighted sums, and improve the packing by a linear program."""
         weights = list(self._weights())
         self._pack(weights)
         for one in weights:
@@ -81,7 +90,7 @@ class VectorSearch(Ends):
                 self.offer_attained([packing(boxes, shares, self.kinds, np.array(one, np.float64))])
 
     def _boxes_and_shares(self, most: int) -> tuple[Ints, Floats]:
-        """Boxes (n, D), the smallest first, and the probabilities that they are taken."""
+        """At most `most` boxes (n, D), the smallest first, and the probabilities (n,) that a task takes them."""
         parts = max(2, int(most ** (1 / self.kinds.capacity.shape[1]) + 1e-9))
         boxes = self.law.boxes(parts, self.kinds)
         largest = np.maximum(self.kinds.capacity.max(axis=0), 1)
@@ -92,7 +101,7 @@ class VectorSearch(Ends):
         return boxes[shares > 0], shares[shares > 0]
 
     def _weights(self) -> Iterator[tuple[int, ...]]:
-        """Each resource alone, the scarcest first, and mixtures of the two scarcest ones, by their capacities."""
+        """Weights (D,) of the resources: each one alone, the scarcest first; all together; mixtures of the two scarcest."""
         capacity = self.kinds.number @ self.kinds.capacity
         order = sorted(self.area_bounds, key=lambda r: self.area_bounds[r])
         unit = np.eye(len(capacity), dtype=np.int64)
@@ -105,22 +114,23 @@ class VectorSearch(Ends):
                 yield tuple((whole // np.gcd.reduce(whole)).tolist())
 
     def _bound(self, weights: tuple[int, ...]) -> None:
-        """By the prices of one resource that is this sum; not further than may help."""
+        """Bound ρ* by the search for the one resource that is this weighted sum, as long as that can improve the bound."""
         law = self.law.scalar(np.array(weights))
         some = law.low > 0
         share = float(law.mass[some].sum() / law.mass.sum())
         positive = SizeLaw(law.low[some], law.high[some], law.mass[some] / share, law.exact)
         seconds = (self.deadline - time.monotonic()) / 8
-        search = Search(positive, self.kinds.scalar(np.array(weights)), self.gap / 4, seconds, lambda lower, upper: None)
+        servers = self.kinds.scalar(np.array(weights))
+        search = OneResourceSearch(positive, servers, self.gap / 4, seconds, lambda lower, upper: None)
         search.useless = self.upper * share * (1 - self.gap / 2)
         if not search.done:
             search.run()
         self.offer_bounded([Scalarised(weights, search.bounded)])
 
     def _improve(self, weights: list[tuple[int, ...]]) -> None:
-        """A program over boxes: its prices find further configurations, which need not be the best ones."""
+        """A linear program over boxes: its prices lead to further configurations, which need not be the best ones."""
         boxes, shares = self._boxes_and_shares(FEW)
-        program = Program(shares, Kinds(np.arange(len(self.kinds.number)), self.kinds.number))
+        program = ConfigurationProgram(shares, ServerKinds(np.arange(len(self.kinds.number)), self.kinds.number))
         for one in weights[: self.kinds.capacity.shape[1]]:
             packed = packing(boxes, shares, self.kinds, np.array(one, np.float64))
             program.add(columns_of(packed))
@@ -134,8 +144,8 @@ class VectorSearch(Ends):
     def _enough(self, value: float, bound: float) -> bool:
         return value * (1 - SPARE) >= self.upper * (1 - self.gap)
 
-    def _boxes(self, program: Program, boxes: Ints) -> list[Boxes]:
-        """Proofs from a program's weights."""
+    def _boxes(self, program: ConfigurationProgram, boxes: Ints) -> list[Boxes]:
+        """Proofs of the lower bound from the weights of a program."""
         vectors = tuple(map(tuple, boxes.tolist()))
         found = weighted(program.columns(), program.weights(), self.kinds.number)
         return [Boxes(vectors, configurations, parts) for configurations, parts in found]

@@ -1,7 +1,7 @@
-"""The law of sizes as the theory sees it: finitely many integer sizes, each with the share of jobs in service that has it.
+"""The law of sizes as the theory needs it: finitely many integer sizes, and the share of the tasks in service of each size.
 
-Resources are integers (DESIGN, decision 2), so every law is finite. Where service depends on the demand, a size counts
-by the time that its jobs are in service: ρ* is a number of jobs in service.
+Resources are integers (DESIGN, decision 2), so every law is finite. Where service depends on the demand, a size is
+weighted by the time that its tasks are in service, because ρ* is a number of tasks in service.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.jobs import Jobs
+from packenv.theory.capacity.linear_program import ServerKinds
 from packenv.units import to_units
 from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.laws.law import Law
@@ -22,19 +23,19 @@ from packenv.workloads.workload import Workload
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FINEST = 2**22  # sizes that are told apart
-BITS = 80
+FINEST = 2**22  # distinct sizes at most: a law over more units is cut into that many ranges
+BITS = 80  # probabilities are whole multiples of 2^-BITS
 ABSOLUTE, RELATIVE = 10**12, 10**9
-"""A sum of probabilities computed in floating point is within 1 / ABSOLUTE and a RELATIVE-th of the truth: FINEST terms
-lose at most FINEST · 2^-53."""
+"""A floating-point sum of probabilities differs from the true one by at most 1 / ABSOLUTE plus 1 / RELATIVE of it: the sum
+of FINEST terms loses at most FINEST · 2^-53."""
 
 
 @dataclass(frozen=True, eq=False)
 class SizeLaw:
-    """`mass[i]` of the jobs in service have a size in low[i] .. high[i] units; increasing, (n,) each.
+    """A share `mass[i]` of the tasks in service has a size of low[i] .. high[i] units; (n,) each, sizes increasing.
 
-    low = high but for laws spread over more than FINEST units. `exact`: masses are numbers as given (atoms), known up
-    to a common factor, and not values of a distribution function.
+    low = high unless the law is spread over more than FINEST units. `exact`: the masses are weights as the user gave them,
+    exact up to a common factor, and not differences of a distribution function.
     """
 
     low: Ints
@@ -48,7 +49,7 @@ class SizeLaw:
         return float(self.low @ self.mass / self.mass.sum())
 
     def shares(self, of: Ints, count: int) -> tuple[list[int], int]:
-        """Upper bounds on the probabilities of `count` groups, as numerators and their denominator; `of` (n,): the groups."""
+        """Upper bounds on the probabilities of `count` groups; size i is in group of[i]. Numerators and their denominator."""
         if not self.exact:
             return [_around(value)[1] for value in np.bincount(of, self.mass, count).tolist()], 1 << BITS
         sums = [0] * count
@@ -58,10 +59,10 @@ class SizeLaw:
         return sums, total
 
     def spread(self, points: Ints) -> tuple[list[int], int]:
-        """Lower bounds on the masses (m,) that each size leaves on the two points around it, keeping its mean.
+        """Lower bounds on the mass of each point (m,) if every size is split between its two neighbouring points.
 
-        points (m,) increasing from 0, the last one at least the largest size. A size held as a range counts as its lower end.
-        Numerators and their denominator.
+        A size is split so that its mean stays; one that is a range counts as its lower end. `points` (m,) increase from 0,
+        the last one at least the largest size. Returns numerators and their denominator.
         """
         above = np.maximum(cells_of(self.low, points), 1)  # points[above - 1] < size <= points[above]; 0 lies on the first
         up, width = self.low - points[above - 1], points[above] - points[above - 1]
@@ -77,7 +78,7 @@ class SizeLaw:
         return left, total << BITS
 
     def between(self, points: Ints) -> NDArray[np.bool_]:
-        """Whether sizes occur strictly between each of the points (m,), increasing from 0, and the next one: (m - 1,)."""
+        """(m - 1,) whether sizes occur strictly between each of `points` (m,), increasing from 0, and the next one."""
         return np.searchsorted(self.low, points[1:]) > np.searchsorted(self.low, points[:-1], side="right")
 
     @cached_property
@@ -90,12 +91,12 @@ class SizeLaw:
 
 
 def cells_of(values: Ints, ends: Ints) -> Ints:
-    """(n,) the first of `ends` that is at least as large as each of `values` (n,). Both increase; the last end is enough."""
+    """(n,) for each of `values` (n,) the first of `ends` that is not smaller. Both increase, up to the last end at most."""
     return np.repeat(np.arange(len(ends)), np.diff(np.searchsorted(values, ends, side="right"), prepend=0))
 
 
 def _around(value: float) -> tuple[int, int]:
-    """Bounds on a sum that came out as `value`, in units of 2^-BITS."""
+    """A lower and an upper bound, in units of 2^-BITS, on a sum of probabilities that floating point gave as `value`."""
     above, below = value.as_integer_ratio()
     exact = (above << BITS) // below
     error = exact // RELATIVE + (1 << BITS) // ABSOLUTE + 1
@@ -103,7 +104,7 @@ def _around(value: float) -> tuple[int, int]:
 
 
 def size_law(workload: Workload) -> SizeLaw:
-    """The law of sizes of a workload with one resource. Raises InputError for several."""
+    """The law of sizes of a workload with one resource. Raises InputError for several resources."""
     if workload.D != 1:
         raise InputError(f"workload {workload.name} has {workload.D} resources, not one size")
     sizes = workload.sizes
@@ -116,7 +117,7 @@ def size_law(workload: Workload) -> SizeLaw:
 
 
 def in_units(law: Law, largest: int) -> SizeLaw:
-    """A law of sizes of which none exceeds `largest` units."""
+    """A law of sizes in integer units, up to `largest` units."""
     if (atoms := law.atoms()) is not None:
         return atomic(to_units(atoms[0]), atoms[1])
     ends = to_units(np.array(law.support()))
@@ -130,7 +131,7 @@ def in_units(law: Law, largest: int) -> SizeLaw:
 
 
 def demand_atoms(workload: Workload) -> tuple[Ints, Floats]:
-    """Distinct demand vectors in units (m, D) and their weights by time in service (m,), of a table or a joint law."""
+    """Distinct demand vectors (m, D) in units of a table or joint law, and their weights (m,) by time in service."""
     if isinstance(workload.jobs, Jobs):
         vectors, weights = workload.jobs.demand, workload.jobs.service.astype(np.float64)
     else:
@@ -145,7 +146,13 @@ def demand_atoms(workload: Workload) -> tuple[Ints, Floats]:
 
 
 def atomic(sizes: Ints, weights: Floats) -> SizeLaw:
-    """The law of finitely many sizes in units, not necessarily distinct."""
+    """The law of finitely many sizes in units, which may repeat, with these weights."""
     distinct, place = np.unique(sizes, return_inverse=True)
     mass: Floats = np.bincount(place, weights).astype(np.float64)
     return SizeLaw(distinct[mass > 0], distinct[mass > 0], mass[mass > 0], exact=True)
+
+
+def kinds_of(workload: Workload) -> ServerKinds:
+    """The distinct capacities of a cluster with one resource, decreasing, and how many servers have each."""
+    capacity, count = np.unique(workload.servers.units[:, 0], return_counts=True)
+    return ServerKinds(capacity[::-1].copy(), count[::-1].copy())

@@ -1,7 +1,7 @@
-"""Proofs of the two ends of a bracket for several resources, in integers and fractions.
+"""Proofs of the two bounds on ρ* for several resources, in integers and fractions.
 
-A lower end: `Boxes` that hold the demands. An upper end: `Scalarised`, a proof for one resource that is a weighted sum
-of all, or `Priced`, prices of a few vectors whose configurations can be enumerated.
+Lower bound: `Boxes`, configurations of boxes that hold the demands. Upper bound: `Scalarised`, a proof for one resource
+that is a weighted sum of all, or `Priced`, prices of a few vectors whose configurations can be enumerated.
 """
 
 from __future__ import annotations
@@ -12,12 +12,19 @@ from fractions import Fraction
 
 import numpy as np
 
-from packenv.theory.capacity.certificate import LARGEST_PRICE, LARGEST_SIZE, Bounded, Configuration, require
-from packenv.theory.capacity.columns import Ints
-from packenv.theory.capacity.vectors.law import Atoms, VectorKinds, VectorLaw, first_box
+from packenv.theory.capacity.linear_program import Ints
+from packenv.theory.capacity.one_resource.certificate import (
+    LARGEST_PRICE,
+    LARGEST_SIZE,
+    Bounded,
+    Configuration,
+    area_proof,
+    require,
+)
+from packenv.theory.capacity.several_resources.demand_law import Atoms, VectorKinds, VectorLaw, first_box
 
 MOST_CONFIGURATIONS = 20_000
-MOST_VECTORS = 64  # whose configurations are enumerated
+MOST_VECTORS = 64  # configurations are enumerated for up to so many vectors
 LARGEST_WEIGHT = 2**20
 
 Vector = tuple[int, ...]
@@ -25,14 +32,14 @@ Vector = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Boxes:
-    """A job takes the first of the `boxes` (vectors in units) that is as large as its demand in every resource."""
+    """Configurations of `boxes` (vectors in units). A task takes the first box that is not smaller in any resource."""
 
     boxes: tuple[Vector, ...]
     configurations: tuple[Configuration, ...]  # of boxes
     parts: int  # of a server, in which the configurations count
 
     def value(self, law: VectorLaw, kinds: VectorKinds) -> Fraction:
-        """Jobs in service that these configurations keep up with. Raises Refuted where one does not fit."""
+        """The workload (tasks in service) that these configurations support. Raises Refuted if one of them does not fit."""
         require(self.parts > 0, "a server has at least one part")
         boxes, capacity = _vectors(self.boxes, kinds), kinds.capacity
         used, places = [0] * len(capacity), [0] * len(boxes)
@@ -58,13 +65,13 @@ class Boxes:
 
 @dataclass(frozen=True)
 class Scalarised:
-    """A demand counts as its weighted sum, and so does a server: what fits, fits then too."""
+    """A proof for one resource: demands and capacities count as their weighted sums, so that whatever fits still fits."""
 
     weights: Vector
     bounded: Bounded
 
     def value(self, law: VectorLaw, kinds: VectorKinds) -> Fraction:
-        """Jobs in service that no policy exceeds."""
+        """The workload (tasks in service) that no policy exceeds. Raises Refuted if this does not prove it."""
         require(len(self.weights) == kinds.capacity.shape[1], "a weight is needed for every resource")
         require(
             min(self.weights) >= 0 < max(self.weights) <= LARGEST_WEIGHT,
@@ -76,13 +83,13 @@ class Scalarised:
 
 @dataclass(frozen=True)
 class Priced:
-    """vectors[i] is worth prices[i] >= 0, and a demand as much as the last of them that is not larger in any resource."""
+    """Prices of vectors: a demand costs as much as the last of the `vectors` that is not larger in any resource."""
 
     vectors: tuple[Vector, ...]
     prices: tuple[int, ...]
 
     def value(self, law: VectorLaw, kinds: VectorKinds) -> Fraction:
-        """Jobs in service that no policy exceeds."""
+        """The workload (tasks in service) that no policy exceeds. Raises Refuted if this does not prove it."""
         require(isinstance(law, Atoms), "these prices are for finitely many demand vectors")
         assert isinstance(law, Atoms)
         vectors = _vectors(self.vectors, kinds)
@@ -104,8 +111,21 @@ class Priced:
         return most / worth
 
 
+def area_proofs(law: VectorLaw, kinds: VectorKinds) -> list[Scalarised]:
+    """The proof of the area bound of each resource that some task needs."""
+    found = []
+    for weights in np.eye(kinds.capacity.shape[1], dtype=np.int64):
+        one = law.scalar(weights)
+        if one.high[-1] > 0:
+            found.append(Scalarised(tuple(weights.tolist()), area_proof(one)))
+    return found
+
+
 def maximal_fillings(vectors: Ints, capacity: Ints, most: int = MOST_CONFIGURATIONS) -> list[Vector]:
-    """Those to which none of `vectors` (n, D) can be added, and a few others. OverflowError if they are more than `most`."""
+    """Numbers of each of `vectors` (n, D) that fit `capacity` (D,): all maximal ones, and a few others.
+
+    Raises OverflowError for more than `most`.
+    """
     sizes = vectors.tolist()
 
     def fillings(first: int, room: list[int]) -> Iterator[Vector]:
@@ -127,7 +147,7 @@ def maximal_fillings(vectors: Ints, capacity: Ints, most: int = MOST_CONFIGURATI
 
 
 def _vectors(vectors: tuple[Vector, ...], kinds: VectorKinds) -> Ints:
-    """(n, D), checked: not negative, none all 0."""
+    """(n, D), checked: not negative, and none all 0."""
     resources = kinds.capacity.shape[1]
     require(bool(vectors) and all(len(one) == resources for one in vectors), f"vectors of {resources} resources are needed")
     good = all(min(one) >= 0 < max(one) <= LARGEST_SIZE for one in vectors)

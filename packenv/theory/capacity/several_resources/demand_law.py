@@ -1,6 +1,6 @@
-"""The law of demand vectors, for several resources: finitely many vectors, or independent resources.
+"""The law of demand vectors for several resources: finitely many vectors, or independent resources.
 
-As in `size_law`, a vector counts by the time that its jobs are in service.
+As in `size_law`, a vector is weighted by the time that its tasks are in service.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from packenv.theory.capacity.columns import Floats, Ints, Kinds
-from packenv.theory.capacity.packing import quantiles
-from packenv.theory.capacity.size_law import SizeLaw, atomic, demand_atoms, in_units
+from packenv.theory.capacity.linear_program import Floats, Ints, ServerKinds
+from packenv.theory.capacity.one_resource.packing import quantiles
+from packenv.theory.capacity.one_resource.size_law import SizeLaw, atomic, demand_atoms, in_units
 from packenv.workloads.laws.joint import Joint
 from packenv.workloads.workload import Workload
 
-FEW = 512  # vectors that are told apart in a packing
-SUMS = 2**12  # sizes that are told apart in a sum of independent demands
+FEW = 512  # up to so many vectors are boxes of their own
+SUMS = 2**12  # steps of the law of a sum of independent demands
 
-OUTSIDE = -1
+OUTSIDE = -1  # no box holds the demand
 
 
 class VectorKinds(NamedTuple):
-    """The servers: distinct capacities and how many there are of each."""
+    """The servers of several resources: distinct capacities, and how many servers have each."""
 
     capacity: Ints  # (G, D) units
     number: Ints  # (G,)
 
-    def scalar(self, weights: Ints) -> Kinds:
-        """Servers of one resource, the weighted sum of all, decreasing."""
+    def scalar(self, weights: Ints) -> ServerKinds:
+        """The servers as servers of one resource: the weighted sum of all, decreasing."""
         capacity, place = np.unique(self.capacity @ weights, return_inverse=True)
         number = np.bincount(place.ravel(), self.number).astype(np.int64)
-        return Kinds(capacity[::-1].copy(), number[::-1].copy())
+        return ServerKinds(capacity[::-1].copy(), number[::-1].copy())
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +45,9 @@ class Atoms:
     mass: Floats
 
     def shares(self, boxes: Ints) -> tuple[list[int], int] | None:
-        """The probabilities that the first box (n, D) that holds a demand is this one; None if no box holds some.
+        """For each box (n, D), an upper bound on the probability that it is the first one that holds a demand.
 
-        Upper bounds, as numerators and their denominator.
+        Numerators and their denominator; None if some demand is in no box.
         """
         place = first_box(self.vectors, boxes)
         if (place == OUTSIDE).any():
@@ -56,12 +56,14 @@ class Atoms:
         return SizeLaw(numbers, numbers, self.mass, exact=True).shares(place, len(boxes))
 
     def scalar(self, weights: Ints) -> SizeLaw:
-        """The law of the weighted sum of a demand's resources; never larger than that."""
+        """The law of the weighted sum of the demand over the resources, rounded down if at all."""
         return atomic(self.vectors @ weights, self.mass)
 
     def boxes(self, parts: int, kinds: VectorKinds) -> Ints:
-        """(n, D) boxes that hold all vectors: themselves if they are few, else rounded up to `parts` values of each resource
-        where that fits a server."""
+        """(n, D) boxes that hold all vectors: the vectors themselves if they are few.
+
+        Otherwise each resource is rounded up to one of `parts` values, unless the box would then fit no server.
+        """
         if len(self.vectors) <= FEW:
             return self.vectors
         rounded = np.empty_like(self.vectors)
@@ -79,7 +81,7 @@ class Independent:
     laws: tuple[SizeLaw, ...]
 
     def shares(self, boxes: Ints) -> tuple[list[int], int] | None:
-        """As of Atoms."""
+        """As in Atoms."""
         ends = [np.unique(column) for column in boxes.T]
         if any(law.high[-1] > end[-1] for law, end in zip(self.laws, ends, strict=True)):
             return None
@@ -96,7 +98,7 @@ class Independent:
         return sums, reduce(int.__mul__, (whole for _, whole in found))
 
     def scalar(self, weights: Ints) -> SizeLaw:
-        """As of Atoms: each demand is rounded down before they are added, if there are several."""
+        """As in Atoms: with several resources each demand is rounded down before they are added."""
         used = [(law, weight) for law, weight in zip(self.laws, weights.tolist(), strict=True) if weight > 0]
         if len(used) == 1:
             law, weight = used[0]
@@ -109,7 +111,7 @@ class Independent:
         return SizeLaw(sizes * step, sizes * step, mass[sizes], exact=False)
 
     def boxes(self, parts: int, kinds: VectorKinds) -> Ints:
-        """As of Atoms; the largest demands of all resources together fit a server."""
+        """As in Atoms; a server that holds the largest demands of all resources at once holds every box."""
         return np.array(list(product(*(np.unique(quantiles(law, parts)).tolist() for law in self.laws))))
 
 
@@ -125,7 +127,7 @@ def first_box(vectors: Ints, boxes: Ints) -> Ints:
 
 
 def vector_law(workload: Workload) -> VectorLaw:
-    """The law of demands of a workload."""
+    """The law of the demand vectors of a workload."""
     if workload.jobs is not None or isinstance(workload.sizes, Joint):
         return Atoms(*demand_atoms(workload))
     assert isinstance(workload.sizes, tuple)

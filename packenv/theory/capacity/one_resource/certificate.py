@@ -1,7 +1,7 @@
-"""The two proofs of a bracket on ρ*, in integers and fractions, checked without the solver that found them.
+"""Proofs of the two bounds on ρ* for one resource, in integers and fractions, checked without the solver that found them.
 
-`Attained`: configurations and how many servers hold each; it proves that the cluster keeps up with `value()` jobs in
-service. `Bounded`: prices of sizes; it proves that no policy keeps up with more than `value()` (PAPERS §1.2, Theorem 1).
+`Attained`: configurations, and how many servers hold each. It proves that the cluster supports `value()` tasks in service.
+`Bounded`: prices of sizes. It proves that no policy supports more than `value()` (PAPERS §1.2, Theorem 1).
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from packenv.errors import InputError
-from packenv.theory.capacity.columns import Floats, Ints, Kinds
-from packenv.theory.capacity.knapsack import Knapsack
-from packenv.theory.capacity.size_law import SizeLaw, cells_of
+from packenv.theory.capacity.linear_program import Floats, Ints, ServerKinds
+from packenv.theory.capacity.one_resource.knapsack import Knapsack
+from packenv.theory.capacity.one_resource.size_law import SizeLaw, cells_of
 
 LARGEST_PRICE = 2**31
 LARGEST_SIZE = 2**40  # units: beyond any server
 
 
 class Refuted(InputError):
-    """A certificate that proves nothing."""
+    """A certificate does not prove what it claims."""
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """What some servers of one kind hold: how many jobs of each cell, as pairs (cell, count)."""
+    """The tasks that some servers of one kind hold: how many of each cell, as pairs (cell, count)."""
 
     kind: int
     held: tuple[tuple[int, int], ...]
@@ -36,18 +36,18 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Attained:
-    """Cell j holds the sizes above edges[j - 1] (0 for the first) up to edges[j] units; a job takes edges[j].
+    """Cell j holds the sizes above edges[j - 1] (0 for the first) up to edges[j] units; a task counts as edges[j] units.
 
-    A job may also take the place of a larger one, so the cluster keeps up with ρ jobs in service if, for every cell,
-    there are places of at least its size for ρ times the share of jobs that large.
+    A task may also take the place of a larger one. So the cluster supports ρ tasks in service if, for every cell, the
+    configurations have at least ρ · P(size in this cell or a larger one) places for this cell and larger ones.
     """
 
     edges: tuple[int, ...]
     configurations: tuple[Configuration, ...]
     parts: int  # of a server, in which the configurations count
 
-    def value(self, law: SizeLaw, kinds: Kinds) -> Fraction:
-        """Jobs in service that these configurations keep up with. Raises Refuted where one does not fit."""
+    def value(self, law: SizeLaw, kinds: ServerKinds) -> Fraction:
+        """The workload (tasks in service) that these configurations support. Raises Refuted if one of them does not fit."""
         edges, capacity = self.edges, kinds.capacity.tolist()
         require(self.parts > 0, "a server has at least one part")
         require(_increase(edges), f"edges must be integers that increase from above 0 to at most {LARGEST_SIZE}")
@@ -73,9 +73,9 @@ class Attained:
 
 @dataclass(frozen=True)
 class Bounded:
-    """points[i] units are worth prices[i] >= 0, increasing from size 0 that is worth 0; sizes between, on the line.
+    """Prices of sizes: points[i] units cost prices[i] >= 0, size 0 costs 0, and prices are linear between points.
 
-    Such prices bound the worth of what a server can hold by W, so ρ E[price of a size] <= Σ W over the servers.
+    If W is the largest total price of the tasks that fit a server, then ρ E[price of a size] <= Σ W over the servers.
     `split[i]`: whether sizes occur strictly between point i - 1 and point i.
     """
 
@@ -84,12 +84,12 @@ class Bounded:
     split: tuple[bool, ...]
 
     def price(self, size: Ints) -> Floats:
-        """Prices of sizes (m,) in units, beyond the last point in proportion."""
+        """Prices of sizes (m,) in units; in proportion to the size beyond the last point."""
         beyond = np.maximum(size / self.points[-1], 1.0)
         return np.asarray(np.interp(size, (0, *self.points), (0, *self.prices)) * beyond)
 
-    def value(self, law: SizeLaw, kinds: Kinds) -> Fraction:
-        """Jobs in service that no policy exceeds. Raises Refuted where the prices leave out a size."""
+    def value(self, law: SizeLaw, kinds: ServerKinds) -> Fraction:
+        """The workload (tasks in service) that no policy exceeds. Raises Refuted if the prices leave out a size."""
         require(len(self.points) == len(self.prices) == len(self.split), "as many points, prices and cells are needed")
         require(_increase(self.points), f"points must be integers that increase from above 0 to at most {LARGEST_SIZE}")
         points = np.array((0, *self.points))
@@ -103,7 +103,7 @@ class Bounded:
         return sum((count * one for count, one in zip(kinds.number.tolist(), most, strict=True)), 0) / worth
 
     def most(self, capacity: Ints) -> list[int]:
-        """The largest worth that servers of these capacities can hold, rounded up to an integer."""
+        """For each capacity, the largest total price of tasks that fit such a server, rounded up to an integer."""
         points, prices = np.array(self.points, np.int64), np.array(self.prices, np.int64)
         knapsack = Knapsack(points, int(capacity.max()))
         solution = knapsack.solve(prices)
@@ -121,17 +121,23 @@ class Bounded:
         return found
 
 
+def area_proof(law: SizeLaw) -> Bounded:
+    """The proof of the area bound: prices in proportion to size."""
+    largest = int(law.high[-1])
+    return Bounded((largest,), (largest,), (True,))
+
+
 def _increase(values: tuple[int, ...]) -> bool:
-    """Whether there are some, and they increase from above 0."""
+    """Whether there are values, and they increase from above 0 to at most LARGEST_SIZE."""
     return bool(values) and values[-1] <= LARGEST_SIZE and all(a < b for a, b in pairwise((0, *values)))
 
 
 def _from_the_largest(values: list[int]) -> list[int]:
-    """Sums of the values from each of the last ones on."""
+    """For each position, beginning with the last one, the sum of the values from there on."""
     return list(accumulate(reversed(values)))
 
 
 def require(true: bool, otherwise: str) -> None:
-    """Raise Refuted."""
+    """Raise Refuted unless `true`."""
     if not true:
         raise Refuted(f"certificate: {otherwise}")

@@ -1,4 +1,4 @@
-"""From a solved program, in floating point, to proofs in integers and fractions."""
+"""Turns the floating-point solution of a linear program into proofs in integers and fractions."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.theory.capacity.certificate import LARGEST_PRICE, Attained, Bounded, Configuration
-from packenv.theory.capacity.columns import Columns, Floats, Ints, Kinds, Solved
+from packenv.theory.capacity.linear_program import Columns, Floats, Ints, ServerKinds, SolvedProgram
+from packenv.theory.capacity.one_resource.certificate import LARGEST_PRICE, Attained, Bounded, Configuration
 
-FINE = 2**60
-SIMPLE = 1000  # weights and prices are also tried as fractions with denominators up to this: the truth often is
+FINE = 2**60  # parts of a server, if weights are taken as they are
+SIMPLE = 1000  # weights and prices are also tried as fractions with denominators up to this, which are often the exact ones
 
 
-def attained_proofs(solved: Solved, edges: Ints, kinds: Kinds) -> list[Attained]:
-    """Proofs from the weights, as they are and as simple fractions."""
+def attained_proofs(solved: SolvedProgram, edges: Ints, kinds: ServerKinds) -> list[Attained]:
+    """Proofs of the lower bound from the weights: taken as they are, and as simple fractions."""
     found = weighted(solved.columns, solved.weights, kinds.number)
     return [Attained(tuple(edges.tolist()), configurations, parts) for configurations, parts in found]
 
 
 def weighted(columns: Columns, weights: Floats, number: Ints) -> list[tuple[tuple[Configuration, ...], int]]:
-    """The configurations in use by whole parts of the servers, and how many parts a server has: two choices."""
+    """Two ways to say how many parts of the servers hold each configuration, with the number of parts of a server.
+
+    Weights are taken as they are, and as simple fractions, and scaled down where they exceed the servers `number` (G,).
+    """
     used = np.flatnonzero(weights > 1e-12)
     held = [tuple((int(j), int(columns.held[n, j])) for j in np.flatnonzero(columns.held[n])) for n in used]
     kind = columns.kind[used].tolist()
@@ -38,8 +41,8 @@ def weighted(columns: Columns, weights: Floats, number: Ints) -> list[tuple[tupl
     return found
 
 
-def bounded_proofs(solved: Solved, points: Ints, split: NDArray[np.bool_]) -> list[Bounded]:
-    """Proofs from the prices, as they are and as simple fractions of the largest."""
+def bounded_proofs(solved: SolvedProgram, points: Ints, split: NDArray[np.bool_]) -> list[Bounded]:
+    """Proofs of the upper bound from the prices: taken as they are, and as simple fractions of the largest price."""
     relative = solved.prices / solved.prices.max()
     choices = [np.floor(relative * LARGEST_PRICE).astype(np.int64).tolist()]
     simple = [Fraction(price).limit_denominator(SIMPLE) for price in relative.tolist()]

@@ -1,9 +1,10 @@
-"""Column generation for ρ* (PAPERS §1.2): max ρ such that the configurations in use cover every type at its share.
+"""The linear program for ρ* (PAPERS §1.2), solved by column generation: its columns are configurations.
 
     max ρ   s.t.   Σ_k w_k k_j >= ρ p_j for every type j,   Σ_{k of kind l} w_k <= n_l for every kind l of server,   w >= 0
 
-Its dual prices types by y with Σ p_j y_j = 1; each bounds ρ* by Σ_l n_l max_k <k, y>, the maximum over configurations
-that fit a server of kind l. A pricing finds that maximum and configurations that come close, which join the program.
+w_k is the number of servers that hold configuration k, p_j the share of type j. The dual variables are prices y of the
+types with Σ p_j y_j = 1. Any such prices bound ρ* by Σ_l n_l max_k <k, y>, the maximum over the configurations that fit a
+server of kind l. A `Pricing` finds that maximum, and configurations that come close to it, which become new columns.
 """
 
 from __future__ import annotations
@@ -19,38 +20,38 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-PRIMAL = 4  # the simplex that stays feasible as columns join: measured, 2.6 times as fast as HiGHS's own choice
-DAMPING = 0.5  # weight of the best prices so far in those tried next (Wentges smoothing): the program's own ones jump about
+PRIMAL = 4  # the primal simplex stays feasible when columns are added: measured, 2.6 times as fast as HiGHS's own choice
+DAMPING = 0.5  # weight of the best prices so far in the next ones (Wentges smoothing): the program's own prices oscillate
 
 
-class Kinds(NamedTuple):
-    """The servers: distinct capacities and how many there are of each, (G,) both."""
+class ServerKinds(NamedTuple):
+    """The servers of one resource: distinct capacities, decreasing, and how many servers have each, (G,) both."""
 
     capacity: Ints  # units
     number: Ints
 
 
 class Columns(NamedTuple):
-    """Configurations: what they hold of each type, and the kind of server they are for."""
+    """Configurations: how many tasks of each type they hold, and the kind of server that they are for."""
 
     held: Floats  # (m, n)
     kind: Ints  # (m,)
 
 
 class Pricing(Protocol):
-    """Finds the configurations that are worth most."""
+    """Finds the configurations of the largest worth at given prices."""
 
     def __call__(self, prices: Floats) -> tuple[Floats, Columns]:
-        """(G,) the largest worth on each kind of server, and configurations of much worth, of every type at least one."""
+        """(G,) the largest worth on each kind of server, and configurations near it, at least one with every type."""
         ...
 
 
 Enough = Callable[[float, float], bool]
-"""Whether to stop at a value and a bound."""
+"""Whether to stop when the program has this value and the prices prove this bound."""
 
 
-class Solved(NamedTuple):
-    """The program at its end: `value` is attained by `weights` (m,) of `columns`; `prices` (n,) prove `bound`."""
+class SolvedProgram(NamedTuple):
+    """A solved program: `weights` (m,) of `columns` attain `value`, and `prices` (n,) prove `bound`."""
 
     value: float
     bound: float
@@ -59,15 +60,18 @@ class Solved(NamedTuple):
     prices: Floats
 
     def in_use(self) -> Columns:
-        """Those with weight."""
+        """The columns of positive weight."""
         used = self.weights > 0
         return Columns(self.columns.held[used], self.columns.kind[used])
 
 
 def generate(
-    program: Program, pricing: Pricing, prices: Floats, enough: Enough, deadline: float, start: Columns | None = None
-) -> Solved:
-    """Column generation from `prices` (n,) and columns, until it is enough, or nothing new is found, or time is up."""
+    program: ConfigurationProgram, pricing: Pricing, prices: Floats, enough: Enough, deadline: float, start: Columns | None = None
+) -> SolvedProgram:
+    """Generate columns, beginning with `prices` (n,) and the columns `start`.
+
+    Ends when `enough` says so, when no new column is found, or after `deadline` (in the time of time.monotonic).
+    """
     shares, kinds = program.shares, program.kinds
     if start is not None:
         program.add(start)
@@ -80,18 +84,19 @@ def generate(
         news = program.add(columns)
         value, own = program.solve()
         if enough(value, bound) or (news == 0 and (prices == own).all()) or time.monotonic() > deadline:
-            return Solved(value, bound, program.columns(), program.weights(), best / (shares @ best))
+            return SolvedProgram(value, bound, program.columns(), program.weights(), best / (shares @ best))
         prices = own if news == 0 else DAMPING * best / (shares @ best) + (1 - DAMPING) * own / (shares @ own)
 
 
-class Program:
-    """The linear program over the columns so far, kept warm in the solver between solutions.
+class ConfigurationProgram:
+    """The linear program over the columns so far. The solver keeps its basis from one solution to the next.
 
-    `increasing`: types are in increasing order of size, so a job may also take the place of one of the next type. Prices
-    then increase with size, and far fewer columns are needed.
+    shares      (n,) p_j, the probabilities of the types
+    increasing  types are in increasing order of size, and a task may take the place of one of the next type. Prices then
+                increase with size, and far fewer columns are needed.
     """
 
-    def __init__(self, shares: Floats, kinds: Kinds, increasing: bool = False) -> None:
+    def __init__(self, shares: Floats, kinds: ServerKinds, increasing: bool = False) -> None:
         self.n, self.shares, self.kinds = len(shares), shares, kinds
         self.held: list[Floats] = []
         self.kind: list[int] = []
@@ -106,7 +111,7 @@ class Program:
         self.highs.addRows(rows, low, high, 0, np.zeros(rows, np.int32), empty.astype(np.int32), empty)
         self.highs.addCol(-1.0, 0.0, infinity, self.n, np.arange(self.n, dtype=np.int32), -shares)  # ρ
         moves = self.n - 1 if increasing else 0
-        self.first = 1 + moves  # columns before the configurations
+        self.first = 1 + moves  # columns before those of the configurations: ρ, and the moves to the next type
         if moves:
             places = np.arange(moves, dtype=np.int32)
             free, unbounded = np.zeros(moves), np.full(moves, infinity)
@@ -114,7 +119,7 @@ class Program:
             self.highs.addCols(moves, free, free, unbounded, 2 * moves, 2 * places, rows_of, np.tile([1.0, -1.0], moves))
 
     def add(self, columns: Columns) -> int:
-        """Add those that are new; how many they are."""
+        """Add the columns that are new; returns how many those are."""
         starts: list[int] = []
         indices: list[Ints] = []
         values: list[Floats] = []
@@ -138,7 +143,7 @@ class Program:
         return len(starts)
 
     def solve(self) -> tuple[float, Floats]:
-        """The value, and the prices (n,)."""
+        """Solve the program; its value ρ, and the prices (n,)."""
         self.highs.run()
         return -self.highs.getInfo().objective_function_value, np.abs(np.array(self.highs.getSolution().row_dual)[: self.n])
 

@@ -1,0 +1,114 @@
+"""The search for ρ* with one resource: configurations and prices for finer and finer types, until the bounds are close."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+
+import numpy as np
+
+from packenv.theory.capacity.best_proofs import BestProofs, Progress
+from packenv.theory.capacity.linear_program import ConfigurationProgram, Enough, ServerKinds, SolvedProgram, generate
+from packenv.theory.capacity.one_resource.certificate import area_proof
+from packenv.theory.capacity.one_resource.packing import packing
+from packenv.theory.capacity.one_resource.pricing import PointPricing
+from packenv.theory.capacity.one_resource.proofs import attained_proofs, bounded_proofs
+from packenv.theory.capacity.one_resource.size_law import SizeLaw, cells_of
+from packenv.theory.capacity.one_resource.size_partition import Price, SizePartition
+
+FEW = 200  # up to so many sizes each become a type of their own, if they have few enough sums
+MOST_POINTS, MOST_CELLS = 256, 4096
+EVERYWHERE = 0.1  # weight of a price in proportion to size: cells are cut in the end even where no price rises yet
+EXACT = 1e-9  # gap to which a program with few types is solved
+SPARE = 1e-8  # a proof has at most this much less than the value of its program, as a share of it
+WORTH_IT = 0.05  # new prices that close less than this share of the gap are not computed for the next partition
+
+
+class OneResourceSearch(BestProofs):
+    """Begins with the area bound and a packing, and improves both bounds by linear programs."""
+
+    law: SizeLaw
+    kinds: ServerKinds
+
+    def __init__(self, law: SizeLaw, kinds: ServerKinds, gap: float, seconds: float, progress: Progress) -> None:
+        super().__init__(law, kinds, gap, seconds, progress)
+        self.offer_bounded([area_proof(law)])
+        self.offer_attained([packing(law, kinds)])
+
+    def run(self) -> None:
+        """Search until `done`, or until the partition cannot get finer."""
+        if not self.exact_types():
+            self.refine()
+
+    def exact_types(self) -> bool:
+        """If every size can be a type of its own: both bounds from one program. Returns whether that was possible."""
+        sizes = self.law.low
+        if not self.law.exact or len(sizes) > FEW:
+            return False
+        split = np.zeros(len(sizes), np.bool_)
+        try:
+            pricing = PointPricing(sizes, self.kinds.capacity, split)
+        except OverflowError:
+            return False
+        shares = self.law.mass / self.law.mass.sum()
+        program = ConfigurationProgram(shares, self.kinds, increasing=True)
+        solved = generate(program, pricing, sizes.astype(np.float64), within(EXACT), self.deadline)
+        self.offer_attained(attained_proofs(solved, sizes, self.kinds))
+        self.offer_bounded(bounded_proofs(solved, sizes, split))
+        return True
+
+    def refine(self) -> None:
+        """Double the number of types each time; cut them where prices rise most over the tasks that are there."""
+        partition = SizePartition(self.law, self.kinds)
+        solved: SolvedProgram | None = None
+        next_prices = 0
+        with suppress(OverflowError):  # the knapsack has too many states
+            while not self.done and partition.count < MOST_CELLS:
+                prices: list[Price] = [(self.bounded.price, 1.0), (lambda sizes: sizes / 1.0, EVERYWHERE)]
+                if solved is not None:
+                    prices.append((partial(np.interp, xp=np.append(0, partition.edges()), fp=np.append(0.0, solved.prices)), 1.0))
+                partition.split(prices)
+                if next_prices <= partition.count <= MOST_POINTS:
+                    better = self._better_prices(partition)
+                    next_prices = 2 * partition.count if better else 4 * partition.count
+                if not self.done:
+                    solved = self._better_configurations(partition, solved)
+
+    def _better_prices(self, partition: SizePartition) -> bool:
+        """Compute prices at the ends of the cells; returns whether they closed enough of the gap."""
+        points, split = partition.points()
+        masses, whole = self.law.spread(np.append(0, points))
+        shares = np.array([mass / whole for mass in masses[1:]])
+        pricing = PointPricing(points, self.kinds.capacity, split)
+        close, before = within(self.gap / 4), self.upper
+        solved = generate(
+            ConfigurationProgram(shares, self.kinds, increasing=True),
+            pricing,
+            self.bounded.price(points),
+            lambda value, bound: close(value, bound) or self.lower >= bound * (1 + SPARE) * (1 - self.gap),
+            self.deadline,
+        )
+        self.offer_bounded(bounded_proofs(solved, points, split))
+        return before - self.upper > WORTH_IT * (before - self.lower)
+
+    def _better_configurations(self, partition: SizePartition, before: SolvedProgram | None) -> SolvedProgram:
+        """Compute configurations of the cells; starts from those in use before the last split."""
+        edges = partition.edges()
+        shares = np.bincount(cells_of(self.law.high, edges), self.law.mass, len(edges)) / self.law.mass.sum()
+        pricing = PointPricing(edges, self.kinds.capacity, np.zeros(len(edges), np.bool_))
+        close = within(self.gap / 4)
+        solved = generate(
+            ConfigurationProgram(shares, self.kinds, increasing=True),
+            pricing,
+            self.bounded.price(edges),
+            lambda value, bound: close(value, bound) or value * (1 - SPARE) >= self.upper * (1 - self.gap),
+            self.deadline,
+            None if before is None else partition.inherit(before.in_use()),
+        )
+        self.offer_attained(attained_proofs(solved, edges, self.kinds))
+        return solved
+
+
+def within(gap: float) -> Enough:
+    """Stop when value and bound differ by at most this share of the bound."""
+    return lambda value, bound: value >= bound * (1 - gap)
