@@ -1,4 +1,4 @@
-"""The universal partition I with its reduced configurations K_RED, and the weaker one with cuts at 2^−m (PAPERS §1.3, §1.4)."""
+"""The universal partition I and its reduced configurations K_RED, and the weaker partition at 2^−m (PAPERS §1.3, §1.4)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Ints = NDArray[np.int64]
 
 
 def reduced_configurations(levels: int) -> Ints:
-    """K_RED for J = `levels`, in the order of §1.4: (4 J - 4, 2 J) jobs of each type."""
+    """K_RED for J = `levels`, in the order of §1.4: numbers of tasks of each type, (4 J - 4, 2 J)."""
     one = np.eye(2 * levels, dtype=np.int64)
     found = [2**m * one[2 * m] for m in range(levels)]
     found += [3 * 2 ** (m - 1) * one[2 * m + 1] for m in range(1, levels)]
@@ -19,16 +19,16 @@ def reduced_configurations(levels: int) -> Ints:
 
 
 def halving_configurations(levels: int) -> Ints:
-    """Those of the weaker partition: 2^m jobs of type m = 0 .. levels - 1, (levels, levels)."""
+    """The configurations of the weaker partition: 2^m tasks of type m = 0 .. levels - 1, (levels, levels)."""
     return np.diag(2 ** np.arange(levels))
 
 
 def reduced_bounds(levels: int, capacity: int) -> Ints:
-    """(2 J,) units: the upper ends of the types of I, decreasing; the last type holds all that is smaller (§1.3)."""
+    """(2 J,) units: the upper ends of the types of I, decreasing; the last type also holds all smaller sizes (§1.3)."""
     level = np.arange(levels)
     return np.column_stack([capacity >> level, 2 * capacity // (3 << level)]).ravel()
 
 
 def halving_bounds(levels: int, capacity: int) -> Ints:
-    """(levels,) units: the upper ends 2^−m of the weaker partition."""
+    """(levels,) units: the upper ends 2^−m of the types of the weaker partition."""
     return np.asarray(capacity >> np.arange(levels))

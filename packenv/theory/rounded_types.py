@@ -1,4 +1,4 @@
-"""The law of scalar sizes, cut into cells: what policies and bounds that know the law round sizes up to (PAPERS §1.2)."""
+"""Types made from the law of scalar sizes: the sizes that policies and bounds which know the law round up to (PAPERS §1.2)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 ROUNDING = 1e-9
-"""How far a sum of probabilities may fall short of a quantile."""
+"""A sum of probabilities may fall short of a quantile by this much."""
 
 
 def distinct_sizes(sizes: Sizes | Jobs, servers: Servers) -> tuple[Ints, Floats] | None:
-    """All scalar sizes that tasks can have, in units and ascending, with P(size ≤ each); None if they are a continuum."""
+    """All scalar sizes that tasks can have, in units, ascending, with P(size ≤ each); None if the law is continuous."""
     if isinstance(sizes, Jobs):
         return _tally(scalar_size(sizes.demand, servers), np.full(len(sizes), 1 / len(sizes)))
     if isinstance(sizes, Joint):
@@ -42,12 +42,13 @@ def distinct_sizes(sizes: Sizes | Jobs, servers: Servers) -> tuple[Ints, Floats]
 
 
 def _tally(sizes: Ints, weights: Floats) -> tuple[Ints, Floats]:
+    """Distinct sizes, ascending, with P(size ≤ each)."""
     values, place = np.unique(sizes, return_inverse=True)
     return values, np.cumsum(np.bincount(place, weights=weights))
 
 
 def _sizes_of_one(law: Law, resource: int, servers: Servers) -> Ints | None:
-    """Scalar sizes of tasks that ask for one resource only; None if there are infinitely many."""
+    """The scalar sizes of tasks that need this resource alone; None if there are infinitely many."""
     atoms = law.atoms()
     if atoms is None:
         return None
@@ -57,9 +58,9 @@ def _sizes_of_one(law: Law, resource: int, servers: Servers) -> Ints | None:
 
 
 def largest_of_cells(sizes: Sizes | Jobs, servers: Servers, cells: int) -> Ints:
-    """(at most `cells`,) units, descending: all distinct scalar sizes, or the largest one of each of so many cells.
+    """(at most `cells`,) units, descending: all distinct scalar sizes if they are few, or the largest size of each cell.
 
-    Cells have equal probability: cell n of 1, 2, … ends at the smallest size with P(size ≤ it) ≥ n / cells.
+    The cells have equal probability: cell n = 1, 2, … ends at the smallest size s with P(size ≤ s) ≥ n / cells.
     """
     found = distinct_sizes(sizes, servers)
     if found is not None and len(found[0]) <= cells:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from packenv.theory.makespan.annealing import schedule_list
-from packenv.theory.makespan.beam import begin, go_on, list_ready, look_at_sets
-from packenv.theory.makespan.beam_search import NARROWEST, STEPS, beam_from, can_search, search_beside, searched
+from packenv.theory.makespan.beam import begin, extend_states, list_ready, offer_sets
+from packenv.theory.makespan.beam_search import NARROWEST, STEPS, beam_from, can_search, search_in_parallel, searched
 from packenv.theory.makespan.tasks import tasks_of
 from tests.theory.brute_schedules import shortest_makespan
 from tests.theory.test_optimum import SERVERS, drawn, setting_like_fig3, table
@@ -46,7 +46,7 @@ def test_the_best_sets_are_kept(width: int) -> None:
             for state in range(states):
                 count = list_ready(beam, beam.start[here, state], server, 0, 100)
                 assert count >= 0
-                look_at_sets(beam, here, state, server, 0, count, 10**6)
+                offer_sets(beam, here, state, server, 0, count, 10**6)
             found = beam.found[0]
             offered = []
             for cost, begun in kept:
@@ -58,7 +58,7 @@ def test_the_best_sets_are_kept(width: int) -> None:
                             offered.append((cost + beam.price @ free - beam.gain[list(chosen)].sum(), begun | set(chosen)))
             kept = sorted(offered, key=lambda one: one[0])[:width]
             np.testing.assert_allclose(np.sort(beam.heap[:found]), [cost for cost, _ in kept])
-            go_on(beam, here, server, 0)
+            extend_states(beam, here, server, 0)
             here, states = 1 - here, found
 
 
@@ -68,7 +68,7 @@ def test_beams_alone_are_optimal_on_small_tables(seed: int) -> None:
     tasks = tasks_of(workload)
     worst = schedule_list(tasks, tasks.longest_tail_first())
     heard: list[int] = []
-    found = search_beside(tasks, worst, 1, 20, tasks.bound, seed, heard.append)
+    found = search_in_parallel(tasks, worst, 1, 20, tasks.bound, seed, heard.append)
     assert found.makespan * tasks.tick == shortest_makespan(workload)
     assert tasks.fault(tasks.origin + found.start * tasks.tick, found.server) is None
     assert heard == sorted(set(heard), reverse=True) and (heard[-1:] or [worst.makespan]) == [found.makespan]
@@ -80,7 +80,7 @@ def test_beams_better_a_list() -> None:
     worst = schedule_list(tasks, tasks.longest_tail_first())
     assert worst.makespan > 1.15 * tasks.bound
     target = int(1.06 * tasks.bound)
-    found = search_beside(tasks, worst, 2, 60, target)
+    found = search_in_parallel(tasks, worst, 2, 60, target)
     assert found.makespan <= target
     assert tasks.fault(found.start, found.server) is None
 
@@ -92,7 +92,7 @@ def test_demands_with_no_common_part_add_up_exactly() -> None:
         workload = table((size, 4), third, third, half, half, servers=1)
         tasks = tasks_of(workload)
         worst = schedule_list(tasks, np.array([0, 3, 1, 4, 2]))
-        found = search_beside(tasks, worst, 1, 20, tasks.bound).makespan
+        found = search_in_parallel(tasks, worst, 1, 20, tasks.bound).makespan
         assert found == shortest_makespan(workload) == shortest < worst.makespan
 
 

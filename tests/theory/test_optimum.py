@@ -117,7 +117,7 @@ def test_a_program_that_takes_longer_to_build_than_there_is_time_is_not_built(mo
     def build(*args: Any) -> None:
         raise AssertionError("built")
 
-    monkeypatch.setattr(cp_sat, "Program", build)
+    monkeypatch.setattr(cp_sat, "ScheduleModel", build)
     for seconds in (-1.0, 0.0, 0.9 * len(tasks) * len(tasks.capacity) / cp_sat.BUILT):
         assert improve(tasks, known, seconds, 1, 0) == (known, tasks.bound)
     with pytest.raises(AssertionError, match="built"):
@@ -129,7 +129,7 @@ def test_the_clauses_that_number_servers_grow_no_faster_than_the_tasks() -> None
 
     def literals(n: int) -> int:
         tasks = tasks_of(table(*[(0.3, 1 + k % 5) for k in range(n)], servers=4))
-        program = cp_sat.Program(tasks, schedule_list(tasks, tasks.longest_tail_first()))
+        program = cp_sat.ScheduleModel(tasks, schedule_list(tasks, tasks.longest_tail_first()))
         return sum(len(one.bool_or.literals) for one in program.model.proto.constraints)
 
     assert literals(200) == literals(100) > literals(20) > 0

@@ -1,8 +1,9 @@
-"""Beam search, forward in time: the machine code of `beam_search`.
+"""One beam search for a schedule, forward in time. Compiled code; `beam_search` runs it again and again.
 
-At every tick, server after server, each of the states kept has every set of tasks that could start there now; the best of
-all these, over all states, are the states that go on. Room that stays free costs, by resource; tasks that are hard to place
-later gain: large ones, and those that much waits for.
+A state is a partial schedule. At every tick, server after server, each state is extended by sets of tasks that can start on
+that server now; the W extensions of the lowest cost, over all states, become the next states. Free room has a cost, by
+resource. Starting a task lowers the cost, and more so for tasks that are hard to place later: large ones, and those that
+many others wait for.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from packenv.workloads.sampling import another
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 
-LEAST = 32  # sets looked at in each state
+LEAST = 32  # sets tried in each state, at least
 TOGETHER = 24  # tasks that start on one server in one tick, at most
-WAITS = -1  # start of a task that has none yet
+WAITS = -1  # start of a task that is not scheduled yet
 
 
 class Beam(NamedTuple):
-    """W states, twice: those that a step begins with, and those that it leaves; and the best sets that it found."""
+    """W states in two generations, before and after a step, and the best extensions found in the step."""
 
     release: Ints  # (n,) ticks
     service: Ints  # (n,)
@@ -37,33 +38,33 @@ class Beam(NamedTuple):
     allowed: NDArray[np.bool_]  # (n, L)
     offsets: Ints  # (n + 1,) predecessors of row i: waits_for[offsets[i] : offsets[i + 1]]
     waits_for: Ints
-    gain: Floats  # (n,) for starting a task
-    order: Ints  # (n,) in which sets of tasks are looked at
-    price: Floats  # (D,) of a unit that is free for a tick
-    noise: float  # largest random price of a set
+    gain: Floats  # (n,) by which starting a task lowers the cost
+    order: Ints  # (n,) rows, in the order in which tasks are tried
+    price: Floats  # (D,) cost of a unit that is free for a tick
+    noise: float  # largest random addition to the cost of a set
     start: NDArray[np.int32]  # (2, W, n) ticks, or WAITS
     server: NDArray[np.int32]  # (2, W, n)
     room: Ints  # (2, W, L, D) units that are free now
     cost: Floats  # (2, W)
-    key: Words  # (2, W) of which tasks started when
-    found: Ints  # (1,) sets kept in this step
-    heap: Floats  # (W,) their costs; once there are W, the dearest of them first
-    place: Ints  # (W,) which set that is
-    parent: Ints  # (W,) state of a set
+    key: Words  # (2, W) hash of which tasks started when
+    found: Ints  # (1,) number of sets kept in this step
+    heap: Floats  # (W,) their costs; once there are W, a heap with the largest first
+    place: Ints  # (W,) where the set of each entry of the heap is stored
+    parent: Ints  # (W,) state that a set extends
     chosen: Ints  # (W, TOGETHER) its tasks
-    many: Ints  # (W,) how many they are
-    key_of: Words  # (W,)
-    seen: Words  # (a power of 2,) salted keys of sets that were kept, in this step and before
+    many: Ints  # (W,) how many tasks it has
+    key_of: Words  # (W,) key of the extended state
+    seen: Words  # (a power of 2,) hash table: salted keys of sets kept in this and earlier steps
     salt: Words  # (1,) of this step
     ready: Ints  # (n,) tasks that may start now
-    picked: Ints  # (TOGETHER,) positions in `ready` of the set looked at
-    free: Ints  # (D,) what it leaves
+    picked: Ints  # (TOGETHER,) positions in `ready` of the current set
+    free: Ints  # (D,) room that it leaves
     word: Words  # (1,) of random bits
 
 
 @inner
 def is_ready(b: Beam, start: NDArray[np.int32], i: int, tick: int) -> bool:
-    """Whether task i, which waits, may start now."""
+    """Whether waiting task i is eligible at this tick."""
     for m in range(b.offsets[i], b.offsets[i + 1]):
         before = b.waits_for[m]
         if start[before] == WAITS or start[before] + b.service[before] > tick:
@@ -73,7 +74,7 @@ def is_ready(b: Beam, start: NDArray[np.int32], i: int, tick: int) -> bool:
 
 @inner
 def list_ready(b: Beam, start: NDArray[np.int32], server: int, tick: int, end: int) -> int:
-    """Put the tasks that may start on a server now into `ready`; how many, or -1 if one is too late for the end."""
+    """List the tasks that may start on a server now in `ready`; how many, or -1 if a waiting task can no longer meet the end."""
     count = 0
     for i in b.order:
         if start[i] == WAITS and is_ready(b, start, i, tick):
@@ -87,6 +88,7 @@ def list_ready(b: Beam, start: NDArray[np.int32], server: int, tick: int, end: i
 
 @inner
 def fits(b: Beam, i: int) -> bool:
+    """Whether task i fits the room that the current set leaves."""
     for r in range(len(b.free)):
         if b.demand[i, r] > b.free[r]:
             return False
@@ -95,13 +97,14 @@ def fits(b: Beam, i: int) -> bool:
 
 @inner
 def take(b: Beam, i: int, sign: int) -> None:
+    """Take task i's demand from the room that the current set leaves (sign 1), or give it back (sign -1)."""
     for r in range(len(b.free)):
         b.free[r] -= sign * b.demand[i, r]
 
 
 @inner
 def sink(b: Beam, at: int) -> None:
-    """Let the set at this place of the heap go down to where it belongs."""
+    """Move the entry at position `at` of the heap down until the heap is in order."""
     size = len(b.heap)
     while True:
         child = 2 * at + 1
@@ -116,7 +119,7 @@ def sink(b: Beam, at: int) -> None:
 
 @inner
 def offer(b: Beam, state: int, many: int, cost: float, key: np.uint64) -> None:
-    """Keep the set looked at if it is new, and among the best."""
+    """Keep the current set if it is new, and among the W of the lowest cost."""
     for r in range(len(b.free)):
         cost += b.price[r] * b.free[r]
     width, found = len(b.heap), b.found[0]
@@ -145,13 +148,13 @@ def offer(b: Beam, state: int, many: int, cost: float, key: np.uint64) -> None:
 
 @inner
 def key_of_start(b: Beam, i: int, server: int, tick: int) -> np.uint64:
-    """What a start adds to the key of a state: equal servers are one."""
+    """What the start of a task adds to the key of a state; equal servers add the same."""
     return another(another(another(np.uint64(i)) ^ np.uint64(tick)) ^ np.uint64(b.kind[server]))
 
 
 @inner
-def look_at_sets(b: Beam, here: int, state: int, server: int, tick: int, count: int, sets: int) -> None:
-    """Offer the sets of the `count` tasks ready that fit into what is free, none first, up to so many sets."""
+def offer_sets(b: Beam, here: int, state: int, server: int, tick: int, count: int, sets: int) -> None:
+    """Offer the sets of the `count` tasks in `ready` that fit the free room, the empty set first, up to `sets` of them."""
     depth, candidate, cost, key = 0, 0, b.cost[here, state], b.key[here, state]
     for r in range(len(b.free)):
         b.free[r] = b.room[here, state, server, r]
@@ -181,8 +184,8 @@ def look_at_sets(b: Beam, here: int, state: int, server: int, tick: int, count: 
 
 
 @inner
-def go_on(b: Beam, here: int, server: int, tick: int) -> None:
-    """Make states of the sets kept."""
+def extend_states(b: Beam, here: int, server: int, tick: int) -> None:
+    """Make the next states from the sets that were kept."""
     there = 1 - here
     for at in range(b.found[0]):
         place = b.place[at]
@@ -203,7 +206,7 @@ def go_on(b: Beam, here: int, server: int, tick: int) -> None:
 
 @inner
 def pass_tick(b: Beam, here: int, states: int, tick: int) -> int:
-    """Free what ends with this tick; of the states in which no task waits, the one that ends first, or -1."""
+    """Free the room of tasks that end with this tick; of the states without waiting tasks, the one that ends first, or -1."""
     done, shortest = -1, np.iinfo(np.int64).max
     for state in range(states):
         start, server, room = b.start[here, state], b.server[here, state], b.room[here, state]
@@ -223,7 +226,7 @@ def pass_tick(b: Beam, here: int, states: int, tick: int) -> int:
 
 @inner
 def begin(b: Beam) -> None:
-    """The one state in which all wait."""
+    """Begin with the one state in which all tasks wait."""
     b.start[0, 0, :] = WAITS
     for s in range(b.room.shape[2]):
         for r in range(b.room.shape[3]):
@@ -233,9 +236,9 @@ def begin(b: Beam) -> None:
 
 @unlocked
 def search(b: Beam, end: int, sets: int) -> tuple[int, int]:
-    """Search for a schedule up to this end: (generation, state) where it is, or (-1, -1).
+    """Search for a schedule that ends by tick `end`: the (generation, state) that holds it, or (-1, -1).
 
-    A step looks at so many sets, of all states together, or at LEAST of each, which are more.
+    A step tries about `sets` sets, over all states, and at least LEAST in each state.
     """
     begin(b)
     here, states = 0, 1
@@ -246,10 +249,10 @@ def search(b: Beam, end: int, sets: int) -> tuple[int, int]:
             for state in range(states):
                 count = list_ready(b, b.start[here, state], server, tick, end)
                 if count >= 0:
-                    look_at_sets(b, here, state, server, tick, count, max(sets // states, LEAST))
+                    offer_sets(b, here, state, server, tick, count, max(sets // states, LEAST))
             if b.found[0] == 0:
                 return -1, -1
-            go_on(b, here, server, tick)
+            extend_states(b, here, server, tick)
             here, states = 1 - here, b.found[0]
         done = pass_tick(b, here, states, tick)
         if done >= 0:

@@ -1,4 +1,4 @@
-"""Shorter and shorter schedules by beam search over time (Ow & Morton 1988), forward and backward, with weights drawn anew."""
+"""Shorter and shorter schedules by repeated beam searches (Ow & Morton 1988), forward or backward, with random weights."""
 
 from __future__ import annotations
 
@@ -10,37 +10,41 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from packenv.theory.makespan.annealing import FoundSchedule, schedule_list
+from packenv.theory.makespan.annealing import schedule_list
 from packenv.theory.makespan.beam import TOGETHER, Beam, search
+from packenv.theory.makespan.list_schedule import FoundSchedule
 from packenv.theory.makespan.tasks import Tasks
 
-NARROWEST, WIDEST = 16, 10_000  # states of a beam
-STEPS = 40_000_000  # of one beam, at most, a state being a step for every task, server and tick: about a second
-SETS = 100_000  # of tasks looked at for one server and tick, at most
-CUBED = 200  # steps for every three tasks, at most: of few tasks CP-SAT proves more in less time
+NARROWEST, WIDEST = 16, 10_000  # fewest and most states of a beam
+STEPS = 40_000_000  # limit on states × tasks × servers × ticks of one beam: about a second
+SETS = 100_000  # sets of tasks tried for one server and tick, at most
+CUBED = 200  # steps at most, times tasks³: for few tasks CP-SAT proves more in less time
 
 
 def can_search(tasks: Tasks, makespan: int) -> bool:
-    """Whether beams of NARROWEST states are quick for a schedule of this length."""
+    """Whether beams of NARROWEST states are fast enough for a schedule of this length (ticks)."""
     return NARROWEST * _steps(tasks, makespan) <= STEPS
 
 
 def _steps(tasks: Tasks, makespan: int) -> int:
+    """Steps of a beam with one state."""
     return len(tasks) * len(tasks.capacity) * makespan
 
 
 def _width(tasks: Tasks, makespan: int) -> int:
+    """The most states that a beam can afford."""
     affordable = min(STEPS, CUBED * len(tasks) ** 3) // _steps(tasks, makespan)
     return min(max(affordable, NARROWEST), WIDEST)
 
 
-class Reached:
-    """The shortest schedule of searches side by side, which each of them is to better."""
+class ShortestSoFar:
+    """The shortest schedule of all parallel searches so far, which each of them tries to beat."""
 
     def __init__(self, found: FoundSchedule, improved: Callable[[int], None]) -> None:
         self.found, self.improved, self.lock = found, improved, threading.Lock()
 
-    def hear(self, found: FoundSchedule) -> None:
+    def offer(self, found: FoundSchedule) -> None:
+        """Keep the schedule if it is shorter. Called from several threads."""
         with self.lock:
             if found.makespan < self.found.makespan:
                 self.found = found
@@ -48,9 +52,10 @@ class Reached:
 
 
 def beam_from(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random.Generator) -> Beam:
-    """A beam of this width for a schedule up to `end`, with weights drawn. Backward, time runs from there to the first arrival.
+    """A beam of `width` states for a schedule that ends by tick `end`, with random weights.
 
-    The weights are drawn from ranges in which beams did well in the setting of seed 002's figure 3.
+    If `backward`, time runs from `end` to the first arrival. The ranges of the weights are those that did well in the setting
+    of figure 3 of seed 002.
     """
     n, (servers, resources) = len(tasks), tasks.capacity.shape
     offsets, waits_for = tasks.followed_by if backward else tasks.waits_for
@@ -99,12 +104,12 @@ def beam_from(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random
 
 
 def _between(rng: np.random.Generator, low: float, high: float) -> float:
-    """A number whose logarithm is uniform."""
+    """A random number from [low, high] whose logarithm is uniform."""
     return float(low * (high / low) ** rng.random())
 
 
 def searched(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random.Generator) -> FoundSchedule | None:
-    """What one beam finds up to `end`; on the servers that it chose every task starts as early as it can."""
+    """The schedule that one beam finds by tick `end`, or None; each task then starts as early as it can on its server."""
     beam = beam_from(tasks, width, end, backward, rng)
     generation, state = search(beam, end, min(SETS, STEPS // (len(tasks.capacity) * max(end, 1))))
     if state < 0:
@@ -115,8 +120,11 @@ def searched(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random.
     return schedule_list(dataclasses.replace(tasks, fixed=server), np.argsort(start, kind="stable"))
 
 
-def search_on(tasks: Tasks, reached: Reached, seconds: float, target: int, seed: int, stop: threading.Event) -> None:
-    """Better what is reached by beams, twice as wide each time, until n of them found nothing, at `target`, or out of time."""
+def search_until(tasks: Tasks, reached: ShortestSoFar, seconds: float, target: int, seed: int, stop: threading.Event) -> None:
+    """Search for shorter schedules than the one reached; a beam that finds none doubles the width.
+
+    Ends when n beams have found nothing, when the makespan is at most `target`, after `seconds`, or when `stop` is set.
+    """
     rng, width, failed = np.random.default_rng(seed), NARROWEST, 0
     until, took = time.monotonic() + seconds, 0.0
     while failed < len(tasks) and time.monotonic() + took < until and not stop.is_set():
@@ -127,12 +135,12 @@ def search_on(tasks: Tasks, reached: Reached, seconds: float, target: int, seed:
         if found is None:
             width, failed = min(2 * width, _width(tasks, end)), failed + 1
         else:
-            reached.hear(found)
+            reached.offer(found)
             failed = 0
         took = time.monotonic() - began
 
 
-def search_beside(
+def search_in_parallel(
     tasks: Tasks,
     found: FoundSchedule,
     searches: int,
@@ -141,10 +149,10 @@ def search_beside(
     seed: int = 0,
     improved: Callable[[int], None] = lambda makespan: None,
 ) -> FoundSchedule:
-    """The best of several searches side by side from a known schedule, or that."""
-    stop, reached = threading.Event(), Reached(found, improved)
+    """The shortest schedule of several parallel searches that begin with a known one, which it may be."""
+    stop, reached = threading.Event(), ShortestSoFar(found, improved)
     with ThreadPoolExecutor(searches) as pool:
-        runs = [pool.submit(search_on, tasks, reached, seconds, target, seed + k, stop) for k in range(searches)]
+        runs = [pool.submit(search_until, tasks, reached, seconds, target, seed + k, stop) for k in range(searches)]
         try:
             for run in runs:
                 run.result()

@@ -1,8 +1,9 @@
 """Shortest schedules by OR-tools CP-SAT: constraints 11-14 of seed 002 (PAPERS §3) as intervals and cumulative resources.
 
-Each task is an interval; where it may run on several servers, one optional interval per server, of which one is there.
-On each server the demands of each resource stay below its capacity, and so they do, as a constraint that is implied but
-helps, on the whole cluster. Like servers are interchangeable: they are numbered by the first row that they run.
+Each task is an interval. If it may run on several servers, there is one optional interval per server, and exactly one of
+them is present. On each server the demands of each resource stay within its capacity; the same constraint on the whole
+cluster follows from that, but speeds up the solver. Equal servers are interchangeable, so they are ordered by the first row
+that they run.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from typing import Any
 import numpy as np
 
 from packenv.errors import InputError
-from packenv.theory.makespan.annealing import FoundSchedule
+from packenv.theory.makespan.list_schedule import FoundSchedule
 from packenv.theory.makespan.tasks import Ints, Tasks
 
 MOST_CHOICES = 100_000  # (task, server) pairs: a larger program is not built in reasonable time and memory
-BUILT = 10_000  # of these in a second
-NUMBERED = 50  # rows by which like servers are numbered: with more the clauses outgrow the rest of the program
+BUILT = 10_000  # of these pairs are built in a second
+NUMBERED = 50  # equal servers are ordered by the first rows only: with more rows the clauses outgrow the rest of the model
 
 
 def cp_model() -> Any:
-    """OR-tools' module. Raises InputError where it is not installed."""
+    """OR-tools' module `cp_model`. Raises InputError if it is not installed."""
     try:
         from ortools.sat.python import cp_model
     except ImportError:
@@ -33,7 +34,7 @@ def cp_model() -> Any:
 
 
 class ScheduleModel:
-    """The variables and constraints for one instance, of schedules no longer than a known one."""
+    """Variables and constraints for the schedules that are no longer than a known one."""
 
     def __init__(self, tasks: Tasks, known: FoundSchedule) -> None:
         self.cp = cp_model()
@@ -50,14 +51,14 @@ class ScheduleModel:
         self.model.minimize(self.makespan)
 
     def _choices(self, i: int) -> dict[int, Any]:
-        """By server: whether task i runs there."""
+        """For each server that task i may run on, the variable that says whether it does."""
         servers = np.flatnonzero(self.tasks.allowed[i])
         chosen = {int(server): self.model.new_bool_var("") for server in servers}
         self.model.add_exactly_one(chosen.values())
         return chosen
 
     def _order(self) -> None:
-        """What waits begins after what it waits for; all ends within the makespan."""
+        """A task begins after those that it waits for have ended, and all end within the makespan."""
         service = self.tasks.service.tolist() + [0] * (self.tasks.nodes - len(self.tasks))
         for before, after in zip(self.tasks.before.tolist(), self.tasks.after.tolist(), strict=True):
             self.model.add(self.begin[after] >= self.begin[before] + service[before])
@@ -65,7 +66,7 @@ class ScheduleModel:
             self.model.add(self.makespan >= self.begin[i] + service[i])
 
     def _share(self) -> None:
-        """No server, and not the whole cluster, is used above its capacity."""
+        """Neither a server nor the whole cluster is used above its capacity."""
         tasks, model, resources = self.tasks, self.model, range(self.tasks.demand.shape[1])
         slots = tasks.service.tolist()
         whole = [model.new_fixed_size_interval_var(self.begin[i], slots[i], "") for i in range(len(tasks))]
@@ -84,14 +85,14 @@ class ScheduleModel:
                 self._cumulative(whole, tasks.demand[:, r].tolist(), int(tasks.capacity[:, r].sum()))
 
     def _cumulative(self, intervals: list[Any], demands: list[int], capacity: int) -> None:
-        """In the largest unit in which they are integers; not where all fit at once."""
+        """Add one capacity constraint, in the largest unit in which all amounts are integers, unless all demands fit at once."""
         unit = int(np.gcd.reduce([capacity, *demands]))
         if sum(demands) > capacity:
             used = [k for k in range(len(demands)) if demands[k] > 0]
             self.model.add_cumulative([intervals[k] for k in used], [demands[k] // unit for k in used], capacity // unit)
 
     def _number_servers(self) -> None:
-        """Servers of one capacity that take the same tasks come in the order of the first row that they run, if an early one."""
+        """Interchangeable servers are ordered by the first row that they run, as far as that is among the first NUMBERED."""
         for group in interchangeable(self.tasks):
             for earlier, server in pairwise(group):
                 before: list[Any] = []
@@ -101,7 +102,7 @@ class ScheduleModel:
                         before.append(chosen[earlier])
 
     def hint(self) -> None:
-        """Begin with the known schedule."""
+        """Let the solver begin with the known schedule."""
         server = numbered(self.tasks, self.known.server)
         for i in range(len(self.tasks)):
             self.model.add_hint(self.begin[i], int(self.known.start[i]))
@@ -111,7 +112,7 @@ class ScheduleModel:
 
 
 def interchangeable(tasks: Tasks) -> list[list[int]]:
-    """Groups of two or more servers that no constraint tells apart."""
+    """Groups of two or more servers of equal capacity that the same tasks may run on."""
     kinds: dict[bytes, list[int]] = {}
     for server, capacity in enumerate(tasks.capacity):
         kinds.setdefault(capacity.tobytes() + tasks.allowed[:, server].tobytes(), []).append(server)
@@ -119,7 +120,7 @@ def interchangeable(tasks: Tasks) -> list[list[int]]:
 
 
 def numbered(tasks: Tasks, server: Ints) -> Ints:
-    """The same schedule with interchangeable servers in the order of the first row that they run."""
+    """(n,) the servers of the same schedule, with interchangeable servers ordered by the first row that they run."""
     name = np.arange(len(tasks.capacity))
     for group in interchangeable(tasks):
         used = [int(s) for s in dict.fromkeys(server.tolist()) if s in group]
@@ -136,17 +137,17 @@ def improve(
     gap: float = 0.0,
     heard: Callable[[int, int], None] = lambda makespan, bound: None,
 ) -> tuple[FoundSchedule, int]:
-    """A schedule at least as short as the known one, and a lower bound on all, both in ticks, after about `seconds`, or with
-    makespan / bound − 1 at most `gap`.
+    """A schedule at least as short as the known one, and a lower bound on the makespan of all schedules, both in ticks.
 
-    `heard` is told of every better schedule or bound.
+    Ends after about `seconds`, or when makespan / bound − 1 is at most `gap`. `heard` is called with (makespan, bound) at
+    every improvement. A model too large to build in that time leaves the known schedule as it is.
     """
     if len(tasks) * len(tasks.capacity) > min(MOST_CHOICES, BUILT * seconds):
-        return known, tasks.bound  # the time would end before the program is built
+        return known, tasks.bound  # the time would end before the model is built
     deadline = time.monotonic() + seconds
-    program = ScheduleModel(tasks, known)
-    program.hint()
-    cp = program.cp
+    built = ScheduleModel(tasks, known)
+    built.hint()
+    cp = built.cp
     solver = cp.CpSolver()
     solver.parameters.num_workers = workers
     solver.parameters.random_seed = seed
@@ -164,10 +165,10 @@ def improve(
         heard(best[0], best[1])
 
     solver.best_bound_callback = raised
-    status = solver.solve(program.model, Watch())
+    status = solver.solve(built.model, Watch())
     if status not in (cp.OPTIMAL, cp.FEASIBLE):
         return known, max(best[1], tasks.bound)
-    start = np.array([solver.value(begin) for begin in program.begin[: len(tasks)]], np.int64)
-    server = np.array([next(s for s, chosen in row.items() if solver.value(chosen)) for row in program.placed], np.int64)
+    start = np.array([solver.value(begin) for begin in built.begin[: len(tasks)]], np.int64)
+    server = np.array([next(s for s, chosen in row.items() if solver.value(chosen)) for row in built.placed], np.int64)
     found = FoundSchedule(start, server, int((start + tasks.service).max()))
     return min(found, known, key=lambda schedule: schedule.makespan), max(tasks.bound, round(solver.best_objective_bound))

@@ -1,4 +1,4 @@
-"""`packenv.optimal_schedule`: the shortest schedule of a Jobs table that is known beforehand, and a bound on all of them."""
+"""`packenv.optimal_schedule`: the shortest schedule of a Jobs table, if all jobs are known beforehand, and a lower bound."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from packenv.errors import InputError
 from packenv.policy import registered
 from packenv.results.schedule import Schedule
 from packenv.simulation import simulate
-from packenv.theory.makespan.annealing import FoundSchedule, anneal_beside, schedule_list
-from packenv.theory.makespan.beam_search import can_search, search_beside, searched
+from packenv.theory.makespan.annealing import anneal_in_parallel, schedule_list
+from packenv.theory.makespan.beam_search import can_search, search_in_parallel, searched
 from packenv.theory.makespan.cp_sat import cp_model, improve
+from packenv.theory.makespan.list_schedule import FoundSchedule
 from packenv.theory.makespan.tasks import Tasks, tasks_of
 from packenv.workloads.workload import Workload
 
 HEURISTICS = ("price", "priority", "capacity", "fifo", "tetris", "bf-js", "fifo-ff")
-"""Policies whose schedules the search begins with, of those that are installed."""
+"""The search begins with the best schedule of these policies."""
 
 LIMIT = 60.0
-SEARCHED = 0.85  # share of the time that beam search or annealing gets, at most; CP-SAT improves and proves in the rest
-ROUNDING = 1e-9  # a makespan may be above the gap by that
-MOST_TASKS = 20_000  # that annealing can deal with,
-MOST_PAIRS = 2_000_000  # and pairs of which one waits for the other,
+SEARCHED = 0.85  # most of the time goes to beam search or annealing; CP-SAT improves and proves in the rest
+ROUNDING = 1e-9  # of the product bound · (1 + gap)
+MOST_TASKS = 20_000  # limits of annealing: tasks,
+MOST_PAIRS = 2_000_000  # pairs of tasks of which one waits for the other,
 MOST_PLACES = 5_000_000  # and pairs of a task and a server
 
 Progress = Callable[[float, int, int], None]  # seconds, the shortest makespan and the largest lower bound so far
@@ -38,9 +39,9 @@ Progress = Callable[[float, int, int], None]  # seconds, the shortest makespan a
 
 @dataclass(frozen=True)
 class Optimum:
-    """A schedule of the whole table, and a lower bound on the makespan of all of them, in slots from the first arrival.
+    """A schedule of the whole table, and a lower bound on the makespan of every schedule, in slots from the first arrival.
 
-    `proven`: makespan = bound, so that no schedule is shorter. `history`: (seconds, makespan, bound) at every improvement.
+    `history`: (seconds, makespan, bound) at every improvement.
     """
 
     schedule: Schedule = field(repr=False)
@@ -51,6 +52,7 @@ class Optimum:
 
     @property
     def proven(self) -> bool:
+        """Whether makespan = bound, so that no schedule is shorter."""
         return self.makespan == self.bound
 
     @property
@@ -73,13 +75,18 @@ def optimal_schedule(
 ) -> Optimum:
     """The shortest schedule of a workload with a Jobs table that is found in `time_limit` seconds, with a lower bound.
 
-    Phases, predecessors, arrivals, several resources and unequal servers hold as in the simulator; `fixed_allocation`
-    sends every task to the machine with the least workload beforehand, as seed 002 does, and then both numbers are of
-    schedules that do so. The search begins with `hint`, or else with the best of the policies named in `warm_start`, goes
-    on by beam search or, where tasks or ticks are too many for it, by annealing over lists, and then by CP-SAT, on `workers`
-    cores (default: all). It ends early once makespan / bound − 1 is at most `gap`; 0: when the schedule is proven to be
-    optimal. With one worker and a run that ends early the same `seed` gives the same schedule. `progress` is told every
-    improvement. Raises InputError without OR-tools or without a table.
+    Phases, predecessors, arrivals, several resources and unequal servers mean the same as in the simulator.
+
+    gap               end early once makespan / bound − 1 is at most this; with 0, once the schedule is proven optimal
+    fixed_allocation  assign every task beforehand to the server with the least workload, as seed 002 does; schedule and
+                      bound are then among the schedules with that assignment
+    hint              a schedule to begin with, instead of the best one of the policies in `warm_start`
+    workers           number of cores, by default all
+    seed              with one worker, a run that ends early gives the same schedule for the same seed
+    progress          called with (seconds, makespan, bound) at every improvement
+
+    The search goes on by beam search, or by annealing if there are too many tasks or ticks for that, and then by CP-SAT.
+    Raises InputError without OR-tools, without a table, and for arguments out of range.
     """
     cp_model()
     if not time_limit > 0:
@@ -95,24 +102,24 @@ def optimal_schedule(
     orders = [np.argsort(one.start, kind="stable") for one in sorted(found, key=_length)] + [tasks.longest_tail_first()]
     annealed = len(tasks) <= MOST_TASKS and tasks.pairs <= MOST_PAIRS and len(tasks) * len(tasks.capacity) <= MOST_PLACES
     if annealed:
-        found += [schedule_list(tasks, order) for order in orders]  # which compiles it before the clock runs
+        found += [schedule_list(tasks, order) for order in orders]  # also compiles it, before the clock runs
     if not found:
         raise InputError(f"{len(tasks)} tasks are too many to find a first schedule for: give a hint")
     best, bound = min(found, key=_length), tasks.bound
     beamed = annealed and can_search(tasks, best.makespan)
     if beamed:
-        searched(tasks, 1, 0, False, np.random.default_rng(seed))  # the same
+        searched(tasks, 1, 0, False, np.random.default_rng(seed))  # compiles it too
     log = ProgressLog(tasks.tick, progress)
-    log.hear(best.makespan, bound)
-    target, improved = math.floor(bound * (1 + gap) + ROUNDING), functools.partial(log.hear, bound=bound)
+    log.record(best.makespan, bound)
+    target, improved = math.floor(bound * (1 + gap) + ROUNDING), functools.partial(log.record, bound=bound)
     if beamed:
-        best = search_beside(tasks, best, cores, SEARCHED * time_limit, target, seed, improved)
+        best = search_in_parallel(tasks, best, cores, SEARCHED * time_limit, target, seed, improved)
     elif annealed and best.makespan > target:
         lists = [orders[k % len(orders)] for k in range(cores)]
-        best = min(best, anneal_beside(tasks, lists, SEARCHED * time_limit, target, seed, improved), key=_length)
+        best = min(best, anneal_in_parallel(tasks, lists, SEARCHED * time_limit, target, seed, improved), key=_length)
     if best.makespan > target:
-        best, bound = improve(tasks, best, time_limit - log.seconds, cores, seed, gap, log.hear)
-    log.hear(best.makespan, bound)
+        best, bound = improve(tasks, best, time_limit - log.seconds, cores, seed, gap, log.record)
+    log.record(best.makespan, bound)
     start = tasks.origin + best.start * tasks.tick
     schedule = Schedule(start, best.server.astype(np.int32), start + tasks.service * tasks.tick)
     return Optimum(schedule, best.makespan * tasks.tick, bound * tasks.tick, log.seconds, tuple(log.history))
@@ -123,7 +130,7 @@ def _length(found: FoundSchedule) -> int:
 
 
 class ProgressLog:
-    """The best of what was found so far, in slots, and when; it may be told from several threads."""
+    """The shortest makespan and the largest bound so far, in slots, with their times. Several threads may call it."""
 
     def __init__(self, tick: int, progress: Progress | None) -> None:
         self.tick, self.progress = tick, progress
@@ -134,8 +141,8 @@ class ProgressLog:
     def seconds(self) -> float:
         return time.monotonic() - self.began
 
-    def hear(self, makespan: int, bound: int) -> None:
-        """Take note of a makespan and a bound, in ticks, if one of them is better than all before."""
+    def record(self, makespan: int, bound: int) -> None:
+        """Record a makespan and a bound, in ticks, if one of them improves."""
         with self.lock:
             shortest, tightest = makespan * self.tick, bound * self.tick
             if self.history:
@@ -147,7 +154,7 @@ class ProgressLog:
 
 
 def heuristic_schedules(workload: Workload, policies: Sequence[str], seed: int = 0) -> list[Schedule]:
-    """Schedules of the whole table by those of these policies that are installed and can run it."""
+    """Schedules of the whole table, by those of the named policies that exist and can run it."""
     found = []
     for name in policies:
         if name.partition(":")[0] in registered():
@@ -159,7 +166,7 @@ def heuristic_schedules(workload: Workload, policies: Sequence[str], seed: int =
 
 
 def as_found(tasks: Tasks, schedule: Schedule) -> FoundSchedule | None:
-    """The schedule in ticks, if it is one of the whole table that keeps to the rules."""
+    """The schedule in ticks; None if it leaves tasks out or breaks a constraint."""
     start, server, _ = schedule
     whole = len(start) == len(tasks) and bool((start >= 0).all() and ((start - tasks.origin) % tasks.tick == 0).all())
     if not whole or tasks.fault(start, server) or (tasks.fixed is not None and (server != tasks.fixed).any()):

@@ -1,4 +1,4 @@
-"""What an offline scheduler sees of a Jobs table and the servers, and how short no schedule of it can be (PAPERS §3)."""
+"""The tasks and servers of an offline scheduling problem, a lower bound on its makespan, and a check of schedules (PAPERS §3)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from packenv.workloads.workload import Workload
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-CUTS = 32  # heads and tails at which the tasks are cut off, at most
+CUTS = 32  # values at most of heads, of tails and of demands that the lower bound tries
 
 
 @dataclass(frozen=True)
 class Tasks:
-    """n tasks and B barriers on L servers. Time is in ticks from the first arrival: the largest common part of all times.
+    """n tasks and B barriers on L servers. Times are in ticks (the greatest common divisor of all) from the first arrival.
 
-    Nodes are the n rows of the table, then the barriers; `before[k]` must end before `after[k]` begins.
+    Nodes are the n rows of the table, then the barriers; node `before[k]` must end before node `after[k]` begins.
     """
 
     tick: int  # slots
@@ -33,7 +33,7 @@ class Tasks:
     service: Ints  # (n,) ticks
     demand: Ints  # (n, D) units
     capacity: Ints  # (L, D) units
-    fixed: Ints | None  # (n,) servers of the tasks where they are decided beforehand
+    fixed: Ints | None  # (n,) server of each task, if assigned beforehand
     before: Ints  # (edges,) nodes
     after: Ints  # (edges,)
     nodes: int
@@ -43,22 +43,23 @@ class Tasks:
 
     @cached_property
     def allowed(self) -> Bools:
-        """(n, L) servers that a task may run on."""
+        """(n, L) whether each task may run on each server."""
         if self.fixed is not None:
             return np.asarray(self.fixed[:, None] == np.arange(len(self.capacity)))
         return np.all(self.demand[:, None, :] <= self.capacity, axis=2)
 
     @cached_property
     def head(self) -> Ints:
-        """(nodes,) ticks before which a node cannot begin."""
+        """(nodes,) the earliest tick at which each node can begin, by releases and precedence."""
         return self._longest(np.append(self.release, np.zeros(self.nodes - len(self), np.int64)), self.before, self.after)
 
     @cached_property
     def tail(self) -> Ints:
-        """(nodes,) ticks that must still follow the end of a node."""
+        """(nodes,) ticks of the longest chain that must follow the end of each node."""
         return self._longest(np.zeros(self.nodes, np.int64), self.after, self.before)
 
     def _longest(self, least: Ints, before: Ints, after: Ints) -> Ints:
+        """(nodes,) the longest paths to each node, at least `least`."""
         service = np.append(self.service, np.zeros(self.nodes - len(self), np.int64))
         while True:
             longer = least.copy()
@@ -69,9 +70,10 @@ class Tasks:
 
     @cached_property
     def bound(self) -> int:
-        """Ticks that every schedule takes: the longest chain, and the work of sets of tasks over the cluster's capacity.
+        """A lower bound on the makespan, in ticks: the longest chain, or a set of tasks whose work takes longer.
 
-        A set holds the tasks with at least some head and some tail; these come on top of its work (an energy argument).
+        For every pair of a head and a tail, the work of all tasks with at least these takes at least work / capacity ticks,
+        after the head and before the tail (an energy argument).
         """
         head, tail = self.head[: len(self)], self.tail[: len(self)]
         heads, tails = _cuts(head), _cuts(tail)
@@ -80,15 +82,15 @@ class Tasks:
         for work, room in self._works():
             inside = np.zeros((len(heads), len(tails)), object)
             np.add.at(inside, of, work)
-            inside = inside[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]  # work of at least this head and tail
+            inside = inside[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]  # work from this head and tail on
             least = heads[:, None] + tails + -(-inside // room)
             longest = max(longest, int(least[inside > 0].max(initial=0)))
         return longest
 
     def _works(self) -> list[tuple[NDArray[Any], int]]:
-        """Pairs (work of each task, what the servers can do of it in a tick), in integers of any size.
+        """Pairs of the work of each task (n,) and the work that the servers can do in a tick, in Python's integers.
 
-        Of the whole cluster, and of each server where it is decided who runs where.
+        For each resource of the whole cluster, and of each server if tasks are assigned beforehand.
         """
         servers = np.arange(len(self.capacity))
         groups = [servers] if self.fixed is None else [servers, *servers[:, None]]
@@ -105,14 +107,14 @@ class Tasks:
 
     @property
     def pairs(self) -> int:
-        """Pairs of tasks of which one waits for the other, directly or behind a barrier."""
+        """The number of pairs of tasks of which one waits for the other, directly or through a barrier."""
         entering = np.bincount(self.after, minlength=self.nodes)
         inner = (self.before >= len(self)) & (self.after < len(self))
         return int((self.after < len(self)).sum() - inner.sum() + entering[self.before[inner]].sum())
 
     @cached_property
     def waits_for(self) -> tuple[Ints, Ints]:
-        """Those pairs: row i waits for rows[offsets[i] : offsets[i + 1]], as (offsets, rows)."""
+        """(offsets, rows): row i waits for rows[offsets[i] : offsets[i + 1]], directly or through a barrier."""
         direct = (self.before < len(self)) & (self.after < len(self))
         pairs = [np.stack([self.before[direct], self.after[direct]])]
         for barrier in range(len(self), self.nodes):
@@ -123,20 +125,21 @@ class Tasks:
 
     @cached_property
     def followed_by(self) -> tuple[Ints, Ints]:
-        """The same pairs the other way round: rows[offsets[i] : offsets[i + 1]] wait for row i."""
+        """(offsets, rows): rows[offsets[i] : offsets[i + 1]] wait for row i."""
         offsets, before = self.waits_for
         return self._rows_by(np.repeat(np.arange(len(self)), np.diff(offsets)), before)
 
     def _rows_by(self, rows: Ints, group: Ints) -> tuple[Ints, Ints]:
+        """(offsets, rows) of the rows of each group."""
         order = np.argsort(group, kind="stable")
         return np.searchsorted(group[order], np.arange(len(self) + 1)).astype(np.int64), rows[order]
 
     def longest_tail_first(self) -> Ints:
-        """(n,) rows by the time from their start to the end of the longest chain behind them, decreasing."""
+        """(n,) rows by service + tail, the longest first."""
         return np.argsort(-(self.tail[: len(self)] + self.service), kind="stable")
 
     def fault(self, start: NDArray[np.integer[Any]], server: NDArray[np.integer[Any]]) -> str | None:
-        """What is wrong with starts (n,) in slots on servers (n,); None if nothing is. Rows with start -1 are left out."""
+        """The first violated constraint of starts (n,) in slots on servers (n,), or None. Rows with start -1 are left out."""
         rows = np.flatnonzero(start >= 0)
         wrong = rows[(server[rows] < 0) | (server[rows] >= len(self.capacity))]
         if len(wrong):
@@ -149,11 +152,11 @@ class Tasks:
         return self._overfull(start.astype(np.int64), end, server, rows)
 
     def _overfull(self, start: Ints, end: Ints, server: NDArray[np.integer[Any]], rows: Ints) -> str | None:
-        """The first row, in its server, that starts where there is no room."""
+        """Names a row that starts on a server without room for it, or None."""
         row = np.concatenate([rows, rows])
         slot = np.concatenate([end[rows], start[rows]])
         change = np.concatenate([-self.demand[rows], self.demand[rows]])
-        order = np.lexsort((np.arange(len(row)), slot, server[row]))  # those that leave before those that come
+        order = np.lexsort((np.arange(len(row)), slot, server[row]))  # ends before starts in the same slot
         held = np.cumsum(change[order], axis=0)  # every server's changes add up to 0
         over = order[(held > self.capacity[server[row[order]]]).any(axis=1)]
         if len(over) == 0:
@@ -162,9 +165,9 @@ class Tasks:
 
 
 def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
-    """The tasks of a workload with a Jobs table; `fixed_allocation` decides their servers beforehand.
+    """The tasks of a workload with a Jobs table; `fixed_allocation` assigns their servers beforehand.
 
-    Raises InputError without a table, and for tables whose tasks take longer away from their data.
+    Raises InputError without a table, and for a table whose tasks take longer away from their data.
     """
     jobs = workload.jobs
     if jobs is None:
@@ -190,9 +193,10 @@ def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
 
 
 def _least_loaded(jobs: Jobs, capacity: Ints) -> Ints:
-    """(n,) servers, row by row: of those with room for the task, the one with the least workload so far (PAPERS §3).
+    """(n,) the server of each task: of those that it fits, the one with the least workload so far (PAPERS §3).
 
-    Workload is service times demand, as a share of the server's capacity, added up over the resources; lower index first.
+    Workload is service times demand, as shares of the server's capacity, summed over the resources; ties go to the lower
+    index.
     """
     load = np.zeros(len(capacity))
     chosen = np.zeros(len(jobs), np.int64)
@@ -203,17 +207,17 @@ def _least_loaded(jobs: Jobs, capacity: Ints) -> Ints:
 
 
 def _dual_feasible(demand: Ints, capacity: int) -> list[Ints]:
-    """The demands themselves, and rounded so that what fits in a server of this capacity still does (Martello & Toth 1990).
+    """The demands, and roundings of them under which everything that fits a server still fits (Martello & Toth 1990).
 
-    For a cut: a demand that leaves less room than it counts as the whole server, and one that is smaller as nothing.
+    For a cut c: a demand above capacity − c counts as the whole server, and one below c counts as nothing.
     """
-    cuts = np.concatenate([demand, capacity - demand + 1])  # the least that make a difference
+    cuts = np.concatenate([demand, capacity - demand + 1])  # the smallest cuts that change a demand
     cuts = _cuts(cuts[(cuts > 0) & (2 * cuts <= capacity)])
     large = [np.where(demand + cut > capacity, capacity, demand) for cut in cuts]
     return [demand, *(np.where(demand < cut, 0, counted) for cut, counted in zip(cuts, large, strict=True))]
 
 
 def _cuts(values: Ints) -> Ints:
-    """The distinct values, thinned out to CUTS of them."""
+    """The distinct values, or CUTS of them if there are more."""
     distinct = np.unique(values)
     return distinct[np.unique(np.linspace(0, len(distinct) - 1, CUTS).astype(int))] if len(distinct) > CUTS else distinct

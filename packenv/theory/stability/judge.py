@@ -1,8 +1,8 @@
-"""`packenv.judge`: which fraction of the maximum supportable workload a policy keeps stable.
+"""`packenv.judge`: the fraction of the maximum supportable workload ρ* that a policy keeps stable.
 
-A sequential search over the load. At each load independent runs get longer until their verdict is certain or the
-longest length is reached; an unstable one shows early, so a hopeless load costs little. Stability is taken to be
-monotone in the load: below a stable load all are stable, above an unstable one all are unstable.
+A bisection over the load. At each load, independent runs are repeated with more and more slots until their verdict is
+certain or the longest length is reached. Instability shows early, so loads that are far too high cost little. Stability is
+assumed to be monotone: all loads below a stable one are stable, and all above an unstable one are unstable.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from packenv.theory.capacity.max_workload import max_workload
 from packenv.workloads.workload import Workload
 
 GRID = 200  # loads are multiples of 1 / GRID
-WIDTH = 0.01  # the search ends when the interval is this narrow
+WIDTH = 0.01  # of the interval at which the search ends
 SEEDS = 8
-FIRST_TASKS, GROWTH, MOST_TASKS = 40_000, 4, 2_560_000  # arrivals per run, first and at most; each length `GROWTH` times the last
-FIRST_SERVICES = 500  # mean services that the first length lasts at least
+FIRST_TASKS, GROWTH, MOST_TASKS = 40_000, 4, 2_560_000  # arrivals of the first runs, factor to the next ones, and most
+FIRST_SERVICES = 500  # the first runs last at least this many mean services
 HELD, BROKEN, NOT_CLAIMED = "held", "broken", "not claimed"
-CLAIM = 1e-9
+CLAIM = 1e-9  # rounding of the fraction that a policy claims
 
 
 class PlannedRun(NamedTuple):
-    """One run to be made: everything that it depends on."""
+    """A run to make: everything that its outcome depends on."""
 
     workload: Workload
     policy: str | Any
@@ -42,15 +42,18 @@ class PlannedRun(NamedTuple):
 
 
 class RunOutcome(NamedTuple):
-    """What a run says."""
+    """What the search needs of a run."""
 
     verdict: Verdict
     mean_queue: float
 
 
 Runner = Callable[[Sequence[PlannedRun]], Sequence[RunOutcome]]
-Plan = Callable[[float], Iterator[list[PlannedRun]]]  # the runs at a load: some, then longer ones
-Progress = Callable[[float, float, float, int], None]  # the interval so far, the load looked at, and the slots of its runs
+"""Makes runs; see `run_here`."""
+Plan = Callable[[float], Iterator[list[PlannedRun]]]
+"""The runs to make at a load: first short ones, then longer ones."""
+Progress = Callable[[float, float, float, int], None]
+"""Is told the interval so far (low, high), the load that is tried, and the slots of its runs."""
 
 
 class Evidence(NamedTuple):
@@ -65,11 +68,15 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True)
 class Judgment:
-    """The policy supports at least `low`, and less than `high`, of ρ*; `rho` is the bracket on ρ* (tasks in service).
+    """The policy supports at least the fraction `low` of ρ*, and less than `high`.
 
-    `half`, `two_thirds`: held, broken or undecided; not claimed where the policy has no guarantee that large
-    (`claimed`, a fraction of ρ*; 0 for none). `evidence`: every load that was looked at, in the order of the search.
-    All of it is about runs of these lengths from an empty cluster: a queue that settles only later counts as unstable.
+    rho               lower and upper bound on ρ*, in tasks in service
+    claimed           the fraction of ρ* that the policy's guarantee claims; 0 without a guarantee
+    half, two_thirds  whether that guarantee was held, broken, or undecided; not claimed if it is smaller than that
+    evidence          the verdict on every load tried, in the order of the search
+
+    All of it is about runs of these lengths that begin with an empty cluster: a queue that would settle only later counts
+    as unstable.
     """
 
     policy: str
@@ -84,7 +91,7 @@ class Judgment:
 
     @property
     def needed(self) -> float | None:
-        """About how many slots a run would have to last to decide the loads that stayed undecided; None if there are none."""
+        """About how many slots a run must have to decide all loads that stayed undecided; None if there are none."""
         open_loads = [seen for seen in self.evidence if seen.verdict.kind == UNDECIDED and self.low < seen.load < self.high]
         return max((seen.slots * longer(seen.verdict) for seen in open_loads), default=None)
 
@@ -98,11 +105,12 @@ def judge(
     run: Runner | None = None,
     progress: Progress | None = None,
 ) -> Judgment:
-    """Find the interval of ρ*-fractions that `policy` supports on a workload (whose own load does not matter).
+    """Find the fraction of ρ* that `policy` supports on a workload, whose own load does not matter.
 
-    `run` makes the runs (one after the other if not given); `progress` hears of every look. The interval is `width`
-    wide, or wider where loads remain undecided after the longest runs. A table of jobs is judged by one run at each
-    load, its arrivals closer together or further apart: it cannot be made longer, see `Judgment.needed`.
+    The interval of the judgment is `width` wide, or wider if loads remain undecided after the longest runs. `run` makes the
+    runs (by default one after the other in this process); `progress` is called for every set of runs. A Jobs table is
+    judged by one run at each load, with its arrivals spread out or drawn together; its runs cannot be longer, see
+    `Judgment.needed`. Raises InputError for a width outside (0, 1) or no seed.
     """
     if not 0 < width < 1 or seeds < 1:
         raise InputError(f"a judgment needs a width between 0 and 1 and at least 1 seed, not {width} and {seeds}")
@@ -119,7 +127,7 @@ def judge(
 
 
 def random_plan(workload: Workload, policy: str | Any, rho: tuple[float, float], seeds: int) -> Plan:
-    """At each load, `seeds` runs of random jobs, each time longer."""
+    """At each load, `seeds` runs of random tasks, repeated with GROWTH times as many slots."""
 
     def plan(load: float) -> Iterator[list[PlannedRun]]:
         at = workload.with_(load=load).knowing(*rho)
@@ -133,7 +141,7 @@ def random_plan(workload: Workload, policy: str | Any, rho: tuple[float, float],
 
 
 def table_plan(workload: Workload, policy: str | Any, rho: tuple[float, float]) -> Plan:
-    """At each load, the jobs of a table with their arrivals spread out or drawn together."""
+    """At each load, one run of the table, with its arrivals spread out or drawn together."""
     jobs = workload.jobs
     assert jobs is not None
     own = workload.rate * workload.mean_service / rho[0]
@@ -147,21 +155,21 @@ def table_plan(workload: Workload, policy: str | Any, rho: tuple[float, float]) 
 
 
 def status(share: float, low: float, high: float, claimed: float) -> str:
-    """Whether a guarantee of this share of ρ* holds, for a policy that supports a share in [low, high)."""
+    """Whether a guarantee of the fraction `share` of ρ* holds, for a policy that supports a fraction in [low, high)."""
     if claimed < share - CLAIM:
         return NOT_CLAIMED
     return HELD if low >= share else BROKEN if high < share else UNDECIDED
 
 
 class LoadSearch:
-    """Bisection on the grid of loads, from below and above where loads in between stay undecided."""
+    """Bisection on the grid of loads; around loads that stay undecided it goes on below and above."""
 
     def __init__(self, plan: Plan, run: Runner, progress: Progress) -> None:
         self.plan, self.run, self.progress = plan, run, progress
         self.evidence: list[Evidence] = []
 
     def interval(self, width: int) -> tuple[int, int]:
-        """(low, high) in grid steps: the largest load that is stable, the smallest that is not (GRID: none is beyond ρ*)."""
+        """(low, high) in grid steps: the largest load found stable, and the smallest found unstable, or GRID (ρ*)."""
         low, high = 0, GRID
         doubtful: list[int] = []
         while high - low > width:
@@ -174,7 +182,7 @@ class LoadSearch:
                 load = (max(between) + high) // 2
             else:
                 break
-            kind = self.look_at(load, low, high)
+            kind = self.verdict_at(load, low, high)
             if kind == STABLE:
                 low = load
             elif kind == UNSTABLE:
@@ -183,8 +191,8 @@ class LoadSearch:
                 doubtful.append(load)
         return low, high
 
-    def look_at(self, load: int, low: int, high: int) -> str:
-        """The verdict on a load, from runs that get longer until it is certain."""
+    def verdict_at(self, load: int, low: int, high: int) -> str:
+        """The kind of the verdict on a load (grid steps), from runs that get longer until it is certain."""
         for runs in self.plan(load / GRID):
             self.progress(low / GRID, high / GRID, load / GRID, runs[0].slots)
             outcomes = self.run(runs)
@@ -197,12 +205,12 @@ class LoadSearch:
 
 
 def run_here(runs: Sequence[PlannedRun]) -> list[RunOutcome]:
-    """Make the runs one after the other."""
+    """Make the runs one after the other in this process."""
     return [outcome_of(run) for run in runs]
 
 
 def outcome_of(run: PlannedRun) -> RunOutcome:
-    """Make one run."""
+    """Make one run, measured from its first slot on."""
     result = simulate(run.workload, run.policy, run.slots, run.seed, warmup=0)
     assert result.mean_queue is not None
     return RunOutcome(result.verdict, result.mean_queue)

@@ -1,8 +1,9 @@
 """The search for workloads on which a policy supports as little of ρ* as possible.
 
-Candidates come from a linear program (servers that lock in a wasteful configuration) and at random; a climb changes
-sizes, mix, servers and service to lower the throughput where the policy falls behind; the best are judged. What it
-finds is an upper bound on the policy's guarantee: no more than that can be proved for all workloads.
+Candidates are drawn at random, or come from a linear program (servers that lock in a wasteful configuration). A local
+search then changes sizes, mix, servers and service of the candidates on which the policy completes the smallest share of
+the arrivals. The best ones are judged. The result is an upper bound on the policy's guarantee: a larger fraction cannot be
+proved for all workloads.
 """
 
 from __future__ import annotations
@@ -19,28 +20,29 @@ from packenv.theory.stability.worst_instances import Instance, worst_lock
 from packenv.workloads.laws.law import Law
 from packenv.workloads.workload import Workload
 
-FIRST_PRESSURE, ABOVE = 0.97, 0.03  # load of the runs that score a candidate: so much above the best share so far
-KEPT_UP = 0.985  # share of the arrivals completed by a run that kept up with them
+FIRST_LOAD, ABOVE = 0.97, 0.03  # load of the run that scores a candidate: at first, and above the best share so far
+KEPT_UP = 0.985  # a run that completes this share of its arrivals has kept up with them
 TASKS = 60_000  # arrivals in such a run
-SMALLEST = 10  # servers hold at most so many jobs of the smallest size
-FINEST = 120  # units of capacity
-POOL, ALIKE = 12, 3  # instances that are climbed from, and how many of one origin
-JUDGED = 3
+SMALLEST = 10  # servers hold at most this many tasks of the smallest size
+FINEST = 120  # units of capacity of a server, at most
+POOL, ALIKE = 12, 3  # instances that are kept, and how many of them may have one origin
+JUDGED = 3  # instances that are judged in the end
 TRIES = 3000
-TYPES = 2, 5
+TYPES = 2, 5  # fewest and most sizes of an instance
 
 Progress = Callable[[str], None]
 
 
 class WorstCase(NamedTuple):
-    """A workload and what the policy supports on it."""
+    """A workload, and what the policy supports on it."""
 
     workload: Workload
     judgment: Judgment
 
 
 class Scored(NamedTuple):
-    """An instance, the share of ρ* that the policy served on it (1 if it kept up), and the candidate that it comes from."""
+    """An instance, the share of ρ* that the policy served on it (1 if it kept up), and the number of the candidate that it
+    was derived from."""
 
     share: float
     origin: int
@@ -55,7 +57,11 @@ def worst_case(
     run: Runner | None = None,
     progress: Progress | None = None,
 ) -> list[WorstCase]:
-    """The worst workloads found by so many short runs, judged; the worst one first. The same seed finds the same ones."""
+    """The worst workloads for `policy` found by `tries` short runs, judged, the worst one first.
+
+    `services`: the laws of service to choose from. `run` makes the runs of the judgments, `progress` is told what happens.
+    The same `seed` finds the same workloads.
+    """
     say = progress or (lambda what: None)
     search = WorstCaseSearch(policy, services, random.Random(seed))
     while search.tried < tries:
@@ -73,7 +79,7 @@ def worst_case(
 
 
 class WorstCaseSearch:
-    """The best candidates so far."""
+    """The candidates so far on which the policy does worst, in `pool`, the worst first."""
 
     def __init__(self, policy: str | Any, services: Sequence[Law], chance: random.Random) -> None:
         self.policy, self.services, self.chance = policy, services, chance
@@ -81,7 +87,7 @@ class WorstCaseSearch:
         self.tried = 0
 
     def candidate(self) -> Instance:
-        """Sizes at random; half of the time in the mix that starves locked servers, if they have one."""
+        """An instance with random sizes; half of the time with the mix that locked servers serve worst, if there is one."""
         chance = self.chance
         while True:
             capacity = chance.randint(8, FINEST)
@@ -97,11 +103,12 @@ class WorstCaseSearch:
                 return lock[1]
 
     def climb(self) -> None:
-        """Change a good candidate a little; the pool keeps the better ones."""
+        """Change one of the kept instances a little, and score the result."""
         chosen = self.pool[min(len(self.pool) - 1, int(self.chance.expovariate(0.5)))]
         self.add(self.changed(chosen.instance), chosen.origin)
 
     def changed(self, instance: Instance) -> Instance:
+        """The instance with one size, weight, the capacity, the number of servers or the service changed."""
         chance = self.chance
         i = chance.randrange(len(instance.sizes))
         what = chance.random()
@@ -120,21 +127,21 @@ class WorstCaseSearch:
         return replace(instance, service=chance.choice(list(self.services)))
 
     def add(self, instance: Instance, origin: int) -> None:
-        """Score an instance, and keep it if it is among the best; of one origin at most a few."""
+        """Score an instance by a short run, and keep it if it is among the POOL worst ones (ALIKE of one origin)."""
         least = -(-instance.capacity // SMALLEST)
         falling = all(a > b for a, b in zip(instance.sizes, instance.sizes[1:], strict=False))
         known = any(instance == other.instance for other in self.pool)
         if known or not falling or instance.sizes[-1] < least or instance.sizes[0] > instance.capacity:
             return
-        pressure = min(FIRST_PRESSURE, self.pool[0].share + ABOVE) if self.pool else FIRST_PRESSURE
+        load = min(FIRST_LOAD, self.pool[0].share + ABOVE) if self.pool else FIRST_LOAD
         try:
-            workload = instance.workload(pressure)
+            workload = instance.workload(load)
         except InputError:  # too many configurations
             return
         self.tried += 1
         result = simulate(workload, self.policy, round(TASKS / workload.rate))
         served = result.completed / result.arrived
-        self.pool.append(Scored(pressure * served if served < KEPT_UP else 1.0, origin, instance))
+        self.pool.append(Scored(load * served if served < KEPT_UP else 1.0, origin, instance))
         self.pool.sort(key=lambda one: one.share)
         alike = [one for one in self.pool if one.origin == origin]
         if len(alike) > ALIKE:

@@ -1,8 +1,9 @@
-"""Small instances on which greedy packing does badly: a few sizes, exact ρ*, and the configurations that lock in.
+"""Small instances on which greedy packing does badly: a few sizes, with exact ρ* and their locked configurations.
 
-A server is locked when every job that leaves it is replaced by another of its size: what is left is too little for the
-smallest size, and with the room of a job that leaves for no larger one. Largest-first policies stay there as long as
-jobs of each size wait, however much is wasted; the sizes' mix that starves such servers is found by a linear program.
+A server is locked if every task that leaves it is replaced by one of the same size: its free room is too small for the
+smallest size, and together with the room of a leaving task it is too small for any larger size. Policies that place the
+largest task first stay in a locked configuration as long as tasks of each size wait, however much room is wasted. A linear
+program finds the mix of sizes of which locked servers serve the smallest share of ρ*.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ MOST_SERVERS = 12
 
 @dataclass(frozen=True)
 class Instance:
-    """Jobs of some integer `sizes`, decreasing, in servers of an integer `capacity`; `weights` are relative frequencies."""
+    """Tasks of a few integer `sizes`, decreasing, with relative frequencies `weights`, on servers of an integer `capacity`."""
 
     sizes: tuple[int, ...]
     capacity: int
@@ -41,15 +42,15 @@ class Instance:
         return np.array(self.weights) / sum(self.weights)
 
     def configurations(self) -> Ints:
-        """(m, n) maximal configurations. Raises InputError where they are too many."""
+        """(m, n) the maximal configurations. Raises InputError if they are too many."""
         return np.asarray(maximal_configurations(self.sizes, self.capacity, MOST_CONFIGURATIONS), np.int64)
 
     def rho(self) -> float:
-        """ρ*, from all configurations."""
+        """ρ* (tasks in service), from all configurations."""
         return served_by(self.configurations(), self.shares(), self.servers)
 
     def workload(self, load: float, name: str = "instance") -> Workload:
-        """The workload at a share of ρ*."""
+        """The workload with this `load`, a share of ρ*."""
         rho = self.rho()
         sizes = Discrete([size / self.capacity for size in self.sizes], self.shares().tolist())
         made = Workload(sizes=sizes, service=self.service, servers=self.servers, load=load, name=name)
@@ -57,7 +58,7 @@ class Instance:
 
 
 def locked(sizes: tuple[int, ...], capacity: int) -> Ints:
-    """(m, n) configurations of decreasing sizes in which a server is locked."""
+    """(m, n) the configurations of decreasing sizes (n) in which a server is locked; none if there are too many to list."""
     most = [capacity // size for size in sizes]
     if np.prod([count + 1 for count in most]) > 20 * MOST_CONFIGURATIONS:
         return np.zeros((0, len(sizes)), np.int64)
@@ -69,9 +70,10 @@ def locked(sizes: tuple[int, ...], capacity: int) -> Ints:
 
 
 def worst_lock(sizes: tuple[int, ...], capacity: int, service: Law) -> tuple[float, Instance] | None:
-    """The mix of sizes that locked servers serve at the smallest share of ρ*, with that share; None if no lock wastes any.
+    """The mix of sizes of which locked servers serve the smallest share of ρ*, with that share; None if no lock wastes room.
 
-    min g  s.t.  Σ_k a_k k <= Σ_c w_c c,  Σ a = 1,  Σ w = g: locked configurations k in shares a do what g servers could.
+    min g  s.t.  Σ_k a_k k <= Σ_c w_c c,  Σ a = 1,  Σ w = g:
+    one server in the locked configurations k, in shares a, holds what g servers in configurations c can hold.
     """
     from scipy.optimize import linprog
 
