@@ -17,15 +17,43 @@ from dataclasses import fields, is_dataclass
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_type_hints, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from packenv.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from packenv.cluster.build import Needs
     from packenv.jobs import Jobs
     from packenv.workloads.workload import Workload
+
+# Orders in which waiting tasks and servers can be kept; a policy names those it uses.
+BY_SIZE = 1  # waiting tasks by (size, row): the largest that fits
+BY_AGE = 2  # by (eligible slot, row), with their sizes: the oldest that fits
+BY_TYPE = 4  # virtual queues: how many tasks each has
+BY_DEMAND = 8  # groups of waiting tasks with the same demand vector
+BY_ROOM = 16  # servers by (room, index): the tightest that fits
+BY_INDEX = 32  # by index, with their room: the first that fits
+BY_QUEUE = 64  # waiting tasks in queue order: the oldest, the next behind it
+BY_LINE = 128  # each virtual queue in queue order; goes with BY_TYPE
+BY_MIX = 256  # how many jobs of each type each server has; goes with BY_TYPE
+
+UNLIMITED = 2**62
+
+
+class Needs(NamedTuple):
+    """What a policy needs of a cluster: the orders that it asks for, how it packs, and its types of tasks."""
+
+    orders: int = 0  # BY_… flags
+    vectors: bool = False  # packs all resources of a server rather than the scalar size
+    levels: int = 0  # J of the partition I; 0 without virtual queues
+    most_levels: int = 0  # the largest J that the policy may change to
+    types: NDArray[np.int64] | None = None  # (T,) units, descending: the largest size of each type, in place of I
+    least: NDArray[np.int64] | None = None  # (L,) units: every job takes at least this much of a server's room
+    room: NDArray[np.int64] | None = None  # (L,) units: scalar room of an empty server, if not its capacity
+    reserve: int = 0  # the most messages that the policy posts in one slot
+    in_service: int = UNLIMITED  # the most tasks in service at once, where that is known
+    durations: bool = False  # is told how long tasks take: column `estimate`, or the truth where there is none
+    table: bool = False  # knows all jobs of the run beforehand, as a Jobs table: what they are made of, not when they come
 
 
 @runtime_checkable
@@ -157,9 +185,6 @@ def guarantee_of(policy: Any, setting: Setting) -> float:
 
 def needs_of(policy: Any, setting: Setting) -> Needs:
     """The policy's `needs`; where it has none, every order of tasks and servers except virtual queues."""
-    from packenv.cluster.build import Needs
-    from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_INDEX, BY_QUEUE, BY_ROOM, BY_SIZE
-
     if hasattr(policy, "needs"):
         return policy.needs(setting)
     vectors = setting.capacity.shape[1] > 1

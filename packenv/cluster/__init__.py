@@ -6,7 +6,7 @@ are integer units (packenv.units). The same functions serve compiled policies an
 """
 
 from packenv.cluster.best_fit import best_server, best_task, fill, foresee, foresee_smaller
-from packenv.cluster.build import InService, Needs, build, grow
+from packenv.cluster.build import InService, build, grow
 from packenv.cluster.distance import level_of, remote_slots
 from packenv.cluster.events.wheel import post, wake_at
 from packenv.cluster.queue.by_age import oldest_fitting
@@ -46,21 +46,9 @@ from packenv.cluster.servers import (
     tightest_server,
 )
 from packenv.cluster.slots import hold, place
-from packenv.cluster.state import (
-    BY_AGE,
-    BY_DEMAND,
-    BY_INDEX,
-    BY_LINE,
-    BY_MIX,
-    BY_QUEUE,
-    BY_ROOM,
-    BY_SIZE,
-    BY_TYPE,
-    NONE,
-    Cluster,
-    look_at,
-)
+from packenv.cluster.state import NONE, Cluster, look_at
 from packenv.cluster.virtual_queues.reduced import heaviest, reduced_configuration, weight
+from packenv.policy import BY_AGE, BY_DEMAND, BY_INDEX, BY_LINE, BY_MIX, BY_QUEUE, BY_ROOM, BY_SIZE, BY_TYPE, Needs
 
 __all__ = [
     "BY_AGE",

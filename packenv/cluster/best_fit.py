@@ -7,13 +7,14 @@ score Σ_r (d_r / C_r) · (occupied_r / C_r).
 from __future__ import annotations
 
 from packenv.cluster.queue.by_demand import first_of_group, group_count
-from packenv.cluster.queue.key_blocks import expect, is_long
 from packenv.cluster.queue.waiting import fitting_key, largest_fitting, size_of
 from packenv.cluster.servers import fits, freed_count, freed_server, room_of, tightest_server
 from packenv.cluster.slots import place
-from packenv.cluster.state import BY_DEMAND, NONE, Cluster
+from packenv.cluster.sorted_keys.blocks import expect, is_long
+from packenv.cluster.state import NONE, Cluster
 from packenv.compiled.decorators import inner
 from packenv.compiled.intrinsics import prefetch
+from packenv.policy import BY_DEMAND
 
 HANDFUL = 32  # servers: what they take fits in the nearest cache
 

@@ -9,23 +9,16 @@ from numpy.typing import NDArray
 
 from packenv.cluster.events.few import FEW, has_few_events
 from packenv.cluster.events.wheel import BLOCK, BUCKETS, LEVELS, blocks_for, schedule_event, take_place
+from packenv.cluster.linked_list import empty_lists, link_type
 from packenv.cluster.measures import DELAY_BINS
 from packenv.cluster.queue.by_age import build_tree
 from packenv.cluster.queue.by_demand import add_to_group
 from packenv.cluster.queue.by_type import set_levels, set_types
-from packenv.cluster.queue.key_blocks import copy_sorted_keys, sorted_keys
 from packenv.cluster.servers import refresh, touch
 from packenv.cluster.slots import change_use, scalar_size
+from packenv.cluster.sorted_keys.blocks import copy_sorted_keys, sorted_keys
 from packenv.cluster.sorting import sorting
 from packenv.cluster.state import (
-    BY_AGE,
-    BY_DEMAND,
-    BY_INDEX,
-    BY_LINE,
-    BY_MIX,
-    BY_ROOM,
-    BY_SIZE,
-    BY_TYPE,
     NEVER,
     NO_SIZE,
     NONE,
@@ -39,7 +32,6 @@ from packenv.cluster.state import (
     Precedence,
     group_type,
     head_type,
-    link_type,
     queue_type,
     server_type,
     task_type,
@@ -48,26 +40,11 @@ from packenv.compiled.decorators import compiled
 from packenv.compiled.intrinsics import aligned_zeros
 from packenv.errors import InputError
 from packenv.jobs import Jobs
+from packenv.policy import BY_AGE, BY_DEMAND, BY_INDEX, BY_LINE, BY_MIX, BY_ROOM, BY_SIZE, BY_TYPE, Needs
 from packenv.workloads.precedence import precedence_edges
 from packenv.workloads.source import Source
 
 TRAJECTORY_BINS = 1024
-
-
-class Needs(NamedTuple):
-    """What a policy needs of a cluster: its orders, how it packs, and its types."""
-
-    orders: int = 0
-    vectors: bool = False  # packs all resources of a server rather than the scalar size
-    levels: int = 0  # J, 0 without virtual queues of the partition I
-    most_levels: int = 0  # the largest J it may change to
-    types: NDArray[np.int64] | None = None  # (T,) units, descending: the largest size of each type, in place of I
-    least: NDArray[np.int64] | None = None  # (L,) every job takes at least this much of a server's room
-    room: NDArray[np.int64] | None = None  # (L,) scalar room of an empty server, if not its capacity
-    reserve: int = 0  # messages posted in one slot at most
-    in_service: int = NEVER  # tasks in service at once at most, where that is known
-    durations: bool = False  # is told how long tasks take: column `estimate`, or the truth where there is none
-    table: bool = False  # knows all jobs of the run beforehand, as a Jobs table: what they are made of, not when they come
 
 
 class InService(NamedTuple):
@@ -131,8 +108,6 @@ def build(
     types = 0 if not typed else 2 * max(needs.levels, needs.most_levels) if needs.types is None else len(needs.types)
 
     head = np.zeros(clusters, head_type)
-    for field in ("oldest", "newest"):
-        head[field] = NONE
     head["now"] = -1  # so that slot 0 is still to come
     head["wake"] = head["arrivals_end"] = NEVER
     head["waiting_limit"], head["warmup"], head["bin_slots"] = waiting_limit, warmup, 1
@@ -156,6 +131,7 @@ def build(
         orders=needs.orders,
         vectors=int(packed > 1),
         head=head,
+        queue=empty_lists(clusters),
         server=server,
         free=np.repeat(capacity[None, : servers if resources > 1 else 0], clusters, axis=0),
         capacity=capacity,
@@ -219,7 +195,7 @@ def grow(c: Cluster, places: int, in_service: int = NEVER) -> Cluster:
     for field in ("bound", "count", "queue", "least", "most", "in_service"):
         getattr(new.types, field)[:] = getattr(c.types, field)
     if c.orders & BY_LINE:
-        new.types.link[:, :old] = c.types.link
+        new.types.link[:, :, :old] = c.types.link
     new.task["next"][:, old:] = np.arange(old + 1, places + 1)  # the new places go in front of the free list
     new.task["next"][:, places - 1] = c.head["free"] if old else NONE
     c.head["free"] = old
@@ -275,7 +251,7 @@ def _pool(clusters: int, places: int, orders: int, resources: int, kinds: int, t
             queue=_empty_queues((clusters, kinds, types)),
             least=np.full((clusters, kinds, types), NO_SIZE, np.int32),
             most=np.zeros((clusters, kinds, types), np.int32),
-            link=np.zeros((clusters, lined, kinds), link_type),
+            link=np.zeros((clusters, kinds, lined), link_type),
             in_service=np.zeros((clusters, servers if orders & BY_MIX else 0, types), np.int32),
         ),
         "groups": ByDemand(
@@ -284,7 +260,7 @@ def _pool(clusters: int, places: int, orders: int, resources: int, kinds: int, t
             count=np.zeros(clusters, np.int64),
             bucket=np.full((clusters, 1 << max(grouped - 1, 0).bit_length()), NONE, np.int32),
             of=np.zeros((clusters, grouped), np.int32),
-            link=np.zeros((clusters, grouped, 2), np.int32),
+            link=np.zeros((clusters, grouped), link_type),
         ),
     }
 

@@ -113,7 +113,7 @@ def copy_rows(a: Cluster, e: int, b: Cluster, row: int) -> None:
 def row_arrays(c: Cluster) -> list[NDArray[Any]]:
     """The arrays that change in the course of an episode, first axis the cluster, always in the same order."""
     return [
-        *(c.head, c.task, c.demand, c.due, c.fresh, c.server, c.free, c.used, c.tree, c.stale, c.freed),
+        *(c.head, c.queue, c.task, c.demand, c.due, c.fresh, c.server, c.free, c.used, c.tree, c.stale, c.freed),
         *(c.wheel, c.wheel_bits, c.events),
         *(array for s in (c.sizes, c.rooms) for array in (s.keys, s.items, s.block, s.used, s.nodes, s.filled, s.top)),
         *(c.ages.least, c.ages.task, c.ages.position, c.ages.end),

@@ -7,10 +7,11 @@ that changes five times in a slot moves once.
 
 from __future__ import annotations
 
-from packenv.cluster.queue.sorted_keys import add_last, ceiling_item, clear, insert, last_key, remove
+from packenv.cluster.sorted_keys.keys import add_last, ceiling_item, clear, insert, last_key, remove
 from packenv.cluster.sorting import LARGE, sort_by_high_half
-from packenv.cluster.state import BY_INDEX, BY_ROOM, NONE, Cluster, require
+from packenv.cluster.state import NONE, Cluster, require
 from packenv.compiled.decorators import inner
+from packenv.policy import BY_INDEX, BY_ROOM
 
 INDEX_BITS = 32
 INDEX_MASK = (1 << INDEX_BITS) - 1

@@ -12,9 +12,10 @@ from packenv.cluster.queue.by_type import type_of
 from packenv.cluster.queue.waiting import dequeue, enqueue, order_new
 from packenv.cluster.servers import touch
 from packenv.cluster.sorting import sort
-from packenv.cluster.state import BY_MIX, DONE, NEVER, NONE, TASK, Cluster
+from packenv.cluster.state import DONE, NEVER, NONE, TASK, Cluster
 from packenv.compiled.decorators import inner
 from packenv.compiled.intrinsics import prefetch
+from packenv.policy import BY_MIX
 from packenv.workloads.source import refill
 
 AHEAD = 8  # due events: about as many as are under way at once

@@ -13,24 +13,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.queue.key_blocks import SortedKeys
+from packenv.cluster.sorted_keys.blocks import SortedKeys
 from packenv.cluster.sorting import Sorting
 from packenv.compiled.decorators import inner
 from packenv.compiled.frame import Frame
 from packenv.workloads.source import Source
 
 NONE = -1
-
-# Orders in which waiting tasks and servers can be kept; a policy names those it uses.
-BY_SIZE = 1  # (size, row): largest that fits
-BY_AGE = 2  # (eligible, row) with sizes: oldest that fits
-BY_TYPE = 4  # virtual queues: how many tasks they have
-BY_DEMAND = 8  # groups of tasks with the same demand vector
-BY_ROOM = 16  # (room, index): tightest server
-BY_INDEX = 32  # index, with room: first server that fits
-BY_QUEUE = 64  # queue order of the waiting tasks: oldest, next behind
-BY_LINE = 128  # virtual queues, each in queue order as well: with BY_TYPE
-BY_MIX = 256  # how many jobs of each type each server has: with BY_TYPE
 
 TASK, MESSAGE, DONE, UNUSED = 0, 1, 2, 3
 
@@ -52,8 +41,6 @@ head_type = np.dtype(
         ("waiting_limit", "i8"),
         ("backlog", "i8"),  # so many tasks are kept waiting, whatever the rows' arrivals; 0: tasks come when these say
         ("waiting_size", "i8"),
-        ("oldest", "i8"),  # head and tail of the queue
-        ("newest", "i8"),
         ("fresh", "i8"),  # tasks that became eligible in slot `now`
         ("due", "i8"),  # events in slot `now`
         ("freed", "i8"),  # servers with a completion in slot `now`
@@ -110,7 +97,6 @@ server_type = np.dtype(
     align=True,
 )
 
-link_type = np.dtype([("next", "i4"), ("prev", "i4")], align=True)
 queue_type = np.dtype([("head", "i4"), ("tail", "i4"), ("since", "i8"), ("count", "i8"), ("size", "i8")], align=True)
 group_type = np.dtype([("head", "i4"), ("tail", "i4"), ("count", "i4"), ("chain", "i4"), ("place", "i4")], align=True)
 
@@ -138,7 +124,7 @@ class ByType(Frame):
     queue: NDArray[np.void]  # (E, G, T) queue_type
     least: NDArray[np.int32]  # (E, G, T) size of its smallest task, NO_SIZE if it has none: with BY_SIZE
     most: NDArray[np.int32]  # (E, G, T) and of its largest, 0 if it has none
-    link: NDArray[np.void]  # (E, P, G) link_type; (E, 0, G) unless BY_LINE
+    link: NDArray[np.void]  # (E, G, P) link_type; (E, G, 0) unless BY_LINE
     in_service: NDArray[np.int32]  # (E, L, T) jobs of each type (of its own kind) in each server; (E, 0, T) unless BY_MIX
 
 
@@ -150,7 +136,7 @@ class ByDemand(Frame):
     count: NDArray[np.int64]  # (E,)
     bucket: NDArray[np.int32]  # (E, H) hash table: first group of each chain
     of: NDArray[np.int32]  # (E, P) group of a task
-    link: NDArray[np.int32]  # (E, P, 2) next and previous task of the group
+    link: NDArray[np.void]  # (E, P) link_type: next and previous task of the group
 
 
 class Precedence(Frame):
@@ -184,6 +170,7 @@ class Cluster(Frame):
     orders: int  # BY_… flags
     vectors: int  # 1 if the policy packs all resources of a server, not the scalar size
     head: NDArray[np.void]  # (E,) head_type
+    queue: NDArray[np.void]  # (E,) ends_type: the oldest and the newest waiting task (BY_QUEUE)
     task: NDArray[np.void]  # (E, P) task_type
     demand: NDArray[np.int64]  # (E, P, D); (E, 0, 1) for one resource, where the size says it
     events: NDArray[np.int64]  # (E, blocks * BLOCK) what is in the buckets of the wheel; or (E, 2 n) few events

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 import packenv
 from packenv.cluster.build import build
 from packenv.cluster.loop import runner_for
-from packenv.cluster.queue.sorted_keys import WIDTH, SortedKeys
 from packenv.cluster.servers import refresh
+from packenv.cluster.sorted_keys.keys import WIDTH, SortedKeys
 from packenv.cluster.sorting import LARGE, sort_by_high_half, sorting
 from packenv.cluster.state import NONE, TASK, Cluster
 from packenv.compiled.decorators import compiled

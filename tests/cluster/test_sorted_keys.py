@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from packenv.cluster.queue.key_blocks import LONG, NONE, PADDING, SortedKeys, copy_sorted_keys, expect, sorted_keys
-from packenv.cluster.queue.sorted_keys import (
+from packenv.cluster.sorted_keys.blocks import LONG, NONE, PADDING, SortedKeys, copy_sorted_keys, expect, sorted_keys
+from packenv.cluster.sorted_keys.keys import (
     add_last,
     ceiling_item,
     clear,

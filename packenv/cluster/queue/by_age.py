@@ -6,8 +6,9 @@ used up they are numbered anew, which costs O(1) per task as long as half of the
 
 from __future__ import annotations
 
-from packenv.cluster.state import BY_AGE, NEVER, NONE, Cluster, require
+from packenv.cluster.state import NEVER, NONE, Cluster, require
 from packenv.compiled.decorators import inner
+from packenv.policy import BY_AGE
 
 
 @inner

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from packenv.cluster.state import BY_DEMAND, NONE, Cluster, require
+from packenv.cluster.linked_list import insert_behind, unlink
+from packenv.cluster.state import NONE, Cluster, require
 from packenv.compiled.decorators import inner
+from packenv.policy import BY_DEMAND
 
 
 @inner
@@ -40,19 +42,10 @@ def add_to_group(c: Cluster, i: int) -> None:
         group.chain = groups.bucket[c.e, bucket]
         groups.bucket[c.e, bucket] = g
     group = groups.group[c.e, g]
-    after = group.tail
-    while after != NONE and c.task[c.e, after].row > c.task[c.e, i].row:
-        after = groups.link[c.e, after, 1]
-    before = group.head if after == NONE else groups.link[c.e, after, 0]
-    groups.link[c.e, i, 0], groups.link[c.e, i, 1] = before, after
-    if after == NONE:
-        group.head = i
-    else:
-        groups.link[c.e, after, 0] = i
-    if before == NONE:
-        group.tail = i
-    else:
-        groups.link[c.e, before, 1] = i
+    before = group.tail
+    while before != NONE and c.task[c.e, before].row > c.task[c.e, i].row:
+        before = groups.link[c.e, before].prev
+    insert_behind(groups.link[c.e], group, before, i)
     groups.of[c.e, i] = g
     group.count += 1
 
@@ -62,17 +55,9 @@ def remove_from_group(c: Cluster, i: int) -> None:
     groups = c.groups
     g = groups.of[c.e, i]
     group = groups.group[c.e, g]
-    following, previous = groups.link[c.e, i, 0], groups.link[c.e, i, 1]
     if group.count == 1:
         forget_group(c, g, bucket_of(c, i))
-    if previous == NONE:
-        group.head = following
-    else:
-        groups.link[c.e, previous, 0] = following
-    if following == NONE:
-        group.tail = previous
-    else:
-        groups.link[c.e, following, 1] = previous
+    unlink(groups.link[c.e], group, i)
     group.count -= 1
 
 

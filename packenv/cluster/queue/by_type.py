@@ -10,10 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.queue.sorted_keys import key_after, key_before
-from packenv.cluster.state import BY_LINE, BY_MIX, BY_SIZE, BY_TYPE, NO_SIZE, NONE, ROW_BITS, TASK, Cluster, require
+from packenv.cluster.linked_list import append, unlink
+from packenv.cluster.sorted_keys.keys import key_after, key_before
+from packenv.cluster.state import NO_SIZE, NONE, ROW_BITS, TASK, Cluster, require
 from packenv.compiled.decorators import inner
 from packenv.compiled.intrinsics import natural
+from packenv.policy import BY_LINE, BY_MIX, BY_SIZE, BY_TYPE
 
 
 @inner
@@ -76,14 +78,10 @@ def add_typed(c: Cluster, i: int) -> None:
 
 @inner
 def join_line(c: Cluster, i: int, kind: int, j: int) -> None:
-    link, queue = c.types.link[c.e, i, kind], c.types.queue[c.e, kind, j]
-    link.next = NONE
-    link.prev = queue.tail
-    if queue.tail == NONE:
-        queue.head, queue.since = i, c.task[c.e, i].since
-    else:
-        c.types.link[c.e, queue.tail, kind].next = i
-    queue.tail = i
+    queue = c.types.queue[c.e, kind, j]
+    append(c.types.link[c.e, kind], queue, i)
+    if queue.head == i:
+        queue.since = c.task[c.e, i].since
 
 
 @inner
@@ -118,17 +116,10 @@ def narrow(c: Cluster, kind: int, j: int, size: int) -> None:
 
 @inner
 def leave_line(c: Cluster, i: int, kind: int, j: int) -> None:
-    link, queue = c.types.link[c.e, i, kind], c.types.queue[c.e, kind, j]
-    if link.prev == NONE:
-        queue.head = link.next
-        if link.next != NONE:
-            queue.since = c.task[c.e, link.next].since
-    else:
-        c.types.link[c.e, link.prev, kind].next = link.next
-    if link.next == NONE:
-        queue.tail = link.prev
-    else:
-        c.types.link[c.e, link.next, kind].prev = link.prev
+    queue, was_head = c.types.queue[c.e, kind, j], c.types.link[c.e, kind, i].prev == NONE
+    unlink(c.types.link[c.e, kind], queue, i)
+    if was_head and queue.head != NONE:
+        queue.since = c.task[c.e, queue.head].since
 
 
 @inner
@@ -139,7 +130,7 @@ def retype(c: Cluster) -> None:
             queue = c.types.queue[c.e, kind, j]
             queue.head, queue.tail, queue.count, queue.size = NONE, NONE, 0, 0
             c.types.least[c.e, kind, j], c.types.most[c.e, kind, j] = NO_SIZE, 0
-    i = c.head[c.e].oldest
+    i = c.queue[c.e].head
     while i != NONE:
         add_typed(c, i)
         i = c.task[c.e, i].next

@@ -5,11 +5,12 @@ Tasks are known by their place i in the pool; NONE (-1) where there is none.
 
 from __future__ import annotations
 
+from packenv.cluster.linked_list import append, unlink
 from packenv.cluster.queue.by_age import add_newest, remove_aged
 from packenv.cluster.queue.by_demand import add_to_group, remove_from_group
 from packenv.cluster.queue.by_type import add_typed, remove_typed
-from packenv.cluster.queue.key_blocks import expect
-from packenv.cluster.queue.sorted_keys import (
+from packenv.cluster.sorted_keys.blocks import expect
+from packenv.cluster.sorted_keys.keys import (
     add_last,
     find,
     first_item,
@@ -21,8 +22,9 @@ from packenv.cluster.queue.sorted_keys import (
     remove_found,
 )
 from packenv.cluster.sorting import LARGE, sort_by_high_half
-from packenv.cluster.state import BY_AGE, BY_DEMAND, BY_QUEUE, BY_SIZE, BY_TYPE, NEVER, NONE, ROW_BITS, ROW_MASK, Cluster, require
+from packenv.cluster.state import NEVER, NONE, ROW_BITS, ROW_MASK, Cluster, require
 from packenv.compiled.decorators import inner
+from packenv.policy import BY_AGE, BY_DEMAND, BY_QUEUE, BY_SIZE, BY_TYPE
 
 AHEAD = 4  # new tasks whose blocks are asked for: about as many as are under way at once
 
@@ -42,7 +44,7 @@ def enqueue(c: Cluster, i: int) -> None:
     head.waiting += 1
     head.waiting_size += c.task[c.e, i].size
     if c.orders & BY_QUEUE:
-        append(c, i)
+        append(c.task[c.e], c.queue[c.e], i)
     if c.orders & BY_AGE:
         add_newest(c, i)
     if c.orders & BY_TYPE:
@@ -89,7 +91,7 @@ def dequeue(c: Cluster, i: int) -> None:
     head.waiting -= 1
     head.waiting_size -= c.task[c.e, i].size
     if c.orders & BY_QUEUE:
-        unlink(c, i)
+        unlink(c.task[c.e], c.queue[c.e], i)
     if c.orders & BY_SIZE:
         find(c.sizes, c.e, size_key(c, i))
     if c.orders & BY_TYPE:
@@ -100,32 +102,6 @@ def dequeue(c: Cluster, i: int) -> None:
         remove_aged(c, i)
     if c.orders & BY_DEMAND:
         remove_from_group(c, i)
-
-
-@inner
-def append(c: Cluster, i: int) -> None:
-    head = c.head[c.e]
-    c.task[c.e, i].next = NONE
-    c.task[c.e, i].prev = head.newest
-    if head.newest == NONE:
-        head.oldest = i
-    else:
-        c.task[c.e, head.newest].next = i
-    head.newest = i
-
-
-@inner
-def unlink(c: Cluster, i: int) -> None:
-    head = c.head[c.e]
-    following, previous = c.task[c.e, i].next, c.task[c.e, i].prev
-    if previous == NONE:
-        head.oldest = following
-    else:
-        c.task[c.e, previous].next = following
-    if following == NONE:
-        head.newest = previous
-    else:
-        c.task[c.e, following].prev = previous
 
 
 @inner
@@ -144,7 +120,7 @@ def waiting(c: Cluster) -> int:
 def oldest(c: Cluster) -> int:
     """Head of line of the whole queue: earliest eligible slot, then row; NONE if nothing waits. Needs BY_QUEUE."""
     require(c, BY_QUEUE)
-    return c.head[c.e].oldest
+    return c.queue[c.e].head
 
 
 @inner

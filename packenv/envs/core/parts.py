@@ -14,7 +14,7 @@ from packenv.cluster.state import Cluster
 from packenv.envs.core.state import Batch
 
 BY_CLUSTER = (
-    *("head", "task", "demand", "events", "due", "fresh", "sizes", "ages", "types", "groups", "server", "free", "used"),
+    *("head", "queue", "task", "demand", "events", "due", "fresh", "sizes", "ages", "types", "groups", "server", "free", "used"),
     *("rooms", "tree", "stale", "sorting", "freed", "wheel", "wheel_bits", "measures"),
 )
 """What a batch keeps for each of its clusters; the rest a cluster knows of its table, and of its servers."""

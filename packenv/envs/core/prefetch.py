@@ -53,8 +53,8 @@ def ask_further(b: Batch, e: int) -> None:
     prefetch(source.demand[s, k], 0)
     prefetch(source.service[s], k)
     prefetch(task, max(head.free, 0))
-    if c.types.link.shape[1] > 0:
-        prefetch(c.types.link[e, max(head.free, 0)], 0)
+    if c.types.link.shape[2] > 0:
+        prefetch(c.types.link[e, 0], max(head.free, 0))
     if head.due > 0:
         prefetch(task, c.due[e, 0])
     if has_few_events(c) and head.events > 0:

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.build import Needs, kind_levels, scalar_capacity, server_kinds
-from packenv.cluster.state import BY_DEMAND, BY_INDEX, BY_LINE, BY_MIX, BY_QUEUE, BY_ROOM, BY_SIZE, BY_TYPE
+from packenv.cluster.build import kind_levels, scalar_capacity, server_kinds
 from packenv.envs.observation.actions import CONTEXT, FEATURES
 from packenv.envs.options import Options, one_of
 from packenv.errors import InputError
+from packenv.policy import BY_DEMAND, BY_INDEX, BY_LINE, BY_MIX, BY_QUEUE, BY_ROOM, BY_SIZE, BY_TYPE, Needs
 from packenv.theory.configurations import maximal_configurations
 from packenv.theory.partition import reduced_bounds, reduced_configurations
 

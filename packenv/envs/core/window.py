@@ -29,7 +29,7 @@ def fill_window(b: Batch) -> int:
         turn.window_started = head.started
         n = 0
     while n < min(window.shape[0], head.waiting):
-        i = head.oldest if n == 0 else c.task[e, window[n - 1].place].next
+        i = c.queue[e].head if n == 0 else c.task[e, window[n - 1].place].next
         task = c.task[e, i]
         window[n].place, window[n].size, window[n].since = i, task.size, task.since
         n += 1

@@ -6,11 +6,12 @@ from packenv.cluster.queue.by_demand import first_of_group, group_count
 from packenv.cluster.queue.by_type import type_of
 from packenv.cluster.queue.waiting import demand_of, largest_of_type_fitting, largest_size_up_to, now, size_of
 from packenv.cluster.servers import fits, kind_of, room_of, server_count
-from packenv.cluster.state import BY_SIZE, NO_SIZE, NONE, Cluster
+from packenv.cluster.state import NO_SIZE, NONE, Cluster
 from packenv.compiled.decorators import fused, inner
 from packenv.compiled.intrinsics import natural
 from packenv.envs.core.state import Batch
 from packenv.envs.core.window import fill_window
+from packenv.policy import BY_SIZE
 from packenv.units import UNIT
 
 SHARE = 1.0 / UNIT

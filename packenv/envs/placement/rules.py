@@ -51,7 +51,7 @@ def chosen(b: Batch, server: int, k: int) -> int:
     """The task that action (server, k) starts; NONE if there is none, or it does not fit."""
     c = b.c
     if b.form == WINDOW:
-        i = c.head[c.e].oldest
+        i = c.queue[c.e].head
         for _ in range(k):
             if i != NONE:
                 i = c.task[c.e, i].next
@@ -143,7 +143,7 @@ def mask_tasks(b: Batch) -> None:
 def mask_window(b: Batch) -> None:
     """Each task of the window on every server."""
     c, e = b.c, b.c.e
-    i = c.head[e].oldest
+    i = c.queue[e].head
     for k in range(b.width):
         for server in range(server_count(c)):
             b.mask[e, server * b.width + k] = i != NONE and fits(c, i, server)

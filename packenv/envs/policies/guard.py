@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from packenv.cluster.build import Needs
 from packenv.cluster.loop import schedule, take_over
 from packenv.cluster.queue.waiting import now, waiting
 from packenv.cluster.servers import reopen_all
@@ -20,7 +19,7 @@ from packenv.compiled.decorators import compiled, fused
 from packenv.envs.core.state import BEGUN, Batch
 from packenv.envs.core.steps import next_slot
 from packenv.errors import InputError
-from packenv.policy import Setting, find_policy, hooks, initial_state_of, name_of, needs_of, parameters_of
+from packenv.policy import Needs, Setting, find_policy, hooks, initial_state_of, name_of, needs_of, parameters_of
 
 
 class Guard:

@@ -1,4 +1,4 @@
-"""The blocks of sorted keys (packenv.cluster.queue.sorted_keys): where each is stored, and in which order they follow.
+"""The blocks of sorted keys (packenv.cluster.sorted_keys.keys): where each is stored, and in which order they follow.
 
 A new block moves all behind it. In a long list these are only those of its node: the directory is cut into nodes of
 NODE places, and one that is full evens out with the nodes around it, as few as have room (a packed memory array: Bender,

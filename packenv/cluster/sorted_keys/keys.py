@@ -1,13 +1,13 @@
 """Sorted 64-bit keys with an item each: a blocked sorted list, one per cluster of a batch.
 
-With few keys it is one sorted array; with millions it is a directory of blocks (`key_blocks`), each a sorted array
+With few keys it is one sorted array; with millions it is a directory of blocks (`blocks`), each a sorted array
 of at most WIDTH keys. Finding, inserting and removing are a search for the block and a move within it. When the blocks
 run out, neighbours that fit in one are put together: n keys never need more than 2n/WIDTH + 2 blocks.
 """
 
 from __future__ import annotations
 
-from packenv.cluster.queue.key_blocks import (
+from packenv.cluster.sorted_keys.blocks import (
     FILLED,
     NONE,
     PADDING,

@@ -1,0 +1,57 @@
+"""Doubly linked lists over the entries 0 .. n - 1 of an array; an entry is in one list at most, once.
+
+`links` is an array (n,) of records with the fields `next` and `prev`; `ends` is a record with the fields `head` and
+`tail`, one for each list. NONE (-1) stands for no entry: an empty list has it at both ends.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.compiled.decorators import inner
+
+NONE = -1
+
+link_type = np.dtype([("next", "i4"), ("prev", "i4")], align=True)
+ends_type = np.dtype([("head", "i4"), ("tail", "i4")], align=True)
+
+
+def empty_lists(shape: int | tuple[int, ...]) -> NDArray[np.void]:
+    """The ends of as many empty lists."""
+    return np.full(shape, np.array((NONE, NONE), ends_type))
+
+
+@inner
+def append(links: NDArray[np.void], ends: Any, i: int) -> None:
+    """Put entry i behind the last one."""
+    insert_behind(links, ends, ends.tail, i)
+
+
+@inner
+def insert_behind(links: NDArray[np.void], ends: Any, before: int, i: int) -> None:
+    """Put entry i behind entry `before`, or in front of all for NONE."""
+    after = ends.head if before == NONE else links[before].next
+    connect(links, ends, before, i)
+    connect(links, ends, i, after)
+
+
+@inner
+def unlink(links: NDArray[np.void], ends: Any, i: int) -> None:
+    """Take entry i out of the list that it is in. Its own `next` and `prev` stay as they are."""
+    connect(links, ends, links[i].prev, links[i].next)
+
+
+@inner
+def connect(links: NDArray[np.void], ends: Any, before: int, after: int) -> None:
+    """Let entry `after` follow entry `before`; NONE is the end of the list on that side."""
+    if before == NONE:
+        ends.head = after
+    else:
+        links[before].next = after
+    if after == NONE:
+        ends.tail = before
+    else:
+        links[after].prev = before
