@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
 SOURCES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in SOURCES}
+
+LONG = ("packenv reproduce", "packenv worst-case", "packenv trace profile", "packenv judge")
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -34,6 +37,11 @@ def commands() -> list[str]:
     """The `$ packenv …` lines of all pages, each once; continued where they end in a backslash."""
     text = "\n".join(block for page in PAGES for block in blocks(page, "console")).replace("\\\n", " ")
     return list(dict.fromkeys(line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ packenv ")))
+
+
+def marked(command: str) -> Any:
+    """A test's parameter: slow for commands that take more than a few seconds."""
+    return pytest.param(command, marks=pytest.mark.slow) if command.startswith(LONG) else command
 
 
 def programs() -> dict[str, str]:
@@ -85,7 +93,7 @@ def test_python(folder: Path, page: str) -> None:
     run(folder, program.name)
 
 
-@pytest.mark.parametrize("command", commands())
+@pytest.mark.parametrize("command", map(marked, commands()))
 def test_commands(folder: Path, command: str) -> None:
     run(folder, "-m", "packenv.cli.main", *shlex.split(command)[1:])
 
