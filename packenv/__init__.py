@@ -7,7 +7,6 @@ imported when they are first used: `import packenv` stays cheap.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from packenv.envs.registration import register_all
@@ -42,9 +41,6 @@ if TYPE_CHECKING:
     from packenv.workloads.servers import Servers as Servers
     from packenv.workloads.workload import Workload as Workload
 
-# The compiler reads this when it is first loaded. Measured: machine code as fast as at its own level 3, made in three
-# quarters of the time (13.6 s against 18.5 s for BF-J/S).
-os.environ.setdefault("NUMBA_OPT", "1")
 
 __version__ = "0.1.0"
 

@@ -15,6 +15,7 @@ from packenv.cluster.loop import OVERFULL, overfull_server, runner_for
 from packenv.cluster.result import result_of, schedule_of
 from packenv.cluster.slots import FINISHED, GROW, LIMIT
 from packenv.cluster.state import NEVER, Cluster
+from packenv.compiled.apart import Apart
 from packenv.errors import InputError
 from packenv.policy import Setting, attached, find_policy, initial_state_of, name_of, needs_of
 from packenv.results.job_times import job_times
@@ -96,12 +97,12 @@ def simulate(
     run(policy, cluster, state, until, 0)  # compiles, if need be
     seconds, reason = 0.0, None
     while reason not in (FINISHED, LIMIT):
-        began = time.perf_counter()
+        began = time.perf_counter() - Apart.seconds
         try:
             reason = run(policy, cluster, state, until, SLICE)
         except (ValueError, RuntimeError) as error:  # a misuse that the core noticed
             raise InputError(f"policy {name_of(policy)}: {error}") from error
-        seconds += time.perf_counter() - began
+        seconds += time.perf_counter() - Apart.seconds - began
         if reason == GROW:
             cluster = make_room(cluster)
             state = attached(policy, cluster, state)

@@ -12,7 +12,7 @@ from packenv.cluster.servers import fits, freed_count, freed_server, room_of, ti
 from packenv.cluster.slots import place
 from packenv.cluster.sorted_keys.blocks import expect, is_long
 from packenv.cluster.state import NONE, Cluster
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import apart, inner
 from packenv.compiled.intrinsics import prefetch
 from packenv.policy import BY_DEMAND
 
@@ -39,7 +39,7 @@ def free_share(c: Cluster, server: int) -> float:
     return total
 
 
-@inner
+@apart
 def best_aligned_task(c: Cluster, server: int) -> int:
     """Waiting task of the highest score that fits; ties: larger size, then earlier row. Needs BY_DEMAND."""
     best, best_score = NONE, -1.0
@@ -58,7 +58,7 @@ def precedes(c: Cluster, i: int, other: int) -> bool:
     return a.size > b.size or (a.size == b.size and a.row < b.row)
 
 
-@inner
+@apart
 def best_aligned_server(c: Cluster, i: int) -> int:
     """Open server of the highest score with room; ties: less left over all resources, then lower index."""
     best, best_score = NONE, -1.0
@@ -86,7 +86,7 @@ def best_server(c: Cluster, i: int) -> int:
     return tightest_server(c, size_of(c, i))
 
 
-@inner
+@apart
 def foresee(c: Cluster, first: int) -> int:
     """Ask memory for what the next servers with completions will probably take, from the first-th on; where it ends.
 

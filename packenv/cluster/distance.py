@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from packenv.cluster.state import Cluster
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import apart, inner
 from packenv.workloads.network import ANY, NODE, RACK
 
 
@@ -29,7 +29,7 @@ def level_of(c: Cluster, row: int, server: int) -> int:
     return level
 
 
-@inner
+@apart
 def remote_slots(c: Cluster, row: int, server: int) -> int:
     """How many slots longer than its service the row would stay if it started there now."""
     if not has_homes(c):

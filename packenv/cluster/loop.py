@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 from numba.extending import overload
 
 from packenv.cluster.slots import PAUSED, READY, begin_slot
 from packenv.cluster.state import DONE, MESSAGE, NEVER, NONE, Cluster
-from packenv.compiled.decorators import compiled, compiled_beside, dispatched, inner, is_ours
+from packenv.compiled.decorators import apart, beside, compiled, dispatched, inner
+from packenv.compiled.sources import is_ours
 from packenv.errors import InputError
 from packenv.policy import hooks, parameters_of
 
@@ -44,20 +44,19 @@ dispatched(on_message, hooks, lambda policy, cluster, state, code, payload: None
 dispatched(take_over, hooks, lambda policy, cluster, state: None)
 
 
-def listens(policy: Any) -> bool:
-    """Whether the policy hears of completions or messages."""
-    return False
+def deliver(policy: Any, c: Cluster, state: Any) -> None:
+    """Tell the policy of the slot's completions and messages, if it wants to hear of them."""
 
 
-@overload(listens, strict=False)
-def _listens(policy: Any) -> Callable[..., bool]:
+@overload(deliver, strict=False)
+def _deliver(policy: Any, c: Cluster, state: Any) -> Callable[..., None]:
     kind = getattr(policy, "instance_class", None)
     if ("on_completion", kind) in hooks or ("on_message", kind) in hooks:
-        return lambda policy: True
-    return lambda policy: False
+        return lambda policy, c, state: deliver_all(policy, c, state)
+    return lambda policy, c, state: None
 
 
-@compiled
+@apart
 def in_order(c: Cluster) -> None:
     """Put the slot's events in an order that does not depend on the wheel: completions by row, then messages as posted."""
     for k in range(1, c.head[c.e].due):
@@ -76,8 +75,7 @@ def rank(c: Cluster, i: int) -> int:
 
 
 @inner
-def deliver(policy: Any, c: Cluster, state: Any) -> None:
-    """Tell the policy of the slot's completions and messages."""
+def deliver_all(policy: Any, c: Cluster, state: Any) -> None:
     in_order(c)
     for n in range(c.head[c.e].due):
         task = c.task[c.e, c.due[c.e, n]]
@@ -97,15 +95,14 @@ def run(policy: Any, c: Cluster, state: Any, until: int, slots: int, checked: bo
         reason = begin_slot(c, until)
         if reason != READY:
             return reason
-        if listens(policy):
-            deliver(policy, c, state)
+        deliver(policy, c, state)
         schedule(policy, c, state)
         if checked and overfull_server(c) != NONE:
             return OVERFULL
     return PAUSED
 
 
-@compiled
+@apart
 def overfull_server(c: Cluster) -> int:
     """The first server above its capacity in some resource; NONE if there is none."""
     for server in range(c.server.shape[1]):
@@ -148,22 +145,21 @@ def run_in_python(policy: Any, c: Cluster, state: Any, until: int, slots: int) -
 def runner_for(policy: Any) -> Callable[[Any, Cluster, Any, int, int], int]:
     """The loop for this policy: compiled for parameters with a registered `schedule`, in Python otherwise.
 
-    A policy from outside our own packages is compiled by a loop of its own, whose machine code is kept under a hash
-    of the policy's source as well: the shared cache neither goes stale with it, nor needs it to be importable.
+    The machine code is kept with that of the policy's module. Of a user's policy it is checked that it leaves no server
+    above its capacity.
     """
     named = parameters_of(policy)
     if ("schedule", type(named)) not in hooks:
         if not callable(getattr(policy, "schedule", None)):
             raise InputError(f"policy {policy!r} has no schedule(cluster, state), and none is registered for its type")
         return run_in_python
-    outside = [module for module in modules_of(named) if not is_ours(module)]
-    if not outside:
-        return lambda policy, c, state, until, slots: int(run(named, c, state, until, slots, False))
-    own_run = compiled_beside(run, outside[0])
-    return lambda policy, c, state, until, slots: int(own_run(named, c, state, until, slots, True))
+    modules = modules_of(named)
+    checked = not all(is_ours(sys.modules[name]) for name in modules)
+    own_run = beside(run, modules)
+    return lambda policy, c, state, until, slots: int(own_run(named, c, state, until, slots, checked))
 
 
-def modules_of(policy: Any) -> list[ModuleType]:
+def modules_of(policy: Any) -> list[str]:
     """Where a policy's type comes from, and those of the policies in it."""
-    inner = [module for part in policy if isinstance(part, tuple) for module in modules_of(part)]
-    return [sys.modules[type(policy).__module__], *inner]
+    inner = [name for part in policy if hasattr(part, "_fields") for name in modules_of(part)]
+    return list(dict.fromkeys([*inner, type(policy).__module__]))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.state import Cluster
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import apart, inner
 from packenv.compiled.intrinsics import leading_zeros
 
 EXACT_BITS = 11
@@ -89,7 +89,7 @@ def add_to_bins(c: Cluster, start: int, until: int) -> None:
         start = end
 
 
-@inner
+@apart
 def merge_bins(c: Cluster) -> None:
     bins = c.measures.bins
     for b in range(bins.shape[1] // 2):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from packenv.cluster.sorted_keys.keys import add_last, ceiling_item, clear, insert, last_key, remove
 from packenv.cluster.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import NONE, Cluster, require
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import apart, inner
 from packenv.policy import BY_INDEX, BY_ROOM
 
 INDEX_BITS = 32
@@ -27,7 +27,7 @@ def touch(c: Cluster, server: int) -> None:
         head.stale += 1
 
 
-@inner
+@apart
 def refresh(c: Cluster) -> None:
     """Bring the orders of servers up to date."""
     head = c.head[c.e]
@@ -44,7 +44,7 @@ def refresh(c: Cluster) -> None:
     head.stale = 0
 
 
-@inner
+@apart
 def sort_rooms(c: Cluster) -> None:
     """Forget the order of rooms and make a new one."""
     words = c.sorting.words
@@ -61,7 +61,7 @@ def sort_rooms(c: Cluster) -> None:
         add_last(c.rooms, c.e, words[c.e, k], words[c.e, k] & INDEX_MASK)
 
 
-@inner
+@apart
 def move_in_rooms(c: Cluster, server: int) -> None:
     record = c.server[c.e, server]
     room = NONE if record.closed else record.room
@@ -73,7 +73,7 @@ def move_in_rooms(c: Cluster, server: int) -> None:
         record.indexed = room
 
 
-@inner
+@apart
 def move_in_tree(c: Cluster, server: int) -> None:
     tree = c.tree
     node = tree.shape[1] // 2 + server

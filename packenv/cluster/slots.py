@@ -13,7 +13,7 @@ from packenv.cluster.queue.waiting import dequeue, enqueue, order_new
 from packenv.cluster.servers import touch
 from packenv.cluster.sorting import sort
 from packenv.cluster.state import DONE, NEVER, NONE, TASK, Cluster
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import apart, inner
 from packenv.compiled.intrinsics import prefetch
 from packenv.policy import BY_MIX
 from packenv.workloads.source import refill
@@ -32,6 +32,12 @@ def place(c: Cluster, i: int, server: int, extra_slots: int = 0) -> None:
     """
     if i < 0 or server < 0 or c.task[c.e, i].server != NONE:
         raise ValueError("only a waiting task can be placed, and only on a server")
+    put_in_service(c, i, server, extra_slots)
+
+
+@apart
+def put_in_service(c: Cluster, i: int, server: int, extra_slots: int) -> None:
+    """Start waiting task i."""
     head = c.head[c.e]
     task = c.task[c.e, i]
     record = c.server[c.e, server]
@@ -66,14 +72,26 @@ def change_use(c: Cluster, i: int, server: int, sign: int) -> None:
     if c.demand.shape[1] == 0:
         c.used[c.e, 0] += sign * c.task[c.e, i].size
     else:
-        for r in range(c.demand.shape[2]):
-            amount = sign * c.demand[c.e, i, r]
-            c.free[c.e, server, r] -= amount
-            c.used[c.e, r] += amount
+        change_use_of_all(c, i, server, sign)
     if c.orders & BY_MIX:
-        j = type_of(c, c.server[c.e, server].kind, c.task[c.e, i].size)
-        if j != NONE:
-            c.types.in_service[c.e, server, j] += sign
+        count_in_service(c, i, server, sign)
+
+
+@apart
+def change_use_of_all(c: Cluster, i: int, server: int, sign: int) -> None:
+    """The same for each of several resources."""
+    for r in range(c.demand.shape[2]):
+        amount = sign * c.demand[c.e, i, r]
+        c.free[c.e, server, r] -= amount
+        c.used[c.e, r] += amount
+
+
+@apart
+def count_in_service(c: Cluster, i: int, server: int, sign: int) -> None:
+    """Count task i's type on a server."""
+    j = type_of(c, c.server[c.e, server].kind, c.task[c.e, i].size)
+    if j != NONE:
+        c.types.in_service[c.e, server, j] += sign
 
 
 @inner
@@ -102,7 +120,7 @@ def complete(c: Cluster, i: int) -> None:
             release_successors(c, task.row)
 
 
-@inner
+@apart
 def release_successors(c: Cluster, row: int) -> None:
     """Count down the predecessors of those that wait for `row`, and of those behind a barrier that it opens."""
     precedence = c.precedence
@@ -167,10 +185,16 @@ def admit(c: Cluster, row: int) -> None:
     if c.demand.shape[1] == 0:
         task.size = c.source.demand[c.s, k, 0]
     else:
-        for r in range(c.demand.shape[2]):
-            c.demand[c.e, i, r] = c.source.demand[c.s, k, r]
-        task.size = scalar_size(c, i)
+        read_demand(c, i, k)
     enqueue(c, i)
+
+
+@apart
+def read_demand(c: Cluster, i: int, k: int) -> None:
+    """Task i takes what row k of the source's chunk says, of several resources."""
+    for r in range(c.demand.shape[2]):
+        c.demand[c.e, i, r] = c.source.demand[c.s, k, r]
+    c.task[c.e, i].size = scalar_size(c, i)
 
 
 @inner
@@ -215,7 +239,7 @@ def arrivals(c: Cluster) -> int:
     return READY
 
 
-@inner
+@apart
 def begin_slot(c: Cluster, until: int) -> int:
     """Go to the next slot before `until` in which something happens, up to its scheduling.
 
@@ -249,7 +273,7 @@ def all_done(c: Cluster) -> bool:
     return head.in_service == 0 and head.waiting + head.held_back == 0 and next_arrival(c) == NEVER
 
 
-@inner
+@apart
 def completions(c: Cluster) -> None:
     """Everything that leaves in slot `now`."""
     collect_due(c)
@@ -262,7 +286,13 @@ def completions(c: Cluster) -> None:
     if head.freed > 1:
         order_freed(c)
     if head.released > 1:
-        sort(c.precedence.released[c.e], head.released)
+        order_released(c)
+
+
+@apart
+def order_released(c: Cluster) -> None:
+    """Put the rows whose last predecessor has completed in order."""
+    sort(c.precedence.released[c.e], c.head[c.e].released)
 
 
 @inner
@@ -278,7 +308,7 @@ def expect(c: Cluster, n: int) -> None:
             prefetch(c.types.in_service[c.e, server], 0)
 
 
-@inner
+@apart
 def order_freed(c: Cluster) -> None:
     """Put the servers with completions in index order: by sorting them, or by looking at all servers if they are many."""
     head = c.head[c.e]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import apart, inner
 from packenv.compiled.frame import Frame
 
 LARGE = 1024  # a batch of more than this is sorted before it goes into an order, so that neighbours meet in the cache
@@ -49,7 +49,7 @@ def sort(values: NDArray[Any], n: int) -> None:
                 values[m] = value
 
 
-@inner
+@apart
 def sort_by_high_half(s: Sorting, e: int, n: int) -> None:
     """Sort the first n words, none negative, by what is above their low 32 bits; equal ones keep their order."""
     words, spare = s.words[e], s.spare[e]

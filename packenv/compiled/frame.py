@@ -124,12 +124,25 @@ def _frame_type(value: Any) -> types.Type:
         for name, part in parts:
             fields.append((name, _frame_type(part), offset))
             offset += part._words.size if isinstance(part, Frame) else len(_words(part))
-        return _type_of_fields(tuple(fields))
+        found = _type_of_fields(tuple(fields))
+        _types.setdefault(type(value), set()).add(found)
+        return found
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
             raise TypeError("arrays of a frame must be contiguous")
         return _array_type(value.dtype, value.ndim)
     return types.int64
+
+
+_types: dict[type, set[types.Type]] = {}
+
+
+def compiled_type(kind: type) -> types.Type:
+    """The type of all values of this class that have been in frames, or frames. Raises TypeError if that is not one."""
+    found = _types.get(kind, set())
+    if len(found) != 1:
+        raise TypeError(f"{kind.__name__} has {len(found)} compiled types, not one")
+    return next(iter(found))
 
 
 @functools.cache

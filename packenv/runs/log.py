@@ -14,7 +14,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from packenv.compiled.decorators import SOURCE_KEY
+from packenv.compiled.cache import base
+from packenv.compiled.sources import key_of_package
 from packenv.errors import InputError
 from packenv.policy import find_policy
 from packenv.workloads.workload import Workload
@@ -68,7 +69,7 @@ class Kept(Generic[Value]):
 
 def key_of_run(workload: str, policy: str, slots: int | None, seed: int, **more: Any) -> str:
     """A hash of everything that a run depends on, the sources included; workload and policy as `digest_of_…` say."""
-    text = json.dumps([SOURCE_KEY, workload, policy, slots, seed, more], sort_keys=True)
+    text = json.dumps([key_of_package(base()), workload, policy, slots, seed, more], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compiled.decorators import compiled, inner
+from packenv.compiled.decorators import apart, compiled, inner
 from packenv.units import UNIT
 from packenv.workloads.laws.encoding import (
     BERNOULLI,
@@ -114,7 +114,7 @@ def interpolate(table: NDArray[np.float64], first: int, count: int, u: float) ->
     return min(low + share * (high - low), high)
 
 
-@inner
+@apart
 def draw(laws: Laws, number: int, word: np.uint64) -> float:
     """One draw from the law of this node, by inversion (the log-normal by Box and Muller)."""
     node = laws.node[number]
@@ -216,7 +216,7 @@ def next_job(laws: Laws, stream: Any) -> None:
         stream.unseen = whole(draw(laws, plan.batch, word_at(stream.batch_key, stream.job)))
 
 
-@compiled
+@inner
 def fill_chunk(
     laws: Laws,
     stream: Any,  # one record of stream_type; its rows from first_row on are written

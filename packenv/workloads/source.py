@@ -7,12 +7,12 @@ compiled once. A table is a single chunk that is never refilled; all clusters of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compiled.decorators import compiled
+from packenv.compiled.decorators import apart
+from packenv.compiled.frame import Frame
 from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.workloads.laws.encoding import Laws
@@ -24,7 +24,7 @@ LARGEST_BATCH = 2**20  # rows: batches of many clusters get shorter chunks, but 
 LEAST_CHUNK = 64
 
 
-class Source(NamedTuple):
+class Source(Frame):
     """Rows first_row .. first_row + filled - 1 of each cluster's Jobs table (first axis: cluster)."""
 
     stream: NDArray[np.void]  # (E,) stream_type: where the chunk lies and how the next one is drawn
@@ -43,7 +43,7 @@ def table_source(jobs: Jobs, locality: Locality = NOWHERE) -> Source:
     stream["ended"] = 1
     job = jobs.job if jobs.job is not None else np.zeros(0, np.int64)
     arrival, demand, service, job = (np.ascontiguousarray(own)[None] for own in (jobs.arrival, jobs.demand, jobs.service, job))
-    return Source(stream, arrival, demand, service, job, NO_LAWS, locality)
+    return Source(stream=stream, arrival=arrival, demand=demand, service=service, job=job, laws=NO_LAWS, locality=locality)
 
 
 def random_source(laws: Laws, seeds: Sequence[int], rate: float, batches: bool, chunk: int | None = None) -> Source:
@@ -60,7 +60,7 @@ def random_source(laws: Laws, seeds: Sequence[int], rate: float, batches: bool, 
             raise InputError(f"seed must be at least 0 and below 2^63, not {seed}")
         begin(stream[e], int(seed), rate)
     return Source(
-        stream,
+        stream=stream,
         arrival=np.zeros((clusters, rows), np.int64),
         demand=np.zeros((clusters, rows, laws.vector.shape[1]), np.int64),
         service=np.zeros((clusters, rows), np.int64),
@@ -70,7 +70,7 @@ def random_source(laws: Laws, seeds: Sequence[int], rate: float, batches: bool, 
     )
 
 
-@compiled
+@apart
 def refill(source: Source, e: int) -> None:
     """Replace cluster e's used-up chunk by the next one."""
     stream = source.stream[e]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from packenv.cluster.events.few import first_event, has_few_events, insert_event, take_due
 from packenv.cluster.state import MESSAGE, NEVER, NONE, UNUSED, Cluster
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import apart, inner
 from packenv.compiled.frame import WORD
 from packenv.compiled.intrinsics import CACHE_LINE, leading_zeros, lowest_bit, prefetch
 
@@ -37,7 +37,13 @@ def schedule_event(c: Cluster, i: int, slot: int) -> None:
     """Put pool place i into the wheel, due in `slot` >= the wheel's own."""
     if has_few_events(c):
         insert_event(c, i, slot)
-        return
+    else:
+        add_to_wheel(c, i, slot)
+
+
+@apart
+def add_to_wheel(c: Cluster, i: int, slot: int) -> None:
+    """The same where there is a wheel."""
     difference = slot ^ c.head[c.e].wheel
     level = 0 if difference == 0 else (63 - leading_zeros(difference)) // 6
     digit = (slot >> (6 * level)) & 63
@@ -89,7 +95,7 @@ def next_event(c: Cluster, limit: int) -> int:
     return first_event(c, limit) if has_few_events(c) else turn_wheel(c, limit)
 
 
-@inner
+@apart
 def turn_wheel(c: Cluster, limit: int) -> int:
     """Turn it up to the slot of the first event, or to `limit` if that is earlier; returns that slot."""
     head = c.head[c.e]
@@ -110,9 +116,9 @@ def turn_wheel(c: Cluster, limit: int) -> int:
             position = event_before(c, position)
             i = event & LOW
             if level <= LAST_LOW_LEVEL:
-                schedule_event(c, i, slot + (((event >> SLOT_BITS) - slot) & LOW))
+                add_to_wheel(c, i, slot + (((event >> SLOT_BITS) - slot) & LOW))
             else:
-                schedule_event(c, i, c.task[c.e, i].slots)
+                add_to_wheel(c, i, c.task[c.e, i].slots)
 
 
 @inner
@@ -130,7 +136,13 @@ def collect_due(c: Cluster) -> None:
     """Move the events of slot `now` to the list `due`."""
     if has_few_events(c):
         take_due(c)
-        return
+    else:
+        take_from_wheel(c)
+
+
+@apart
+def take_from_wheel(c: Cluster) -> None:
+    """The same where there is a wheel."""
     head = c.head[c.e]
     n = 0
     if head.now >> 6 == head.wheel >> 6:

@@ -7,7 +7,7 @@ used up they are numbered anew, which costs O(1) per task as long as half of the
 from __future__ import annotations
 
 from packenv.cluster.state import NEVER, NONE, Cluster, require
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import apart, inner
 from packenv.policy import BY_AGE
 
 
@@ -25,7 +25,7 @@ def set_leaf(c: Cluster, position: int, size: int) -> None:
         node >>= 1
 
 
-@inner
+@apart
 def renumber(c: Cluster) -> None:
     """Close the gaps."""
     ages = c.ages
@@ -45,14 +45,14 @@ def renumber(c: Cluster) -> None:
     build_tree(c)
 
 
-@inner
+@apart
 def build_tree(c: Cluster) -> None:
     least = c.ages.least
     for node in range(c.ages.task.shape[1] - 1, 0, -1):
         least[c.e, node] = min(least[c.e, 2 * node], least[c.e, 2 * node + 1])
 
 
-@inner
+@apart
 def add_newest(c: Cluster, i: int) -> None:
     """Add a task younger than all others."""
     if c.ages.end[c.e] == c.ages.task.shape[1]:
@@ -64,12 +64,12 @@ def add_newest(c: Cluster, i: int) -> None:
     set_leaf(c, position, c.task[c.e, i].size)
 
 
-@inner
+@apart
 def remove_aged(c: Cluster, i: int) -> None:
     set_leaf(c, c.ages.position[c.e, i], NEVER)
 
 
-@inner
+@apart
 def oldest_fitting(c: Cluster, room: int) -> int:
     """The first waiting task in queue order of size <= room; NONE if there is none. Needs BY_AGE."""
     require(c, BY_AGE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from packenv.cluster.linked_list import insert_behind, unlink
 from packenv.cluster.state import NONE, Cluster, require
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import apart, inner
 from packenv.policy import BY_DEMAND
 
 
@@ -25,7 +25,7 @@ def same_demand(c: Cluster, i: int, other: int) -> bool:
     return True
 
 
-@inner
+@apart
 def add_to_group(c: Cluster, i: int) -> None:
     """Put a task into the group of its demand vector, in row order."""
     groups = c.groups
@@ -50,7 +50,7 @@ def add_to_group(c: Cluster, i: int) -> None:
     group.count += 1
 
 
-@inner
+@apart
 def remove_from_group(c: Cluster, i: int) -> None:
     groups = c.groups
     g = groups.of[c.e, i]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from packenv.cluster.linked_list import append, unlink
 from packenv.cluster.sorted_keys.keys import key_after, key_before
 from packenv.cluster.state import NO_SIZE, NONE, ROW_BITS, TASK, Cluster, require
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import apart, inner
 from packenv.compiled.intrinsics import natural
 from packenv.policy import BY_LINE, BY_MIX, BY_SIZE, BY_TYPE
 
@@ -60,7 +60,7 @@ def set_types(c: Cluster, kind: int, capacity: int, largest: NDArray[np.int64]) 
     c.types.count[c.e, kind] = last + 1
 
 
-@inner
+@apart
 def add_typed(c: Cluster, i: int) -> None:
     """Put a task in its virtual queue of every kind of server; BY_LINE: at the tail of it."""
     size = c.task[c.e, i].size
@@ -84,7 +84,7 @@ def join_line(c: Cluster, i: int, kind: int, j: int) -> None:
         queue.since = c.task[c.e, i].since
 
 
-@inner
+@apart
 def remove_typed(c: Cluster, i: int) -> None:
     """With BY_SIZE the task is the one that was found last in size order."""
     size = c.task[c.e, i].size
@@ -122,7 +122,7 @@ def leave_line(c: Cluster, i: int, kind: int, j: int) -> None:
         queue.since = c.task[c.e, queue.head].since
 
 
-@inner
+@apart
 def retype(c: Cluster) -> None:
     """Sort all tasks, waiting and in service, into the types anew, in queue order."""
     for kind in range(c.types.queue.shape[1]):

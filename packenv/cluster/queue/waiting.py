@@ -23,7 +23,7 @@ from packenv.cluster.sorted_keys.keys import (
 )
 from packenv.cluster.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import NEVER, NONE, ROW_BITS, ROW_MASK, Cluster, require
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import apart, inner
 from packenv.policy import BY_AGE, BY_DEMAND, BY_QUEUE, BY_SIZE, BY_TYPE
 
 AHEAD = 4  # new tasks whose blocks are asked for: about as many as are under way at once
@@ -66,7 +66,7 @@ def order_new(c: Cluster) -> None:
                 insert(c.sizes, c.e, size_key(c, c.fresh[c.e, n]), c.fresh[c.e, n])
 
 
-@inner
+@apart
 def order_many_new(c: Cluster) -> None:
     """What `order_new` does, for so many tasks that sorting them first costs less than going back and forth."""
     head = c.head[c.e]

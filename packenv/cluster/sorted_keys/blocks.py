@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import apart, inner
 from packenv.compiled.frame import Frame
 from packenv.compiled.intrinsics import aligned_zeros, move, prefetch
 
@@ -110,7 +110,7 @@ def block_of(s: SortedKeys, e: int, key: int) -> int:
     return base
 
 
-@inner
+@apart
 def block_of_many(s: SortedKeys, e: int, key: int) -> int:
     """The same in a long list: where the key was expected, if that is still right, or by a search."""
     mark = mark_of(key)
@@ -134,7 +134,7 @@ def mark_of(key: int) -> int:
     return (key ^ (key >> 32)) & (EXPECTED - 1)
 
 
-@inner
+@apart
 def search_many(s: SortedKeys, e: int, key: int) -> int:
     """By halves to some nodes and then to some blocks of a node, which are compared all at once."""
     base = 0
@@ -189,7 +189,7 @@ def expect(s: SortedKeys, e: int, key: int) -> None:
         ask_for_block(s, e, key)
 
 
-@inner
+@apart
 def ask_for_block(s: SortedKeys, e: int, key: int) -> None:
     k, mark = search_many(s, e, key), mark_of(key)
     s.expected[e, mark], s.expected_at[e, mark] = key, k
@@ -205,7 +205,7 @@ def ask_for_items(s: SortedKeys, e: int, storage: int) -> None:
         prefetch(s.items[e, storage], q)
 
 
-@inner
+@apart
 def make_room(s: SortedKeys, e: int, k: int, key: int) -> int:
     """The block for `key`, which belongs to full block k, with room for it."""
     end = end_of_node(s, e, k)
@@ -225,7 +225,7 @@ def make_room(s: SortedKeys, e: int, k: int, key: int) -> int:
     return k + 1 if s.block[e, k + 1].low <= key else k
 
 
-@inner
+@apart
 def use_less(s: SortedKeys, e: int, k: int, left: int) -> None:
     """Have block k, of few keys or none, and a neighbour in its node put together; an empty one always goes."""
     together = WIDTH // 2
@@ -240,7 +240,7 @@ def use_less(s: SortedKeys, e: int, k: int, left: int) -> None:
         drop(s, e, k)
 
 
-@inner
+@apart
 def add_block(s: SortedKeys, e: int) -> None:
     """A new block behind all others, of no keys yet."""
     if is_long(s, e) and s.filled[e, s.nodes[e] - 1] >= DENSE:
@@ -248,7 +248,7 @@ def add_block(s: SortedKeys, e: int) -> None:
     use_block(s, e, s.nodes[e] - 1)
 
 
-@inner
+@apart
 def share(s: SortedKeys, e: int, k: int) -> None:
     """Let full block k share the room of the next one, which is less work than a new block."""
     storage, following, count = s.block[e, k].storage, s.block[e, k + 1].storage, s.block[e, k + 1].count
@@ -265,7 +265,7 @@ def share(s: SortedKeys, e: int, k: int) -> None:
     set_low(s, e, k + 1, s.keys[e, following, 0])
 
 
-@inner
+@apart
 def split(s: SortedKeys, e: int, k: int) -> None:
     """Move the upper half of full block k to a new block k + 1, for which its node has room."""
     end = end_of_node(s, e, k)
@@ -292,7 +292,7 @@ def use_block(s: SortedKeys, e: int, n: int) -> None:
         s.filled[e, n] += 1
 
 
-@inner
+@apart
 def drop(s: SortedKeys, e: int, k: int) -> None:
     """Give back block k, which has no keys."""
     last, storage = end_of_node(s, e, k) - 1, s.block[e, k].storage
@@ -312,14 +312,14 @@ def drop(s: SortedKeys, e: int, k: int) -> None:
             even_out(s, e, n)
 
 
-@inner
+@apart
 def forget_nodes(s: SortedKeys, e: int) -> None:
     for n in range(s.nodes[e]):
         s.filled[e, n], s.top[e, n] = 0, PADDING
     s.nodes[e] = 0
 
 
-@inner
+@apart
 def even_out(s: SortedKeys, e: int, n: int) -> None:
     """Let node n, which is full or empty, share its blocks with as few nodes around it as it takes; or all with all."""
     width, nodes = 1, s.nodes[e]
@@ -341,14 +341,14 @@ def even_out(s: SortedKeys, e: int, n: int) -> None:
         deal_out_all(s, e)
 
 
-@inner
+@apart
 def deal_out_all(s: SortedKeys, e: int) -> None:
     """Give a list as many nodes as it needs; its blocks lie together at the front."""
     s.nodes[e] = min(s.used[e] // EVEN + 1, s.filled.shape[1])
     deal_out(s, e, 0, s.nodes[e], s.used[e])
 
 
-@inner
+@apart
 def gather(s: SortedKeys, e: int, first: int, end: int) -> int:
     """Move the blocks of nodes first .. end - 1 together, to the front; returns how many they are."""
     start = to = first * NODE
@@ -379,7 +379,7 @@ def swap(s: SortedKeys, e: int, k: int, other: int) -> None:
     a.count, b.count = b.count, a.count
 
 
-@inner
+@apart
 def put_together(s: SortedKeys, e: int, blocks: int) -> int:
     """Append every one of the first `blocks` blocks to the one before it if that has room; returns how many are left."""
     last = 0
@@ -393,7 +393,7 @@ def put_together(s: SortedKeys, e: int, blocks: int) -> int:
     return last + 1
 
 
-@inner
+@apart
 def append(s: SortedKeys, e: int, k: int, later: int) -> None:
     """Move the keys of a later block to the end of block k."""
     block, emptied = s.block[e, k], s.block[e, later]

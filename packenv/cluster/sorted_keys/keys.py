@@ -26,7 +26,7 @@ from packenv.cluster.sorted_keys.blocks import (
     start_of_node,
     use_less,
 )
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import apart, inner
 from packenv.compiled.intrinsics import move, natural
 
 
@@ -41,7 +41,7 @@ def lower_bound(s: SortedKeys, e: int, k: int, key: int) -> int:
     return below
 
 
-@inner
+@apart
 def insert(s: SortedKeys, e: int, key: int, item: int) -> None:
     """Add a key that is not yet there."""
     k = block_of(s, e, key)
@@ -59,7 +59,7 @@ def insert(s: SortedKeys, e: int, key: int, item: int) -> None:
         set_low(s, e, k, key)
 
 
-@inner
+@apart
 def clear(s: SortedKeys, e: int) -> None:
     """Remove all keys."""
     for k in range(last_block(s, e) + 1):
@@ -71,7 +71,7 @@ def clear(s: SortedKeys, e: int) -> None:
     s.used[e] = 1
 
 
-@inner
+@apart
 def add_last(s: SortedKeys, e: int, key: int, item: int) -> None:
     """Add a key above all others."""
     if s.block[e, last_block(s, e)].count >= FILLED:
@@ -85,14 +85,14 @@ def add_last(s: SortedKeys, e: int, key: int, item: int) -> None:
     s.block[e, k].count = count + 1
 
 
-@inner
+@apart
 def remove(s: SortedKeys, e: int, key: int) -> None:
     """Take out a key that is there."""
     find(s, e, key)
     remove_found(s, e)
 
 
-@inner
+@apart
 def find(s: SortedKeys, e: int, key: int) -> None:
     """Let a key that is there be the one that was found last."""
     k, p = s.found[e, 0], s.found[e, 1]
@@ -101,7 +101,7 @@ def find(s: SortedKeys, e: int, key: int) -> None:
         s.found[e, 0], s.found[e, 1] = k, lower_bound(s, e, k, key)
 
 
-@inner
+@apart
 def key_before(s: SortedKeys, e: int) -> int:
     """The key before the one that was found last; NONE if that is the smallest."""
     k, p = s.found[e, 0], s.found[e, 1]
@@ -113,7 +113,7 @@ def key_before(s: SortedKeys, e: int) -> int:
     return s.keys[e, before.storage, before.count - 1]
 
 
-@inner
+@apart
 def key_after(s: SortedKeys, e: int) -> int:
     """The key after the one that was found last; PADDING if that is the largest."""
     k, p = s.found[e, 0], s.found[e, 1]
@@ -122,7 +122,7 @@ def key_after(s: SortedKeys, e: int) -> int:
     return s.block[e, block_after(s, e, k)].low
 
 
-@inner
+@apart
 def remove_found(s: SortedKeys, e: int) -> None:
     """Take out the key that was found last."""
     k, p = s.found[e, 0], s.found[e, 1]
@@ -137,7 +137,7 @@ def remove_found(s: SortedKeys, e: int) -> None:
         use_less(s, e, k, left)
 
 
-@inner
+@apart
 def floor_item(s: SortedKeys, e: int, key: int) -> int:
     """Item of the largest key at or below `key`; NONE if there is none."""
     if key < s.block[e, 0].low:
@@ -150,7 +150,7 @@ def floor_item(s: SortedKeys, e: int, key: int) -> int:
     return s.items[e, storage, p]
 
 
-@inner
+@apart
 def floor_key(s: SortedKeys, e: int, key: int) -> int:
     """The largest key at or below `key`; NONE if there is none."""
     if key < s.block[e, 0].low:
@@ -159,7 +159,7 @@ def floor_key(s: SortedKeys, e: int, key: int) -> int:
     return s.keys[e, s.block[e, k].storage, lower_bound(s, e, k, key + 1) - 1]
 
 
-@inner
+@apart
 def ceiling_item(s: SortedKeys, e: int, key: int) -> int:
     """Item of the smallest key at or above `key`; NONE if there is none."""
     k = block_of(s, e, key)

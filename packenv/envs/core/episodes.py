@@ -24,7 +24,7 @@ from packenv.envs.core.rules import MAKERS, OWN_OPTIONS, sizes_of
 from packenv.envs.core.seeds import episode_seed, share
 from packenv.envs.core.spares import Spares
 from packenv.envs.core.state import BEGUN, FRESH, Batch
-from packenv.envs.core.step import step
+from packenv.envs.core.step import step_of
 from packenv.envs.options import LATEST, levels_for, mean_scalar_size, most_in_service, split
 from packenv.envs.policies.guard import Guard, together
 from packenv.envs.policies.lockstep import CHUNK, Twin, initial_jobs
@@ -58,6 +58,7 @@ class Core:
         self.guard = Guard(options.guard, self.setting, rows) if options.guard is not None else None
         if self.guard is not None:
             self.rules = replace(self.rules, needs=together(self.rules.needs, self.guard.needs))
+        self.step_rows = step_of(self.rules.face)
         self.reward = find_reward(options.reward)
         self.mean_size = mean_scalar_size(self.workload)
         self.initial = initial_jobs(options.start, units)
@@ -210,12 +211,12 @@ class Core:
         end = self.rows if last is None else last
         if self.tables:
             for row in range(first, end):
-                while step(self.rules.face, self.parts[row]) != NONE:
+                while self.step_rows(self.rules.face, self.parts[row]) != NONE:
                     self.help(row)
             return
         self.batch.assign("first", first)
         self.batch.assign("last", end)
-        while (row := step(self.rules.face, self.batch)) != NONE:
+        while (row := self.step_rows(self.rules.face, self.batch)) != NONE:
             self.help(row)
             self.batch.assign("first", row)
             self.batch.assign("last", end)

@@ -13,7 +13,7 @@ from typing import Any
 from packenv.cluster.queue.waiting import waiting
 from packenv.cluster.slots import GROW
 from packenv.cluster.state import NONE, look_at
-from packenv.compiled.decorators import compiled, dispatched
+from packenv.compiled.decorators import beside, compiled, dispatched
 from packenv.envs.core.prefetch import ask_for, ask_further
 from packenv.envs.core.state import BEGUN, DECIDING, FRESH, WAITING, Batch
 from packenv.envs.core.steps import begin_episode, begin_step, end_step, next_slot
@@ -89,3 +89,8 @@ def step(face: Any, b: Batch) -> int:
         end_step(b)
         observe(face, b)
     return NONE
+
+
+def step_of(face: Any) -> Callable[[Any, Batch], int]:
+    """`step` for this face, whose machine code is kept with that of the face's module."""
+    return beside(step, [type(face).__module__])

@@ -15,7 +15,6 @@ from packenv.cluster.state import NONE
 from packenv.envs.core.episodes import Core
 from packenv.envs.core.seeds import MOST
 from packenv.envs.core.state import DONE, OVER, REASONS
-from packenv.envs.core.step import step
 from packenv.envs.faces.spaces import action_space, observation_space
 from packenv.envs.rewards import Passage
 from packenv.errors import InputError
@@ -45,7 +44,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         core, batch = self.core, self.core.parts[0]
         self._batch = batch
         self._last = core.rules.actions - 1
-        self._face = core.rules.face
+        self._face, self._step = core.rules.face, core.step_rows
         self._reward = core.reward
         self._twin = core.twins[0] if core.twins else None
         self._penalty = core.options.invalid_penalty
@@ -68,7 +67,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         if self._over:
             raise ResetNeeded("the episode is over: call reset() first")
         self._action[0] = chosen
-        if (row := step(self._face, self._batch)) != NONE:
+        if (row := self._step(self._face, self._batch)) != NONE:
             self._help(row)
         elapsed, queue, size, delay, started, placed, arrivals, arriving, guarded, slot, invalid, reason = self._passage.item()
         baseline = self.core.baseline_queue((0,))[0] if self._twin is not None else 0.0

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from packenv.cluster.loop import schedule, take_over
+from packenv.cluster.loop import modules_of, schedule, take_over
 from packenv.cluster.queue.waiting import now, waiting
 from packenv.cluster.servers import reopen_all
 from packenv.cluster.slots import GROW, READY
 from packenv.cluster.state import Cluster, look_at
-from packenv.compiled.decorators import compiled, fused
+from packenv.compiled.decorators import beside, compiled, fused
 from packenv.envs.core.state import BEGUN, Batch
 from packenv.envs.core.steps import next_slot
 from packenv.errors import InputError
@@ -27,6 +27,8 @@ class Guard:
 
     def __init__(self, policy: Any, setting: Setting, rows: int) -> None:
         self.policy = checked_guard(policy)
+        self.parameters = parameters_of(self.policy)
+        self.step_row = beside(guard_row, modules_of(self.parameters))
         self.setting = setting
         self.needs = needs_of(self.policy, setting)
         if self.needs.table:
@@ -46,7 +48,7 @@ class Guard:
 
         GROW: the pool must grow first, then call again.
         """
-        reason = int(guard_row(parameters_of(self.policy), batch, place, self.states[row], bool(self.at_work[row])))
+        reason = int(self.step_row(self.parameters, batch, place, self.states[row], bool(self.at_work[row])))
         self.at_work[row] = reason == GROW
         return reason
 

@@ -18,10 +18,10 @@ from packenv.cluster import (
     size_of,
     waiting,
 )
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import apart, inner
 
 
-@inner
+@apart
 def stall_half_empty(cluster: Cluster) -> None:
     """Best fit and FIFO: stall a server that is less than half full when the largest waiting task does not fit."""
     if waiting(cluster) == 0:

@@ -1,0 +1,120 @@
+"""Functions compiled apart from their callers: once, when they are first called, and called through an address.
+
+Compiled code has all that it calls inside, so without these the whole simulator would be compiled again for every policy.
+Of such a function a caller knows the types only. Its address lies in a word of memory, which machine code finds by name; it
+is 0 until the first call, which has Python compile the function or take it from the cache. So what a run never calls
+costs no time at all. Errors reach the caller as they are. Each call costs some 2 ns, and nothing is optimised across it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import llvmlite.binding
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import lower_builtin, type_callable
+
+from packenv.compiled.frame import compiled_type
+
+PLAIN = {"int": types.int64, "float": types.float64, "bool": types.boolean, "np.uint64": types.uint64, "None": types.none}
+WORD = ir.IntType(64)
+FINDER = "packenv.find_apart"
+
+
+class NotCompiled(RuntimeError):
+    """A function that was called could not be compiled; `failure` says why."""
+
+
+class Apart:
+    """Such a function, and its word."""
+
+    known: ClassVar[dict[int, Apart]] = {}  # by the address of the word
+    failure: ClassVar[BaseException | None] = None  # why the last one could not be compiled
+    seconds: ClassVar[float] = 0.0  # spent in compiling and loading such functions so far
+
+    def __init__(self, face: Any, function: Callable[..., Any], make: Callable[[], Any]) -> None:
+        """Let compiled code that calls `face` call `function`, which `make` makes a dispatcher of, by its address."""
+        self.function = function
+        self.make = make
+        self.name = f"packenv.{function.__module__}.{function.__qualname__}"
+        *parameters, result = (getattr(kind, "__name__", str(kind)) for kind in function.__annotations__.values())
+        self.parameters = [PLAIN.get(kind, kind) for kind in parameters]
+        self.result = PLAIN[result]
+        self.word = ctypes.c_int64(0)
+        self.known[ctypes.addressof(self.word)] = self
+        llvmlite.binding.add_symbol(self.name, ctypes.addressof(self.word))
+        type_callable(face)(self._type_call)
+        lower_builtin(face, types.VarArg(types.Any))(self._call)
+
+    def signature(self) -> Any:
+        """The parameters' types; of a Frame class those of the frames that there have been."""
+        names = sys.modules[self.function.__module__].__dict__
+        return self.result(*(compiled_type(names[kind]) if isinstance(kind, str) else kind for kind in self.parameters))
+
+    def address(self) -> int:
+        """Where its machine code is. Compiles it, or loads it, if need be."""
+        if self.word.value == 0:
+            began = time.perf_counter()
+            dispatcher, signature = self.make(), self.signature()
+            dispatcher.compile(signature)
+            made = dispatcher.overloads[signature.args]
+            self.word.value = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+            self.dispatcher = dispatcher  # which keeps the machine code in memory
+            Apart.seconds += time.perf_counter() - began
+        return self.word.value
+
+    def _type_call(self, context: Any) -> Any:
+        """What Numba asks: the type of a call with arguments of these types."""
+        names = inspect.signature(self.function)
+
+        def call(*args: Any, **keywords: Any) -> Any:
+            given = zip(names.bind(*args, **keywords).arguments.values(), self.parameters, strict=True)
+            return self.result(*(own if isinstance(kind, str) else kind for own, kind in given))
+
+        call.__signature__ = names  # type: ignore[attr-defined]
+        return call
+
+    def _call(self, context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        """The machine code of a call: through the word, which is filled first if it is empty."""
+        conventions = context.call_conv
+        word = _external(builder, self.name)
+        address = cgutils.alloca_once_value(builder, builder.load(word))
+        with cgutils.if_unlikely(builder, cgutils.is_null(builder, builder.load(address))):
+            finder = cgutils.get_or_insert_function(builder.module, ir.FunctionType(WORD, [WORD]), FINDER)
+            builder.store(builder.call(finder, [builder.ptrtoint(word, WORD)]), address)
+            with cgutils.if_unlikely(builder, cgutils.is_null(builder, builder.load(address))):
+                conventions.return_user_exc(builder, NotCompiled, (self.name,))
+        kind = conventions.get_function_type(signature.return_type, signature.args)
+        target = builder.inttoptr(builder.load(address), kind.as_pointer())
+        status, result = conventions.call_function(builder, target, signature.return_type, signature.args, values)
+        with cgutils.if_unlikely(builder, status.is_error):
+            conventions.return_status_propagate(builder, status)
+        return result
+
+
+def _external(builder: Any, name: str) -> Any:
+    """The word of this name, which is somewhere else."""
+    known = builder.module.globals.get(name)
+    if known is None:
+        known = ir.GlobalVariable(builder.module, WORD, name)
+        known.linkage = "external"
+    return known
+
+
+def _find(word: int) -> int:
+    try:
+        return Apart.known[word].address()
+    except BaseException as failure:  # not for C to see: the caller raises NotCompiled, and the entry point this
+        Apart.failure = failure
+        return 0
+
+
+_callback = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(_find)
+llvmlite.binding.add_symbol(FINDER, ctypes.cast(_callback, ctypes.c_void_p).value)

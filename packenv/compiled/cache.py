@@ -1,0 +1,123 @@
+"""Machine code on disk: where it is kept, and how Numba's cache is told so while a function of ours is made."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import inspect
+import os
+import pickle
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numba
+
+from packenv.compiled.sources import has_file, key_of
+
+KEPT = 8  # states of a module's sources whose machine code is kept
+
+
+@functools.cache
+def base() -> Path:
+    """The folder of all machine code: `PACKENV_CACHE`, or the user's cache; one of this process if that cannot be written."""
+    own = os.environ.get("PACKENV_CACHE")
+    folder = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "packenv"
+    folder = folder.expanduser().absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:  # a read-only home
+        return temporary()
+    return folder
+
+
+def temporary() -> Path:
+    """A folder of this user among the temporary files, that nobody else can write; if there is none, one of this process."""
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    folder = Path(tempfile.gettempdir()) / f"packenv-{user}"
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        if folder.is_dir() and not folder.is_symlink() and found.st_uid == user and found.st_mode & 0o077 == 0:
+            return folder
+    folder = Path(tempfile.mkdtemp(prefix="packenv-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def folder_for(modules: tuple[str, ...]) -> Path | None:
+    """Where machine code is kept that comes from these loaded modules, in their present state; None for what has no file."""
+    if not all(has_file(name) for name in modules):
+        return None
+    above = base() / modules[-1]
+    folder = above / key_of(modules, base())
+    if not folder.is_dir():
+        older = sorted(above.iterdir(), key=lambda path: path.stat().st_mtime) if above.is_dir() else []
+        for path in older[: max(len(older) - KEPT + 1, 0)]:
+            shutil.rmtree(path, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+class Locator:
+    """What Numba's cache asks: where machine code is kept, and whether it is still good, which the folder's name says."""
+
+    def __init__(self, function: Callable[..., Any], folder: str) -> None:
+        self._py_file = inspect.getfile(function)  # which Numba names in warnings
+        self.module = function.__module__
+        self.folder = folder
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], file: str) -> Locator:
+        return cls(function, numba.config.CACHE_DIR)
+
+    def get_cache_path(self) -> str:
+        return self.folder
+
+    def ensure_cache_path(self) -> None:
+        Path(self.folder).mkdir(parents=True, exist_ok=True)
+
+    def get_source_stamp(self) -> str:
+        return Path(self.folder).name
+
+    def get_disambiguator(self) -> str:
+        return self.module
+
+
+_lock = threading.RLock()
+
+
+@contextmanager
+def kept_in(folder: Path) -> Iterator[None]:
+    """Functions that are made meanwhile keep their machine code in this folder; Numba's settings are as before after that."""
+    ours = {"CACHE_DIR": str(folder), "CACHE_LOCATOR_CLASSES": f"{__name__}.Locator"}
+    with _lock:
+        before = {name: getattr(numba.config, name) for name in ours if hasattr(numba.config, name)}
+        for name in before:
+            setattr(numba.config, name, ours[name])
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                setattr(numba.config, name, value)
+
+
+def discard_damaged(folder: Path, function: Callable[..., Any]) -> None:
+    """Remove files of this function's machine code that were cut short or are something else: Numba would raise."""
+    for path in folder.glob(f"*.{function.__qualname__}-*.nb?"):
+        try:
+            with path.open("rb") as file:
+                if path.suffix == ".nbi":
+                    pickle.load(file)
+                    pickle.load(file)
+                file.seek(-1, os.SEEK_END)
+                whole = file.read() == pickle.STOP
+        except Exception:  # whatever a file that is none of ours makes of it
+            whole = False
+        if not whole:
+            path.unlink(missing_ok=True)
