@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from numba.extending import overload, typeof_impl
+from numba.extending import models, overload, register_model, typeof_impl
 
 from packenv.compiled.apart import Apart, NotCompiled
 from packenv.compiled.cache import discard_damaged, folder_for, kept_in
@@ -92,6 +92,9 @@ class WordsType(numba.types.Dispatcher):
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
         return super().get_call_type(context, tuple(map(_widened, args)), {name: _widened(kind) for name, kind in kws.items()})
+
+
+register_model(WordsType)(models.OpaqueModel)
 
 
 def _widened(kind: Any) -> Any:
