@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from packenv.theory.stability.judge import judge as judge
     from packenv.units import UNIT as UNIT
     from packenv.units import to_units as to_units
-    from packenv.workloads.named import names as names
-    from packenv.workloads.named import workload as workload
+    from packenv.workloads.named.registry import names as names
+    from packenv.workloads.named.registry import workload as workload
     from packenv.workloads.network import Network as Network
     from packenv.workloads.servers import Servers as Servers
     from packenv.workloads.workload import Workload as Workload
@@ -61,7 +61,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".theory.makespan.optimum": ["Optimum", "optimal_schedule"],
         ".theory.stability.judge": ["Judgment", "judge"],
         ".units": ["UNIT", "to_units"],
-        ".workloads.named": ["names", "workload"],
+        ".workloads.named.registry": ["names", "workload"],
         ".workloads.network": ["Network"],
         ".workloads.servers": ["Servers"],
         ".workloads.workload": ["Workload"],

@@ -9,7 +9,7 @@ from typing import Any
 from packenv.errors import InputError, nearest
 from packenv.runs.outputs import counted
 from packenv.runs.setting import Words, understand
-from packenv.workloads.named import WORKLOADS
+from packenv.workloads.named.registry import WORKLOADS
 from packenv.workloads.workload import Workload
 
 OPTIONS = ("intensity", "load", "rate", "servers", "service", "resources", "speedup", "slot_seconds")

@@ -11,7 +11,7 @@ from rich.table import Table
 from packenv.learning.agents.saved import load_agent, shipped
 from packenv.policies.replay import find_replay
 from packenv.policy import find_policy, registered
-from packenv.workloads.named import names, workload
+from packenv.workloads.named.registry import names, workload
 
 
 @click.command()

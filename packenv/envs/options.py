@@ -18,7 +18,7 @@ from packenv.policy import find_policy
 from packenv.units import UNIT, to_units
 from packenv.workloads.demand import per_resource, scalar_cdf, scalar_size
 from packenv.workloads.laws.joint import Joint
-from packenv.workloads.named import workload as find_workload
+from packenv.workloads.named.registry import workload as find_workload
 from packenv.workloads.workload import INTENSITIES, Workload
 
 LATEST = 2**31 - 1

@@ -10,8 +10,8 @@ from packenv.errors import InputError, RowError
 from packenv.jobs import Jobs
 from packenv.policy import find_policy
 from packenv.workloads.laws import Joint, parse_law
-from packenv.workloads.named import workload
 from packenv.workloads.named.blocks import Placed
+from packenv.workloads.named.registry import workload
 from packenv.workloads.network import Network, parse_network
 from packenv.workloads.servers import Servers, as_servers
 from packenv.workloads.workload import INTENSITIES, Workload

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from packenv.workloads.laws.arrivals import Modulated as Modulated
     from packenv.workloads.laws.arrivals import Periodic as Periodic
     from packenv.workloads.laws.arrivals import Poisson as Poisson
-    from packenv.workloads.named import names as names
+    from packenv.workloads.named.registry import names as names
     from packenv.workloads.servers import Servers as Servers
     from packenv.workloads.servers import as_servers as as_servers
     from packenv.workloads.servers import parse_servers as parse_servers
@@ -51,7 +51,7 @@ __all__, __getattr__, __dir__ = lazy_names(
             *["HyperExponential", "Joint", "Law", "LogNormal", "Mixture", "Pareto", "Uniform", "parse_law"],
         ],
         ".laws.arrivals": ["Arrivals", "Batch", "Bernoulli", "Modulated", "Periodic", "Poisson"],
-        ".named": ["names"],
+        ".named.registry": ["names"],
         ".servers": ["Servers", "as_servers", "parse_servers"],
         ".workload": ["Workload"],
     },

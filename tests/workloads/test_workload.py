@@ -30,7 +30,7 @@ from packenv.workloads.laws import (
     Uniform,
 )
 from packenv.workloads.laws.arrivals import Batch, Bernoulli, Modulated, Periodic
-from packenv.workloads.named import names, workload
+from packenv.workloads.named.registry import names, workload
 from packenv.workloads.workload import Workload
 
 

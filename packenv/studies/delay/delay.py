@@ -15,8 +15,8 @@ from packenv.runs.measures import Interval, certainly_below, interval, ratio
 from packenv.runs.outputs import counted
 from packenv.runs.processes import Run, run_all
 from packenv.studies.finding import Claim, Finding, Row, Settings
-from packenv.workloads.named import workload as named
 from packenv.workloads.named.blocks import SLOT_SECONDS, Readers, head_of_line
+from packenv.workloads.named.registry import workload as named
 from packenv.workloads.network import NODE
 from packenv.workloads.workload import Workload
 

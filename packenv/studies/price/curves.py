@@ -19,7 +19,7 @@ from packenv.runs.measures import certainly_above, certainly_below, interval, ra
 from packenv.runs.outputs import counted
 from packenv.studies.finding import Claim, Finding, Row, Settings
 from packenv.studies.price.runs import NAMES, OTHERS, PRICES, makespans, row, runs_of
-from packenv.workloads.named import workload
+from packenv.workloads.named.registry import workload
 from packenv.workloads.workload import Workload
 
 Floats = NDArray[np.float64]

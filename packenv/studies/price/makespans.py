@@ -25,7 +25,7 @@ from packenv.studies.price.runs import (
     runs_of,
     shorter,
 )
-from packenv.workloads.named import workload
+from packenv.workloads.named.registry import workload
 from packenv.workloads.workload import Workload
 
 USUAL = (*PRICES, "priority", "capacity", "fifo")

@@ -13,7 +13,7 @@ from packenv.runs.measures import NAMES, agreed, growth, interval, kinds_of, num
 from packenv.runs.outputs import counted
 from packenv.runs.processes import Run, run_all
 from packenv.studies.finding import Claim, Finding, Row, Settings
-from packenv.workloads.named import workload
+from packenv.workloads.named.registry import workload
 from packenv.workloads.workload import Workload
 
 POLICIES = ("bf-js", "vqs", "vqs-bf")

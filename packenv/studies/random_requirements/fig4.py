@@ -10,7 +10,7 @@ from packenv.runs.measures import NAMES, certainly_above, certainly_below, inter
 from packenv.runs.outputs import counted
 from packenv.runs.processes import Run, run_all
 from packenv.studies.finding import Claim, Finding, Row, Settings
-from packenv.workloads.named import workload
+from packenv.workloads.named.registry import workload
 
 POLICIES = ("bf-js", "vqs", "vqs-bf")
 INTENSITIES = tuple(n / 100 for n in range(85, 100))

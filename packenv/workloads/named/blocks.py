@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,10 +161,3 @@ def readers(
 def head_of_line(servers: int, jobs: int) -> Workload:
     """The setting of the closed form."""
     return Workload(jobs=HeadOfLine(jobs, servers), servers=servers, slot_seconds=1.0, name=f"head of line, {servers} servers")
-
-
-NAMED: dict[str, Callable[[], Workload]] = {
-    "delay/facebook": readers,
-    "delay/racks": partial(readers, rack=20),
-    "delay/changing": partial(readers, factor=SWINGS),
-}

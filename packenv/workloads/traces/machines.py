@@ -10,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.workloads.traces import openb
 from packenv.workloads.traces.columns import Columns, decimals, headless, is_csv, is_parquet, names_of
+from packenv.workloads.traces.formats import openb
 
 COLUMNS = {
     "time": pa.int64(),

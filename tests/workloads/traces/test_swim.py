@@ -14,7 +14,7 @@ import pytest
 from packenv.errors import InputError
 from packenv.runs.setting import Words, understand
 from packenv.workloads.traces import Trace, is_trace, read_trace
-from packenv.workloads.traces.swim import BLOCK
+from packenv.workloads.traces.formats.swim import BLOCK
 
 MB = 10**6
 LINES = [  # job, submission, gap, read, shuffled, written, path

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from packenv.workloads.traces.columns import Columns, decimals
+from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.table import MISSING, Trace, Wanted, microseconds, wanted_of
 
 RESOURCES = ("cpu", "gpu", "rdma", "memory", "disk")
@@ -21,11 +22,6 @@ REQUESTS = {name: f"{name}_request" for name in RESOURCES}
 UNITS = {"cpu": " cores", "gpu": " GPU", "rdma": " % of the network card", "memory": " GiB memory", "disk": " GiB disk"}
 TIMES = ("creation_time", "scheduled_time", "deletion_time")
 APPLICATION = ("app_name", "app_id")  # as published, and numbered
-
-
-def is_instances(names: list[str]) -> bool:
-    """Whether these are the columns of a list of instances."""
-    return {*REQUESTS.values(), *TIMES} <= set(names)
 
 
 def read_instances(path: Path, wanted: Wanted = None) -> Trace:
@@ -63,3 +59,6 @@ def read_instances(path: Path, wanted: Wanted = None) -> Trace:
 def _numbered(table: Columns, name: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """(n,) the applications, numbered from 0 as they occur."""
     return np.asarray(pc.index_in(table.column(name), value_set=pc.unique(table.column(name))), np.int64)
+
+
+FORMATS = (TraceFormat(read_instances, columns=frozenset({*REQUESTS.values(), *TIMES})),)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.workloads.traces.columns import Columns, decimals
+from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.table import MISSING, Trace, Wanted, microseconds, wanted_of
 
 LARGEST_NODE = {"cpu": 128_000, "memory": 1_048_576, "gpu": 8}  # milli, MiB, GPUs
@@ -24,11 +25,6 @@ TIMES = ("creation_time", "scheduled_time", "deletion_time")
 POD_COLUMNS = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli", *TIMES)
 NEVER_SCHEDULED = "never scheduled"
 ABOUT = "capacity 1: the largest node, 128 cores, 1 TiB and 8 GPUs; a pod's GPUs, or part of one, are a demand on the node's sum"
-
-
-def is_pods(names: list[str]) -> bool:
-    """Whether these are the columns of a list of pods."""
-    return set(POD_COLUMNS) <= set(names)
 
 
 def is_nodes(names: list[str]) -> bool:
@@ -68,3 +64,6 @@ def node_capacities(path: Path) -> NDArray[np.float64]:
     for r, name in enumerate(NODE_COLUMNS):
         table.require(~np.isnan(amounts[:, r]), name, "is empty")
     return np.asarray(amounts / list(LARGEST_NODE.values()), np.float64)
+
+
+FORMATS = (TraceFormat(read_pods, columns=frozenset(POD_COLUMNS)),)

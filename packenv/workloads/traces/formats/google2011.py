@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.workloads.traces.columns import Columns, decimals, headless
+from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.table import MISSING, Trace, Wanted, microseconds, wanted_of
 
 Ints = NDArray[np.int64]
@@ -107,11 +108,6 @@ def fold(events: pa.Table, resources: tuple[str, ...], source: str) -> Trace:
     )
 
 
-def is_folded(names: list[str]) -> bool:
-    """Whether these are the columns of a folded file."""
-    return set(FOLDED_COLUMNS) <= set(names)
-
-
 def read_folded(path: Path, wanted: Wanted = None) -> Trace:
     """A file with a row per task: times in seconds, requests as fractions, `end_event` 4 = finished. Raises InputError."""
     resources = wanted_of(wanted, RESOURCES, USUAL_RESOURCES, path)
@@ -144,3 +140,9 @@ def _last(values: NDArray[Value], where: Bools, owner: Ints, n: int, otherwise: 
     found = np.full(n, otherwise, values.dtype)
     found[owner[where]] = values[where]  # of several events of a task, the last one written stays
     return found
+
+
+FORMATS = (
+    TraceFormat(read_folder, folder=lambda folder: bool(parts(folder))),
+    TraceFormat(read_folded, columns=frozenset(FOLDED_COLUMNS)),
+)

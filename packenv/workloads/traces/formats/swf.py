@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.workloads.traces.columns import unreadable
+from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.table import MISSING, SECOND, Trace, Wanted, wanted_of
 
 Ints = NDArray[np.int64]
@@ -52,7 +53,6 @@ FIELDS = (
     "think time",
 )
 TIMES = ("submit time", "wait time", "run time", "requested time")
-ENDINGS = (".swf", ".swf.gz")
 HEADER = re.compile(r";\s*(\w+):\s*(-?\d+)")
 COMPLETED, FIRST_PART, LAST_PART, UNKNOWN = 1, 2, 4, -1
 PART_OF_A_JOB = "part of a job that has a line of its own"
@@ -60,10 +60,8 @@ LARGEST_KB = 2.0**32  # per processor: 4 TiB
 LATEST = 2.0**53 / SECOND
 
 
-def is_swf(path: Path) -> bool:
-    """Whether a file has this format by its name, or begins with a `;` line."""
-    if path.name.lower().endswith(ENDINGS):
-        return True
+def begins_with_header(path: Path) -> bool:
+    """Whether the first line of a file is a `;` line, as the header of this format is."""
     try:
         with _text(path) as lines:
             return next((line for line in lines if line.strip()), "").startswith(";")
@@ -194,3 +192,6 @@ def _requested(header: dict[str, int], requested: Ints) -> Ints | None:
 
 def _microseconds(seconds: Floats) -> Ints:
     return np.where(seconds < 0, MISSING, np.rint(seconds * SECOND)).astype(np.int64)
+
+
+FORMATS = (TraceFormat(read_swf, endings=(".swf", ".swf.gz"), content=begins_with_header),)

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.workloads.traces.columns import Columns, unreadable
+from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.table import LATEST, SECOND, Trace, Wanted, wanted_of
 
 Ints = NDArray[np.int64]
@@ -39,7 +40,6 @@ DAY = 86_400
 
 AMOUNTS = ("map_input_bytes", "shuffle_bytes", "reduce_output_bytes")
 FIELDS = ("job", "submit_time_s", "gap", *AMOUNTS)
-ENDINGS = (".tsv", ".tsv.gz")
 ABOUT = (
     "capacity 1: four tasks at once. Made up, for the data have none: tasks (128 MiB read, 1 GB shuffled), durations (1 s, and "
     "32 MB/s; 8 MB/s away from home), places of blocks (drawn by seed)"
@@ -54,16 +54,6 @@ class Lines(NamedTuple):
     shuffled: Ints
     written: Ints
     path: Ints  # (jobs,) number of what it reads
-
-
-def is_swim(names: list[str]) -> bool:
-    """Whether these are the columns of a sample in Parquet or CSV."""
-    return {"submit_time_s", *AMOUNTS} <= set(names)
-
-
-def is_native(path: Path) -> bool:
-    """Whether a file is a sample as published, by its name."""
-    return path.name.lower().endswith(ENDINGS)
 
 
 def read_table(path: Path, wanted: Wanted = None) -> Trace:
@@ -165,3 +155,9 @@ def _numbers(path: Ints, part: Ints, has_block: NDArray[np.bool_]) -> Ints:
     parts = int(part[has_block].max(initial=0)) + 1
     numbers[has_block] = np.unique(path[has_block] * parts + part[has_block], return_inverse=True)[1].ravel()
     return numbers
+
+
+FORMATS = (
+    TraceFormat(read_native, endings=(".tsv", ".tsv.gz")),
+    TraceFormat(read_table, columns=frozenset({"submit_time_s", *AMOUNTS})),
+)

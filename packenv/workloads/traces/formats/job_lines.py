@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.workloads.traces.columns import Columns, decimals, unreadable
+from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.table import LATEST, SECOND, Trace, Wanted, wanted_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-ENDINGS = (".tr", ".tr.gz")
 HEAD = ("arrival", "n_tasks", "mean")
 COLUMNS = ("submit_time_s", "num_tasks", "mean_task_duration_s", "task_duration_s")
 RESOURCES = ("slot",)
@@ -33,16 +33,6 @@ SLOT_SECONDS = "0.0005"
 
 ABOUT = "capacity 1: a slot of a server, which every task takes whole"
 LARGEST = LATEST / SECOND
-
-
-def is_job_lines(path: Path) -> bool:
-    """Whether a file has this form by its name."""
-    return path.name.lower().endswith(ENDINGS)
-
-
-def is_job_rows(names: list[str]) -> bool:
-    """Whether these are the columns of the same as Parquet."""
-    return set(COLUMNS) <= set(names)
 
 
 def read_job_lines(path: Path, wanted: Wanted = None) -> Trace:
@@ -170,3 +160,9 @@ def _microseconds(seconds: Floats) -> Ints:
 
 def _text(path: Path) -> TextIO:
     return gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+
+
+FORMATS = (
+    TraceFormat(read_job_lines, endings=(".tr", ".tr.gz")),
+    TraceFormat(read_job_rows, columns=frozenset(COLUMNS)),
+)

@@ -1,0 +1,24 @@
+"""How a file is recognised as a trace of a known format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from packenv.workloads.traces.table import Trace, Wanted
+
+
+class TraceFormat(NamedTuple):
+    """A reader, and the files that it is for: whatever is given of the other fields, one of them must match."""
+
+    read: Callable[[Path, Wanted], Trace]
+    """Reads the trace at a path, with the resources that are wanted. Raises InputError, naming file, row and column."""
+    columns: frozenset[str] = frozenset()
+    """Parquet and CSV files with at least these columns."""
+    endings: tuple[str, ...] = ()
+    """Other files whose names end like this, in lower case."""
+    content: Callable[[Path], bool] | None = None
+    """Other files of which this is true."""
+    folder: Callable[[Path], bool] | None = None
+    """Folders of which this is true."""

@@ -1,0 +1,67 @@
+"""`read_trace`: a trace in whichever of the known formats its file is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from packenv.errors import InputError
+from packenv.workloads.traces.columns import is_csv, is_parquet, names_of
+from packenv.workloads.traces.format import TraceFormat
+from packenv.workloads.traces.formats import trace_formats
+from packenv.workloads.traces.machines import is_machines
+from packenv.workloads.traces.table import Trace, Wanted
+from packenv.workloads.traces.user import SlotTrace, read_user
+
+
+def is_trace(path: str | os.PathLike[str]) -> bool:
+    """Whether `path` may be a trace: a Parquet or CSV file, or a folder or file of one of the `formats`."""
+    where = Path(path)
+    return _is_table(where) or _format_of(where) is not None
+
+
+def read_trace(path: str | os.PathLike[str], resources: Wanted = None) -> Trace | SlotTrace:
+    """Read the trace at `path`. Its format is recognised by the name of the file, its columns or its content.
+
+    Formats: those of `packenv.workloads.traces.formats` (Google 2011, Alibaba 2023 and 2025, SWIM, Standard Workload Format,
+    job lines of Hawk and Eagle), and Parquet or CSV files of the user's own (`packenv.workloads.traces.user`).
+    `resources`: the names of the resources to read, "all", or None for those that are usual for the format: all of them,
+    but not Google's disk, and of Standard Workload Format the processors alone.
+    Raises InputError, naming file, row and column, if the format is unknown or a value is malformed.
+    """
+    where = Path(path)
+    if not where.exists():
+        raise InputError(f"{where}: no such file")
+    form = _format_of(where)
+    if form is not None and not _is_table(where):
+        return form.read(where, resources)
+    if is_machines(where):
+        raise InputError(f"{where}: machines, not tasks: they go with --servers")
+    if where.is_dir():
+        raise InputError(f"{where}: the folder has no task_events/part-*-of-*.csv.gz")
+    if not _is_table(where):
+        endings = ", ".join(ending for form in trace_formats() for ending in form.endings)
+        kinds = f".parquet, .csv, .csv.gz, {endings}, or a folder with task_events"
+        raise InputError(f"{where}: not a trace by its name ({kinds}), nor Standard Workload Format by its content")
+    names = names_of(where)
+    if not names:
+        raise InputError(f"{where}: the file is empty")
+    for form in trace_formats():
+        if form.columns and form.columns <= set(names):
+            return form.read(where, resources)
+    return read_user(where, names, resources)
+
+
+def _is_table(path: Path) -> bool:
+    return path.is_file() and (is_parquet(path) or is_csv(path))
+
+
+def _format_of(path: Path) -> TraceFormat | None:
+    """The format of a folder, or of a file that is neither Parquet nor CSV; by its name if possible, else by its content."""
+    if path.is_dir():
+        return next((form for form in trace_formats() if form.folder and form.folder(path)), None)
+    if not path.is_file() or _is_table(path):
+        return None
+    named = (form for form in trace_formats() if path.name.lower().endswith(form.endings))
+    by_content = (form for form in trace_formats() if form.content and form.content(path))
+    return next(named, None) or next(by_content, None)
