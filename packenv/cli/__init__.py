@@ -1,0 +1,1 @@
+"""The command `packenv`: one file or folder a subcommand."""

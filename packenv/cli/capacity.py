@@ -8,10 +8,11 @@ import click
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from packenv.cli.outputs import check_outputs, wide_console
+from packenv.cli.workload_options import RESOURCES_HELP, WorkloadOptions, workload_from
 from packenv.errors import InputError
 from packenv.files import write_json
-from packenv.runs.outputs import check_outputs, counted, wide_console
-from packenv.runs.setting import RESOURCES_HELP, Words, understand
+from packenv.runs.text import counted
 from packenv.theory.capacity.bracket import Bracket
 from packenv.theory.capacity.certificate_files import load_certificate, save_certificate
 from packenv.theory.capacity.configuration_bounds import halving_bound, vqs_bound
@@ -42,7 +43,7 @@ def capacity(gap: float, seconds: float, json_path: str | None, certificate: str
     check_outputs(json_path, certificate)
     if not seconds > 0:
         raise InputError(f"--seconds must be positive, not {seconds}")
-    workload, _ = understand(Words(**words))
+    workload, _ = workload_from(WorkloadOptions(**words))
     console = wide_console()
     if check is not None:
         bracket = load_certificate(check)

@@ -12,24 +12,20 @@ import click
 from packenv.errors import InputError, nearest
 
 COMMANDS = {
-    "evaluate": ("packenv.cli.evaluate", "Compare policies on a workload or a trace."),
-    "capacity": ("packenv.cli.capacity", "Bracket the maximum supportable workload ρ*, with proof."),
-    "judge": ("packenv.cli.judge", "Find the fraction of ρ* that policies support, against their guarantees."),
-    "optimum": ("packenv.cli.optimum", "Find the shortest schedule of a table of jobs, and how far policies are from it."),
-    "train": ("packenv.cli.train", "Let an agent learn a policy."),
-    "worst-case": ("packenv.cli.worst_case", "Look for the workload on which a policy supports the least."),
-    "leaderboard": ("packenv.cli.leaderboard", "Rank policies and agents on the same jobs of many workloads."),
-    "reproduce": ("packenv.cli.reproduce", "Draw the paper's figures again, and say which of its claims they show."),
-    "trace": ("packenv.cli.trace", "Convert, describe and profile traces."),
-    "list": ("packenv.cli.listing", "Show the policies and workloads that are known by name."),
-    "bench": ("packenv.cli.bench.main", "Measure the speed of this installation."),
+    "evaluate": ("evaluate.command:evaluate", "Compare policies on a workload or a trace."),
+    "capacity": ("capacity:capacity", "Bracket the maximum supportable workload ρ*, with proof."),
+    "judge": ("judge.command:judge_command", "Find the fraction of ρ* that policies support, against their guarantees."),
+    "optimum": ("optimum.command:optimum", "Find the shortest schedule of a table of jobs, and how far policies are from it."),
+    "train": ("train:train_command", "Let an agent learn a policy."),
+    "worst-case": ("worst_case:worst_case_command", "Look for the workload on which a policy supports the least."),
+    "leaderboard": ("leaderboard.command:leaderboard", "Rank policies and agents on the same jobs of many workloads."),
+    "reproduce": ("reproduce:reproduce", "Draw the paper's figures again, and say which of its claims they show."),
+    "trace": ("trace.command:trace", "Convert, describe and profile traces."),
+    "list": ("listing:listing", "Show the policies and workloads that are known by name."),
+    "bench": ("bench.main:bench", "Measure the speed of this installation."),
 }
-ATTRIBUTES = {
-    "list": "listing",
-    "judge": "judge_command",
-    "train": "train_command",
-    "worst-case": "worst_case_command",
-}  # names that mean something else in their modules
+"""By name: module and function in packenv.cli, and what `packenv --help` says."""
+
 BAD_INPUT, INTERRUPTED = 2, 130
 
 
@@ -42,8 +38,9 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             raise InputError(f"unknown command {cmd_name!r}{nearest(cmd_name, list(COMMANDS))}")
-        module, _ = COMMANDS[cmd_name]
-        return getattr(import_module(module), ATTRIBUTES.get(cmd_name, cmd_name))
+        module, _, function = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(f"packenv.cli.{module}"), function)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -5,43 +5,21 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from packenv.cli.outputs import check_outputs
 from packenv.errors import InputError, nearest
 from packenv.files import write_json
-from packenv.runs.outputs import check_outputs
+from packenv.studies import FIGURES, GROUPS
+from packenv.studies import reproduce as run_study
 
 if TYPE_CHECKING:  # they bring the simulator with them
     from packenv.studies.finding import Finding, Settings
 
-FIGURES = {
-    "fig1": ("random_requirements.fig1", "reproduce"),
-    "fig2": ("random_requirements.fig2", "reproduce"),
-    "fig3a": ("random_requirements.fig3", "reproduce_a"),
-    "fig3b": ("random_requirements.fig3", "reproduce_b"),
-    "fig4a": ("random_requirements.fig4", "reproduce_a"),
-    "fig4b": ("random_requirements.fig4", "reproduce_b"),
-    "fig5": ("random_requirements.fig5", "reproduce"),
-    "tetris": ("tetris.tetris", "reproduce"),
-    "eagle": ("eagle.eagle", "reproduce"),
-    "delay": ("delay.delay", "reproduce"),
-    "price-fig1": ("price.makespans", "reproduce_1"),
-    "price-fig2": ("price.makespans", "reproduce_2"),
-    "price-fig3": ("price.makespans", "reproduce_3"),
-    "price-fig4": ("price.times", "reproduce"),
-    "price-fig5": ("price.curves", "reproduce_5"),
-    "price-fig8": ("price.curves", "reproduce_8"),
-    "price-abundant": ("price.makespans", "reproduce_abundant"),
-}
-GROUPS = {
-    "all": [name for name in FIGURES if name.startswith("fig")],
-    "price-figs": [name for name in FIGURES if name.startswith("price-")],
-}
-OF_TRACES = ("random_requirements.fig1", "fig5")
+OF_TRACES = ("fig1", "fig5")
 
 
 @click.command()
@@ -89,7 +67,7 @@ def reproduce(
     settings = settings_for(trace, quick, numbers)
     found: dict[str, Finding] = {}
     for figure in chosen:
-        found[figure] = with_claims_across(figure, run(figure, settings), found)
+        found[figure] = run(figure, settings).beside(found)
         report(found[figure], folder)
     claims = [claim for finding in found.values() for claim in finding.claims]
     click.echo(f"{sum(claim.shown for claim in claims)} of {len(claims)} claims shown{settings.remark}")
@@ -130,24 +108,11 @@ def settings_for(trace: str | None, quick: bool, numbers: dict[str, Any]) -> Set
 
 
 def run(figure: str, settings: Settings) -> Finding:
-    """Do what the figure takes."""
-    module, function = FIGURES[figure]
+    """Reproduce the figure, and say how long it took."""
     began = time.perf_counter()
-    finding: Finding = getattr(import_module(f"packenv.studies.{module}"), function)(settings)
-    took = f"{finding.title}, {time.perf_counter() - began:.1f} s"
-    click.echo(took)
+    finding = run_study(figure, settings)
+    click.echo(f"{finding.title}, {time.perf_counter() - began:.1f} s")
     return finding
-
-
-def with_claims_across(figure: str, finding: Finding, earlier: dict[str, Finding]) -> Finding:
-    """Figure 4(b) is also compared with 4(a), where both are at hand."""
-    if figure != "fig4b":
-        return finding
-    if "fig4a" not in earlier:
-        return replace(finding, notes=["fig4b: how it compares with (a) takes both: packenv reproduce fig4a fig4b"])
-    from packenv.studies.random_requirements.fig4 import claims_across
-
-    return replace(finding, claims=finding.claims + claims_across(earlier["fig4a"].kept, finding.kept))
 
 
 def report(finding: Finding, folder: Path) -> None:

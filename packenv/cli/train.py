@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
+from packenv.cli.outputs import check_outputs
+from packenv.cli.workload_options import RESOURCES_HELP, WorkloadOptions, workload_from
 from packenv.envs.core.rules import MAKERS
 from packenv.errors import InputError
 from packenv.policy import find_policy, guarantee_of
-from packenv.runs.outputs import check_outputs
-from packenv.runs.setting import RESOURCES_HELP, Words, understand
 from packenv.simulation import setting_of
 from packenv.workloads.workload import INTENSITIES
 
@@ -118,7 +118,7 @@ def settings_of(source: str | None, words: dict[str, Any]) -> Settings:
     if source == DEFAULT_WORKLOAD and not given:
         arrivals = {"intensity": DEFAULT_INTENSITY}
     said = {key: words[key] for key in ("servers", "sizes", "service", "resources")}
-    workload, _ = understand(Words(source, **said))
+    workload, _ = workload_from(WorkloadOptions(source, **said))
     direct = (
         "environment algorithm network hidden types window observation reward reward_scale timescale average_reward guard_limit "
         "start imitate imitation_steps samples envs horizon seed learning_rate entropy gae_lambda steps epochs batch population"

@@ -5,11 +5,14 @@ from __future__ import annotations
 import click
 from rich.console import Console
 
-from packenv.cli.judge import judgments_table, record_of
+from packenv.cli.judge.tables import judgments_table, record_of
+from packenv.cli.outputs import check_outputs, wide_console
 from packenv.files import write_json
 from packenv.policy import find_policy
-from packenv.runs.outcomes import Log, Outcomes
-from packenv.runs.outputs import check_outputs, counted, wide_console
+from packenv.runs.judge_runs import JudgeRuns
+from packenv.runs.log import RunLog
+from packenv.runs.runner import Runner
+from packenv.runs.text import counted
 from packenv.theory.stability.worst_case import TRIES, worst_case
 from packenv.workloads.laws import parse_law
 
@@ -47,8 +50,9 @@ def worst_case_command(
     check_outputs(out, log, json_path)
     find_policy(policy)
     laws = [parse_law(text, "--service") for text in services]
-    with Outcomes(Log(log), processes) as run, Console(stderr=True).status(f"{policy}: looking for bad workloads") as status:
-        found = worst_case(policy, laws, tries, seed, run, lambda what: status.update(f"{policy}: {what}"))
+    kept = RunLog(log)
+    with Runner(processes) as runner, Console(stderr=True).status(f"{policy}: looking for bad workloads") as status:
+        found = worst_case(policy, laws, tries, seed, JudgeRuns(runner, kept), lambda what: status.update(f"{policy}: {what}"))
     console = wide_console()
     console.print(judgments_table([one.workload for one in found], [one.judgment for one in found], 1))
     for workload, _ in found:

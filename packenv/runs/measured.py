@@ -1,4 +1,4 @@
-"""The small part of a run's result that leaderboards and boards show: it goes into a log, and over to TensorBoard."""
+"""The part of a run's result that is kept in logs and shown in tables and TensorBoard: means, a verdict and a short path."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from packenv.results.result import Result
 from packenv.results.stability import Verdict
-from packenv.runs.log import Kept
 
 POINTS = 200  # at most, of a path
 
@@ -19,12 +18,12 @@ class Path(NamedTuple):
     """Means over bins of `bin_slots` slots, from slot 0."""
 
     bin_slots: int
-    queue: list[float]
-    waiting_size: list[float]
+    queue: list[float]  # waiting tasks
+    waiting_size: list[float]  # Σ size of waiting tasks, in units of capacity
 
 
 class Measured(NamedTuple):
-    """As in packenv.Result, the path with fewer points."""
+    """As in `Result`, with fewer points of the path."""
 
     seed: int
     slots: int
@@ -36,17 +35,14 @@ class Measured(NamedTuple):
     stopped: str | None
     path: Path
 
+    def plain(self) -> dict[str, Any]:
+        """In JSON's types."""
+        return self._asdict() | {"path": self.path._asdict(), "verdict": list(self.verdict)}
 
-class MeasuredLog(Kept[Measured]):
-    """Measured runs by what they depend on."""
-
-    kind = "measured"
-
-    def encode(self, value: Measured) -> Any:
-        return value._asdict() | {"path": value.path._asdict(), "verdict": list(value.verdict)}
-
-    def decode(self, plain: Any) -> Measured:
-        return Measured(**plain | {"path": Path(**plain["path"]), "verdict": Verdict(*plain["verdict"])})
+    @classmethod
+    def from_plain(cls, plain: Any) -> Measured:
+        """Read what `plain` made. ValueError, KeyError or TypeError for anything else."""
+        return cls(**plain | {"path": Path(**plain["path"]), "verdict": Verdict(*plain["verdict"])})
 
 
 def measured(result: Result) -> Measured:
@@ -56,12 +52,12 @@ def measured(result: Result) -> Measured:
     # Bins double as a run goes on, and are merged in powers of two here: those of runs of any lengths fit together.
     together = 1 << max(0, (-(-len(bins.queue) // POINTS) - 1)).bit_length()
     queue, size = (_merged(values, together) for values in (bins.queue, bins.waiting_size))
-    path = Path(bins.bin_slots * together, [*_short(queue)], [*_short(size)])
+    path = Path(bins.bin_slots * together, [*_rounded(queue)], [*_rounded(size)])
     return Measured(**taken, utilisation=list(result.utilisation), path=path)
 
 
 def mean_path(runs: Sequence[Measured]) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Ends of the bins (slots), mean queue and mean waiting size over the runs, as far as the shortest of them goes."""
+    """(bins,) ends of the bins in slots, mean queue and mean waiting size over the runs, as far as the shortest run goes."""
     width = max(run.path.bin_slots for run in runs)
     queues, sizes = (
         [_merged(np.array(getattr(run.path, key), np.float64), width // run.path.bin_slots) for run in runs]
@@ -73,11 +69,11 @@ def mean_path(runs: Sequence[Measured]) -> tuple[NDArray[np.int64], NDArray[np.f
 
 
 def _merged(values: NDArray[np.float64], together: int) -> NDArray[np.float64]:
-    """Means of as many neighbours; a rest at the end is left out."""
+    """Means of `together` neighbours each; an incomplete group at the end is left out."""
     whole = len(values) // together
     return np.asarray(values[: whole * together].reshape(whole, together).mean(axis=1))
 
 
-def _short(values: NDArray[np.float64]) -> list[float]:
+def _rounded(values: NDArray[np.float64]) -> list[float]:
     """Six digits are enough for a picture."""
     return [float(f"{value:.6g}") for value in values]

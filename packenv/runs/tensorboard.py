@@ -1,4 +1,4 @@
-"""Runs as TensorBoard shows them: a folder for each workload and policy, beside those of training."""
+"""Runs for TensorBoard: an event file in a folder for each workload and policy, beside those of training."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from packenv.errors import InputError
 from packenv.files import atomic_path
 from packenv.runs.measured import Measured, mean_path
 
-HELP = (
+TENSORBOARD_HELP = (
     "Also write runs for TensorBoard here: DIR/WORKLOAD/POLICY; a name that is taken gets a number, POLICY-2, "
     "so that two runs never share a line."
 )
@@ -22,8 +22,8 @@ MISSING = "--tensorboard: TensorBoard is not installed; pip install 'packenv[age
 Scalar = tuple[str, int, float]  # name, step (slot), value
 
 
-def check_board(folder: str | None) -> None:
-    """Raise InputError if nothing could be written there in the end; None: not asked for."""
+def check_tensorboard(folder: str | None) -> None:
+    """Raise InputError unless TensorBoard is installed and the folder can be made; None: not asked for."""
     if folder is None:
         return
     if find_spec("tensorboard") is None:
@@ -33,8 +33,8 @@ def check_board(folder: str | None) -> None:
         raise InputError(f"{there}: cannot hold TensorBoard's runs, it is not a folder")
 
 
-def write_board(folder: str, workload: str, policy: str, runs: Sequence[Measured]) -> Path:
-    """The means of a policy over the seeds, as one run of its own; returns its folder."""
+def write_tensorboard(folder: str, workload: str, policy: str, runs: Sequence[Measured]) -> Path:
+    """Write the means of a policy over its seeds as one run of TensorBoard's; returns the run's folder."""
     place = free_folder(Path(folder) / plain_name(workload.split("/")[-1]) / plain_name(policy))
     try:
         place.mkdir(parents=True)
@@ -45,7 +45,7 @@ def write_board(folder: str, workload: str, policy: str, runs: Sequence[Measured
 
 
 def scalars_of(runs: Sequence[Measured]) -> Iterator[Scalar]:
-    """Queues over time, and at the last slot what was measured in all; what training shows too has the same name there."""
+    """The queue over time and, at the last slot, means of the whole runs. Training uses the same names for the same things."""
     for end, queue, size in zip(*mean_path(runs), strict=True):
         yield "cluster/mean queue", int(end), float(queue)
         yield "cluster/waiting size", int(end), float(size)
@@ -65,7 +65,7 @@ def _mean(name: str, step: int, values: list[float | None]) -> Iterator[Scalar]:
 
 
 def write_events(folder: Path, scalars: Sequence[Scalar]) -> None:
-    """One event file; it appears whole. TensorBoard alone does it, no network library is loaded."""
+    """Write one event file, whole or not at all. Needs the package tensorboard, and loads no network library."""
     from tensorboard.compat.proto.event_pb2 import Event
     from tensorboard.compat.proto.summary_pb2 import Summary
     from tensorboard.summary.writer.record_writer import RecordWriter
@@ -90,5 +90,5 @@ def free_folder(wanted: Path) -> Path:
 
 
 def plain_name(text: str) -> str:
-    """As a folder's name: `vqs:J=4` becomes `vqs J=4`, and a path keeps its last parts."""
+    """A folder's name: `vqs:J=4` becomes `vqs J=4`, slashes become hyphens."""
     return re.sub(r"\s+", " ", re.sub(r'[:*?"<>|]', " ", re.sub(r"[/\\]+", "-", text))).strip(" .-") or "run"

@@ -1,15 +1,16 @@
-"""What the reproduction of a figure finds: tables, claims that are shown or not shown, and a picture of them."""
+"""What the reproduction of a figure finds: tables, claims that are shown or not shown, and a picture."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from packenv.files import atomic_path
+from packenv.runs.statistics import Interval
 from packenv.workloads.traces import SlotTrace, Trace
 
 Row = dict[str, Any]
@@ -36,7 +37,7 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """How long and how often; None: the figure's own default."""
+    """How long, how often and on which data a figure is run; None: the figure's own default."""
 
     seeds: int | None = None
     slots: int | None = None
@@ -47,9 +48,11 @@ class Settings:
     processes: int | None = None
 
     def seeds_or(self, usual: int, quick: int) -> int:
+        """As many as asked for, or the figure's own number."""
         return self.seeds or (quick if self.quick else usual)
 
     def slots_or(self, usual: int) -> int:
+        """As many as asked for, or the figure's own number; a tenth of it if quick."""
         return self.slots or (usual // 10 if self.quick else usual)
 
     @property
@@ -60,7 +63,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class Finding:
-    """A figure: `tables` by what is added to its name ("" for the figure's own), and `draw` that writes the picture."""
+    """A reproduced figure.
+
+    `tables`: rows by what is added to the figure's name for their file ("" for the figure's own). `draw` writes the
+    picture to a path. `compare` adds the claims that take other figures too.
+    """
 
     figure: str
     title: str
@@ -68,10 +75,21 @@ class Finding:
     tables: dict[str, list[Row]]
     draw: Callable[[Path], None]
     notes: list[str] = field(default_factory=list)
-    kept: Any = None  # what a claim across figures needs
+    values: Any = None  # numbers that another figure compares itself with
+    compare: Callable[[Finding, Mapping[str, Finding]], Finding] | None = None
+
+    def beside(self, earlier: Mapping[str, Finding]) -> Finding:
+        """With the claims that compare it with figures reproduced before it, if it has any."""
+        return self if self.compare is None else self.compare(self, earlier)
 
     def files(self) -> list[str]:
+        """Names of the picture, the tables and the claims."""
         return [f"{self.figure}.png", *(f"{self.figure}{part}.csv" for part in self.tables), f"{self.figure}_claims.csv"]
+
+
+def columns(name: str, found: Interval) -> Row:
+    """A mean and the ends of its interval as three columns: NAME, NAME_low, NAME_high."""
+    return {name: found.mean, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
 def write_finding(finding: Finding, folder: Path) -> None:
@@ -85,7 +103,7 @@ def write_finding(finding: Finding, folder: Path) -> None:
 
 
 def write_csv(path: Path, rows: list[Row]) -> None:
-    """Numbers with eight digits, nothing where there is none."""
+    """Write rows that have the same columns; floats with eight digits, None as nothing."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()

@@ -12,7 +12,7 @@ import packenv
 from packenv.cli.main import main
 from packenv.runs import tensorboard as board
 from packenv.runs.measured import measured
-from packenv.runs.tensorboard import plain_name, write_board
+from packenv.runs.tensorboard import plain_name, write_tensorboard
 
 pytest.importorskip("tensorboard")
 
@@ -74,14 +74,14 @@ def test_leaderboard_writes_a_run_for_each_contest_and_policy(tmp_path: Path) ->
 def test_a_name_that_is_taken_gets_a_number(tmp_path: Path) -> None:
     run = measured(packenv.simulate(packenv.workload("paper/fig3a"), "bf-js", 3000))
     (tmp_path / "PPO_1").mkdir()  # another's runs are left alone
-    places = [write_board(str(tmp_path), "paper/fig3a at 0.7", "bf-js", [run]).name for _ in range(3)]
+    places = [write_tensorboard(str(tmp_path), "paper/fig3a at 0.7", "bf-js", [run]).name for _ in range(3)]
     assert places == ["bf-js", "bf-js-2", "bf-js-3"]
     assert all(len([*path.iterdir()]) == 1 for path in (tmp_path / "fig3a at 0.7").iterdir())
 
 
 def test_a_run_that_measured_nothing(tmp_path: Path) -> None:
     result = packenv.simulate(packenv.workload("paper/fig4b", intensity=2), "fifo-ff", 100_000, waiting_limit=20)
-    found = read(write_board(str(tmp_path), "over", "fifo-ff", [measured(result)]))
+    found = read(write_tensorboard(str(tmp_path), "over", "fifo-ff", [measured(result)]))
     assert "result/mean queue" not in found.Tags()["scalars"] and found.Scalars("cluster/mean queue")
 
 

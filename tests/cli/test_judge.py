@@ -14,7 +14,9 @@ import pytest
 import packenv
 from packenv.cli.main import main
 from packenv.errors import InputError
-from packenv.runs.outcomes import Log, key_of
+from packenv.runs.judge_runs import run_of
+from packenv.runs.keys import keys_of
+from packenv.runs.log import RunLog
 from packenv.theory.stability.judge import PlannedRun
 
 ROOT = Path(packenv.__file__).parents[1]
@@ -69,15 +71,15 @@ def test_the_key_names_all_that_matters() -> None:
         run._replace(workload=packenv.resolved(packenv.workload("paper/fig3a", load=0.6))),
         run._replace(workload=packenv.resolved(packenv.workload("paper/fig3b", load=0.5))),
     ]
-    assert len({key_of(each) for each in [run, *other]}) == 6
-    assert key_of(run) == key_of(run._replace())
+    assert len(set(keys_of([*map(run_of, [run, *other])]))) == 6
+    assert keys_of([run_of(run)]) == keys_of([run_of(run._replace())])
 
 
 def test_a_damaged_log_is_named(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text("nonsense\n")
     with pytest.raises(InputError, match=r"log\.jsonl, line 1"):
-        Log(path)
+        RunLog(path)
 
 
 def test_worst_case_writes_a_workload_that_judge_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

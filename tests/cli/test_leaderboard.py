@@ -19,14 +19,15 @@ import numpy as np
 import pytest
 
 import packenv
-from packenv.cli import leaderboard, standings
-from packenv.cli.contests import contest
+from packenv.cli.leaderboard import command, standings
+from packenv.cli.leaderboard.contests import contest
+from packenv.cli.leaderboard.standings import entries_of
 from packenv.cli.main import main
-from packenv.cli.standings import entries_of
 from packenv.errors import InputError
-from packenv.runs.log import digest_of_policy, digest_of_workload
-from packenv.runs.measured import MeasuredLog, mean_path, measured
-from packenv.runs.pairs import ratio_of_means
+from packenv.runs.keys import digest_of_policy, digest_of_workload
+from packenv.runs.log import RunLog
+from packenv.runs.measured import mean_path, measured
+from packenv.runs.statistics import ratio_of_means
 from packenv.workloads.workload import Workload
 
 ROOT = Path(packenv.__file__).parents[1]
@@ -183,8 +184,8 @@ def test_standings_page_and_plot(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_judged_and_unstable_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leaderboard, "SEEDS", 2)
-    monkeypatch.setattr(leaderboard, "WIDTH", 0.2)
+    monkeypatch.setattr(command, "SEEDS", 2)
+    monkeypatch.setattr(command, "WIDTH", 0.2)
     arguments = ("-w", "paper/fig3a@rate=0.014", "-w", "paper/fig3a@rate=0.022", "-p", "bf-js", "--slots", 100_000)
     log = tmp_path / "log.jsonl"
     below, above = compete(tmp_path, *arguments, "--log", log, judge=True)
@@ -271,13 +272,13 @@ def test_keys_name_all_that_matters() -> None:
 def test_what_the_log_gives_back(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     run = measured(packenv.simulate(packenv.workload("paper/fig3a"), "bf-js", 5000))
-    MeasuredLog(path).keep("key", run)
+    RunLog(path).keep("key", run)
     with path.open("a") as file:
         file.write('{"run": "another", "outcome": [[], 0]}\n')  # a judgment's
-    assert MeasuredLog(path).known == {"key": run}
+    assert RunLog(path).known == {"key": run}
     path.write_text('{"run": "key", "measured": {"seed": 1}}\n')
     with pytest.raises(InputError, match=r"log\.jsonl, line 1"):
-        MeasuredLog(path)
+        RunLog(path)
 
 
 def test_paths_of_unlike_lengths() -> None:

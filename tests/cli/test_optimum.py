@@ -13,7 +13,7 @@ import pytest
 
 import packenv
 from packenv.cli.main import main
-from packenv.cli.plots.optimum import use_over_time
+from packenv.cli.optimum.plot import use_over_time
 from packenv.results.schedule import Schedule
 
 ROWS = ("0,0.6,3", "0,0.5,2", "0,0.4,2", "0,0.5,3")

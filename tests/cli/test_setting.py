@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from packenv.cli.workload_options import WorkloadOptions, workload_from
 from packenv.errors import InputError
-from packenv.runs.setting import Words, chosen_resources, understand
 from packenv.units import UNIT
+from packenv.workloads.resources import chosen_resources
 from tests.workloads.traces.samples import INSTANCES, JOB_LINES, NODES, PODS, SWF, folded_file, native_folder, text
 
 
@@ -35,16 +36,16 @@ def test_bad_resources(words: str) -> None:
 
 def test_a_trace_and_its_machines(tmp_path: Path) -> None:
     pods, nodes = text(tmp_path / "pods.csv", *PODS), text(tmp_path / "nodes.csv", *NODES)
-    workload, dropped = understand(Words(str(pods), servers=str(nodes), resources="all"))
+    workload, dropped = workload_from(WorkloadOptions(str(pods), servers=str(nodes), resources="all"))
     assert (workload.resources, dropped["never scheduled"]) == (("cpu", "memory", "gpu"), 1)
     assert workload.servers.capacity.tolist() == [[0.25, 0.25, 0], [1, 0.75, 1]]
-    swapped, _ = understand(Words(str(pods), servers=str(nodes), resources="memory,cpu"))
+    swapped, _ = workload_from(WorkloadOptions(str(pods), servers=str(nodes), resources="memory,cpu"))
     assert swapped.servers.capacity.tolist() == [[0.25, 0.25], [0.75, 1]]
-    one_size, _ = understand(Words(str(pods), servers="2", resources="max:cpu,memory"))
+    one_size, _ = workload_from(WorkloadOptions(str(pods), servers="2", resources="max:cpu,memory"))
     assert one_size.jobs is not None
     assert one_size.jobs.demand.tolist() == [[UNIT // 4], [UNIT // 2], [UNIT // 8]]
     with pytest.raises(InputError, match=r"nodes.csv: tasks have one size; use --resources all"):
-        understand(Words(str(pods), servers=str(nodes)))
+        workload_from(WorkloadOptions(str(pods), servers=str(nodes)))
 
 
 IN_SECONDS = ["submit_time_s,duration_s,cpu,memory,home", "4,5,0.1,0.1,0", "0,,0.9,0.9,", "2,5,0.1,0.3,1", "1,5,0.2,0.2,2"]
@@ -69,7 +70,7 @@ def test_what_cannot_run_is_named_by_where_it_stands(
     """The row of the file, whatever has been dropped and sorted since."""
     file = text(tmp_path / name, *lines)
     with pytest.raises(InputError) as error:
-        understand(Words(str(file), servers=servers, resources="max"))
+        workload_from(WorkloadOptions(str(file), servers=servers, resources="max"))
     assert str(error.value).startswith(f"{file}: {problem}")
 
 
@@ -77,23 +78,29 @@ def test_folders_name_the_job_and_folded_files_the_row(tmp_path: Path) -> None:
     folder, folded = native_folder(tmp_path / "google"), folded_file(tmp_path / "tasks.parquet")
     for source, where in ((folder, f"{folder}: job 8"), (folded, f"{folded}: row 3")):
         with pytest.raises(InputError, match=re.escape(f"{where}: a demand of 0.25 fits in no server; the largest has 0.2")):
-            understand(Words(str(source), servers="1x0.2"))
+            workload_from(WorkloadOptions(str(source), servers="1x0.2"))
 
 
 def test_google_machines_have_no_disk(tmp_path: Path) -> None:
     folder = str(native_folder(tmp_path / "google"))
-    assert understand(Words(folder, servers="2", resources="all"))[0].D == 3
-    assert understand(Words(folder, servers=folder, resources="cpu,memory"))[0].servers.capacity.tolist() == [[1, 1], [0.5, 0.25]]
+    assert workload_from(WorkloadOptions(folder, servers="2", resources="all"))[0].D == 3
+    assert workload_from(WorkloadOptions(folder, servers=folder, resources="cpu,memory"))[0].servers.capacity.tolist() == [
+        [1, 1],
+        [0.5, 0.25],
+    ]
     with pytest.raises(InputError) as error:
-        understand(Words(folder, servers=folder, resources="all"))
+        workload_from(WorkloadOptions(folder, servers=folder, resources="all"))
     assert str(error.value) == f"{folder}: disk of the machines is not known, only cpu, memory: choose resources among these"
 
 
 def test_resources_of_a_named_workload() -> None:
-    whole = understand(Words("google2011-like", resources="all"))[0]
-    memory = understand(Words("google2011-like", resources="memory"))[0]
+    whole = workload_from(WorkloadOptions("google2011-like", resources="all"))[0]
+    memory = workload_from(WorkloadOptions("google2011-like", resources="memory"))[0]
     assert (memory.D, memory.resources) == (1, ("memory",))
     assert memory.mean_size == pytest.approx(whole.mean_size[1])
-    assert understand(Words("google2011-like", resources="max:cpu,memory"))[0] == understand(Words("google2011-like"))[0]
+    assert (
+        workload_from(WorkloadOptions("google2011-like", resources="max:cpu,memory"))[0]
+        == workload_from(WorkloadOptions("google2011-like"))[0]
+    )
     with pytest.raises(InputError, match="google2011-like has no resource gpu; known: cpu, memory"):
-        understand(Words("google2011-like", resources="gpu"))
+        workload_from(WorkloadOptions("google2011-like", resources="gpu"))

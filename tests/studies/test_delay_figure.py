@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from packenv.cli.main import main
-from packenv.studies.delay import delay
+from packenv.studies.delay import runs as delay
 
 
 def test_the_closed_form() -> None:

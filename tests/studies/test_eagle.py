@@ -12,9 +12,10 @@ import pytest
 import packenv
 from packenv import Jobs, Workload
 from packenv.cli.main import main
-from packenv.studies.eagle import eagle as figure
+from packenv.studies.eagle import rows as tables
+from packenv.studies.eagle import runs
 from packenv.studies.eagle.claims import claims_on, claims_on_hawk, claims_on_mechanisms, claims_on_panels
-from packenv.studies.eagle.eagle import EAGLE, EAGLES, HAWK, MEASURES, MECHANISMS, OTHERS, WARMUP, Outcome
+from packenv.studies.eagle.runs import EAGLE, EAGLES, HAWK, MEASURES, MECHANISMS, OTHERS, WARMUP, Measures
 from packenv.workloads.named.eagle import MIXES
 
 
@@ -24,12 +25,12 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_a_small_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    for trace in figure.TRACES:
+    for trace in runs.TRACES:
         monkeypatch.setitem(MIXES, trace, MIXES[trace]._replace(clusters=(80, 120), jobs=900))
     main(["reproduce", "eagle", "--quick", "--out", str(tmp_path), "--processes", "1"])
     out = capsys.readouterr().out
     panels, policies, parts = (rows(tmp_path / f"eagle{part}.csv") for part in ("", "_policies", "_mechanisms"))
-    assert len(panels) == len(figure.TRACES) * 2 * len(MEASURES)
+    assert len(panels) == len(runs.TRACES) * 2 * len(MEASURES)
     for row in panels:
         assert 0 < float(row["low"]) <= float(row["eagle_over_hawk"]) <= float(row["high"])
         assert 0 < float(row["eagle_utilisation"]) < 1
@@ -59,9 +60,9 @@ def test_percentiles_and_utilisation_by_hand() -> None:
     job = np.array([0, 1, 2, 3, 4, 4])
     table = Jobs.of(arrival * second, [1.0] * 6, service * second, job=job, estimate=service * float(second))
 
-    def found_on(servers: int) -> Outcome:
+    def found_on(servers: int) -> Measures:
         workload = Workload(jobs=table, servers=servers)
-        return figure.outcome(workload, packenv.simulate(workload, "fifo-ff", drain=True, schedule=True), cutoff=20.0)
+        return runs.measures_of(workload, packenv.simulate(workload, "fifo-ff", drain=True, schedule=True), cutoff=20.0)
 
     found = found_on(1)
     short = [101 - 90, 103 - 90, 106 - 90]
@@ -73,10 +74,11 @@ def test_percentiles_and_utilisation_by_hand() -> None:
     assert found_on(2).utilisation == pytest.approx(busy / (95 - begin) / 2)
 
 
-def outcomes(scale: float, short: float = 1.0) -> list[Outcome]:
+def outcomes(scale: float, short: float = 1.0) -> list[Measures]:
     """Two seeds."""
     return [
-        Outcome({(kind, p): scale * seed * p * (short if kind == "short" else 1) for kind, p in MEASURES}, 0.9) for seed in (1, 2)
+        Measures({(kind, p): scale * seed * p * (short if kind == "short" else 1) for kind, p in MEASURES}, 0.9)
+        for seed in (1, 2)
     ]
 
 
@@ -86,7 +88,7 @@ def test_panels_and_claims_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     def verdicts(smallest: float, largest: float, long: float = 1.0) -> list[bool]:
         found = {(10, HAWK): outcomes(1.0), (20, HAWK): outcomes(1.0)}
         found |= {(10, EAGLE): outcomes(long, smallest / long), (20, EAGLE): outcomes(long, largest / long)}
-        made = figure.panel_rows("google", found, 2)
+        made = tables.panel_rows("google", found, 2)
         expected = [ratio for at in (smallest, largest) for ratio in (at, at, at, long, long, long)]
         assert [row["eagle_over_hawk"] for row in made] == pytest.approx(expected)
         return [claim.shown for claim in claims_on_panels("google", made)]
@@ -99,7 +101,7 @@ def test_panels_and_claims_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_claims_on_hawk_by_hand() -> None:
     found = {HAWK: outcomes(1.0, 0.2), "sparrow": outcomes(1.0)}
-    shown = [claim.shown for claim in claims_on_hawk(figure.times_of(HAWK, found))]
+    shown = [claim.shown for claim in claims_on_hawk(tables.times_of(HAWK, found))]
     assert shown == [True, True, False, False]  # long jobs are alike
 
 
@@ -109,14 +111,14 @@ def test_mechanisms_by_hand() -> None:
     def time_with(own: tuple[str, ...]) -> float:
         return (0.5 if "sharing" in own else 1.0) * (2 / 3 if {"sharing", "sticky"} <= set(own) else 1.0)
 
-    parts = figure.shares_of({policy: outcomes(time_with(own)) for own, policy in EAGLES.items()})
+    parts = tables.shares_of({policy: outcomes(time_with(own)) for own, policy in EAGLES.items()})
     factors = {row["mechanism"]: row["factor"] for row in parts if (row["jobs"], row["percentile"]) == ("short", 90)}
     half = math.sqrt(1.5)  # the two halves of what takes both
     assert factors == pytest.approx({"sharing": 2 * half, "sticky": half, "srpt": 1.0})
     shares = [row["share"] for row in parts[: len(MECHANISMS)]]
     assert sum(shares) == pytest.approx(1) and shares[1] == pytest.approx(math.log(half) / math.log(3))
     assert [claim.shown for claim in claims_on_mechanisms(parts)] == [True, True, False]
-    compared = figure.times_of(HAWK, dict.fromkeys((HAWK, "sparrow"), outcomes(1.0)))
+    compared = tables.times_of(HAWK, dict.fromkeys((HAWK, "sparrow"), outcomes(1.0)))
     assert [claim.shown for claim in claims_on([], compared, parts)] == [False] * 4 + [True, True, False]
 
 
@@ -125,4 +127,4 @@ def test_mechanisms_by_hand() -> None:
     [(HAWK, "hawk:cutoff=7"), ("hawk:attempts=0", "hawk:attempts=0,cutoff=7"), ("eagle", "eagle:cutoff=7"), ("yaq", "yaq")],
 )
 def test_who_is_told_the_cutoff(policy: str, told: str) -> None:
-    assert figure.with_cutoff(policy, 7) == told
+    assert runs.with_cutoff(policy, 7) == told

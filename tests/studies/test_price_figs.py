@@ -43,7 +43,7 @@ def test_a_setting_that_cannot_bind_says_so(tmp_path: Path, capsys: pytest.Captu
 def test_what_is_not_installed_is_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("price_makespans", "price_times"):
+    for module in ("price.makespans", "price.times"):
         monkeypatch.setattr(f"packenv.studies.{module}.has_sat", lambda: False)
     reproduce(tmp_path, "price-fig3", "price-fig4", "--seeds", 2)
     out = capsys.readouterr().out

@@ -16,9 +16,16 @@ import packenv
 from packenv.cli.main import main
 from packenv.results.result import Result, Trajectory
 from packenv.results.stability import Verdict
-from packenv.runs.measures import Interval, agreed, growth, interval, ratio, told
+from packenv.runs.statistics import Interval, interval, ratio
+from packenv.runs.verdicts import joint_verdict, queue_growth, verdicts_in_words
 from packenv.studies.finding import Claim, Finding, Settings, write_finding
-from packenv.studies.random_requirements import fig1, fig2, fig3, fig4, fig5
+from packenv.studies.random_requirements.fig1 import figure as fig1
+from packenv.studies.random_requirements.fig2 import figure as fig2
+from packenv.studies.random_requirements.fig2.partition import partition, reduced_configurations
+from packenv.studies.random_requirements.fig3 import claims as fig3
+from packenv.studies.random_requirements.fig4 import claims as fig4
+from packenv.studies.random_requirements.fig4 import figure as fig4_figure
+from packenv.studies.random_requirements.fig5 import claims as fig5
 from packenv.units import UNIT
 from packenv.workloads.traces import SlotTrace
 from packenv.workloads.traces.table import Trace
@@ -88,7 +95,7 @@ def test_fig3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_fig4(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fig4, "INTENSITIES", (0.85, 0.95))
+    monkeypatch.setattr(fig4_figure, "INTENSITIES", (0.85, 0.95))
     reproduce("fig4b", "fig4a", "--out", tmp_path, "--slots", 3000, "--seeds", 2, "--processes", 1)
     out = capsys.readouterr().out
     assert out.index("Figure 4(a)") < out.index("Figure 4(b)")
@@ -107,7 +114,7 @@ def test_fig4(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: p
 def test_fig4b_alone_says_what_it_lacks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fig4, "INTENSITIES", (0.85,))
+    monkeypatch.setattr(fig4_figure, "INTENSITIES", (0.85,))
     reproduce("fig4b", "--out", tmp_path, "--slots", 1000, "--seeds", 1, "--processes", 1, "--quick")
     out = capsys.readouterr().out
     assert "packenv reproduce fig4a fig4b" in out and "(quick" in out
@@ -161,11 +168,11 @@ def test_verdict_of_many_seeds(some_result: Result) -> None:
     def of(*kinds: str) -> list[Result]:
         return [like(some_result, kind, [1.0]) for kind in kinds]
 
-    assert agreed(of(*["stable"] * 6, "undecided", "undecided")) == "stable"
-    assert agreed(of(*["undecided"] * 3)) == "undecided"
-    assert agreed(of(*["stable"] * 7, "unstable")) == "unstable"  # one that locks up
+    assert joint_verdict(of(*["stable"] * 6, "undecided", "undecided")) == "stable"
+    assert joint_verdict(of(*["undecided"] * 3)) == "undecided"
+    assert joint_verdict(of(*["stable"] * 7, "unstable")) == "unstable"  # one that locks up
     counts = {"stable": 1, "unstable": 5, "undecided": 2}
-    assert told(counts) == "unstable with 5 of 8 seeds, undecided with 2, stable with 1"
+    assert verdicts_in_words(counts) == "unstable with 5 of 8 seeds, undecided with 2, stable with 1"
 
 
 def test_intervals() -> None:
@@ -190,7 +197,7 @@ def test_claims_of_fig3a(some_result: Result) -> None:
 
     assert shown(fig3.claims_a(curves("unstable", "stable"), 0.014)) == [True, True, True]
     assert shown(fig3.claims_a(curves("undecided", "unstable"), 0.014)) == [False, True, False]
-    assert growth(like(some_result, "unstable", steep)) == pytest.approx(1e-3)
+    assert queue_growth(like(some_result, "unstable", steep)) == pytest.approx(1e-3)
 
 
 def test_claims_of_fig3b(some_result: Result) -> None:
@@ -274,9 +281,9 @@ def test_a_day_of_the_fitted_workload() -> None:
 
 @pytest.mark.parametrize("levels", [2, 3, 4, 5])
 def test_partition(levels: int) -> None:
-    cells = fig2.partition(levels)
+    cells = partition(levels)
     assert sum((cell.high - cell.low for cell in cells), Fraction(0)) == 1 - Fraction(1, 2**levels)
-    found = fig2.reduced_configurations(levels)
+    found = reduced_configurations(levels)
     assert len(found) == 4 * levels - 4
     assert shown(fig2.reproduce(Settings(), levels).claims) == [True, True]
 

@@ -1,0 +1,1 @@
+"""Delay scheduling with fixed and dynamic intervals."""

@@ -7,12 +7,12 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from packenv.runs.palette import COLOURS, GREY, tidy
+from packenv.runs.plot_style import COLOURS, GREY, light_grid
 from packenv.studies.finding import Row
 
 
 def draw_delay(small: list[Row], compared: list[Row], sticky: list[Row], title: str, path: str | os.PathLike[str]) -> None:
-    """Rows as packenv.studies.delay.delay writes them into its tables."""
+    """Rows as packenv.studies.delay.figure writes them into its tables."""
     figure = Figure(figsize=(15, 4.8), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     draw_locality(left, small)
@@ -38,7 +38,7 @@ def draw_locality(axes: Any, rows: list[Row]) -> None:
     axes.set_ylabel("locality of jobs of 20 tasks")
     axes.set_ylim(0, 1.02)
     axes.legend(fontsize=8, frameon=False, loc="lower right")
-    tidy(axes)
+    light_grid(axes)
 
 
 def draw_intervals(axes: Any, rows: list[Row]) -> None:
@@ -57,7 +57,7 @@ def draw_intervals(axes: Any, rows: list[Row]) -> None:
     axes.margins(x=0.12)
     axes.set_xlabel("mean completion time of jobs (s); beside the bars, locality")
     axes.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.99), ncols=2)
-    tidy(axes)
+    light_grid(axes)
 
 
 def draw_sticky(axes: Any, rows: list[Row]) -> None:
@@ -73,4 +73,4 @@ def draw_sticky(axes: Any, rows: list[Row]) -> None:
     axes.set_xlabel("equal jobs that share 100 servers")
     axes.set_ylabel("locality")
     axes.legend(fontsize=8, frameon=False, loc="lower left")
-    tidy(axes)
+    light_grid(axes)

@@ -1,0 +1,1 @@
+"""Eagle against Hawk, Sparrow and others."""

@@ -1,10 +1,11 @@
-"""What figure 3.2 of seed 003 claims, and what is published of Hawk, against the rows that packenv.studies.eagle.eagle makes."""
+"""What figure 3.2 of seed 003 claims, and what is published of Hawk, against the rows of `rows`."""
 
 from __future__ import annotations
 
 import math
 
-from packenv.runs.measures import Interval, certainly_above, certainly_below, number
+from packenv.runs.statistics import Interval, certainly_above, certainly_below
+from packenv.runs.text import number
 from packenv.studies.finding import Claim, Row
 
 ALIKE = 1.1  # a ratio within this factor of 1 is about 1

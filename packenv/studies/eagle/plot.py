@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from packenv.runs.palette import COLOURS, GREY, plain, tidy
+from packenv.runs.plot_style import COLOURS, GREY, light_grid, plain_numbers
 from packenv.studies.finding import Row
 
 LEVEL_COLOURS = {50: COLOURS[0], 90: COLOURS[1], 99: COLOURS[2]}
@@ -16,7 +16,7 @@ HIGHEST = 2.0  # of the panels, as printed
 
 
 def draw_eagle(panels: list[Row], compared: list[Row], parts: list[Row], title: str, path: str | os.PathLike[str]) -> None:
-    """Rows as packenv.studies.eagle.eagle writes them into its tables."""
+    """Rows as packenv.studies.eagle.figure writes them into its tables."""
     figure = Figure(figsize=(12.5, 12), layout="constrained")
     parts_of_figure: Any = figure.subfigures(2, 1, height_ratios=[1.5, 1])
     upper, lower = parts_of_figure
@@ -50,8 +50,8 @@ def draw_panel(axes: Any, rows: list[Row], name: str) -> None:
     axes.set_ylim(0, HIGHEST)
     axes.set_xticks(sizes)
     axes.set_title(name, fontsize=10)
-    plain(axes.xaxis)
-    tidy(axes)
+    plain_numbers(axes.xaxis)
+    light_grid(axes)
 
 
 def draw_policies(axes: Any, rows: list[Row]) -> None:
@@ -66,10 +66,10 @@ def draw_policies(axes: Any, rows: list[Row]) -> None:
     axes.set_xscale("log")
     axes.set_xticks([100, 200, 500, 1000, 2000, 5000])
     axes.xaxis.set_minor_formatter(NullFormatter())
-    plain(axes.xaxis)
+    plain_numbers(axes.xaxis)
     axes.set_xlabel("completion time of short jobs (s); google, the smallest cluster")
     axes.legend(fontsize=8, frameon=False)
-    tidy(axes)
+    light_grid(axes)
 
 
 def told(policy: str) -> str:
@@ -91,4 +91,4 @@ def draw_parts(axes: Any, rows: list[Row]) -> None:
     axes.axhline(1, color=GREY, linewidth=0.8)
     axes.set_xticks(range(len(mechanisms)), mechanisms)
     axes.set_ylabel("factor by which it shortens short jobs' times")
-    tidy(axes)
+    light_grid(axes)

@@ -1,0 +1,1 @@
+"""The figures of Zhang and Yao's price and SAT schedulers (PAPERS §3)."""

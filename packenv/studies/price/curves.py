@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from packenv.results.job_times import NONE, efficiency, occupancy, progress
 from packenv.results.result import Result
-from packenv.runs.measures import certainly_above, certainly_below, interval, ratio
-from packenv.runs.outputs import counted
+from packenv.runs.statistics import certainly_above, certainly_below, interval, ratio
+from packenv.runs.text import counted
 from packenv.studies.finding import Claim, Finding, Row, Settings
 from packenv.studies.price.runs import NAMES, OTHERS, PRICES, makespans, row, runs_of
 from packenv.workloads.named.registry import workload

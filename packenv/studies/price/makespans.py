@@ -9,8 +9,8 @@ import numpy as np
 from packenv.api import simulate
 from packenv.jobs import Jobs
 from packenv.results.result import Result
-from packenv.runs.measures import certainly_below, interval, number
-from packenv.runs.outputs import counted
+from packenv.runs.statistics import certainly_below, interval
+from packenv.runs.text import counted, number
 from packenv.studies.finding import Claim, Finding, Row, Settings
 from packenv.studies.price.runs import (
     LEFT_OUT,

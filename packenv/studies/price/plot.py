@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from packenv.runs.palette import COLOURS, GREY, plain, tidy
+from packenv.runs.plot_style import COLOURS, GREY, light_grid, plain_numbers
 
 Row = dict[str, Any]
 LOOKS = {
@@ -84,7 +84,7 @@ def draw_makespans(
     axes.set_ylim(len(lines) - 0.4, -0.6)
     axes.set_xlim(min(known) - 0.05 * width, max(known) + 0.05 * width)
     axes.set_xlabel("makespan (slots): a point per instance, a line and a number for the mean")
-    plain(axes.xaxis)
+    plain_numbers(axes.xaxis)
     axes.grid(axis="x", alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_title(title.replace("; ", "\n"), fontsize=10, loc="left")
@@ -108,7 +108,7 @@ def draw_curves(rows: list[Row], names: dict[str, str], title: str, path: str | 
         axes.set_ylim(bottom=0)
         axes.margins(x=0)
         axes.set_title(heading, fontsize=10, loc="left")
-        tidy(axes)
+        light_grid(axes)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=9, frameon=False)
     figure.suptitle(f"{title}; bands: 95 % intervals", fontsize=10, x=0.01, ha="left")
@@ -134,5 +134,5 @@ def draw_times(rows: list[Row], title: str, path: str | os.PathLike[str]) -> Non
     axes.set_xlabel("jobs (of 3 phases on average)")
     axes.set_ylabel("seconds")
     axes.set_title(title.replace("; ", "\n"), fontsize=10, loc="left")
-    tidy(axes)
+    light_grid(axes)
     figure.savefig(path, dpi=130)

@@ -7,8 +7,10 @@ from importlib.util import find_spec
 
 from packenv.policy import registered
 from packenv.results.result import Result
-from packenv.runs.measures import Interval, interval, ratio
-from packenv.runs.processes import Plan, run_all
+from packenv.runs.run import by_policy
+from packenv.runs.run import runs_of as every_run
+from packenv.runs.runner import run_all
+from packenv.runs.statistics import Interval, interval, ratio
 from packenv.studies.finding import Row, Settings
 from packenv.workloads.workload import Workload
 
@@ -37,9 +39,8 @@ def has_sat() -> bool:
 def runs_of(figure: str, setting: Workload, policies: Sequence[str], settings: Settings) -> Runs:
     """By policy, one result per seed, with schedules. A workload that is not drawn has a single seed."""
     seeds = settings.seeds_or(SEEDS, QUICK_SEEDS) if setting.draw else 1
-    plan = Plan(setting, tuple(policies), tuple(range(seeds)), None, {"schedule": True})
-    results = run_all(plan, settings.processes, figure)
-    return {policy: results[n * seeds : (n + 1) * seeds] for n, policy in enumerate(policies)}
+    runs = every_run(setting, policies, range(seeds), options={"schedule": True})
+    return by_policy(policies, run_all(runs, settings.processes, figure))
 
 
 def makespans(results: Sequence[Result]) -> list[float | None]:

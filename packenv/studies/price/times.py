@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from packenv.api import simulate
-from packenv.runs.measures import interval, number
-from packenv.runs.outputs import counted
+from packenv.runs.statistics import interval
+from packenv.runs.text import counted, number
 from packenv.studies.finding import Claim, Finding, Row, Settings
 from packenv.studies.price.runs import LEFT_OUT, has_sat
 from packenv.workloads.named.instances import MACHINES, RESOURCES, PhasedJobs

@@ -1,0 +1,1 @@
+"""Tetris against fair sharing."""

@@ -7,14 +7,14 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from packenv.runs.palette import COLOURS, GREY, tidy
+from packenv.runs.plot_style import COLOURS, GREY, light_grid
 from packenv.studies.finding import Row
 
 TETRIS, FAIR, TWO, OTHERS = COLOURS[0], COLOURS[2], COLOURS[1], GREY
 
 
 def draw_tetris(compared: list[Row], curve: list[Row], pieces: list[Row], title: str, path: str | os.PathLike[str]) -> None:
-    """Rows as packenv.studies.tetris.tetris writes them into its tables."""
+    """Rows as packenv.studies.tetris.figure writes them into its tables."""
     figure = Figure(figsize=(12.5, 8.4), layout="constrained")
     parts: Any = figure.subfigures(2, 1)
     top, bottom = parts
@@ -48,7 +48,7 @@ def draw_bars(axes: Any, rows: list[Row], what: str, label: str) -> None:
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.margins(x=0.12)
     axes.set_xlabel(label)
-    tidy(axes)
+    light_grid(axes)
 
 
 def draw_curve(axes: Any, rows: list[Row]) -> None:
@@ -62,7 +62,7 @@ def draw_curve(axes: Any, rows: list[Row]) -> None:
     axes.margins(0.12)
     axes.set_xlabel("mean distance below the fair share of owners that wait")
     axes.set_ylabel("mean completion time of jobs (slots)")
-    tidy(axes)
+    light_grid(axes)
 
 
 def draw_pieces(axes: Any, rows: list[Row]) -> None:
@@ -77,4 +77,4 @@ def draw_pieces(axes: Any, rows: list[Row]) -> None:
     axes.set_xlabel("resources, with independent demands")
     axes.set_ylabel("share of the cluster free while tasks wait")
     axes.legend(fontsize=8, frameon=False)
-    tidy(axes)
+    light_grid(axes)

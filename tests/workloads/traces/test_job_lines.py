@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from packenv.cli.workload_options import WorkloadOptions, workload_from
 from packenv.errors import InputError
-from packenv.runs.setting import Words, understand
 from packenv.units import UNIT
 from packenv.workloads.traces import Trace, is_trace, read_trace
 from tests.workloads.traces.samples import JOB_LINES, text
@@ -57,12 +57,12 @@ def test_jobs(tmp_path: Path, name: str) -> None:
 def test_as_a_workload(tmp_path: Path) -> None:
     file = as_lines(tmp_path, JOB_LINES)
     for given, expected in ((None, 0.0005), ("0.25", 0.25)):
-        found, dropped = understand(Words(str(file), servers="4x2", slot_seconds=given))
+        found, dropped = workload_from(WorkloadOptions(str(file), servers="4x2", slot_seconds=given))
         assert (found.slot_seconds, len(found.servers), dropped["duration missing or <= 0"]) == (expected, 4, 1)
     with pytest.raises(InputError, match=r"no resource cpu; known: slot"):
         read_trace(file, ("cpu",))
     with pytest.raises(InputError, match=r"nowhere.tr: no such file"):
-        understand(Words("nowhere.tr", servers="4"))
+        workload_from(WorkloadOptions("nowhere.tr", servers="4"))
 
 
 @pytest.mark.parametrize(

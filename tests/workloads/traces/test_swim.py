@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from packenv.cli.workload_options import WorkloadOptions, workload_from
 from packenv.errors import InputError
-from packenv.runs.setting import Words, understand
 from packenv.workloads.traces import Trace, is_trace, read_trace
 from packenv.workloads.traces.formats.swim import BLOCK
 
@@ -69,7 +69,7 @@ def test_without_paths_every_job_reads_its_own(tmp_path: Path) -> None:
 
 def test_places_are_drawn_by_seed(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text(native(LINES))
-    workload, _ = understand(Words(str(tmp_path / "a.tsv"), servers="50", slot_seconds="1", racks=10))
+    workload, _ = workload_from(WorkloadOptions(str(tmp_path / "a.tsv"), servers="50", slot_seconds="1", racks=10))
     homes = [workload.at(seed).jobs.home for seed in (0, 0, 1)]  # type: ignore[union-attr]
     rows = [[home.row(row).tolist() for row in range(7)] for home in homes if home is not None]
     assert rows[0] == rows[1] != rows[2]

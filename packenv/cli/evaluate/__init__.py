@@ -1,0 +1,1 @@
+"""`packenv evaluate`: policies side by side on one workload."""

@@ -1,0 +1,56 @@
+"""What `packenv evaluate` says before its runs: the workload in a line or two, and notices on policies."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from packenv.policy import find_policy, needs_of
+from packenv.runs.text import counted
+from packenv.simulation import setting_of
+from packenv.workloads.demand import scalar_cdf
+from packenv.workloads.workload import Workload
+
+
+def print_workload(
+    console: Console, workload: Workload, dropped: dict[str, int], drawn: str = "", backlog: int | None = None
+) -> None:
+    """What is simulated, in a line or two; `drawn` says how the table came about."""
+    tasks = f"{len(workload.jobs)} tasks{drawn}, " if workload.jobs is not None else ""
+    at_once = workload.jobs is not None and workload.jobs.arrival[-1] == 0
+    if at_once:
+        rate = "all there in slot 0"
+    elif backlog is not None:
+        rate = f"{backlog} tasks kept waiting, utilisation is what a policy can carry"
+    else:
+        rate = f"{workload.rate:.4g} tasks per slot, intensity {workload.intensity:.3f}"
+    console.print(
+        f"[bold]{workload.name}[/bold]: {tasks}{counted(len(workload.servers), 'server')}, {rate} "
+        f"(area bound {workload.area_bound:.4g} tasks in service)",
+        highlight=False,
+    )
+    if workload.rho is not None:
+        console.print(f"load {workload.load:g} of ρ* >= {workload.rho[0]:.5g} (and <= {workload.rho[1]:.5g}) tasks in service")
+    left_out = ", ".join(f"{count} {reason}" for reason, count in dropped.items() if count)
+    if left_out:
+        console.print(f"dropped rows: {left_out}", highlight=False)
+    if workload.intensity >= 1 and not at_once and backlog is None:
+        console.print("intensity is 1 or more: no policy is stable in the long run", style="yellow")
+
+
+def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
+    """Who is told durations, and what is left of the guarantee where J is set too low for the sizes (Corollary 1)."""
+    setting = setting_of(workload)
+    default = setting.levels
+    told = [name for name in policies if needs_of(find_policy(name), setting).durations]
+    believed = "true" if workload.jobs is None or workload.jobs.estimate is None else "estimated"
+    found = [f"told {believed} durations: {', '.join(told)}"] if told else []
+    for name in policies:
+        chosen = find_policy(name)
+        levels = getattr(chosen, "J", 0)
+        if 0 < levels < default:
+            largest = max(workload.servers.units.max(axis=0))
+            below = scalar_cdf(workload.demand_law, workload.servers, int(largest) >> levels)
+            found.append(
+                f"{name}: {below:.1%} of the sizes lie below 2^-{levels}; the guarantee left is {(1 - below) * 2 / 3:.3f}"
+            )
+    return found

@@ -1,0 +1,145 @@
+"""`packenv evaluate`: policies side by side on one workload."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+from packenv.cli.evaluate.about import notices, print_workload
+from packenv.cli.evaluate.records import record_of, summary_of
+from packenv.cli.evaluate.tables import classes_table, data_table, jobs_table, results_table
+from packenv.cli.evaluate.whole_jobs import whole_jobs
+from packenv.cli.leaderboard.contests import contest_name
+from packenv.cli.outputs import check_outputs, wide_console
+from packenv.cli.schedule_file import write_schedule
+from packenv.cli.workload_options import RESOURCES_HELP, SLOT_SECONDS_HELP, WorkloadOptions, chosen_policies, workload_from
+from packenv.errors import InputError
+from packenv.files import write_json
+from packenv.runs.measured import measured
+from packenv.runs.run import runs_of
+from packenv.runs.runner import run_all
+from packenv.runs.tensorboard import TENSORBOARD_HELP, check_tensorboard, write_tensorboard
+from packenv.simulation import WAITING_LIMIT
+from packenv.workloads.estimates import misjudged
+from packenv.workloads.workload import INTENSITIES
+
+DEFAULT_SLOTS = 200_000
+
+
+@click.command()
+@click.argument("source", metavar="[WORKLOAD|TRACE]", required=False)
+@click.option(
+    "--policy", "-p", "policies", multiple=True, help="Policy to run, e.g. bf-js, vqs:J=4, my_module:MyPolicy; repeat for more."
+)
+@click.option("--servers", help="5, or 3x1,2x0.5, or 3x1:0.5 for several resources, or a file (also a trace's machines).")
+@click.option("--load", type=float, help="Arrivals as a share of the maximum supportable workload ρ*.")
+@click.option("--intensity", type=float, help="Arrivals as a share of the area bound (the papers' α).")
+@click.option("--rate", type=float, help="Tasks per slot.")
+@click.option("--sizes", help="uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …")
+@click.option("--service", help="geometric:100, fixed:100, lognormal:100:2, …")
+@click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
+@click.option("--slot-seconds", help=SLOT_SECONDS_HELP)
+@click.option("--speedup", default="1", show_default=True, help="β: arrivals of a trace come this many times as fast.")
+@click.option("--estimate-error", type=float, help="Durations are believed with up to this share of error (tables of jobs).")
+@click.option("--cutoff", type=float, help="Jobs whose tasks take longer than this on average (s) are shown apart, as long ones.")
+@click.option("--racks", type=int, help="So many servers in a rack, for tables that say where data lie.")
+@click.option("--network", metavar="S:F,…", help="Remote overheads are multiplied by F from second S on: 0:1,600:4.")
+@click.option("--slots", type=int, help=f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS} otherwise].")
+@click.option(
+    "--backlog", type=click.IntRange(min=1), help="Keep so many tasks waiting: utilisation is then what a policy can carry."
+)
+@click.option("--drain", is_flag=True, help="Go on until all work is done.")
+@click.option("--warmup", type=int, help="Slots at the start that are not measured  [default: 0 for traces, a tenth otherwise].")
+@click.option("--seed", type=int, default=0, show_default=True, help="First seed.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How many seeds, each the same jobs for every policy.",
+)
+@click.option(
+    "--max-waiting", type=click.IntRange(min=1), default=WAITING_LIMIT, show_default=True, help="Stop a run when more tasks wait."
+)
+@click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
+@click.option("--schedule", type=click.Path(dir_okay=False), help="Write when and where each task started (Parquet).")
+@click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write all records as JSON.")
+@click.option("--plot", type=click.Path(dir_okay=False), help="Draw queues over time and delays (PNG, PDF, SVG).")
+@click.option("--tensorboard", metavar="DIR", help=TENSORBOARD_HELP)
+def evaluate(
+    policies: tuple[str, ...],
+    estimate_error: float | None,
+    cutoff: float | None,
+    slots: int | None,
+    backlog: int | None,
+    drain: bool,
+    warmup: int | None,
+    seed: int,
+    seeds: int,
+    max_waiting: int,
+    processes: int | None,
+    schedule: str | None,
+    json_path: str | None,
+    plot: str | None,
+    tensorboard: str | None,
+    **words: Any,
+) -> None:
+    """Compare policies on a workload (a name or a .json file) or a trace (see `packenv trace --help`).
+
+    \b
+    packenv evaluate paper/fig4b --intensity 0.95 --seeds 8
+    packenv evaluate --sizes uniform:0.1:0.9 --servers 5 -p bf-js -p vqs:J=5
+    packenv evaluate trace.parquet --servers 160 --speedup 1.3 --plot queues.png
+    """
+    if seed < 0:
+        raise InputError(f"--seed must not be negative, not {seed}")
+    check_outputs(schedule, json_path, plot=plot)
+    check_tensorboard(tensorboard)
+    named = chosen_policies(policies)
+    workload, dropped = workload_from(WorkloadOptions(**words))
+    if estimate_error is not None:
+        workload = misjudged(workload, estimate_error)
+    if backlog is not None and any(words[key] is not None for key in INTENSITIES):
+        raise InputError("--backlog says how much waits, whatever arrives: leave out --load, --intensity and --rate")
+    if workload.jobs is None and slots is None:
+        slots = DEFAULT_SLOTS
+    if workload.jobs is not None and workload.draw is None and seeds > 1:
+        raise InputError(f"{workload.name} has no randomness of its own: --seeds goes with workloads that are drawn")
+    has_jobs = workload.jobs is not None and workload.jobs.job is not None
+    if cutoff is not None and not (has_jobs and 0 < cutoff < math.inf):
+        raise InputError("--cutoff is a number of seconds above 0, for tables that say which tasks make a job")
+    scheduled = schedule is not None or has_jobs
+    options = {"drain": drain or None, "warmup": warmup, "waiting_limit": max_waiting, "schedule": scheduled, "backlog": backlog}
+    runs = runs_of(workload, named, range(seed, seed + seeds), slots, options)
+    console = wide_console()
+    print_workload(console, workload.at(seed), dropped, f" with seed {seed}" if workload.draw else "", backlog)
+    for notice in notices(workload, named):
+        console.print(notice, style="yellow")
+    results = run_all(runs, processes)
+    whole = whole_jobs(workload, results, cutoff)
+    groups = [slice(n, n + seeds) for n in range(0, len(results), seeds)]
+    by_policy = [results[group] for group in groups]
+    summaries = [summary_of(results[group], whole[group]) for group in groups]
+    console.print(results_table(summaries))
+    if results[0].jobs is not None:
+        console.print(jobs_table(summaries))
+        if cutoff is not None:
+            console.print(classes_table(summaries, cutoff))
+    if results[0].data is not None:
+        console.print(data_table(summaries))
+    for stopped in (f"{s['policy']}: stopped, {s['stopped']}" for s in summaries if s["stopped"]):
+        console.print(stopped, style="red")
+    if json_path is not None:
+        write_json(json_path, [*map(record_of, results, whole), *summaries])
+    if schedule is not None:
+        write_schedule(schedule, results)
+    if tensorboard is not None:
+        where = contest_name(workload, words["speedup"]) if backlog is None else f"{workload.name}, {backlog} kept waiting"
+        for group in by_policy:
+            write_tensorboard(tensorboard, where, group[0].policy, [*map(measured, group)])
+    if plot is not None:
+        from packenv.cli.evaluate.plot import draw_runs
+
+        draw_runs(by_policy, workload, plot, backlog)

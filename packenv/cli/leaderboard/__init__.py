@@ -1,0 +1,1 @@
+"""`packenv leaderboard`: policies and agents ranked on the same jobs of many workloads."""

@@ -1,0 +1,93 @@
+"""Standings by workload, and what the cells of their tables say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from packenv.cli.leaderboard.contests import Contest
+from packenv.cli.leaderboard.standings import Standing
+from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
+from packenv.runs.text import number
+from packenv.theory.stability.judge import Judgment
+
+MARKS = {STABLE: "", UNSTABLE: " ↑", UNDECIDED: " ?"}
+NONE = "–"
+
+
+class Group(NamedTuple):
+    """A workload: its contests, and by policy the standings in them, None where a policy does not compete."""
+
+    name: str
+    contests: list[Contest]
+    rows: dict[str, list[Standing | None]]
+
+
+def groups_of(standings: Sequence[Standing]) -> list[Group]:
+    """The standings by workload, in the order in which they come."""
+    groups = []
+    for name in dict.fromkeys(one.contest.group for one in standings):
+        own = [one for one in standings if one.contest.group == name]
+        contests = list({id(one.contest): one.contest for one in own}.values())
+        by_place = {(id(one.contest), one.policy): one for one in own}
+        policies = dict.fromkeys(one.policy for one in own)
+        groups.append(Group(name, contests, {p: [by_place.get((id(c), p)) for c in contests] for p in policies}))
+    return groups
+
+
+def heading(contest: Contest) -> str:
+    return contest.at or "mean queue"
+
+
+def length_of(group: Group) -> str:
+    """`16 seeds of 1,000,000 slots`, each length once."""
+    runs = [one.runs for row in group.rows.values() for one in row if one is not None and one.runs]
+    lengths = sorted({contest.slots or 0 for contest in group.contests})
+    seeds = max(map(len, runs), default=0)
+    of = " and ".join(f"{slots:,} slots" if slots else "its own length" for slots in lengths)
+    return f"{seeds} seeds of {of}" if seeds > 1 else of
+
+
+def cell(one: Standing | None) -> list[str]:
+    """Mean queue, and under it the ratio to the reference."""
+    if one is None or not one.runs:
+        return [NONE]
+    mean = one.mean_queue
+    shown = number(mean.mean)
+    if mean.mean is not None and mean.high is not None:
+        shown += f" ± {_rounded(mean.high - mean.mean)}"
+    shown += MARKS[one.verdict.kind]
+    return [shown] if one.ratio.mean is None else [shown, str(one.ratio)]
+
+
+def _rounded(half: float) -> str:
+    """Two digits."""
+    return f"{float(f'{half:.2g}'):,.10g}"
+
+
+def judgment_of(row: Sequence[Standing | None]) -> Judgment | None:
+    """The judgment of a policy on the workload, whatever the load; None without one."""
+    return next((one.judgment for one in row if one is not None and one.judgment is not None), None)
+
+
+def supported(row: Sequence[Standing | None]) -> tuple[str, str, str]:
+    """Supported fraction of ρ*, and what became of ½ and ⅔."""
+    judgment = judgment_of(row)
+    if judgment is None:
+        return NONE, NONE, NONE
+    return f"{judgment.low:.3f} – {judgment.high:.3f}", judgment.half, judgment.two_thirds
+
+
+def legend(groups: Sequence[Group], reference: str) -> str:
+    """What the numbers of the tables are, and those marks that occur."""
+    found = [one for group in groups for row in group.rows.values() for one in row if one is not None]
+    several = any(len(one.runs) > 1 for one in found)
+    said = [f"Mean queue{' ± 95 % over the seeds' if several else ''}"]
+    if any(one.ratio.mean is not None for one in found):
+        said.append(f"below it the ratio to {reference} on the same jobs{', [95 % interval]' if several else ''}")
+    kinds = {one.verdict.kind for one in found if one.runs}
+    if UNSTABLE in kinds:
+        said.append("↑ unstable: the mean says how long the run was")
+    if "undecided" in kinds:
+        said.append("? not known to be stable")
+    return "; ".join(said) + "."

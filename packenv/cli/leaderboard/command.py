@@ -1,0 +1,138 @@
+"""`packenv leaderboard`: policies and agents against each other, on the same jobs of many workloads."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+
+import click
+
+from packenv.cli.judge.judgments import judge_all
+from packenv.cli.leaderboard.cells import groups_of, legend, length_of
+from packenv.cli.leaderboard.contests import Contest, contest
+from packenv.cli.leaderboard.page import check_page, markdown, write_page
+from packenv.cli.leaderboard.standings import Standing, entries_of, play
+from packenv.cli.leaderboard.tables import record_of, terminal_tables
+from packenv.cli.outputs import check_outputs, wide_console
+from packenv.errors import InputError
+from packenv.files import write_json
+from packenv.runs.tensorboard import TENSORBOARD_HELP, check_tensorboard, write_tensorboard
+from packenv.theory.stability.judge import SEEDS, WIDTH, Judgment
+
+DEFAULT_WORKLOADS = (
+    *(f"paper/fig4b@{intensity}" for intensity in (0.85, 0.9, 0.95, 0.99)),
+    *(f"paper/fig4a@{intensity}" for intensity in (0.85, 0.9, 0.95, 0.99)),
+    *("paper/fig3a@rate=0.014", "paper/fig3a@rate=0.018", "paper/fig3b@rate=0.0306"),
+)
+REFERENCE = "bf-js"
+
+
+@click.command()
+@click.option(
+    "--workload", "-w", "texts", multiple=True, metavar="NAME@LOAD",
+    help="Workload (a name, a .json file or a trace) and how much arrives: paper/fig4b@0.95 (intensity), @rate=0.014, @load=0.9; "
+    "after it servers=50, slots=100000, speedup=1.3; repeat for more  [default: those of the paper's figures 3 and 4].",
+)  # fmt: skip
+@click.option(
+    "--policy", "-p", "policies", multiple=True,
+    help="Policy or agent, e.g. bf-js, vqs:J=4, agent:NAME; repeat for more  "
+    "[default: the paper's, and the agents that come with packenv, each on the workload that it was made for].",
+)  # fmt: skip
+@click.option("--reference", default=REFERENCE, show_default=True, help="The policy whose mean queue counts as 1.")
+@click.option("--seeds", type=click.IntRange(min=1), default=16, show_default=True, help="Each the same jobs for every policy.")
+@click.option("--slots", type=click.IntRange(min=1), default=1_000_000, show_default=True, help="Of every run, except traces.")
+@click.option(
+    "--warmup", type=click.IntRange(min=0), help="Slots that are not measured  [default: 0 for traces, a tenth otherwise]."
+)
+@click.option("--judge/--no-judge", "judging", default=True, show_default=True, help="Find the supported fractions of ρ* too.")
+@click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
+@click.option("--log", type=click.Path(dir_okay=False), help="Keep every run here as it ends; started again, go on from there.")
+@click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write all standings as JSON.")
+@click.option("--plot", type=click.Path(dir_okay=False), help="Draw the ratios with their intervals (PNG, PDF, SVG).")
+@click.option(
+    "--markdown", "page", type=click.Path(dir_okay=False),
+    help="Replace what stands between <!-- leaderboard --> and <!-- /leaderboard --> in this file.",
+)  # fmt: skip
+@click.option("--tensorboard", metavar="DIR", help=TENSORBOARD_HELP)
+def leaderboard(
+    texts: tuple[str, ...],
+    policies: tuple[str, ...],
+    reference: str,
+    seeds: int,
+    slots: int,
+    warmup: int | None,
+    judging: bool,
+    processes: int | None,
+    log: str | None,
+    json_path: str | None,
+    plot: str | None,
+    page: str | None,
+    tensorboard: str | None,
+) -> None:
+    """Compare policies and agents on the same jobs: mean queues, ratios to a reference, supported fractions of ρ*.
+
+    \b
+    packenv leaderboard --log board.jsonl --markdown README.md
+    packenv leaderboard -p bf-js -p vqs-bf -w paper/fig4b@0.95 -w paper/fig4b@0.95,servers=50 --plot ratios.png
+    packenv leaderboard -w trace.parquet@servers=160,speedup=1.3 --no-judge
+    """
+    check_outputs(log, json_path, page, plot=plot)
+    check_page(page)
+    check_tensorboard(tensorboard)
+    entries = entries_of(contests_of(texts or DEFAULT_WORKLOADS, slots, warmup), policies, reference)
+    standings = play(entries, reference, seeds, warmup, processes, log)
+    for notice in refusals(standings):
+        print(f"packenv: {notice}", file=sys.stderr)
+    if judging:
+        standings = with_judgments(standings, processes, log)
+    groups = groups_of(standings)
+    tables = [[*terminal_tables(group)] for group in groups]
+    console = wide_console(*chain(*tables))
+    for group, parts in zip(groups, tables, strict=True):
+        console.print(f"\n[bold]{group.name}[/bold], {length_of(group)}", highlight=False)
+        for table in parts:
+            console.print(table)
+    console.print(legend(groups, reference), highlight=False, markup=False)
+    if json_path is not None:
+        write_json(json_path, [record_of(one, reference) for one in standings])
+    if page is not None:
+        write_page(page, markdown(groups, reference))
+    if tensorboard is not None:
+        for one in standings:
+            if one.runs:
+                write_tensorboard(tensorboard, one.contest.name, one.policy, one.runs)
+    if plot is not None:
+        from packenv.cli.leaderboard.plot import draw_ratios
+
+        draw_ratios(groups, reference, plot)
+
+
+def contests_of(texts: Sequence[str], slots: int, warmup: int | None) -> list[Contest]:
+    """The contests named, each once."""
+    named = [contest(text, slots) for text in texts]
+    contests = [*{(one.name, one.slots): one for one in named}.values()]
+    for one in contests:
+        if warmup is not None and one.slots is not None and warmup >= one.slots:
+            raise InputError(f"{one.name}: a warmup of {warmup} leaves nothing of {one.slots} slots")
+    return contests
+
+
+def refusals(standings: Sequence[Standing]) -> list[str]:
+    """A line for each reason why a policy does not compete somewhere."""
+    lines = []
+    for policy, problem in dict.fromkeys((one.policy, one.refused) for one in standings if one.refused):
+        where = ", ".join(one.contest.name for one in standings if (one.policy, one.refused) == (policy, problem))
+        lines.append(f"{policy} does not compete on {where}: {problem}")
+    return lines
+
+
+def with_judgments(standings: list[Standing], processes: int | None, log: str | None) -> list[Standing]:
+    """Every policy judged once on every workload, at whatever loads it competes there."""
+    firsts = {(one.contest.group, one.policy): one for one in reversed(standings) if one.runs}
+    cases = [(one.contest.workload, one.policy) for one in firsts.values()]
+    judged: dict[tuple[str, str], Judgment] = {}
+    if cases:
+        judged = dict(zip(firsts, judge_all(cases, SEEDS, WIDTH, processes, log), strict=True))
+    return [replace(one, judgment=judged.get((one.contest.group, one.policy))) for one in standings]

@@ -1,0 +1,101 @@
+"""What policies compete on: a workload, how much arrives, and for how long; written `paper/fig4b@0.95,servers=50`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from packenv.cli.workload_options import WorkloadOptions, workload_from
+from packenv.errors import InputError, nearest
+from packenv.runs.text import counted
+from packenv.workloads.named.registry import WORKLOADS
+from packenv.workloads.workload import Workload
+
+OPTIONS = ("intensity", "load", "rate", "servers", "service", "resources", "speedup", "slot_seconds")
+
+
+@dataclass(frozen=True)
+class Contest:
+    """`group`: the workload and its servers; `at`: how much arrives (nothing for a trace at its own pace)."""
+
+    workload: Workload
+    group: str
+    at: str
+    slots: int | None
+
+    @property
+    def name(self) -> str:
+        return named(self.group, self.at)
+
+
+def contest(text: str, slots: int) -> Contest:
+    """From `WORKLOAD[@SETTING,…]`, a setting being KEY=VALUE or, alone and first, an intensity. Raises InputError.
+
+    Random workloads last `slots` slots, traces as long as they are, unless `slots=N` says otherwise.
+    """
+    if Path(text).exists() or "@" not in text:
+        source, given = text, {}
+    else:
+        source, _, settings = text.rpartition("@")
+        given = _settings(settings, text)
+    length = _slots(given.pop("slots"), text) if "slots" in given else None
+    values: dict[str, Any] = {key: _number(given[key], key, text) for key in ("load", "intensity", "rate") if key in given}
+    try:
+        workload, _ = workload_from(WorkloadOptions(source, **given | values))
+    except InputError as error:
+        raise InputError(f"{text}: {error}") from None
+    group, at = title_of(workload, given.get("speedup", "1"))
+    return Contest(workload, group, at, length if length is not None or workload.jobs is not None else slots)
+
+
+def title_of(workload: Workload, speedup: str = "1") -> tuple[str, str]:
+    """Name and servers, these only where the name does not say them, and how much arrives."""
+    own = WORKLOADS[workload.name]().servers if workload.name in WORKLOADS else None
+    group = workload.name if workload.servers == own else f"{workload.name}, {counted(len(workload.servers), 'server')}"
+    if workload.given is None:
+        return group, "" if speedup == "1" else f"β = {speedup}"
+    how, value = workload.given
+    return group, f"{value:g}" if how == "intensity" else f"{how} {value:g}"
+
+
+def named(group: str, at: str) -> str:
+    """`paper/fig4b at 0.95`."""
+    return f"{group} at {at}" if at else group
+
+
+def contest_name(workload: Workload, speedup: str) -> str:
+    """The name of the contest that a run on this workload is."""
+    return named(*title_of(workload, speedup))
+
+
+def _settings(text: str, whole: str) -> dict[str, str]:
+    """By key; a part without a key belongs to the value before it (servers=3x1,2x0.5), the first is the intensity."""
+    found: dict[str, str] = {}
+    last = ""
+    for part in text.split(","):
+        key, equals, value = part.partition("=")
+        if equals:
+            last = key.strip().replace("-", "_")
+            if last not in (*OPTIONS, "slots"):
+                raise InputError(f"{whole}: unknown setting {key!r}{nearest(key, [*OPTIONS, 'slots'])}")
+            found[last] = value
+        elif last:
+            found[last] += f",{part}"
+        else:
+            last = "intensity"
+            found[last] = part
+    return found
+
+
+def _number(text: str, key: str, whole: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{whole}: {key} must be a number, not {text!r}") from None
+
+
+def _slots(text: str, whole: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise InputError(f"{whole}: slots must be a whole number, at least 1, not {text!r}")
+    return int(text)

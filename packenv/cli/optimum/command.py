@@ -1,0 +1,113 @@
+"""`packenv optimum`: the shortest schedule of a table of jobs, a bound on all schedules, and how far policies are from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from rich.console import Console
+
+from packenv.api import simulate
+from packenv.cli.optimum.comparison import makespan_of, optimum_record, optimum_table, progress_line, shortest
+from packenv.cli.outputs import check_outputs, wide_console
+from packenv.cli.schedule_file import write_schedule
+from packenv.cli.workload_options import WorkloadOptions, workload_from
+from packenv.errors import InputError
+from packenv.files import write_json
+from packenv.policies.replay import Replay
+from packenv.policy import find_policy, registered
+from packenv.runs.run import runs_of
+from packenv.runs.runner import run_all
+from packenv.runs.text import counted
+from packenv.theory.makespan.cp_sat import cp_model
+from packenv.theory.makespan.optimum import HEURISTICS, LIMIT, optimal_schedule
+from packenv.workloads.workload import Workload
+
+
+@click.command()
+@click.argument("source", metavar="WORKLOAD|TRACE")
+@click.option("--policy", "-p", "policies", multiple=True, help="Policy to compare; repeat for more  [default: the quick ones].")
+@click.option("--servers", help="5, or 3x1,2x0.5, or 3x1:0.5 for several resources, or a file.")
+@click.option("--resources", default="max", show_default=True, help="Of tasks with several demands: `max` or `all`.")
+@click.option("--slot-seconds", default="0.1", show_default=True, help="Length of a slot, for traces in seconds.")
+@click.option("--slots", type=click.IntRange(min=1), help="Of a random workload: the tasks that arrive in so many slots.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the jobs, and of the search.")
+@click.option("--limit", type=float, default=LIMIT, show_default=True, help="Seconds for the search.")
+@click.option("--gap", type=float, default=0.0, show_default=True, help="End early within this of the bound: 0.05 is 5 %.")
+@click.option("--fixed-allocation", is_flag=True, help="Each task's server is the one with the least workload beforehand.")
+@click.option("--workers", type=click.IntRange(min=1), help="Cores for the search  [default: all].")
+@click.option("--schedule", type=click.Path(dir_okay=False), help="Write the schedule (Parquet), for -p replay:FILE.")
+@click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write the numbers as JSON.")
+@click.option("--plot", type=click.Path(dir_okay=False), help="Draw what is in use over time (PNG, PDF, SVG).")
+def optimum(
+    policies: tuple[str, ...],
+    slots: int | None,
+    seed: int,
+    limit: float,
+    gap: float,
+    fixed_allocation: bool,
+    workers: int | None,
+    schedule: str | None,
+    json_path: str | None,
+    plot: str | None,
+    **words: Any,
+) -> None:
+    """The shortest schedule of a table of jobs, by a solver that knows all of them beforehand: how good can a policy be?
+
+    The simulator runs the schedule again and must agree. Needs OR-tools: pip install 'packenv[sat]'.
+
+    \b
+    packenv optimum tasks.csv --servers 2 --limit 60 -p bf-js -p fifo-ff
+    packenv optimum paper/fig4b --slots 100 --json optimum.json
+    """
+    cp_model()
+    check_outputs(schedule, json_path, plot=plot)
+    chosen = tuple(dict.fromkeys(policies)) or tuple(name for name in HEURISTICS if name in registered())
+    found = [find_policy(name) for name in chosen]
+    if not limit > 0:
+        raise InputError(f"--limit must be positive, not {limit:g}")
+    if not 0 <= gap < float("inf"):
+        raise InputError(f"--gap must be a number from 0 on, not {gap:g}")
+    workload = finite(workload_from(WorkloadOptions(**words))[0], seed, slots)
+    console, progress = wide_console(), Console(stderr=True)
+    results = run_all(runs_of(workload, found, [seed], options={"drain": True, "schedule": True}), processes=1)
+    first = shortest(workload, results)
+    with progress.status(f"{workload.name}: searching") as status:
+        best = optimal_schedule(
+            workload,
+            limit,
+            gap=gap,
+            fixed_allocation=fixed_allocation,
+            hint=first.schedule if first else None,
+            warm_start=(),
+            workers=workers,
+            seed=seed,
+            progress=lambda seconds, makespan, bound: status.update(progress_line(seconds, makespan, bound)),
+        )
+    replayed = simulate(workload, Replay(best.schedule.start, best.schedule.server, "sat"), seed=seed, drain=True, schedule=True)
+    assert makespan_of(workload, replayed) == best.makespan
+    size = f"{len(best.schedule.start)} tasks on {counted(len(workload.servers), 'server')}"
+    console.print(f"[bold]{workload.name}[/bold]: {size}; no schedule is shorter than {best.bound} slots", highlight=False)
+    console.print(optimum_table(workload, best, results))
+    if json_path is not None:
+        write_json(json_path, optimum_record(workload, best, results, seed, fixed_allocation))
+    if schedule is not None:
+        write_schedule(schedule, [replayed])
+    if plot is not None:
+        from packenv.cli.optimum.plot import draw_optimum
+
+        drawn = {"optimum" if best.proven else "best found": best.schedule}
+        if first is not None and first.schedule is not None:
+            drawn[first.policy] = first.schedule
+        draw_optimum(workload, drawn, best.bound, f"{workload.name}: {size}", plot)
+
+
+def finite(workload: Workload, seed: int, slots: int | None) -> Workload:
+    """The workload with a Jobs table. Raises InputError for a random one without `slots`, and for a table with them."""
+    if workload.jobs is not None:
+        if slots is not None:
+            raise InputError(f"--slots is for random workloads; {workload.name} has a table of jobs")
+        return workload.at(seed)
+    if slots is None:
+        raise InputError(f"workload {workload.name} has no last job: say --slots")
+    return workload.tabulated(seed, slots)

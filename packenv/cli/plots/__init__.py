@@ -1,1 +1,0 @@
-"""Figures of the papers, one file each: data in, a written file out."""

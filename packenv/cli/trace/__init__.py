@@ -1,0 +1,1 @@
+"""`packenv trace`: recorded workloads converted, described and turned into random workloads like them."""

@@ -1,0 +1,158 @@
+"""`packenv trace`: recorded workloads converted to slots, described, and turned into random workloads like them."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+
+from packenv.cli.trace.tables import dropped_rows, print_description, print_match
+from packenv.cli.workload_options import RESOURCES_HELP, SLOT_SECONDS_HELP
+from packenv.files import write_json
+from packenv.workloads.resources import chosen_resources
+
+if TYPE_CHECKING:
+    from packenv.workloads.traces import SlotTrace, Trace
+    from packenv.workloads.traces.table import Sizes
+
+json_option = click.option("--json", "json_path", metavar="FILE", help="Also write the result to FILE as JSON.")
+slot_option = click.option("--slot-seconds", metavar="H", help=SLOT_SECONDS_HELP)
+resource_option = click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
+
+
+@click.group(name="trace")
+def trace() -> None:
+    """Convert, describe and profile recorded workloads.
+
+    A trace is one of these, recognised by its columns or content:
+
+    \b
+    the folder of Google's trace of 2011 (with task_events/), or the same folded to a row per task
+    Alibaba's pods of 2023 (openb_pod_list_*.csv) or instances of 2025 (disaggregated_DLRM_trace.csv)
+    Standard Workload Format (.swf, .swf.gz)
+    job lines of Hawk and Eagle, `arrival n_tasks mean d1 d2 …` (.tr, .tr.gz)
+    Facebook's samples of SWIM (.tsv, or the same as a table)
+    your own, with columns arrival, size, service (in slots),
+      or submit_time_s, duration_s and a column per resource (in seconds)
+
+    Tables are Parquet or CSV.
+    """
+
+
+@trace.command()
+@click.argument("path")
+@click.argument("out")
+@slot_option
+@click.option(
+    "--speedup", default="1", show_default=True, metavar="BETA", help="Divide submission times by BETA: an exact decimal."
+)
+@click.option("--all-tasks", is_flag=True, help="Also keep tasks that ended without finishing (evicted, failed, killed).")
+@resource_option
+@json_option
+def convert(
+    path: str,
+    out: str,
+    slot_seconds: str | None,
+    speedup: str,
+    all_tasks: bool,
+    resources: str,
+    json_path: str | None,
+) -> None:
+    """Convert the trace at PATH to slots and write it to OUT (.parquet, .csv or .csv.gz).
+
+    OUT has columns arrival, size (or one per resource, by name), service, and those of job, phase, value, tenant,
+    predecessors, home, estimate and remote_overhead that the trace has. It reads back as the same jobs.
+    """
+    from packenv.workloads.traces import write_jobs
+
+    with progress(f"reading {path}"):
+        recorded, sizes = read(path, resources)
+        jobs, dropped, t0 = recorded.jobs(slot_seconds, speedup, sizes, only_finished=not all_tasks)
+    with progress(f"writing {out}"):
+        write_jobs(jobs, out, recorded.resources if sizes == "all" else None)
+    last = int(jobs.arrival[-1])
+    result = {"out": out, "tasks": len(jobs), "resources": jobs.resources, "last_arrival": last, "dropped": dropped, "t0_us": t0}
+    click.echo(f"{len(jobs):,} tasks written to {out}, arriving in slots 0 to {last:,}{dropped_rows(dropped)}")
+    if getattr(recorded, "blocks", None) is not None:
+        click.echo("where their blocks of data lie is drawn for every run, and not written")
+    if json_path:
+        write_json(json_path, result)
+
+
+@trace.command()
+@click.argument("path")
+@slot_option
+@click.option(
+    "--plot", metavar="FILE", help="Draw the distinct requests of each resource (the paper's figure 1): .png, .pdf or .svg."
+)
+@resource_option
+@json_option
+def describe(path: str, slot_seconds: str | None, plot: str | None, resources: str, json_path: str | None) -> None:
+    """Print what the trace at PATH holds: counts, distinct sizes, rates, quantiles, correlations, offered load."""
+    from packenv.workloads.fitting.profile import describe as statistics_of
+
+    with progress(f"reading {path}"):
+        recorded, _ = read(path, resources)
+        statistics = statistics_of(recorded, slot_seconds)
+    if plot:
+        from packenv.studies.random_requirements.fig1.plot import draw_requests
+
+        with progress(f"drawing {plot}"):
+            draw_requests(recorded, plot, f"Distinct requests in {Path(path).name}")
+    print_description(Path(path).name, statistics)
+    if json_path:
+        write_json(json_path, statistics)
+
+
+@trace.command()
+@click.argument("path")
+@slot_option
+@click.option(
+    "--servers", type=click.IntRange(min=1), metavar="L", help="Servers of capacity 1. Default: as many as make the load 0.82."
+)
+@click.option("--name", metavar="NAME", help="Name of the fitted workload. Default: the file's name followed by -like.")
+@click.option("--about", default="", metavar="TEXT", help="What data it is, kept in the JSON.")
+@click.option("--out", metavar="FILE", help="Write the fitted workload alone, as JSON, for use wherever a WORKLOAD is asked for.")
+@resource_option
+@json_option
+def profile(
+    path: str,
+    slot_seconds: str | None,
+    servers: int | None,
+    name: str | None,
+    about: str,
+    out: str | None,
+    resources: str,
+    json_path: str | None,
+) -> None:
+    """Fit a random workload to the trace at PATH, and print how well it matches.
+
+    It holds statistics only, no row of the trace. --json writes them, the match and the workload.
+    """
+    from packenv.workloads.fitting.profile import profile as fit_to
+
+    with progress(f"reading {path}"):
+        recorded, _ = read(path, resources)
+    with progress("fitting and comparing with two million tasks"):
+        fitted = fit_to(recorded, name or f"{Path(path).name.split('.')[0]}-like", slot_seconds, servers, about)
+    print_match(fitted["workload"]["name"], fitted["match"])
+    if out:
+        write_json(out, fitted["workload"])
+    if json_path:
+        write_json(json_path, fitted)
+
+
+def read(path: str, resources: str) -> tuple[Trace | SlotTrace, Sizes]:
+    """The trace at `path`, and whether its tasks have one size; pyarrow is loaded here, not for `--help`."""
+    from packenv.workloads.traces import read_trace
+
+    wanted, sizes = chosen_resources(resources)
+    return read_trace(path, wanted), sizes
+
+
+def progress(what: str) -> AbstractContextManager[Any]:
+    """A moving line on a terminal's standard error while something takes long; nothing elsewhere."""
+    return Console(stderr=True).status(what)

@@ -1,0 +1,132 @@
+"""Command-line options that name policies and a workload: by name, as a file, as a trace, or law by law."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from packenv.errors import InputError, RowError
+from packenv.jobs import Jobs
+from packenv.policy import find_policy
+from packenv.workloads.laws import parse_law
+from packenv.workloads.named.blocks import Placed
+from packenv.workloads.named.registry import workload
+from packenv.workloads.network import Network, parse_network
+from packenv.workloads.resources import chosen_resources, with_resources
+from packenv.workloads.servers import Servers, as_servers
+from packenv.workloads.workload import INTENSITIES, Workload
+
+SLOT_SECONDS_HELP = "Length of a slot of a trace, an exact decimal  [default: 0.0005 for job lines (.tr), 0.1 otherwise]."
+RESOURCES_HELP = "Of tasks with several demands: `max`, the largest as the size; `all`; names: cpu,memory; or max:cpu,memory."
+DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
+
+
+def chosen_policies(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The policies named, each once, or DEFAULT_POLICIES. Raises InputError for an unknown one."""
+    chosen = tuple(dict.fromkeys(names or DEFAULT_POLICIES))
+    for name in chosen:
+        find_policy(name)
+    return chosen
+
+
+@dataclass(frozen=True)
+class WorkloadOptions:
+    """The options of a command that say what the workload is; None where one was not given."""
+
+    source: str | None
+    servers: str | None = None
+    sizes: str | None = None
+    service: str | None = None
+    load: float | None = None
+    intensity: float | None = None
+    rate: float | None = None
+    resources: str = "max"
+    slot_seconds: str | None = None  # None: what is usual for the trace's form
+    speedup: str = "1"
+    racks: int | None = None
+    network: str | None = None
+
+
+def workload_from(options: WorkloadOptions) -> tuple[Workload, dict[str, int]]:
+    """The workload, and how many rows of a trace were dropped for which reason. Raises InputError."""
+    network = parse_network(options.racks, options.network)
+    if options.source is not None and _is_file(options.source) and not options.source.endswith(".json"):
+        return _trace(options, options.source, network)
+    changes: dict[str, Any] = {key: getattr(options, key) for key in INTENSITIES if getattr(options, key) is not None}
+    if options.servers is not None:
+        changes["servers"] = options.servers
+    if network is not None:
+        changes["network"] = network
+    if options.sizes is not None:
+        changes["sizes"] = parse_law(options.sizes, "--sizes")
+    if options.service is not None:
+        changes["service"] = parse_law(options.service, "--service")
+    if len(set(INTENSITIES) & set(changes)) > 1:
+        raise InputError("give one of --load, --intensity and --rate")
+    if options.source is not None:
+        named = workload(options.source)
+        reduced = with_resources(named, *chosen_resources(options.resources))
+        if "servers" in changes:
+            changes["servers"] = _servers(options, reduced.D, reduced.resources)
+        return _with_rate(reduced.with_(**changes)), {}
+    if "sizes" not in changes:
+        raise InputError("name a workload or a trace, or give --sizes (see `packenv list`)")
+    custom: dict[str, Any] = {"servers": 1, "service": parse_law("geometric:100", "--service"), "name": options.sizes} | changes
+    if not set(INTENSITIES) & set(changes):
+        custom["intensity"] = 0.9
+    return _with_rate(Workload(**custom)), {}
+
+
+def _with_rate(found: Workload) -> Workload:
+    """Turn a load into a rate."""
+    if found.load is None:
+        return found
+    from packenv.theory.capacity.load import resolved  # brings the solver with it
+
+    return resolved(found)
+
+
+def _is_file(source: str) -> bool:
+    """Whether it is a path rather than a name: it exists, or looks like one."""
+    endings = (".csv", ".tsv", ".parquet", ".swf", ".tr", ".gz")
+    return Path(source).exists() or source.endswith(endings) or source.startswith((".", "/"))
+
+
+def _trace(options: WorkloadOptions, source: str, network: Network | None) -> tuple[Workload, dict[str, int]]:
+    from packenv.workloads.traces import Trace, read_trace
+
+    for option in ("sizes", "service", *INTENSITIES):
+        if getattr(options, option) is not None:
+            raise InputError(f"--{option} does not go with a trace, which says it itself")
+    if options.servers is None:
+        raise InputError("a trace needs --servers, for example --servers 160")
+    wanted, sizes = chosen_resources(options.resources)
+    recorded = read_trace(source, wanted)
+    slot_seconds = options.slot_seconds or recorded.slot_seconds
+    converted = recorded.jobs(slot_seconds=slot_seconds, speedup=options.speedup, sizes=sizes)
+    names = recorded.resources if sizes == "all" else None
+    servers = _servers(options, converted.jobs.resources, names)
+    jobs: Jobs | Placed = converted.jobs
+    if isinstance(recorded, Trace) and (blocks := recorded.kept_blocks()) is not None:
+        jobs = Placed(converted.jobs, blocks, len(servers), options.racks or 0)
+    try:
+        made = Workload(
+            jobs=jobs,
+            servers=servers,
+            network=network,
+            name=Path(source).name,
+            resources=names,
+            slot_seconds=float(slot_seconds),
+        )
+    except RowError as error:
+        raise InputError(f"{recorded.where(error.row)}: {error.problem}") from None
+    return made, dict(converted.dropped)
+
+
+def _servers(options: WorkloadOptions, resources: int, names: tuple[str, ...] | None) -> Servers:
+    assert options.servers is not None
+    servers = as_servers(options.servers, resources, names)
+    if servers.D > resources == 1:
+        raise InputError(f"--servers {options.servers}: tasks have one size; use --resources all for several capacities")
+    return servers

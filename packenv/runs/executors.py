@@ -1,0 +1,78 @@
+"""Where runs take place: in this process, or in processes of this machine. Both are `concurrent.futures` executors."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_share_done: Any = None  # by process: the share of its present run that is done
+_own_place = 0
+
+
+def report_share(share: float) -> None:
+    """Called by a run: how much of it is done, from 0 to 1."""
+    if _share_done is not None:
+        _share_done[_own_place] = share
+
+
+def _attach(shares: Any, place: int = 0) -> None:
+    """Say where `report_share` writes in this process; None: nowhere."""
+    global _share_done, _own_place
+    _share_done, _own_place = shares, place
+
+
+def _begin(shares: Any, started: Any) -> None:
+    """In a new process: take a place among the shares. A process that replaces a dead one takes over a place."""
+    with started.get_lock():
+        place = started.value % len(shares)
+        started.value += 1
+    _attach(shares, place)
+
+
+class ThisProcess(Executor):
+    """Does each call at once, one at a time, whichever thread asks."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.shares: Sequence[float] = [0.0]
+
+    def submit(self, call: Callable[P, T], /, *args: P.args, **options: P.kwargs) -> Future[T]:
+        """The finished call. Ctrl-C goes on to the caller, all other exceptions into the future."""
+        future: Future[T] = Future()
+        with self.lock:
+            _attach(self.shares)
+            try:
+                future.set_result(call(*args, **options))
+            except Exception as error:
+                future.set_exception(error)
+            finally:
+                _attach(None)
+        return future
+
+
+class LocalProcesses(ProcessPoolExecutor):
+    """Processes of this machine that say how far their runs are."""
+
+    def __init__(self, processes: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.shares: Sequence[float] = context.Array("d", processes, lock=False)
+        super().__init__(processes, mp_context=context, initializer=_begin, initargs=(self.shares, context.Value("i", 0)))
+
+    def stop(self) -> None:
+        """End all processes now, in the middle of their runs."""
+        for process in list((self._processes or {}).values()):
+            process.terminate()
+
+
+def local_executor(processes: int | None, most: int | None = None) -> ThisProcess | LocalProcesses:
+    """As many processes as asked for (None: one per core), at most `most`; for a single one, this process itself."""
+    count = processes or os.cpu_count() or 1
+    count = count if most is None else min(count, most)
+    return ThisProcess() if count <= 1 else LocalProcesses(count)

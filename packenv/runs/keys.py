@@ -1,0 +1,87 @@
+"""Keys of runs: a hash of everything that a run depends on."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import inspect
+import json
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from packenv.compiled.cache import base
+from packenv.compiled.sources import key_of_package
+from packenv.policy import find_policy
+from packenv.runs.measured import POINTS
+from packenv.runs.run import Run
+from packenv.workloads.workload import Workload
+
+
+def keys_of(runs: Sequence[Run]) -> list[str]:
+    """A key for each run, of its workload, policy, length, seed, options and the sources of packenv.
+
+    Each workload and each policy is looked at once. A workload that a function makes is made.
+    """
+    workloads = {id(run.workload): run for run in runs}
+    policies = {id(run.policy): run.policy for run in runs}
+    of_workload = {key: digest_of_workload(run.made()) for key, run in workloads.items()}
+    of_policy = {key: digest_of_policy(policy) for key, policy in policies.items()}
+    sources = key_of_package(base())
+    return [
+        _hash([sources, of_workload[id(run.workload)], of_policy[id(run.policy)], run.slots, run.seed, run.options, POINTS])
+        for run in runs
+    ]
+
+
+def _hash(parts: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
+
+
+def digest_of_workload(workload: Workload) -> str:
+    """A hash of the laws, rate and servers of a random workload; of a table, of every column and the servers."""
+    digest = hashlib.sha256()
+    if workload.jobs is None:
+        digest.update(json.dumps([workload.to_dict(), workload.rho], sort_keys=True).encode())
+    else:
+        digest.update(str(workload.servers).encode())
+        for column in fields(workload.jobs):
+            digest.update(column.name.encode())
+            _absorb(digest, getattr(workload.jobs, column.name))
+    return digest.hexdigest()
+
+
+def digest_of_policy(policy: Any) -> str:
+    """A hash of a policy's name, of the file in which its type is written, and of what it holds: parameters, weights."""
+    found = find_policy(policy) if isinstance(policy, str) else policy
+    digest = hashlib.sha256(str(policy).encode() if isinstance(policy, str) else b"")
+    with contextlib.suppress(TypeError, OSError):  # a type that was typed into an interpreter
+        digest.update(Path(inspect.getfile(type(found))).read_bytes())
+    _absorb(digest, found)
+    return digest.hexdigest()
+
+
+def _absorb(digest: Any, value: Any, around: frozenset[int] = frozenset()) -> None:
+    """Add a value and all that it holds to a digest. `around`: identities of the values that hold it, so that a circle ends."""
+    if value is None or isinstance(value, (str, bytes, int, float)):
+        digest.update(f"{type(value).__name__} {value!r};".encode())
+        return
+    if id(value) in around:
+        return
+    around = around | {id(value)}
+    digest.update(f"{type(value).__qualname__}(".encode())
+    if isinstance(value, (np.ndarray, np.generic)):
+        digest.update(f"{value.dtype} {value.shape} ".encode() + value.tobytes())
+    elif isinstance(value, dict):
+        for key in sorted(value, key=str):
+            _absorb(digest, key, around)
+            _absorb(digest, value[key], around)
+    elif isinstance(value, (tuple, list)):
+        for part in value:
+            _absorb(digest, part, around)
+    else:
+        _absorb(digest, getattr(value, "__dict__", None), around)
+    digest.update(b")")

@@ -1,0 +1,120 @@
+"""One run to be made: a policy on a workload with a seed; and what a process does with it."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+from packenv.api import simulate
+from packenv.policy import find_policy
+from packenv.results.result import Result
+from packenv.workloads.workload import Workload
+
+Value = TypeVar("Value")
+Extract = Callable[[Workload, Result], Any]
+"""Takes from a run what is wanted of it, in the process that made it: schedules are large. A function of a module."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A policy on a workload, or on what a function makes where the run takes place (a table too large to send)."""
+
+    workload: Workload | Callable[[], Workload]
+    policy: Any  # a name or an object
+    seed: int = 0
+    slots: int | None = None
+    options: dict[str, Any] = field(default_factory=dict)  # of packenv.simulate
+
+    def made(self) -> Workload:
+        """The workload. The last one made is kept: consecutive runs of one function share what it made."""
+        global _last_made
+        if isinstance(self.workload, Workload):
+            return self.workload
+        kept = _last_made
+        if kept is None or kept[0] is not self.workload:
+            kept = _last_made = None  # frees the memory first
+            kept = _last_made = self.workload, self.workload()
+        return kept[1]
+
+
+_last_made: tuple[Callable[[], Workload], Workload] | None = None
+
+
+def runs_of(
+    workload: Workload,
+    policies: Iterable[Any],
+    seeds: Iterable[int],
+    slots: int | None = None,
+    options: dict[str, Any] | None = None,
+) -> list[Run]:
+    """Every policy with every seed on one workload: all seeds of the first policy first."""
+    seeds = [*seeds]
+    return [Run(workload, policy, seed, slots, options or {}) for policy in policies for seed in seeds]
+
+
+def by_policy(policies: Iterable[str], results: Sequence[Value]) -> dict[str, list[Value]]:
+    """Results in the order of `runs_of`, equally many for each policy, as one list for each."""
+    names = [*policies]
+    seeds = len(results) // len(names)
+    return {name: [*results[n * seeds : (n + 1) * seeds]] for n, name in enumerate(names)}
+
+
+def whole_result(workload: Workload, result: Result) -> Result:
+    """The `Extract` that keeps everything."""
+    return result
+
+
+class Batch(NamedTuple):
+    """Runs on their way to other processes: pickled together once, unpickled once in each."""
+
+    key: str
+    pickled: bytes
+
+    @classmethod
+    def of(cls, key: str, runs: Sequence[Run], extract: Extract) -> Batch:
+        """`key` is unique among the batches that a process will see."""
+        return cls(key, pickle.dumps((runs, extract), pickle.HIGHEST_PROTOCOL))
+
+    def contents(self) -> tuple[Sequence[Run], Extract]:
+        """The runs and what is wanted of them; the last batch is kept."""
+        global _last_batch
+        kept = _last_batch
+        if kept is None or kept[0] != self.key:
+            kept = _last_batch = None
+            kept = _last_batch = self.key, pickle.loads(self.pickled)
+        return kept[1]
+
+
+_last_batch: tuple[str, tuple[Sequence[Run], Extract]] | None = None
+
+
+class BatchHere(NamedTuple):
+    """Runs that stay in this process."""
+
+    runs: Sequence[Run]
+    extract: Extract
+
+    def contents(self) -> tuple[Sequence[Run], Extract]:
+        """The runs and what is wanted of them."""
+        return self.runs, self.extract
+
+
+def compile_policy(run: Run) -> None:
+    """Have the machine code of the run's policy compiled, or found on disk, by a run of one slot."""
+    options = {key: value for key, value in run.options.items() if key not in ("schedule", "warmup")}
+    policy = find_policy(run.policy) if isinstance(run.policy, str) else run.policy
+    simulate(run.made(), getattr(policy, "rehearsal", policy), slots=1, warmup=0, **options | {"drain": False})
+
+
+def make(run: Run, extract: Extract, progress: Callable[[float], None]) -> Any:
+    """Simulate, and take what is wanted. `progress` is told the share of the run that is done."""
+    workload = run.made()
+    length = run.slots or (1 if workload.jobs is None else int(workload.jobs.arrival[-1]) + 1)
+
+    def at(slot: int) -> None:
+        progress(min(slot / length, 1.0))
+
+    result = simulate(workload, run.policy, slots=run.slots, seed=run.seed, progress=at, **run.options)
+    return extract(workload, result)

@@ -1,0 +1,55 @@
+"""Workloads of several resources, reduced to some of them, or to the largest demand as the one size of a task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packenv.errors import InputError
+from packenv.workloads.laws import Joint
+from packenv.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from packenv.workloads.traces.table import Sizes, Wanted
+
+
+def chosen_resources(text: str) -> tuple[Wanted, Sizes]:
+    """Which resources `--resources` names, None for the usual ones, and whether their largest becomes the size."""
+    if text in ("max", "all"):
+        return (None, "max") if text == "max" else ("all", "all")
+    listed = text.removeprefix("max:")
+    names = tuple(name.strip() for name in listed.split(","))
+    if "" in names or len(set(names)) < len(names):
+        raise InputError(f"--resources is max, all, names such as cpu,memory, or max:cpu,memory, not {text!r}")
+    return names, "all" if listed == text else "max"
+
+
+def with_resources(made: Workload, wanted: Wanted, sizes: Sizes) -> Workload:
+    """The workload with the resources `wanted` only and, for sizes "max", each task's largest demand as its one size.
+
+    Raises InputError for a table of tasks, an unknown resource, and where servers or demands do not allow a single size.
+    """
+    if made.jobs is not None:
+        if isinstance(wanted, tuple):
+            raise InputError(f"workload {made.name} is a table of tasks: --resources does not go with it")
+        return made
+    columns = [*range(made.D)]
+    if isinstance(wanted, tuple):
+        known = made.resources or ()
+        for name in wanted:
+            if name not in known:
+                raise InputError(
+                    f"workload {made.name} has no resource {name}; known: {', '.join(known) or 'one without a name'}"
+                )
+        columns = [known.index(name) for name in wanted]
+    if made.D == 1 or (sizes == "all" and columns == [*range(made.D)]):
+        return made
+    capacity = made.servers.capacity[:, columns]
+    if not isinstance(made.sizes, Joint):
+        raise InputError(f"workload {made.name} has independent demands: use --resources all")
+    vectors, weights = made.sizes.atoms()
+    vectors = vectors[:, columns]
+    if sizes == "all":
+        return made.with_(sizes=Joint(vectors.tolist(), weights.tolist()), servers=capacity, resources=wanted)
+    if (capacity != capacity[:, :1]).any():
+        raise InputError(f"workload {made.name} has no single size: use --resources all")
+    return made.with_(sizes=Joint(vectors.max(axis=1, keepdims=True), weights.tolist()), servers=capacity[:, 0], resources=None)
