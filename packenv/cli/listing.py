@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from packenv.learning.agents.saved import load_agent, shipped
+from packenv.learning.agents.saved import load_agent, pretrained_agents
 from packenv.policies.replay import find_replay
 from packenv.policy import find_policy, registered
 from packenv.workloads.named.registry import names, workload
@@ -24,7 +24,7 @@ def listing() -> None:
         about = (inspect.getdoc(kind) or "").split("\n")[0]
         policies.add_row(name, ", ".join(f"{key}={value}" for key, value in defaults.items()), about)
     policies.add_row("replay:FILE", "", (inspect.getdoc(find_replay) or "").split("\n")[0])
-    for name in shipped():
+    for name in pretrained_agents():
         policies.add_row(f"agent:{name}", "", str(load_agent(name).about.get("summary", "learned")))
     workloads = Table("workload", "resources", "servers", "tasks per slot", "intensity", title="Workloads", title_justify="left")
     for name in names():

@@ -89,20 +89,21 @@ def train_command(source: str | None, **words: Any) -> None:
     tensorboard --logdir runs
     """
     try:
-        import packenv.learning.training as training
+        from packenv.learning.training.plan import RunPlan
+        from packenv.learning.training.train import train
     except ImportError as error:
         raise InputError(f"training needs {error.name}, which is not installed: pip install 'packenv[agents]'") from None
     settings = settings_of(source, words)
-    plan = training.Plan(**plan_of(settings, words))
+    plan = RunPlan(**plan_of(settings, words))
     if settings.guard is not None and not guarantee_of(find_policy(settings.guard), setting_of(settings.workload)):
         where = f"on {settings.workload.name}: no theorem says that it keeps the queue stable"
         Console(stderr=True, soft_wrap=True).print(f"the guard {settings.guard} has no guarantee {where}", style="yellow")
-    outcome = training.train(settings, plan)
+    trained = train(settings, plan)
     console = Console(soft_wrap=True)
-    console.print(f"{outcome.agent}: {words['keep']} agent, of {outcome.kept_at:,} samples", highlight=False)
-    for name, value in outcome.measured.items():
+    console.print(f"{trained.path}: {words['keep']} agent, of {trained.kept_at:,} samples", highlight=False)
+    for name, value in trained.measured.items():
         console.print(f"  {name}: {value:.4g}", highlight=False)
-    console.print(f"{outcome.samples_per_second:,.0f} samples per second", highlight=False)
+    console.print(f"{trained.samples_per_second:,.0f} samples per second", highlight=False)
 
 
 def settings_of(source: str | None, words: dict[str, Any]) -> Settings:

@@ -7,18 +7,19 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from packenv.envs.core.rules import MAKERS
+from packenv.envs.core.seeds import mix
 from packenv.envs.options import one_of, whole
 from packenv.envs.rewards import REWARDS
 from packenv.errors import InputError
-from packenv.learning.networks import KINDS
 from packenv.policy import find_policy
 from packenv.workloads.workload import INTENSITIES, Workload
 
 ALGORITHMS = ("maskable-ppo", "ppo", "a2c", "dqn", "cma-es")
 ON_POLICY = ALGORITHMS[:3]
 EVOLUTION = ALGORITHMS[-1]
-GUARD_ROOM = 4
-"""An episode is cut off when this many times the guard's limit wait: the guard must have failed by then."""
+NETWORKS = ("shared", "linear", "mlp")
+WAITING_LIMIT = 4
+"""An episode ends when more than this multiple of the guard's limit waits: the guard must have failed by then."""
 
 HIDDEN = {"shared": 32, "linear": 32, "mlp": 64}
 LEARNING_RATES = {"maskable-ppo": 1e-3, "ppo": 1e-3, "a2c": 1e-3, "dqn": 5e-4, "cma-es": 0.15}
@@ -31,10 +32,10 @@ Arrivals = dict[str, tuple[float, float]]
 
 @dataclass(frozen=True)
 class Settings:
-    """What is trained, on what, and how. Two runs with equal settings give equal weights.
+    """What is trained, on what, and how. Two runs with equal settings give equal weights. Raises InputError.
 
-    `arrivals` says which of load, intensity and rate is drawn per episode, and from which interval; empty for the
-    workload's own. `options` are those of the environment's kind (order, rule, passing, configurations).
+    `arrivals` names load, intensity or rate and the interval from which each episode draws it; if it is empty, episodes
+    have the workload's own rate. `options` are the environment's own (order, rule, passing, configurations).
     0 and None stand for the default of the algorithm or network.
     """
 
@@ -54,10 +55,10 @@ class Settings:
     baseline: str = "bf-js"  # of the reward `advantage`
     timescale: float = 5000.0  # slots
     average_reward: bool = False
-    guard: str | None = "bf-js"
+    guard: str | None = "bf-js"  # the policy that schedules while more than guard_limit tasks wait
     guard_limit: int = 500
-    start: str | None = None  # a saved agent whose weights the actor begins with
-    imitate: str | None = None
+    start: str | None = None  # a saved agent, by name or path, whose weights the actor starts from
+    imitate: str | None = None  # a policy whose actions the actor learns first
     imitation_steps: int = 400
     samples: int = 16_000_000
     envs: int = 512
@@ -87,7 +88,7 @@ class Settings:
     def _check_names(self) -> None:
         one_of("environment", self.environment, tuple(MAKERS))
         one_of("algorithm", self.algorithm, ALGORITHMS)
-        one_of("network", self.network, KINDS)
+        one_of("network", self.network, NETWORKS)
         one_of("reward", self.reward, tuple(REWARDS))
         for policy in (self.guard, self.imitate, self.baseline):
             if policy is not None:
@@ -133,7 +134,7 @@ class Settings:
             raise InputError("one environment and one step per iteration leave nothing to normalise: give more of one")
 
     def env_options(self) -> dict[str, Any]:
-        """The keyword arguments of the environment."""
+        """The keyword arguments with which the environment is made."""
         chosen: dict[str, Any] = {
             "workload": self.workload,
             "horizon": self.horizon,
@@ -148,23 +149,27 @@ class Settings:
             **self.own_options(),
         }
         if self.guard is not None:
-            chosen |= {"guard": self.guard, "guard_limit": self.guard_limit, "waiting_limit": GUARD_ROOM * self.guard_limit}
+            chosen |= {"guard": self.guard, "guard_limit": self.guard_limit, "waiting_limit": WAITING_LIMIT * self.guard_limit}
         return chosen
 
     def own_options(self) -> dict[str, Any]:
-        """Those of the environment's kind: as given; ServerFill's servers are not left idle unless it is asked for."""
+        """The options that only this environment has. In ServerFill an agent may not pass unless `passing` is given."""
         return ({"passing": False} if self.environment == "ServerFill" else {}) | self.options
 
     def record(self) -> dict[str, Any]:
-        """The settings in plain values, ready for JSON: equal for equal runs."""
+        """The settings as plain values for JSON, equal for equal runs."""
         plain = {each.name: getattr(self, each.name) for each in fields(self)}
         plain["workload"] = record_of_workload(self.workload)
         plain["arrivals"] = {key: list(ends) for key, ends in self.arrivals.items()}
         return plain
 
+    def seed_after(self, samples: int) -> int:
+        """The seed, below 2^32, of what is random after so many samples: a resumed run gets fresh episodes and draws."""
+        return mix(mix(self.seed + 1) + samples & (2**64 - 1)) >> 32
+
 
 def record_of_workload(workload: Workload) -> dict[str, Any]:
-    """A random workload spelled out; of a table its name, servers and a digest of its rows."""
+    """A random workload in full; for a table of jobs its name, its servers and a digest of its rows."""
     if workload.jobs is None:
         return workload.to_dict()
     digest = hashlib.sha256()

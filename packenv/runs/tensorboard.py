@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
 from packenv.errors import InputError
 from packenv.files import atomic_path
+from packenv.results.event_file import INSTALL, EventFile, new_event_path, tensorboard_is_installed
 from packenv.runs.measured import Measured, mean_path
 
 TENSORBOARD_HELP = (
     "Also write runs for TensorBoard here: DIR/WORKLOAD/POLICY; a name that is taken gets a number, POLICY-2, "
     "so that two runs never share a line."
 )
-MISSING = "--tensorboard: TensorBoard is not installed; pip install 'packenv[agents]'"
+MISSING = f"--tensorboard: TensorBoard is not installed; {INSTALL}"
 Scalar = tuple[str, int, float]  # name, step (slot), value
 
 
@@ -26,7 +25,7 @@ def check_tensorboard(folder: str | None) -> None:
     """Raise InputError unless TensorBoard is installed and the folder can be made; None: not asked for."""
     if folder is None:
         return
-    if find_spec("tensorboard") is None:
+    if not tensorboard_is_installed():
         raise InputError(MISSING)
     there = next(path for path in (Path(folder).absolute(), *Path(folder).absolute().parents) if path.exists())
     if not there.is_dir():
@@ -65,19 +64,10 @@ def _mean(name: str, step: int, values: list[float | None]) -> Iterator[Scalar]:
 
 
 def write_events(folder: Path, scalars: Sequence[Scalar]) -> None:
-    """Write one event file, whole or not at all. Needs the package tensorboard, and loads no network library."""
-    from tensorboard.compat.proto.event_pb2 import Event
-    from tensorboard.compat.proto.summary_pb2 import Summary
-    from tensorboard.summary.writer.record_writer import RecordWriter
-
-    now = time.time()
-    events = [Event(wall_time=now, file_version="brain.Event:2")]
-    for name, step, value in scalars:
-        events.append(Event(wall_time=now, step=step, summary=Summary(value=[Summary.Value(tag=name, simple_value=value)])))
-    with atomic_path(folder / f"events.out.tfevents.{int(now)}.packenv") as temporary, temporary.open("wb") as file:
-        writer = RecordWriter(file)
-        for event in events:
-            writer.write(event.SerializeToString())
+    """Write one event file; it appears when it is complete."""
+    with atomic_path(new_event_path(folder)) as temporary, EventFile(temporary) as events:
+        for name, step, value in scalars:
+            events.scalar(name, value, step)
 
 
 def free_folder(wanted: Path) -> Path:

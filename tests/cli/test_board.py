@@ -102,7 +102,7 @@ def test_names_of_folders(name: str, folder: str) -> None:
 def test_no_tensorboard(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(board, "find_spec", lambda name: None)
+    monkeypatch.setattr(board, "tensorboard_is_installed", lambda: False)
     with pytest.raises(SystemExit) as left:
         main([command, "--tensorboard", str(tmp_path / "runs")])
     assert left.value.code == 2

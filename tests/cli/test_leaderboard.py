@@ -129,7 +129,7 @@ def untrained(path: Path, seed: int) -> None:
     """An agent for ServerFill as it is before it has learned anything."""
     torch = pytest.importorskip("torch")
     from packenv.learning.agents.saved import save_agent
-    from packenv.learning.networks import Network
+    from packenv.learning.networks.network import Network
 
     env: Any = gym.make("packenv/ServerFill-v0", observation="actions", J=4)
     torch.manual_seed(seed)

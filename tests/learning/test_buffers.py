@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from packenv.learning.buffers import AverageReward, ElapsedReplayBuffer, ElapsedRolloutBuffer, advantages
+from packenv.learning.reinforcement.advantages import AverageReward, advantages
+from packenv.learning.reinforcement.replay_buffer import ElapsedReplayBuffer
+from packenv.learning.reinforcement.rollout_buffer import ElapsedRolloutBuffer
 
 SPACE = spaces.Dict({"x": spaces.Box(-9, 9, (1,), np.float32)})
 ACTIONS = spaces.Discrete(3)

@@ -8,19 +8,19 @@ from gymnasium import spaces
 
 from packenv import InputError
 from packenv.envs.observation.actions import CONTEXT, FEATURES
-from packenv.learning.agents.learned import TERMS
-from packenv.learning.evolution import Search
-from packenv.learning.networks import Network
+from packenv.learning.agents.inference.linear import TERMS
+from packenv.learning.evolution.cma_es import CmaEs
+from packenv.learning.networks.network import Network
 
 SEEN = spaces.Dict({"actions": spaces.Box(0, 9, (1, FEATURES)), "context": spaces.Box(0, 9, (CONTEXT,))})
 N = 2 * TERMS
 
 
-def search(step: float = 0.5) -> Search:
-    return Search(Network(SEEN, 1, "linear", 8, critic=False), step)
+def search(step: float = 0.5) -> CmaEs:
+    return CmaEs(Network(SEEN, 1, "linear", 8, critic=False), step)
 
 
-def generation(found: Search, seed: int, target: torch.Tensor, scale: torch.Tensor) -> None:
+def generation(found: CmaEs, seed: int, target: torch.Tensor, scale: torch.Tensor) -> None:
     candidates, draws = found.ask(12, seed)
     found.tell(draws, torch.argsort((((candidates - target) * scale) ** 2).sum(dim=1)).tolist())
 
@@ -71,4 +71,4 @@ def test_weights_have_the_networks_names_and_order() -> None:
 
 def test_networks_that_are_too_large() -> None:
     with pytest.raises(InputError, match="at most 1,000 weights"):
-        Search(Network(SEEN, 1, "shared", 32), 0.1)
+        CmaEs(Network(SEEN, 1, "shared", 32), 0.1)

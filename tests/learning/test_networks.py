@@ -13,7 +13,7 @@ from gymnasium import spaces
 from packenv import InputError
 from packenv.envs.observation.actions import CONTEXT, FEATURES
 from packenv.learning.agents.saved import load_agent
-from packenv.learning.networks import INVALID, Network, mask_of
+from packenv.learning.networks.network import INVALID, Network, mask_of
 
 E, A, F, C, H = 6, 5, 3, 4, 8
 SEEN = spaces.Dict({"actions": spaces.Box(-9, 9, (A, F)), "context": spaces.Box(-9, 9, (C,))})
@@ -168,7 +168,7 @@ def test_training_goes_on_from_an_agent_that_did_not_know_the_last_features() ->
     known = old.shape[1] - CONTEXT
     assert known < FEATURES
     net = Network(seen, A, "shared", len(old))
-    net.begin_with(agent)
+    net.start_from(agent)
     new = net.exported()["actor.first.weight"]
     later = range(known, FEATURES)
     assert (np.delete(new, later, axis=1) == old).all() and (new[:, later] == 0).all()

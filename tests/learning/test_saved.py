@@ -14,8 +14,9 @@ import torch
 
 import packenv
 from packenv import InputError
-from packenv.learning.agents.saved import SavedAgent, load_agent, save_agent
-from packenv.learning.networks import Network, mask_of
+from packenv.learning.agents.agent import SavedAgent
+from packenv.learning.agents.saved import load_agent, save_agent
+from packenv.learning.networks.network import Network, mask_of
 from packenv.policy import find_policy, name_of
 from packenv.simulation import setting_of
 

@@ -19,9 +19,10 @@ from safetensors.numpy import load_file
 
 import packenv
 from packenv.cli.main import main
-from packenv.learning import training
 from packenv.learning.agents.saved import load_agent
-from packenv.learning.checkpoints import COUNTERS, read_checkpoint, seed_at
+from packenv.learning.settings import Settings
+from packenv.learning.training.checkpoints import read_checkpoint
+from packenv.learning.training.run import TrainingRun
 
 SMALL = [
     *("--envs", "8", "--steps", "16", "--epochs", "2", "--batch", "64", "--horizon", "2000", "--hidden", "8", "--threads", "1"),
@@ -101,12 +102,12 @@ def test_an_evolved_agent_does_not_depend_on_processes_or_interruptions(tmp_path
 
     def stop(self: Any) -> None:
         written(self)
-        if 0 < self.algorithm.num_timesteps < 8000:
+        if 0 < self.learner.samples < 8000:
             raise Stopped
 
-    written = training.Run.checkpoint
+    written = TrainingRun.checkpoint
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Stopped):
-        patch.setattr(training.Run, "checkpoint", stop)
+        patch.setattr(TrainingRun, "checkpoint", stop)
         train(tmp_path, *arguments, "--checkpoint-every", "3000", name="c")
     assert not same(whole, load_file(tmp_path / "c" / "agent.safetensors"))
     assert same(whole, train(tmp_path, *arguments, "--checkpoint-every", "3000", "--resume", name="c"))
@@ -148,7 +149,7 @@ def test_going_on_takes_up_weights_moments_and_counters(tmp_path: Path) -> None:
     train(tmp_path, "--samples", "600", "--resume")
     after = read_checkpoint(path)
     assert same(before.arrays, after.arrays)
-    assert {name: before.counters.get(name) for name in COUNTERS} == {name: after.counters.get(name) for name in COUNTERS}
+    assert before.counters == after.counters
     kinds = {name.split("/")[0] for name in before.arrays}
     assert kinds == {"weights", "optimizer", "best"}
     assert {name.split("/")[2] for name in before.arrays if name.startswith("optimizer/")} == {"step", "exp_avg", "exp_avg_sq"}
@@ -169,7 +170,9 @@ def test_one_agent_begins_where_another_ended(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_seeds_depend_on_how_far_the_run_is() -> None:
-    seeds = {seed_at(seed, samples) for seed in range(20) for samples in range(0, 20_000, 1000)}
+    workload = packenv.workload("paper/fig3a")
+    runs = [Settings(workload, seed=seed) for seed in range(20)]
+    seeds = {run.seed_after(samples) for run in runs for samples in range(0, 20_000, 1000)}
     assert len(seeds) == 400 and max(seeds) < 2**32
 
 
@@ -201,7 +204,7 @@ def test_loading_a_checkpoint_executes_nothing(tmp_path: Path) -> None:
     with pytest.raises(packenv.InputError, match="not a checkpoint"):
         read_checkpoint(tmp_path / "bad.safetensors")
     assert not (tmp_path / "boom").exists()
-    for name in ("checkpoints.py", "agents/saved.py", "training.py"):
+    for name in ("training/checkpoints.py", "agents/saved.py", "training/train.py", "learner.py"):
         source = (Path(packenv.__file__).parent / "learning" / name).read_text()
         assert "pickle" not in source and "torch.load" not in source
 
@@ -243,13 +246,13 @@ def test_bad_input_is_one_line(arguments: str, said: str, tmp_path: Path, capsys
 
 
 def test_without_tensorboard(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("packenv.learning.tensorboard.find_spec", lambda name: None)
+    monkeypatch.setattr("packenv.learning.training.training_log.tensorboard_is_installed", lambda: False)
     assert "pip install 'packenv[agents]'" in refused(capsys, "--logdir", str(tmp_path))
 
 
 def test_what_tensorboard_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, small in (("JUDGE_TASKS", (200,)), ("JUDGE_SEEDS", 1), ("JUDGE_WIDTH", 100), ("FIRST_SERVICES", 20)):
-        monkeypatch.setattr(f"packenv.learning.evaluation.{name}", small)
+        monkeypatch.setattr(f"packenv.learning.training.evaluation.{name}", small)
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     train(tmp_path, "--samples", "1000", "--judge-every", "900", "--intensity", "0.4")

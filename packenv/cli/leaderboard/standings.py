@@ -52,9 +52,9 @@ class Standing:
 
 def shipped_agents() -> list[str]:
     """The agents that come with packenv, as policies are named."""
-    from packenv.learning.agents.saved import shipped  # brings the compiled environments with it
+    from packenv.learning.agents.saved import pretrained_agents  # brings the compiled environments with it
 
-    return [f"agent:{name}" for name in shipped()]
+    return [f"agent:{name}" for name in pretrained_agents()]
 
 
 def entries_of(contests: Sequence[Contest], named: Sequence[str], reference: str) -> list[Entry]:

@@ -1,4 +1,4 @@
-"""The guard in the compiled loop: inside a bounded set of queue states one policy schedules, outside it a proven one."""
+"""The guard in the compiled loop: an agent schedules while few tasks wait, a policy with a guarantee while many do."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from packenv.policy import Setting, attached, guarantee_of, initial_state_of, na
 class Guarded(NamedTuple):
     """`agent` schedules in slots that begin with at most `limit` tasks waiting, `guard` in all others.
 
-    Both are compiled policies. If a theorem says that the guard supports a share of ρ* from every state, in a number of
-    slots that does not grow with the state but for the tasks waiting, then so does this (README, "The guard").
+    Both are compiled policies. If a theorem says that the guard supports a share of ρ* from every state of the servers,
+    then this policy supports it too, however bad the agent is: docs/training.md, "The guard".
     """
 
     agent: Any
@@ -40,12 +40,12 @@ class Guarded(NamedTuple):
         return state._replace(agent=attached(self.agent, cluster, state.agent), guard=attached(self.guard, cluster, state.guard))
 
     def guarantee(self, setting: Setting) -> float:
-        """That of the guard."""
+        """The share of ρ* that a theorem promises for the guard."""
         return guarantee_of(self.guard, setting)
 
 
 class GuardedState(NamedTuple):
-    """The states of both, and whether the guard is at work."""
+    """The states of both policies, and which of them scheduled last."""
 
     agent: Any
     guard: Any

@@ -1,6 +1,7 @@
 """The networks as Stable-Baselines3's policies: the network's scores are the logits, or the action values.
 
-Distributions are spelled out (masked softmax, its entropy) rather than built as objects, which costs more than the network.
+The masked softmax and its entropy are computed here, since Stable-Baselines3's objects for distributions cost more time
+than the network.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from stable_baselines3.common.type_aliases import Schedule
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch import Tensor, nn
 
-from packenv.learning.networks import Network, mask_of
+from packenv.learning.networks.network import Network, mask_of
 
 
 class NetworkPolicy:
@@ -51,7 +52,7 @@ class NetworkPolicy:
         return self.network.values(read), torch.log_softmax(self.network.scores(read, mask), dim=1), mask
 
     def predict_values(self, obs: Any) -> Tensor:
-        """(E, 1)."""
+        """(E, 1) values of the states."""
         return self.network.values(self.network.read(obs, mask_of(obs)))
 
 
@@ -76,11 +77,11 @@ class ActionValues(QNetwork):
     def __init__(self, observation_space: spaces.Space[Any], action_space: spaces.Discrete, **arguments: Any) -> None:
         form = arguments.pop("net_arch")
         super().__init__(observation_space, action_space, net_arch=[], **arguments)
-        self.q_net = nn.Sequential()  # in its place:
+        self.q_net = nn.Sequential()  # replaced by:
         self.network = Network(observation_space, int(action_space.n), critic=False, **form)
 
     def forward(self, obs: Any) -> Tensor:
-        """(E, A)."""
+        """(E, A) action values."""
         mask = mask_of(obs)
         return self.network.scores(self.network.read(obs, mask), mask)
 
@@ -98,7 +99,7 @@ EXTRACTOR = {"features_extractor_class": FlattenExtractor}  # has no weights, an
 
 
 def network_of(policy: Any) -> Network:
-    """The network in a policy of this module."""
+    """The network of a policy of this module."""
     holder: Any = policy.q_net if isinstance(policy, DQNPolicy) else policy
     network: Network = holder.network
     return network

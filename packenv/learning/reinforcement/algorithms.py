@@ -1,4 +1,4 @@
-"""Stable-Baselines3's algorithms, put together for these environments, networks and buffers."""
+"""Stable-Baselines3's algorithms with these environments, networks and buffers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 
 from packenv.envs.faces.sb3 import PackVecEnv
-from packenv.learning.buffers import AverageReward, ElapsedReplayBuffer, ElapsedRolloutBuffer
-from packenv.learning.networks import mask_of
-from packenv.learning.sb3_policies import EXTRACTOR, POLICIES, random_valid
+from packenv.learning.networks.network import mask_of
+from packenv.learning.reinforcement.advantages import AverageReward
+from packenv.learning.reinforcement.replay_buffer import ElapsedReplayBuffer
+from packenv.learning.reinforcement.rollout_buffer import ElapsedRolloutBuffer
+from packenv.learning.reinforcement.sb3_policies import EXTRACTOR, POLICIES, random_valid
 from packenv.learning.settings import Settings
 
 CLASSES: dict[str, Any] = {"maskable-ppo": MaskablePPO, "ppo": PPO, "a2c": A2C}
@@ -23,7 +25,7 @@ EXPLORATION: dict[str, Any] = {"exploration_fraction": 0.3, "exploration_initial
 
 
 class MaskedDQN(DQN):
-    """DQN that explores among the valid actions, every environment by itself."""
+    """DQN that explores among the valid actions, each environment independently."""
 
     def _sample_action(
         self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
@@ -36,9 +38,17 @@ class MaskedDQN(DQN):
         actions = torch.where(torch.rand(n_envs) < share, random_valid(mask_of(seen)), greedy).numpy()
         return actions, actions
 
+    def copy_to_target(self) -> None:
+        """Give the target network the weights of the network that learns."""
+        self.q_net_target.load_state_dict(self.q_net.state_dict())
 
-class Linear:
-    """A learning rate that falls in a straight line, to a tenth at the end."""
+    def refill_replay_buffer(self) -> None:
+        """After a resumed run: learn only once the replay buffer, which is empty again, has filled."""
+        self.learning_starts += self.num_timesteps
+
+
+class FallingRate:
+    """A learning rate that falls linearly to a tenth at the end."""
 
     def __init__(self, first: float) -> None:
         self.first = first
@@ -48,13 +58,10 @@ class Linear:
 
 
 def make_model(settings: Settings, env: PackVecEnv, average: AverageReward | None) -> BaseAlgorithm:
-    """The algorithm over the environment, with fresh weights from the settings' seed.
-
-    Masks are in the observation: MaskablePPO need not ask the environment for them a second time.
-    """
+    """The settings' algorithm on the environment, with fresh weights from the settings' seed."""
     torch.distributions.Distribution.set_default_validate_args(False)
     common: dict[str, Any] = {
-        "learning_rate": Linear(settings.learning_rate),
+        "learning_rate": FallingRate(settings.learning_rate),
         "seed": settings.seed,
         "device": "cpu",
         "policy_kwargs": {"net_arch": {"kind": settings.network, "hidden": settings.hidden}} | EXTRACTOR,

@@ -1,4 +1,4 @@
-"""What a saved agent says about itself: what it needs to be used, and how it came about."""
+"""What is saved beside an agent's weights: what is needed to use the agent, and how it was trained."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Any
 
 from packenv.learning.settings import EVOLUTION, Settings
 
-FORMAT = 1
 
+def agent_metadata(settings: Settings, command: str, samples: int, kept: str, measured: dict[str, float]) -> dict[str, Any]:
+    """The JSON beside the weights of an agent that was trained with these settings by this command.
 
-def describe(settings: Settings, command: str, samples: int, kept: str, measured: dict[str, float]) -> dict[str, Any]:
-    """The JSON beside the weights. `kept`: "last", or "best" of the evaluations during training; `samples`: when that was."""
+    `samples`: after how many samples it had these weights; `kept`: "last", or "best" of the evaluations during training;
+    `measured`: mean queues and ratios of the evaluation that goes with the weights.
+    """
     levels = settings.J or settings.workload.default_levels()
     options = {"observation": settings.observation, "J": levels, "types": settings.types, "window": settings.window}
     record = settings.record()
     guard = None if settings.guard is None else {"policy": settings.guard, "limit": settings.guard_limit}
     return {
-        "format": FORMAT,
         "environment": {
             "kind": settings.environment,
             "resources": settings.workload.D,
@@ -50,7 +51,7 @@ def _version() -> str:
 
 
 def _commit() -> str | None:
-    """The commit of the sources, where they are a working copy."""
+    """The commit of the sources, or None if they are not a git checkout."""
     root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists():
         return None

@@ -1,0 +1,103 @@
+"""An agent as a policy: it makes the network and the environment's state for a cluster, for the compiled loop to use."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster import Cluster, Needs
+from packenv.envs.core.batch import make_batch, on_cluster
+from packenv.envs.core.books import forget_books
+from packenv.envs.core.rules import MAKERS, OWN_OPTIONS, Rules, Sizes, sizes_of
+from packenv.envs.observation.actions import REST
+from packenv.envs.options import split
+from packenv.envs.policies.guard import checked_guard, together
+from packenv.errors import InputError
+from packenv.learning.agents.guarded import Guarded, GuardedState
+from packenv.learning.agents.inference.best_action import FROM_WEIGHTS
+from packenv.learning.agents.inference.weights import Weights
+from packenv.learning.agents.learned import Learned, LearnedState
+from packenv.policy import Setting, guarantee_of, initial_state_of, needs_of
+from packenv.units import UNIT
+
+
+class SavedAgent:
+    """A network that acts in one of the environments, as a policy. Raises InputError for weights that do not fit the rest.
+
+    `about` holds "environment" {"kind", "resources", "options"}, "network" {"kind", "hidden"}, "guard" {"policy", "limit"}
+    or None, and anything else that was recorded when the agent was saved (packenv.learning.agents.metadata).
+    """
+
+    def __init__(self, name: str, about: dict[str, Any], weights: Weights) -> None:
+        self.name, self.about, self.weights = name, about, weights
+        try:
+            self.kind = str(about["environment"]["kind"])
+            self.resources = int(about["environment"]["resources"])
+            options = dict(about["environment"]["options"])
+            self.network = str(about["network"]["kind"])
+            guard = about["guard"]
+            self.levels = int(options["J"])
+            self.guard = None if guard is None else checked_guard(str(guard["policy"]))
+            self.limit = 0 if guard is None else int(guard["limit"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{name}: not the description of an agent: {error!r}") from None
+        if self.kind not in MAKERS or self.network not in FROM_WEIGHTS:
+            raise InputError(f"{name}: an agent for {self.kind!r} with network {self.network!r}, which is not known here")
+        self.own = {key: options.pop(key) for key in OWN_OPTIONS[self.kind] if key in options}
+        self.options = split(options, OWN_OPTIONS[self.kind])
+        face = self.rules(np.full((1, 1), UNIT)).face
+        self.parameters = Learned(face) if self.guard is None else Guarded(Learned(face), self.guard, self.limit)
+        """The type by which compiled code finds the functions to call; the weights are in the state."""
+
+    def sizes(self, capacity: NDArray[np.int64]) -> Sizes:
+        """The numbers of servers, resources and types on a cluster of this capacity, (L, D) units."""
+        return sizes_of(capacity, self.levels, self.options)
+
+    def rules(self, capacity: NDArray[np.int64]) -> Rules:
+        """The environment's rules on a cluster of servers of this capacity, (L, D) units."""
+        return MAKERS[self.kind](self.sizes(capacity), capacity, self.options, **self.own)
+
+    def needs(self, setting: Setting) -> Needs:
+        """Raises InputError where tasks have another number of resources than the agent was trained with."""
+        here = setting.capacity.shape[1]
+        if here != self.resources:
+            raise InputError(f"{self.name}: learned with D = {self.resources} resources, {setting.workload.name} has D = {here}")
+        own = self.rules(setting.capacity).needs
+        return own if self.guard is None else together(own, needs_of(self.guard, self._setting_of_guard(setting)))
+
+    def initial_state(self, setting: Setting, seed: int) -> Any:
+        rules = self.rules(setting.capacity)
+        network = FROM_WEIGHTS[self.network](self.name, self.weights, rules)
+        scale = np.array([setting.workload.mean_service])
+        own = LearnedState(None, network, scale)  # type: ignore[arg-type]  # `attach` makes the batch
+        if self.guard is None:
+            return own
+        return GuardedState(own, initial_state_of(self.guard, self._setting_of_guard(setting), seed), np.zeros(1, np.int64))
+
+    def attach(self, cluster: Cluster, state: Any) -> Any:
+        if self.guard is not None:
+            return state._replace(agent=self._attach(cluster, state.agent))
+        return self._attach(cluster, state)
+
+    def _attach(self, cluster: Cluster, state: LearnedState) -> LearnedState:
+        if state.batch is None:
+            rules, unread = self.rules(cluster.capacity), state.network.unread
+            if unread & REST:
+                rules = replace(rules, books=False)
+            batch = make_batch(cluster, rules, self.sizes(cluster.capacity), float(state.mean_service[0]))
+            batch.assign("unread", unread)
+            return state._replace(batch=batch)
+        batch = on_cluster(state.batch, cluster)
+        forget_books(batch)
+        return state._replace(batch=batch)
+
+    def guarantee(self, setting: Setting) -> float:
+        """The share of ρ* that a theorem promises for its guard; 0 without a guard."""
+        return 0.0 if self.guard is None else guarantee_of(self.guard, self._setting_of_guard(setting))
+
+    def _setting_of_guard(self, setting: Setting) -> Setting:
+        """The guard uses the agent's types."""
+        return setting._replace(levels=self.levels)

@@ -1,0 +1,30 @@
+"""The best action of any network: one compiled function, chosen by the network's type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from packenv.compiled.decorators import dispatched
+from packenv.envs.core.state import Batch
+from packenv.learning.agents.inference.linear import LinearNetwork, best_of_linear, linear_network
+from packenv.learning.agents.inference.mlp import MlpNetwork, best_of_mlp, mlp_network
+from packenv.learning.agents.inference.shared import SharedNetwork, best_of_shared, shared_network
+
+CompiledNetwork = SharedNetwork | LinearNetwork | MlpNetwork
+FROM_WEIGHTS = {"shared": shared_network, "linear": linear_network, "mlp": mlp_network}
+"""Makes a compiled network from its saved weights, by the kind of network that a saved agent names."""
+
+
+def best_action(network: Any, b: Batch) -> int:
+    """The valid action of the highest score, the first of equals."""
+    raise NotImplementedError  # compiled code calls one of those below
+
+
+dispatched(
+    best_action,
+    {
+        ("best_action", SharedNetwork): best_of_shared,
+        ("best_action", LinearNetwork): best_of_linear,
+        ("best_action", MlpNetwork): best_of_mlp,
+    },
+)

@@ -1,0 +1,102 @@
+"""The multilayer perceptron: scores of all actions from the whole observation, for one number of servers and types."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from packenv.cluster import NONE
+from packenv.compiled.decorators import inner
+from packenv.envs.core.rules import Rules
+from packenv.envs.core.state import Batch
+from packenv.learning.agents.inference.vectors import Floats, add_scaled, copy_to, rectify
+from packenv.learning.agents.inference.weights import Weights, array, matrix, vector
+
+
+class MlpNetwork(NamedTuple):
+    """Two hidden layers of width H over the whole observation, N numbers; matrices are (inputs, outputs)."""
+
+    first: Floats  # (N, H)
+    first_bias: Floats  # (H,)
+    second: Floats  # (H, H)
+    second_bias: Floats  # (H,)
+    last: Floats  # (H, A)
+    last_bias: Floats  # (A,)
+    seen: Floats  # (N,) scratch
+    hidden: Floats  # (2, H) scratch
+    scores: Floats  # (A,) scratch
+
+    @property
+    def unread(self) -> int:
+        """The parts of the observation that this network never reads, as bits: none."""
+        return 0
+
+
+def mlp_network(agent: str, weights: Weights, rules: Rules) -> MlpNetwork:
+    """The network from its saved weights. Raises InputError where they do not fit the environment's rules."""
+    width = array(agent, weights, "actor.layers.0.bias").shape[0]
+    seen = sum(math.prod(shape) for shape in rules.seen.values())
+    return MlpNetwork(
+        first=matrix(agent, weights, "actor.layers.0", (width, seen)),
+        first_bias=array(agent, weights, "actor.layers.0.bias"),
+        second=matrix(agent, weights, "actor.layers.1", (width, width)),
+        second_bias=vector(agent, weights, "actor.layers.1.bias", width),
+        last=matrix(agent, weights, "actor.layers.2", (rules.actions, width)),
+        last_bias=vector(agent, weights, "actor.layers.2.bias", rules.actions),
+        seen=np.zeros(seen, np.float32),
+        hidden=np.zeros((2, width), np.float32),
+        scores=np.zeros(rules.actions, np.float32),
+    )
+
+
+def best_of_mlp(network: MlpNetwork, b: Batch) -> int:
+    """The valid action of the highest score, the first of equals."""
+    read_observation(network, b)
+    first, second, scores = network.hidden[0], network.hidden[1], network.scores
+    copy_to(first, network.first_bias)
+    for n in range(network.seen.shape[0]):
+        add_scaled(first, network.seen[n], network.first[n])
+    rectify(first)
+    copy_to(second, network.second_bias)
+    for h in range(first.shape[0]):
+        add_scaled(second, first[h], network.second[h])
+    rectify(second)
+    copy_to(scores, network.last_bias)
+    for h in range(second.shape[0]):
+        add_scaled(scores, second[h], network.last[h])
+    best = NONE
+    for a in range(scores.shape[0]):
+        if b.mask[0, a] and (best == NONE or scores[a] > scores[best]):
+            best = a
+    return best
+
+
+@inner
+def read_observation(network: MlpNetwork, b: Batch) -> None:
+    """Write log(1 + x) of the whole observation, in the order of its names; nothing in it is negative."""
+    n = 0
+    n = read_rows(network.seen, n, b.actions[0])
+    n = read_row(network.seen, n, b.cluster[0])
+    n = read_row(network.seen, n, b.configurations[0])
+    n = read_row(network.seen, n, b.context[0])
+    n = read_rows(network.seen, n, b.queue[0])
+    n = read_row(network.seen, n, b.server[0])
+    n = read_rows(network.seen, n, b.servers[0])
+    read_rows(network.seen, n, b.virtual_queues[0])
+
+
+@inner
+def read_row(out: Floats, n: int, row: Floats) -> int:
+    for k in range(row.shape[0]):
+        out[n] = math.log1p(row[k])
+        n += 1
+    return n
+
+
+@inner
+def read_rows(out: Floats, n: int, rows: Floats) -> int:
+    for r in range(rows.shape[0]):
+        n = read_row(out, n, rows[r])
+    return n

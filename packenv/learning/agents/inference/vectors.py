@@ -1,0 +1,32 @@
+"""Compiled operations on vectors of 32-bit floats."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.compiled.decorators import inner
+
+Floats = NDArray[np.float32]
+
+
+@inner
+def copy_to(out: Floats, row: Floats) -> None:
+    """out = row."""
+    for h in range(out.shape[0]):
+        out[h] = row[h]
+
+
+@inner
+def add_scaled(out: Floats, x: np.float32, weights: Floats) -> None:
+    """out += x · weights."""
+    if x != 0.0:
+        for h in range(out.shape[0]):
+            out[h] += x * weights[h]
+
+
+@inner
+def rectify(out: Floats) -> None:
+    """out = max(out, 0)."""
+    for h in range(out.shape[0]):
+        out[h] = max(out[h], np.float32(0.0))

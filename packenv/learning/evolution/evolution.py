@@ -1,0 +1,76 @@
+"""Evolution as a learner: candidates schedule whole runs in the compiled loop, and those with short queues win.
+
+All candidates of a generation see the same jobs at the same loads. Only their order counts, so neither the randomness of
+the arrivals, which they share, nor the different lengths of queues at different loads matters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from packenv.envs.faces.sb3 import PackVecEnv
+from packenv.learning.agents.metadata import agent_metadata
+from packenv.learning.evolution.cma_es import CmaEs
+from packenv.learning.evolution.trials import Trial, TrialRunner
+from packenv.learning.learner import Learner
+from packenv.learning.loads import workloads_at_loads
+from packenv.learning.networks.network import Network
+from packenv.learning.settings import Settings
+
+LOADS = 4  # of every candidate, spread evenly over the interval
+
+
+class Evolution(Learner):
+    """CMA-ES over the weights of the settings' network; candidates run in so many processes."""
+
+    def __init__(self, settings: Settings, processes: int = 1) -> None:
+        self.settings, self.processes = settings, processes
+        space = PackVecEnv(settings.environment, 1, bare=True, **settings.env_options()).observation_space
+        self.network = Network(space, 1, settings.network, settings.hidden, critic=False)
+        self.search = CmaEs(self.network, settings.learning_rate)
+        self.module, self.optimizer, self.core = self.search, None, None
+        self.population = settings.population or 2 * round(2 + 1.5 * math.log(len(self.search.path)))
+        self.workloads = workloads_at_loads(settings, LOADS)
+        self.about = agent_metadata(settings, "", 0, "last", {})
+        self.started = 0
+        self.said: dict[str, float] = {}
+
+    @property
+    def samples(self) -> int:
+        return self.started
+
+    def learn(self, samples: int, between: Callable[[], None]) -> None:
+        end = self.started + samples
+        with TrialRunner(self.processes) as run:
+            while self.started < end:
+                between()
+                self._generation(run)
+
+    def measured(self) -> dict[str, float]:
+        found, self.said = self.said, {}
+        return found
+
+    def counters(self) -> dict[str, Any]:
+        return {"num_timesteps": self.started}
+
+    def resume(self, counters: dict[str, Any]) -> None:
+        self.started = counters["num_timesteps"]
+
+    def _generation(self, run: TrialRunner) -> None:
+        seed = self.settings.seed_after(self.started)  # the same whether the run was interrupted or not
+        candidates, draws = self.search.ask(self.population, seed)
+        scores = run(
+            Trial(self.about, self.search.weights_of(candidate), workload, self.settings.horizon, seed + n)
+            for candidate in candidates
+            for n, workload in enumerate(self.workloads.values())
+        )
+        queues = np.array([score.queue for score in scores]).reshape(self.population, -1)
+        merit = np.log(np.maximum(queues, 1e-9)).mean(axis=1)  # the shorter the queues, the lower
+        self.search.tell(draws, np.argsort(merit, kind="stable").tolist())
+        self.started += sum(score.started for score in scores)
+        self.said = {f"train/median queue at {label}": float(np.median(queues[:, n])) for n, label in enumerate(self.workloads)}
+        self.said |= {"train/step size": float(self.search.step), "train/spread of the scores": float(merit.std())}

@@ -1,0 +1,82 @@
+"""What a training run asks of an algorithm, whichever it is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from packenv.envs.core.episodes import Core
+from packenv.learning.agents.saved import load_agent
+from packenv.learning.networks.network import Network
+from packenv.learning.settings import Settings
+
+Arrays = dict[str, NDArray[Any]]
+WEIGHTS, MOMENTS = "weights/", "optimizer/"
+
+
+class Learner(ABC):
+    """An algorithm that improves `network`.
+
+    A sample is a decision in an environment (Stable-Baselines3's algorithms) or a task that a candidate started
+    (evolution). `module` holds everything that was learned, the network included.
+    """
+
+    settings: Settings
+    network: Network
+    module: torch.nn.Module
+    optimizer: torch.optim.Optimizer | None
+    core: Core | None  # of the training environments, for pictures; None where there are none
+
+    @property
+    @abstractmethod
+    def samples(self) -> int:
+        """Samples made so far."""
+
+    def initialise(self) -> str | None:
+        """Set the actor's first weights as the settings say; return a line on how that went, if there is one."""
+        if self.settings.start is not None:
+            self.network.start_from(load_agent(self.settings.start))
+        return None
+
+    @abstractmethod
+    def learn(self, samples: int, between: Callable[[], None]) -> None:
+        """Make at least so many samples more and learn from them; `between` is called before each iteration."""
+
+    @abstractmethod
+    def measured(self) -> dict[str, float]:
+        """What was measured since the last call, by name (`group/name`)."""
+
+    @abstractmethod
+    def counters(self) -> dict[str, Any]:
+        """Numbers that a checkpoint keeps beside the arrays."""
+
+    @abstractmethod
+    def resume(self, counters: dict[str, Any]) -> None:
+        """Continue after a checkpoint with these counters, with fresh random draws."""
+
+    def arrays(self) -> Arrays:
+        """The arrays that a checkpoint keeps: weights, and the optimizer's moments."""
+        found: Arrays = {WEIGHTS + name: value.numpy() for name, value in self.module.state_dict().items()}
+        for index, state in self.optimizer.state_dict()["state"].items() if self.optimizer else ():
+            found |= {f"{MOMENTS}{index}/{name}": np.asarray(value) for name, value in state.items()}
+        return found
+
+    def load_arrays(self, arrays: Arrays) -> None:
+        """Set weights and moments. Raises RuntimeError, ValueError or KeyError if they are those of another network."""
+        self.module.load_state_dict({name: torch.from_numpy(array) for name, array in named(WEIGHTS, arrays).items()})
+        state: dict[int, dict[str, torch.Tensor]] = {}
+        for name, array in named(MOMENTS, arrays).items():
+            index, _, key = name.partition("/")
+            state.setdefault(int(index), {})[key] = torch.from_numpy(array.copy())
+        if state and self.optimizer is not None:
+            self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
+
+
+def named(prefix: str, arrays: Arrays) -> Arrays:
+    """The arrays whose names begin with the prefix, without it."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -1,0 +1,1 @@
+"""Networks of agents in PyTorch, as they are trained."""

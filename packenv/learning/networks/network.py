@@ -1,0 +1,120 @@
+"""The network that is trained: an actor and a critic, in PyTorch.
+
+Compiled inference (packenv.learning.agents.inference) reads the exported weights by the same names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from torch import Tensor, nn
+
+from packenv.envs.observation.actions import CONTEXT
+from packenv.errors import InputError, nearest
+from packenv.learning.agents.agent import SavedAgent
+from packenv.learning.agents.inference.weights import Weights
+from packenv.learning.networks.layers import LinearActor, Mlp, SharedActor, SharedCritic
+from packenv.learning.networks.valid_actions import Observation, valid_actions
+from packenv.learning.settings import NETWORKS
+
+INVALID = -1e8
+"""The score of an action that is not valid: its probability is 0."""
+
+
+def flattened(seen: Observation) -> Tensor:
+    """(E, inputs) sign(x) · log(1 + |x|) of all arrays but the mask, in the order of their names."""
+    x = torch.cat([seen[name].flatten(1) for name in sorted(seen) if name != "action_mask"], dim=1)
+    return torch.sign(x) * torch.log1p(torch.abs(x))
+
+
+class Network(nn.Module):
+    """An actor of one of three kinds ("shared", "linear", "mlp"), and a critic unless `critic` is False.
+
+    `seen` is the space of observations, `hidden` the width of hidden layers. Raises InputError for an unknown kind, or an
+    observation that the kind cannot read.
+    """
+
+    def __init__(self, seen: spaces.Space[Any], actions: int, kind: str, hidden: int, critic: bool = True) -> None:
+        super().__init__()
+        if kind not in NETWORKS:
+            raise InputError(f"unknown network {kind!r}{nearest(kind, NETWORKS)}")
+        assert isinstance(seen, spaces.Dict)
+        shapes = {name: space.shape or () for name, space in seen.spaces.items() if name != "action_mask"}
+        self.by_action = kind != "mlp"
+        self.actor: nn.Module
+        self.critic: nn.Module
+        if self.by_action:
+            if set(shapes) != {"actions", "context"}:
+                raise InputError(f"the {kind} network reads the observation `actions`; for others there is the network mlp")
+            widths = shapes["actions"][1], shapes["context"][0], hidden
+            self.actor = SharedActor(*widths) if kind == "shared" else LinearActor()
+            self.critic = SharedCritic(*widths) if critic else nn.Identity()
+        else:
+            inputs = sum(int(np.prod(shape)) for shape in shapes.values())
+            self.actor = Mlp(inputs, hidden, actions)
+            self.critic = Mlp(inputs, hidden, 1) if critic else nn.Identity()
+        self._initialise()
+
+    def _initialise(self) -> None:
+        """Orthogonal weights; the last layer's are small, so all actions start about equally likely."""
+        for part, last in ((self.actor, 0.01), (self.critic, 1.0)):
+            layers = [layer for layer in part.modules() if isinstance(layer, nn.Linear)]
+            for layer in layers:
+                nn.init.orthogonal_(layer.weight, gain=last if layer is layers[-1] else 2**0.5)
+                nn.init.zeros_(layer.bias)
+
+    def start_from(self, agent: SavedAgent) -> None:
+        """Copy the actor of a saved agent. Raises InputError if it is another kind of network, or has other sizes."""
+        own = self.actor.state_dict()
+        given = {name.removeprefix("actor."): torch.from_numpy(array) for name, array in agent.weights.items()}
+        if isinstance(self.actor, SharedActor) and "first.weight" in given:
+            given["first.weight"] = with_later_features(given["first.weight"], own["first.weight"])
+        if {name: array.shape for name, array in own.items()} != {name: array.shape for name, array in given.items()}:
+            raise InputError(f"{agent.name}: its network is not of the kind and size that is to be trained")
+        self.actor.load_state_dict(given)
+
+    def read(self, seen: Observation, mask: Tensor) -> Any:
+        """The observation in the form that actor and critic take: `ValidActions`, or all arrays in one."""
+        return valid_actions(seen, mask) if self.by_action else flattened(seen)
+
+    def scores(self, read: Any, mask: Tensor) -> Tensor:
+        """(E, A) the actor's score of every action; INVALID where the mask is 0."""
+        found: Tensor = self.actor(read)
+        if self.by_action:
+            return found.new_full((mask.numel(),), INVALID).index_copy(0, read.place, found).view_as(mask)
+        return found.masked_fill(mask == 0, INVALID)
+
+    def values(self, read: Any) -> Tensor:
+        """(E, 1) the critic's value."""
+        value: Tensor = self.critic(read)
+        return value
+
+    def exported(self) -> Weights:
+        """The actor's weights under the names that compiled inference knows."""
+        return {f"actor.{name}": value.detach().cpu().numpy().copy() for name, value in self.actor.state_dict().items()}
+
+
+def mask_of(seen: Observation, given: Any = None) -> Tensor:
+    """(E, A) float: 1 where an action is valid, by the mask `given`, or else by the one in the observation.
+
+    Where no action is valid (an episode that is over) all are 1, so that no probability is undefined.
+    """
+    if given is not None:
+        mask = torch.as_tensor(given).float()
+    else:
+        mask = seen["action_mask"] if "action_mask" in seen else seen["actions"][:, :, 0]
+    return torch.where(mask.sum(dim=1, keepdim=True) > 0, mask, torch.ones_like(mask))
+
+
+def with_later_features(given: Tensor, own: Tensor) -> Tensor:
+    """Weights of a first layer that was saved before the last features existed, with zeros for those features.
+
+    Columns are features, then context.
+    """
+    more = own.shape[1] - given.shape[1]
+    if more <= 0:
+        return given
+    return torch.cat((given[:, :-CONTEXT], given.new_zeros(len(given), more), given[:, -CONTEXT:]), dim=1)

@@ -1,0 +1,98 @@
+"""Stable-Baselines3's algorithms as learners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
+
+from packenv.envs.faces.sb3 import PackVecEnv
+from packenv.learning.learner import Learner
+from packenv.learning.reinforcement.advantages import AverageReward
+from packenv.learning.reinforcement.algorithms import MaskedDQN, make_model
+from packenv.learning.reinforcement.cluster_averages import ClusterAverages
+from packenv.learning.reinforcement.imitation import imitate_policy
+from packenv.learning.reinforcement.sb3_policies import network_of
+from packenv.learning.settings import Settings
+
+COUNTERS = ("num_timesteps", "_n_updates", "_episode_num")
+"""Attributes of the algorithms that a checkpoint keeps. DQN's replay buffer is not kept: it fills again."""
+
+
+class Sb3Learner(Learner):
+    """MaskablePPO, PPO, A2C or DQN on `settings.envs` environments side by side."""
+
+    clusters: ClusterAverages  # from the first `learn` on
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.average = AverageReward() if settings.average_reward else None
+        self.env = PackVecEnv(settings.environment, settings.envs, bare=True, **settings.env_options())
+        self.model: Any = make_model(replace(settings, seed=settings.seed_after(0)), self.env, self.average)
+        self.logger = Logger(folder=None, output_formats=[])
+        self.model.set_logger(self.logger)
+        self.network = network_of(self.model.policy)
+        self.module, self.optimizer = self.model.policy, self.model.policy.optimizer
+        self.core = self.env.core
+        self.attributes = COUNTERS + (("_n_calls",) if isinstance(self.model, MaskedDQN) else ())
+
+    @property
+    def samples(self) -> int:
+        return int(self.model.num_timesteps)
+
+    def initialise(self) -> str | None:
+        line = super().initialise()
+        if self.settings.imitate is not None:
+            line = imitate_policy(self.settings, self.network)
+        if isinstance(self.model, MaskedDQN):
+            self.model.copy_to_target()
+        return line
+
+    def learn(self, samples: int, between: Callable[[], None]) -> None:
+        # the mask is in the observation, so MaskablePPO need not ask the environment for it
+        own = {"use_masking": False} if self.settings.algorithm == "maskable-ppo" else {}
+        callback = BetweenIterations(self, between)
+        self.model.learn(samples, callback=callback, reset_num_timesteps=False, log_interval=None, **own)
+
+    def measured(self) -> dict[str, float]:
+        said: dict[str, Any] = self.logger.name_to_value
+        found = self.clusters.take() | {name: float(value) for name, value in said.items()}
+        said.clear()
+        if self.average is not None:
+            found["train/average reward per slot"] = self.average.rate
+        return found
+
+    def counters(self) -> dict[str, Any]:
+        found: dict[str, Any] = {name: getattr(self.model, name) for name in self.attributes}
+        return found | {"average": None if self.average is None else [self.average.reward, self.average.elapsed]}
+
+    def resume(self, counters: dict[str, Any]) -> None:
+        for name in self.attributes:
+            setattr(self.model, name, counters[name])
+        if self.average is not None:
+            self.average.reward, self.average.elapsed = counters["average"]
+        if isinstance(self.model, MaskedDQN):
+            self.model.refill_replay_buffer()
+        self.model.set_random_seed(self.settings.seed_after(self.samples))
+
+
+class BetweenIterations(BaseCallback):
+    """Calls `between` before each of the algorithm's iterations, and measures the clusters at every step."""
+
+    def __init__(self, learner: Sb3Learner, between: Callable[[], None]) -> None:
+        super().__init__()
+        self.learner, self.between = learner, between
+
+    def _on_training_start(self) -> None:
+        self.learner.env.stagger()
+        self.learner.clusters = ClusterAverages(self.learner.env)
+
+    def _on_step(self) -> bool:
+        self.learner.clusters.step()
+        return True
+
+    def _on_rollout_start(self) -> None:
+        self.between()

@@ -1,0 +1,150 @@
+"""A training run: what happens between a learner's iterations, and at the end."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from packenv.learning.agents.agent import SavedAgent
+from packenv.learning.agents.inference.weights import Weights
+from packenv.learning.agents.metadata import agent_metadata
+from packenv.learning.agents.saved import save_agent
+from packenv.learning.learner import Learner
+from packenv.learning.settings import Settings
+from packenv.learning.training.checkpoints import restore_checkpoint, write_checkpoint
+from packenv.learning.training.evaluation import Evaluation, overall, supported
+from packenv.learning.training.plan import RunPlan, TrainedAgent
+from packenv.learning.training.progress import TrainingProgress
+from packenv.learning.training.run_folder import AGENT, CHECKPOINT
+from packenv.learning.training.training_log import GUARANTEES, TrainingLog
+
+LOGS = 500  # in a whole run
+PROVEN = ("bf-js", "vqs-bf")  # the better of these is shown beside the agent's supported fraction
+
+
+class TrainingRun:
+    """Drives a learner: logs, evaluations and checkpoints between its iterations."""
+
+    def __init__(self, settings: Settings, plan: RunPlan, learner: Learner) -> None:
+        self.settings, self.plan, self.learner = settings, plan, learner
+        self.best: Weights = {}
+        self.best_score, self.best_at = float("inf"), 0
+        self.measured: dict[str, float] = {}
+        self.best_measured: dict[str, float] = {}
+        self.references: dict[str, float] = {}  # lines beside the supported fraction
+
+    def resume(self, path: Path) -> None:
+        """Continue from a checkpoint, with fresh episodes."""
+        checkpoint = restore_checkpoint(path, self.learner)
+        counters = checkpoint.counters
+        self.best = checkpoint.best
+        self.best_score = counters["best_score"] if counters["best_score"] is not None else float("inf")
+        self.best_at, self.measured, self.best_measured = counters["best_at"], counters["measured"], counters["best_measured"]
+
+    def run(self, progress: TrainingProgress) -> TrainedAgent:
+        """Learn until the settings' number of samples, then evaluate and save the agent."""
+        samples, done = self.settings.samples, self.learner.samples
+        self.progress = progress
+        self.log = TrainingLog(self.plan.folder, done)
+        if done == 0:
+            self.log.settings(self.settings.record(), self.plan.command)
+        self.evaluation = Evaluation(self.settings, self.plan.against, self.plan.evaluation_slots, self.plan.evaluation_seeds)
+        self.every = {
+            self.write_scalars: max(samples // LOGS, 1),
+            self.evaluate: self.plan.evaluate_every or max(samples // 10, 1),
+            self.judge: self.plan.judge_every,
+            self.checkpoint: self.plan.checkpoint_every or max(samples // 20, 1),
+        }
+        self.next = {act: (done // every + 1) * every for act, every in self.every.items() if every}
+        if done < samples:
+            self.learner.learn(samples - done, self.between_iterations)
+        return self.finish()
+
+    def between_iterations(self) -> None:
+        """Do what is due after so many samples."""
+        samples = self.learner.samples
+        self.progress.reach(samples)
+        for act, moment in self.next.items():
+            if samples >= moment:
+                began = time.monotonic()
+                act()
+                self.progress.pause(time.monotonic() - began)
+                every = self.every[act]
+                self.next[act] = (samples // every + 1) * every
+
+    def finish(self) -> TrainedAgent:
+        """Evaluate and write a checkpoint once more; save the agent that is kept."""
+        done = self.learner.samples
+        self.progress.reach(done)
+        speed = self.progress.speed()
+        self.evaluate()
+        if self.plan.judge_every:
+            self.judge()
+        self.checkpoint()
+        weights, at, measured = self.learner.network.exported(), done, self.measured
+        if self.plan.keep == "best" and self.best:
+            weights, at, measured = self.best, self.best_at, self.best_measured
+        agent = self.plan.out or self.plan.folder / AGENT
+        for path in dict.fromkeys((self.plan.folder / AGENT, agent)):
+            save_agent(path, self.about(at, self.plan.keep, measured), weights)
+        self.log.hyperparameters(self.settings.record(), measured, done)
+        self.log.close()
+        return TrainedAgent(agent, done, speed, measured, at)
+
+    def write_scalars(self) -> None:
+        """Write what the learner has measured."""
+        found = self.learner.measured() | {"speed/samples per second": self.progress.speed()}
+        self.log.scalars(found, self.learner.samples)
+
+    def evaluate(self) -> None:
+        """Compare the agent's mean queue with the policy's on the same jobs, and remember the best agent."""
+        samples, weights = self.learner.samples, self.learner.network.exported()
+        compared = self.evaluation(self.agent(weights))
+        score = overall(compared)
+        self.measured = {f"mean queue ratio to {self.plan.against}": score}
+        self.measured |= {f"mean queue ratio to {self.plan.against} at {each.label}": each.ratio for each in compared}
+        self.measured |= {f"mean queue at {each.label}": each.agent for each in compared}
+        if score < self.best_score:
+            self.best, self.best_score, self.best_at, self.best_measured = weights, score, samples, self.measured
+        self.log.scalars({f"evaluation/{name}": value for name, value in self.measured.items()}, samples)
+        if self.learner.core is not None:
+            self.log.picture(self.learner.core, samples)
+        self.log.flush()
+        shown = ", ".join(f"{each.agent:.3g} ({each.ratio:.3f}) at {each.label}" for each in compared)
+        self.progress.say(f"{samples:,} samples: mean queue (ratio to {self.plan.against}) {shown}")
+
+    def judge(self) -> None:
+        """Find the supported fraction of ρ*, coarsely, and show it beside the guarantees and the better proven policy's."""
+        samples = self.learner.samples
+        workload = next(iter(self.evaluation.workloads.values()))
+        shown = lambda: self.progress.reach(samples)  # noqa: E731
+        low, high = supported(workload, self.agent(self.learner.network.exported()), shown)
+        if not self.references:
+            found = {name: supported(workload, name, shown)[0] for name in PROVEN}
+            best = max(found, key=lambda name: found[name])
+            self.references = {f"judge/{best}, lower end": found[best]} | GUARANTEES
+            self.log.supported_fraction_chart([f"judge/{best}, lower end"])
+        self.log.scalars({"judge/agent, lower end": low, "judge/agent, upper end": high} | self.references, samples)
+        self.progress.say(f"{samples:,} samples: supports between {low:.3g} and {high:.3g} of ρ*")
+
+    def checkpoint(self) -> None:
+        """Write everything that a resumed run needs, and the agent as it is."""
+        counters = {
+            "best_score": self.best_score if self.best else None,
+            "best_at": self.best_at,
+            "measured": self.measured,
+            "best_measured": self.best_measured,
+        }
+        about = self.about(self.learner.samples, "last", self.measured)
+        save_agent(self.plan.folder / AGENT, about, self.learner.network.exported())
+        write_checkpoint(self.plan.folder / CHECKPOINT, self.learner, counters, self.best)
+        self.log.flush()
+
+    def about(self, samples: int, kept: str, measured: dict[str, float]) -> dict[str, Any]:
+        """The metadata of a saved agent of this run."""
+        return agent_metadata(self.settings, self.plan.command, samples, kept, measured)
+
+    def agent(self, weights: Weights) -> SavedAgent:
+        """The agent with these weights, as a policy."""
+        return SavedAgent(self.plan.folder.name, self.about(self.learner.samples, "last", {}), weights)

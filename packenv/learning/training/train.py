@@ -1,0 +1,46 @@
+"""`train`: make the learner that the settings ask for, run it, and save the agent. The command `packenv train` calls it."""
+
+from __future__ import annotations
+
+import torch
+
+from packenv.files import write_json
+from packenv.learning.learner import Learner
+from packenv.learning.settings import EVOLUTION, Settings
+from packenv.learning.training.plan import RunPlan, TrainedAgent
+from packenv.learning.training.progress import TrainingProgress
+from packenv.learning.training.run import TrainingRun
+from packenv.learning.training.run_folder import CHECKPOINT, SETTINGS, check_folder
+from packenv.learning.training.training_log import require_tensorboard
+
+
+def make_learner(settings: Settings, processes: int = 1) -> Learner:
+    """The settings' algorithm with fresh weights. `processes` run the candidates of evolution."""
+    if settings.algorithm == EVOLUTION:
+        from packenv.learning.evolution.evolution import Evolution
+
+        return Evolution(settings, processes)
+    from packenv.learning.reinforcement.sb3_learner import Sb3Learner
+
+    return Sb3Learner(settings)
+
+
+def train(settings: Settings, plan: RunPlan) -> TrainedAgent:
+    """Train an agent, or resume its training, and save it. Raises InputError, before anything is run, for bad input."""
+    require_tensorboard()
+    check_folder(plan.folder, settings, plan.resume)
+    torch.set_num_threads(plan.threads)
+    learner = make_learner(settings, plan.threads)
+    checkpoint = plan.folder / CHECKPOINT
+    resumes = checkpoint.exists()
+    line = None if resumes else learner.initialise()
+    plan.folder.mkdir(parents=True, exist_ok=True)
+    write_json(plan.folder / SETTINGS, settings.record())
+    run = TrainingRun(settings, plan, learner)
+    if resumes:
+        run.resume(checkpoint)
+        line = f"goes on after {learner.samples:,} samples, with fresh episodes"
+    with TrainingProgress(plan.folder.name, settings.samples, learner.samples) as progress:
+        if line is not None:
+            progress.say(line)
+        return run.run(progress)

@@ -1,0 +1,134 @@
+"""A TensorBoard event file. Needs the package tensorboard (extra `agents`), and loads no network library."""
+
+from __future__ import annotations
+
+import io
+import os
+import time
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+INSTALL = "pip install 'packenv[agents]'"
+
+
+def tensorboard_is_installed() -> bool:
+    """Whether event files can be written here."""
+    return find_spec("tensorboard") is not None
+
+
+def new_event_path(folder: Path) -> Path:
+    """A path in the folder that TensorBoard takes for an event file. Later files of a run come later in its order."""
+    return folder / f"events.out.tfevents.{int(time.time())}.packenv.{os.getpid()}"
+
+
+class EventFile:
+    """Scalars, pictures and texts of one run, each under a name such as `group/name`, written in order to one file.
+
+    Open it in a `with` statement, or call `close`. With `hide_from`, TensorBoard hides what earlier files of the folder
+    show from this step on: a resumed run writes those steps again.
+    """
+
+    def __init__(self, path: Path, hide_from: int | None = None) -> None:
+        from tensorboard.compat.proto.event_pb2 import SessionLog
+        from tensorboard.summary.writer.record_writer import RecordWriter
+
+        self.file = path.open("wb")
+        self.records: Any = RecordWriter(self.file)
+        self._event(step=hide_from, file_version="brain.Event:2")
+        if hide_from is not None:
+            self._event(step=hide_from, session_log=SessionLog(status=SessionLog.START))
+
+    def scalar(self, name: str, value: float, step: int) -> None:
+        """A number at a step."""
+        self._summary(step, tag=name, simple_value=value)
+
+    def picture(self, name: str, pixels: NDArray[np.uint8], step: int) -> None:
+        """(height, width, 3) RGB pixels at a step."""
+        from PIL import Image
+        from tensorboard.compat.proto.summary_pb2 import Summary
+
+        encoded = io.BytesIO()
+        Image.fromarray(pixels).save(encoded, format="PNG")
+        height, width, colours = pixels.shape
+        image = Summary.Image(height=height, width=width, colorspace=colours, encoded_image_string=encoded.getvalue())
+        self._summary(step, tag=name, image=image)
+
+    def text(self, name: str, markdown: str) -> None:
+        """A text in Markdown."""
+        from tensorboard.plugins.text.plugin_data_pb2 import TextPluginData
+
+        self._string(f"{name}/text_summary", markdown.encode(), [1], "text", TextPluginData(version=0).SerializeToString())
+
+    def joint_chart(self, category: str, title: str, names: Sequence[str]) -> None:
+        """Show the scalars of these names as lines of one chart."""
+        from tensorboard.plugins.custom_scalar import layout_pb2
+
+        chart = layout_pb2.Chart(title=title, multiline=layout_pb2.MultilineChartContent(tag=names))
+        layout = layout_pb2.Layout(category=[layout_pb2.Category(title=category, chart=[chart])])
+        self._string("custom_scalars__config__", layout.SerializeToString(), [], "custom_scalars", b"")
+
+    def hyperparameters(self, values: Mapping[str, float | str], measured: Mapping[str, float], step: int) -> None:
+        """What the run was started with, beside what it measured, for TensorBoard's table of runs."""
+        from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2
+
+        started, known = plugin_data_pb2.SessionStartInfo(), []
+        for name, value in values.items():
+            if isinstance(value, str):
+                started.hparams[name].string_value = value
+                known.append(api_pb2.HParamInfo(name=name, type=api_pb2.DATA_TYPE_STRING))
+            else:
+                started.hparams[name].number_value = value
+                known.append(api_pb2.HParamInfo(name=name, type=api_pb2.DATA_TYPE_FLOAT64))
+        metrics = [api_pb2.MetricInfo(name=api_pb2.MetricName(tag=name)) for name in measured]
+        ended = plugin_data_pb2.SessionEndInfo(status=api_pb2.STATUS_SUCCESS)
+        for tag, content in (
+            (metadata.EXPERIMENT_TAG, {"experiment": api_pb2.Experiment(hparam_infos=known, metric_infos=metrics)}),
+            (metadata.SESSION_START_INFO_TAG, {"session_start_info": started}),
+            (metadata.SESSION_END_INFO_TAG, {"session_end_info": ended}),
+        ):
+            data = plugin_data_pb2.HParamsPluginData(version=metadata.PLUGIN_DATA_VERSION, **content)
+            self._summary(None, tag=tag, metadata=_plugin(metadata.PLUGIN_NAME, data.SerializeToString()))
+        for name, number in measured.items():
+            self.scalar(name, number, step)
+
+    def flush(self) -> None:
+        self.records.flush()
+
+    def close(self) -> None:
+        self.records.close()
+
+    def __enter__(self) -> EventFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _string(self, tag: str, content: bytes, shape: list[int], plugin: str, data: bytes) -> None:
+        from tensorboard.compat.proto.tensor_pb2 import TensorProto
+        from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
+
+        sizes = TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in shape])
+        tensor = TensorProto(dtype="DT_STRING", string_val=[content], tensor_shape=sizes)
+        self._summary(None, tag=tag, tensor=tensor, metadata=_plugin(plugin, data))
+
+    def _summary(self, step: int | None, **value: Any) -> None:
+        from tensorboard.compat.proto.summary_pb2 import Summary
+
+        self._event(step=step, summary=Summary(value=[Summary.Value(**value)]))
+
+    def _event(self, step: int | None, **content: Any) -> None:
+        from tensorboard.compat.proto.event_pb2 import Event
+
+        self.records.write(Event(wall_time=time.time(), step=step, **content).SerializeToString())
+
+
+def _plugin(name: str, content: bytes) -> Any:
+    """Metadata that say which of TensorBoard's plugins shows a value."""
+    from tensorboard.compat.proto.summary_pb2 import SummaryMetadata
+
+    return SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name=name, content=content))
