@@ -34,11 +34,11 @@ class Comparison(NamedTuple):
 class Evaluation:
     """Compares agents with the policy `against`, whose runs are made once."""
 
-    def __init__(self, settings: Settings, against: str, slots: int, seeds: int) -> None:
+    def __init__(self, settings: Settings, against: str, slots: int, seeds: int, first_seed: int = FIRST_SEED) -> None:
         self.against, self.slots = against, slots
         self.workloads = workloads_at_loads(settings, LOADS)
         table = settings.workload.jobs is not None and settings.workload.draw is None
-        self.seeds = [0] if table else [FIRST_SEED + n for n in range(seeds)]
+        self.seeds = [0] if table else [first_seed + n for n in range(seeds)]
         self.known: dict[str, float] = {}
 
     def __call__(self, agent: Any) -> list[Comparison]:

@@ -1,0 +1,80 @@
+"""Evolve `agent:fig4b` again: five servers, sizes uniform on [0.1, 0.9] (figure 4(b) of arXiv 1901.05998).
+
+    python agents/fig4b.py --out fig4b            # FULLTIME
+    python agents/fig4b.py --out fig4b --quick    # QUICKTIME
+
+The agent fills one server at a time: it chooses the virtual queue, one of forty, whose largest task starts next. Its
+network has thirty weights, and starts as best fit. CMA-ES draws 28 candidates a generation from a normal distribution,
+lets each schedule the same jobs at four loads, and moves the distribution towards the half with the shortest queues.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+import packenv
+from packenv.learning.agents.metadata import agent_metadata
+from packenv.learning.agents.saved import load_agent, save_agent
+from packenv.learning.evolution.evolution import Evolution
+from packenv.learning.settings import Settings
+from packenv.learning.training.evaluation import Evaluation
+
+SETTINGS = Settings(
+    packenv.workload("paper/fig4b"),
+    algorithm="cma-es",
+    network="linear",  # a weighted sum of fifteen terms of an action; weights depend on how many tasks wait
+    types=40,  # virtual queues of equal width: fine enough to pair sizes that fill a server
+    arrivals={"intensity": (0.9, 0.99)},  # share of the area bound; candidates run at four loads in it
+    population=28,
+    horizon=500_000,  # slots of a candidate's run
+    samples=1_200_000_000,  # tasks that candidates start, in all
+    guard="bf-js",
+    guard_limit=2000,  # tasks waiting
+)
+QUICK = replace(SETTINGS, population=12, horizon=20_000, samples=10_000_000)
+AGAINST = "bf-js"  # the policy that the agent is compared with
+UNSEEN = 2_000_000  # first seed of jobs that no candidate has run on
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Evolve, save, and show the agent's mean queue beside BF-J/S's."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--out", required=True, help="The agent: OUT.safetensors and OUT.json.")
+    parser.add_argument("--quick", action="store_true", help="A first look, in less than a minute.")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=2, help="Candidates that run at a time.")
+    given = parser.parse_args(arguments)
+    settings = replace(QUICK if given.quick else SETTINGS, seed=given.seed)
+    evolve(settings, given.out, given.processes)
+    compare(settings, given.out)
+
+
+def evolve(settings: Settings, out: str, processes: int) -> None:
+    """Evolve an agent and save it as it is after the last generation."""
+    learner = Evolution(settings, processes)
+    due = 0
+
+    def between_generations() -> None:
+        nonlocal due
+        if learner.samples > due:
+            due = learner.samples + settings.samples // 20
+            queues = ", ".join(f"{name} {value:.4g}" for name, value in learner.measured().items())
+            print(f"{learner.samples:,} tasks: {queues}", flush=True)
+
+    learner.learn(settings.samples, between_generations)
+    about = agent_metadata(settings, shlex.join(["python", *sys.argv]), learner.samples, "last", {})
+    save_agent(out, about, learner.network.exported())
+
+
+def compare(settings: Settings, out: str, slots: int = 200_000, seeds: int = 4) -> None:
+    """Print the saved agent's mean queue beside BF-J/S's, on jobs that it has never seen."""
+    for each in Evaluation(settings, AGAINST, slots, seeds, first_seed=UNSEEN)(load_agent(out)):
+        print(f"{each.label}: mean queue {each.agent:.2f}, {AGAINST} {each.other:.2f}, ratio {each.ratio:.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""The scripts in agents/, which train the shipped agents again, in small: an agent comes out that can be evaluated."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import packenv
+from packenv.learning.agents.saved import load_agent, pretrained_agents
+from packenv.learning.settings import Settings
+
+FOLDER = Path(packenv.__file__).parent.parent / "agents"
+SMALL: dict[str, Any] = {"samples": 100, "envs": 8, "steps": 8, "batch": 32, "epochs": 1, "horizon": 1000, "imitation_steps": 20}
+
+
+def script(agent: str) -> Any:
+    """The agent's script as a module, without running its `main`."""
+    path = FOLDER / f"{agent.replace('-', '_')}.py"
+    spec = importlib.util.spec_from_file_location(f"agents_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def stages_of(module: Any) -> list[Settings]:
+    return [module.FIRST, module.SECOND, module.THIRD] if hasattr(module, "FIRST") else [module.SETTINGS]
+
+
+@pytest.mark.parametrize("agent", pretrained_agents())
+def test_settings_are_those_of_the_shipped_agent(agent: str) -> None:
+    """Workload, environment, network, guard, loads, algorithm and reward, as its JSON has them."""
+    settings = stages_of(script(agent))[-1]
+    shipped = load_agent(agent).about
+    record = settings.record()
+    assert record["workload"] == shipped["workload"]
+    assert record["arrivals"] == shipped["arrivals"]
+    assert record["environment"] == shipped["environment"]["kind"]
+    wanted, found = settings.own_options() | {"observation": "actions"}, shipped["environment"]["options"]
+    assert {name: found.get(name) for name in wanted} == wanted
+    assert settings.types == found.get("types")
+    assert {"kind": settings.network, "hidden": settings.hidden} == shipped["network"]
+    assert {"policy": settings.guard, "limit": settings.guard_limit} == shipped["guard"]
+    assert settings.algorithm == shipped["algorithm"]
+    if settings.algorithm != "cma-es":
+        assert (settings.reward, settings.timescale) == (shipped["reward"], shipped["timescale"])
+
+
+@pytest.mark.parametrize("agent", pretrained_agents())
+def test_an_agent_comes_out_that_can_be_evaluated(agent: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    module, out = script(agent), str(tmp_path / "agent")
+    if agent == "fig4b":
+        module.evolve(replace(module.SETTINGS, population=4, horizon=500, samples=1000), out, processes=1)
+    else:
+        for stage in stages_of(module):
+            start = out if stage.imitate is None and agent == "fig4a" else None
+            module.train(replace(stage, start=start, **SMALL), out, every=64, slots=1000, seeds=1)
+    settings = stages_of(module)[-1]
+    made = load_agent(out)
+    assert made.about["samples"] > 0
+    assert all(np.isfinite(array).all() for array in made.weights.values())
+    capsys.readouterr()
+    module.compare(settings, out, slots=1000, seeds=1)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == (3 if settings.arrivals else 1)
+    assert all(f"{module.AGAINST} " in line and "ratio" in line for line in lines)
+    assert packenv.simulate(settings.workload, made, slots=2000).started > 0
