@@ -1,4 +1,4 @@
-"""The one exception that tells a user what is wrong with their input, and where."""
+"""The exception that tells users what is wrong with their input, and where."""
 
 
 class InputError(ValueError):
@@ -6,7 +6,7 @@ class InputError(ValueError):
 
 
 class RowError(InputError):
-    """Bad input in one row of a Jobs table, counted from 0. Who read the table from a file knows where that row stands."""
+    """Bad input in one row of a Jobs table, counted from 0. Code that read the table from a file can add the row of the file."""
 
     def __init__(self, row: int, problem: str) -> None:
         super().__init__(row, problem)
@@ -17,7 +17,7 @@ class RowError(InputError):
 
 
 def nearest(name: str, choices: list[str] | tuple[str, ...]) -> str:
-    """`; did you mean a, b?` for the choices that look like `name`, or the list of all of them."""
+    """The end of a message: `; did you mean a, b?` for the choices similar to `name`, or the list of all choices."""
     import difflib
 
     close = difflib.get_close_matches(name, choices, n=3, cutoff=0.5)

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Writes files whole or not at all: an interrupted run leaves no partial file under the final name."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from packenv.errors import InputError
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A path to write to in the folder of `path`: renamed to `path` at the end, removed if anything goes wrong.
+    """A temporary path in the folder of `path`, which is renamed to `path` when the block ends.
 
-    The temporary name ends like `path`, so that writers that go by the suffix do the same as for `path`. Removed on
-    every exception, KeyboardInterrupt included; an older file of the final name then stays as it was.
+    On any exception, KeyboardInterrupt included, the temporary file is removed, and an older file at `path` stays as it was.
+    The temporary name has the same suffix as `path`, for writers that choose a format by it.
     Raises InputError if the folder does not exist or cannot be written to, or if `path` is a folder.
     """
     final = Path(path)
@@ -31,7 +31,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        temporary.chmod(0o666 & ~_umask())  # mkstemp's files are private; the result is an ordinary file
+        temporary.chmod(0o666 & ~_umask())  # mkstemp makes private files; this gives the usual permissions
         temporary.replace(final)
     finally:
         temporary.unlink(missing_ok=True)
@@ -44,7 +44,7 @@ def _umask() -> int:
 
 
 def write_json(path: str | os.PathLike[str], data: object) -> None:
-    """Write `data` as JSON, indented; NaN is not JSON and raises ValueError."""
+    """Write `data` as indented JSON, whole or not at all. Raises ValueError for NaN, which JSON does not have."""
     text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False)
     with atomic_path(path) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")

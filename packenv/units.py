@@ -1,6 +1,6 @@
 """Resources are integers (DESIGN, decision 2): C units per unit of capacity.
 
-C = 3·2^20 makes every boundary of the universal partition exact, and keeps "fits" a plain `<=`.
+With C = 3·2^20 every boundary of the universal partition is an integer, and a task fits if demand <= room, exactly.
 """
 
 import numpy as np
@@ -10,13 +10,13 @@ UNIT = 3 * 2**20
 """Integer units per unit of capacity (the papers' server of capacity 1)."""
 
 LARGEST_CAPACITY = (2**31 - 1) // UNIT
-"""Largest capacity of a server in any resource: sizes share a 64-bit key with the row number."""
+"""The largest capacity of a server in any resource: a size and a row number must fit one 64-bit key."""
 
 
 def to_units(amount: ArrayLike) -> NDArray[np.int64]:
-    """Amounts of a resource as integer units: ⌊x·C + 10⁻³⌋; 0 stays 0, a positive amount is at least 1.
+    """Amounts of a resource in integer units: ⌊x·C + 10⁻³⌋, and at least 1 for a positive amount.
 
-    Any shape; non-finite or negative amounts are the caller's to reject first.
+    Any shape. The caller must have rejected negative and non-finite amounts.
     """
     exact = np.asarray(amount, dtype=np.float64)
     units = np.floor(exact * UNIT + 1e-3).astype(np.int64)

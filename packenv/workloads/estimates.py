@@ -1,4 +1,4 @@
-"""Durations that are believed with an error: what policies that are told how long tasks take then go by."""
+"""Estimates of durations with a random error, for policies that are told how long tasks take."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from packenv.workloads.workload import Workload
 
 @dataclass(frozen=True, eq=False)
 class Misjudged:
-    """`Misjudged(table, error)(seed)`: a table, or one drawn by seed, with estimates drawn by seed."""
+    """A function from a seed to a table with estimates; the table itself is fixed, or drawn by the same seed."""
 
     table: Jobs | Callable[[int], Jobs]
     error: float
@@ -27,9 +27,9 @@ class Misjudged:
 
 
 def misjudged(workload: Workload, error: float) -> Workload:
-    """The same tasks with column `estimate`: service times a factor uniform on [1 - error, 1 + error], task by task.
+    """The same tasks with a column `estimate`: service times a factor that is uniform on [1 - error, 1 + error].
 
-    Raises InputError for a stream, which has no table to put estimates in, or an error outside [0, 1].
+    Raises InputError for a workload without a Jobs table, and for an error outside [0, 1].
     """
     if not 0 <= error <= 1:
         raise InputError(f"the error of estimates must lie between 0 and 1, not {error}")

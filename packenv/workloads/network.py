@@ -1,4 +1,4 @@
-"""What it costs to run a task away from its data: racks of servers, and a network that is better or worse over time."""
+"""What it costs to run a task away from its data: racks of servers, and a network whose speed changes over time."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 NODE, RACK, ANY = 0, 1, 2
-"""How near to its data a task runs: on a server that holds them, in the rack of one, or elsewhere."""
+"""How near to its data a task runs: on a server that holds them, in the rack of such a server, or elsewhere."""
 
 
 @dataclass(frozen=True)
 class Network:
     """A task stays round(remote_overhead · factor · share) slots longer than its service.
 
-    racks      so many servers, one after the other, make a rack (0: there are no racks); or the rack of each server
-    same_rack  the share of the overhead in the rack of one of the task's home servers; it is 0 at home, and 1 elsewhere
-    factor     steps (seconds, factor), in order of time: from then on overheads are multiplied by it; by 1 before the first
+    racks      the number of consecutive servers in a rack (0: there are no racks), or the rack of each server
+    same_rack  the share for a server in the rack of one of the task's home servers; it is 0 at home, and 1 elsewhere
+    factor     steps (seconds, factor) in order of time: the factor from then on; it is 1 before the first step
 
-    A task without home servers is at home everywhere. What counts is the slot in which the task starts. Raises InputError.
+    The factor is that of the slot in which the task starts. A task without home servers is at home everywhere.
+    Raises InputError for values out of range.
     """
 
     racks: int | tuple[int, ...] = 0
@@ -54,10 +55,14 @@ class Network:
 
     @property
     def has_racks(self) -> bool:
+        """Whether some servers share a rack."""
         return self.racks != 0
 
     def rack_of(self, servers: int) -> Ints:
-        """(servers,) rack of each; without racks every server is one of its own. Raises InputError for another number."""
+        """(servers,) the rack of each server; without racks each server has its own.
+
+        Raises InputError if the racks were given for another number of servers.
+        """
         if isinstance(self.racks, int):
             return np.arange(servers) // max(self.racks, 1)
         if len(self.racks) != servers:
@@ -65,7 +70,7 @@ class Network:
         return np.array(self.racks, np.int64)
 
     def steps(self, slot_seconds: float) -> tuple[Ints, Floats]:
-        """The slots from which each factor holds, and the factors; the first slot is 0."""
+        """The slots at which the factor changes, beginning with 0, and the factors."""
         steps = [(0.0, 1.0), *self.factor]
         slots = [math.ceil(round(seconds / slot_seconds, 6)) for seconds, _ in steps]
         return np.array(slots, np.int64), np.array([factor for _, factor in steps])
@@ -80,14 +85,14 @@ def check_homes(jobs: Jobs, servers: int) -> None:
 
 
 class Locality(NamedTuple):
-    """Where the rows' data lie and what it costs to be elsewhere, as compiled code reads it; empty where there are no homes."""
+    """Where the data of each row lie and what it costs to run elsewhere, for compiled code; empty without home servers."""
 
-    home_of: Ints  # (n + 1,) the home servers of row i are home[home_of[i] : home_of[i + 1]]; (1,) for none at all
+    home_of: Ints  # (n + 1,) row i has home servers home[home_of[i] : home_of[i + 1]]; (1,) if no row has any
     home: NDArray[np.int32]
     overhead: Ints  # (n,) slots away from home, at factor 1
     rack: NDArray[np.int32]  # (L,)
-    since: Ints  # (steps,) slot from which
-    factor: Floats  # (steps,) this holds
+    since: Ints  # (steps,) slot at which each factor begins
+    factor: Floats  # (steps,)
     same_rack: Floats  # (1,)
 
 
@@ -100,11 +105,11 @@ NOWHERE = Locality(
     factor=np.ones(1),
     same_rack=np.ones(1),
 )
-"""Of tables without home servers, and of streams."""
+"""For tables without home servers, and for random tasks."""
 
 
 def locality(jobs: Jobs, network: Network, servers: int, slot_seconds: float) -> Locality:
-    """Of a table whose homes exist."""
+    """The arrays of a table whose home servers exist (`check_homes`)."""
     if jobs.home is None:
         return NOWHERE
     since, factor = network.steps(slot_seconds)
@@ -120,7 +125,10 @@ def locality(jobs: Jobs, network: Network, servers: int, slot_seconds: float) ->
 
 
 def parse_network(racks: int | None, steps: str | None) -> Network | None:
-    """From the command line's words: servers per rack, and `0:1,600:4` (seconds:factor). Raises InputError."""
+    """The network of two options of the command line: servers per rack, and steps such as `0:1,600:4` (seconds:factor).
+
+    None if neither is given. Raises InputError.
+    """
     if racks is None and steps is None:
         return None
     return Network(racks=racks or 0, factor=tuple(_steps(steps.split(","))) if steps else ())

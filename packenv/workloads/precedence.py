@@ -1,4 +1,4 @@
-"""Who waits for whom in a Jobs table, and since when each task could have started."""
+"""Which tasks of a Jobs table wait for which others, and when each task was eligible."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ NEVER = np.iinfo(np.int64).max
 
 
 def precedence_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
-    """Pairs (before, after) of nodes, and how many nodes there are: the rows, then a barrier for each phase but a job's last.
+    """Pairs of nodes, `before` and `after`, and the number of nodes.
 
-    A barrier stands behind all tasks of a phase and in front of all of its job's next phase, so that there are no more
-    pairs than tasks, twice.
+    Nodes are the rows of the table, then a barrier for every phase of a job except its last one. A barrier comes after all
+    tasks of its phase and before all tasks of the next phase, so that phases need at most two pairs for each task.
     """
     n = len(jobs)
     before, after, nodes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], n
@@ -28,9 +28,9 @@ def precedence_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
         job, phase = jobs.job[order], jobs.phase[order]
         stage = np.cumsum(np.diff(job, prepend=-1).astype(bool) | np.diff(phase, prepend=-1).astype(bool)) - 1
         first = np.flatnonzero(np.diff(stage, prepend=-1))
-        follows = np.diff(job[first], prepend=-1) == 0  # (stages,) whether an earlier phase of the job comes before it
+        follows = np.diff(job[first], prepend=-1) == 0  # (stages,) whether the stage follows an earlier phase of its job
         followed = np.append(follows[1:], False)
-        barrier = n + np.cumsum(follows) - 1  # the one in front of a stage that follows another
+        barrier = n + np.cumsum(follows) - 1  # (stages,) the barrier before a stage that follows another
         early, late = followed[stage], follows[stage]
         before += [order[early], barrier[stage][late]]
         after += [barrier[stage[early] + 1], order[late]]
@@ -39,9 +39,10 @@ def precedence_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
 
 
 def ready_slots(arrival: Ints, end: Ints, before: Ints, after: Ints, nodes: int) -> Ints:
-    """(n,) slot in which each task could start: its arrival, or the end of the last that it waits for, NEVER if that has none.
+    """(n,) the slot in which each task becomes eligible: its arrival, or the last end of the tasks that it waits for.
 
-    `end` (n,) is NEVER for tasks that do not; the others as `precedence_edges` gives them.
+    `end` (n,) is the slot in which each task ends, NEVER if it does not; then tasks that wait for it are never eligible.
+    The other arguments are those of `precedence_edges`.
     """
     n = len(arrival)
     ready = np.append(arrival, np.zeros(nodes - n, np.int64))

@@ -1,8 +1,8 @@
 """Drawing the rows of a random workload: every number is a pure function of (seed, column, index).
 
-The generator is counter-based: draw number `index` of a column is the SplitMix64 finaliser (Steele, Lea and
-Flood, OOPSLA 2014) of key + index·golden, the key a hash of seed and column. So chunk size, batch row, policy and
-load never change a row. Arrivals alone are cumulative: the stream carries their clock from row to row.
+The generator is counter-based: draw number `index` of a column is the SplitMix64 finaliser (Steele, Lea and Flood,
+OOPSLA 2014) of key + index · golden, where the key is a hash of seed and column. So the size of the chunks, the place in a
+batch, the policy and the load never change a row. Only arrival times are sums, which the stream carries from row to row.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from packenv.workloads.laws.encoding import (
 )
 
 NO_LAWS: Laws = Builder().laws()
-"""What a Jobs table is drawn from: nothing."""
+"""The laws of a source that is a Jobs table: none."""
 
 LATEST = 2.0**60
-"""Arrivals later than this slot, and services longer than 2^53 slots, are clipped: beyond any run."""
+"""Later arrivals, and services longer than 2^53 slots, are cut down to that: it is beyond any run."""
 
 stream_type = np.dtype(
     [
         ("first_row", "i8"),  # row at the start of the chunk
         ("filled", "i8"),  # rows in the chunk
-        ("ended", "i8"),  # 1 if no chunk follows
+        ("ended", "i8"),  # 1 if this is the last chunk
         ("rate", "f8"),  # jobs per slot
         ("arrival_key", "u8"),  # keys of the columns: hashes of the seed
         ("batch_key", "u8"),
@@ -51,12 +51,12 @@ stream_type = np.dtype(
         ("size_key", "u8"),
         ("service_key", "u8"),
         ("job", "i8"),  # the last job that has begun, NONE before the first
-        ("unseen", "i8"),  # its tasks that are still to come
+        ("unseen", "i8"),  # number of its tasks that are not drawn yet
         ("slot", "i8"),  # the slot in which it arrives
-        ("clock", "f8"),  # time of its arrival: in mean interarrival times, or in slots if modulated
+        ("clock", "f8"),  # time of its arrival, in mean interarrival times (in slots for modulated arrivals)
         ("phase", "i8"),  # modulating phase
         ("phase_end", "f8"),  # slots
-        ("sojourns", "i8"),  # phases begun
+        ("sojourns", "i8"),  # number of phases begun
     ],
     align=True,
 )
@@ -68,7 +68,7 @@ S27, S30, S31, S12 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(12)
 
 @inner
 def mix(word: np.uint64) -> np.uint64:
-    """SplitMix64's finaliser: a bijection of 64-bit words that leaves no pattern."""
+    """SplitMix64's finaliser: a bijection of 64-bit words whose results look independent."""
     word = (word ^ (word >> S30)) * FIRST
     word = (word ^ (word >> S27)) * SECOND
     return word ^ (word >> S31)
@@ -82,7 +82,7 @@ def word_at(key: np.uint64, index: int) -> np.uint64:
 
 @inner
 def uniform(word: np.uint64) -> float:
-    """A word as a number in the open interval (0, 1): the middle of one of 2^52 cells."""
+    """A random word as a number in the open interval (0, 1): the middle of one of 2^52 equal cells."""
     return (float(word >> S12) + 0.5) * 2.0**-52
 
 
@@ -94,7 +94,7 @@ def another(word: np.uint64) -> np.uint64:
 
 @inner
 def row_above(table: NDArray[np.float64], first: int, count: int, u: float) -> int:
-    """The first of `count` table rows whose cumulative weight exceeds u; the last one's is 1."""
+    """The first of `count` rows of the table, from `first` on, whose cumulative weight exceeds u; that of the last row is 1."""
     low, high = first, first + count - 1
     while low < high:
         middle = (low + high) >> 1
@@ -107,7 +107,7 @@ def row_above(table: NDArray[np.float64], first: int, count: int, u: float) -> i
 
 @inner
 def interpolate(table: NDArray[np.float64], first: int, count: int, u: float) -> float:
-    """The u-quantile of a piecewise-linear distribution function."""
+    """The u-quantile of a piecewise-linear distribution function, whose knots are rows of the table."""
     k = row_above(table, first, count, u)
     share: float = (u - table[k - 1, 0]) / (table[k, 0] - table[k - 1, 0])
     low, high = float(table[k - 1, 1]), float(table[k, 1])
@@ -116,7 +116,7 @@ def interpolate(table: NDArray[np.float64], first: int, count: int, u: float) ->
 
 @apart
 def draw(laws: Laws, number: int, word: np.uint64) -> float:
-    """One draw from the law of this node, by inversion (the log-normal by Box and Muller)."""
+    """One draw from the law of node `number`, by inversion (of the log-normal by Box and Muller)."""
     node = laws.node[number]
     u = uniform(word)
     while node.kind == MIXTURE:
@@ -151,14 +151,14 @@ def whole(x: float) -> int:
 
 @inner
 def units_of(x: float) -> int:
-    """As packenv.units.to_units, for one draw."""
+    """A draw in integer units, as `packenv.units.to_units` rounds."""
     units = math.floor(x * UNIT + 1e-3)
     return 1 if units == 0 and x > 0.0 else units
 
 
 @inner
 def begin_phase(laws: Laws, stream: Any) -> None:
-    """The next modulating phase and its end. The first one is drawn by its share of time: a stationary start."""
+    """Begin the next modulating phase and draw its end. The first is drawn by its share of time, so the start is stationary."""
     phases = laws.phase.shape[0]
     word = word_at(stream.phase_key, stream.sojourns)
     u = uniform(word)
@@ -177,7 +177,7 @@ def begin_phase(laws: Laws, stream: Any) -> None:
 
 @inner
 def modulated_time(laws: Laws, stream: Any, hazard: float) -> float:
-    """The time at which the arrivals' cumulative hazard has grown by `hazard` since stream.clock."""
+    """The time at which the integral of the modulated rate since stream.clock reaches `hazard`."""
     if stream.sojourns == 0:
         begin_phase(laws, stream)
     time: float = stream.clock
@@ -192,7 +192,7 @@ def modulated_time(laws: Laws, stream: Any, hazard: float) -> float:
 
 @inner
 def next_job(laws: Laws, stream: Any) -> None:
-    """Let the next job arrive: its slot and its number of tasks."""
+    """Draw the arrival slot of the next job, and its number of tasks."""
     plan = laws.plan[0]
     stream.job += 1
     wait = -math.log(uniform(word_at(stream.arrival_key, stream.job)))
@@ -225,7 +225,7 @@ def fill_chunk(
     service: NDArray[np.int64],  # (n,) slots
     job: NDArray[np.int64],  # (n,) or (0,)
 ) -> int:
-    """Write the next n rows of the workload's Jobs table; how many that is."""
+    """Draw the next n rows of the workload's Jobs table; returns n."""
     plan = laws.plan[0]
     resources = demand.shape[1]
     rows: int = arrival.shape[0]
@@ -254,7 +254,7 @@ def fill_chunk(
 
 @compiled
 def begin(stream: Any, seed: int, rate: float) -> None:
-    """Put one stream before row 0 of the workload with this seed, with `rate` jobs per slot."""
+    """Set a stream to before row 0 of the workload with this seed, with `rate` jobs per slot."""
     start = mix(np.uint64(seed) + GOLDEN)
     stream.first_row = 0
     stream.filled = 0

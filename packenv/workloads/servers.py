@@ -1,4 +1,4 @@
-"""The cluster's servers: how much each has of each resource."""
+"""The servers of a cluster: the capacity of each in each resource."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ KIND = re.compile(r"(\d+)x([^x,]+)")
 class Servers:
     """Capacities (L, D) of L servers in D resources, in units of capacity; a list (L,) is one resource.
 
-    Each is finite, at least 0 and at most LARGEST_CAPACITY, and a server has some of at least one resource.
+    Raises InputError unless every capacity is finite, at least 0 and at most LARGEST_CAPACITY, and every server has a
+    positive capacity in some resource.
     """
 
     capacity: NDArray[np.float64]
@@ -54,7 +55,7 @@ class Servers:
         return hash((self.capacity.shape, self.capacity.tobytes()))
 
     def __str__(self) -> str:
-        """As `parse_servers` reads it: "3x1:0.5,2x2:1"."""
+        """The text that `parse_servers` reads, such as "3x1:0.5,2x2:1"."""
         runs = ((row, sum(1 for _ in run)) for row, run in groupby(self.capacity.tolist()))
         return ",".join(f"{count}x{':'.join(str(amount).removesuffix('.0') for amount in row)}" for row, count in runs)
 
@@ -73,17 +74,20 @@ class Servers:
 
     @property
     def largest(self) -> NDArray[np.int64]:
-        """(D,) units: the largest capacity of each resource, to which scalar sizes are relative."""
+        """(D,) units: the largest capacity in each resource, which scalar sizes are relative to."""
         return np.asarray(self.units.max(axis=0))
 
     @cached_property
     def kinds(self) -> NDArray[np.int64]:
-        """(kinds, D) units: the distinct capacities, in increasing order."""
+        """(kinds, D) units: the distinct capacity vectors, in increasing order."""
         return np.asarray(np.unique(self.units, axis=0))
 
 
 def as_servers(servers: int | str | ArrayLike | Servers, resources: int = 1, names: tuple[str, ...] | None = None) -> Servers:
-    """Servers from a number of them (capacity 1 in each of `resources`), a text (`parse_servers`) or capacities."""
+    """Servers from their number (of capacity 1 in each of `resources`), a text (`parse_servers`), or capacities (L,) or (L, D).
+
+    `names`: the resources to read from a file of machines. Raises InputError.
+    """
     if isinstance(servers, Servers):
         return servers
     if isinstance(servers, str):
@@ -100,8 +104,9 @@ def as_servers(servers: int | str | ArrayLike | Servers, resources: int = 1, nam
 def parse_servers(text: str, resources: int = 1, names: tuple[str, ...] | None = None) -> Servers:
     """Servers from `5` (of capacity 1), `3x1,2x0.5`, `3x1:0.5` (3 of capacity 1 and 0.5 in two resources), or a file.
 
-    A file is JSON (a list with one number or one list per server), CSV (one row per server, a header if it likes), or the
-    machines of a published trace (packenv.workloads.traces.machines): of these, the resources called `names`.
+    A file is JSON (a list with one number or one list per server), CSV (one row per server, with or without a header), or
+    the machines of a published trace (packenv.workloads.traces.machines), of which the resources `names` are taken.
+    Raises InputError.
     """
     text = text.strip()
     if text.isdigit():
@@ -135,7 +140,7 @@ def _read(file: Path, names: tuple[str, ...] | None) -> Any:
         if not isinstance(rows, list):
             raise InputError("expected a list with one row per server")
         return rows
-    from packenv.workloads.traces.machines import initial_capacities, is_machines  # brings pyarrow with it
+    from packenv.workloads.traces.machines import initial_capacities, is_machines  # loads pyarrow
 
     if is_machines(file):
         return initial_capacities(file, names)

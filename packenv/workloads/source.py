@@ -1,7 +1,7 @@
-"""Where the simulator's rows come from: a Jobs table, or a random workload that makes the table chunk by chunk.
+"""Where the simulator reads tasks from: a Jobs table, or a random workload whose table is drawn chunk by chunk.
 
-`Source` is one compiled type for both, with a leading axis for the clusters of a batch, so the simulator is
-compiled once. A table is a single chunk that is never refilled; all clusters of a batch share it.
+`Source` is one compiled type for both, so that the simulator is compiled once. Its first axis is the cluster of a batch. A
+Jobs table is a single chunk that is never refilled, and that all clusters of the batch share.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from packenv.workloads.network import NOWHERE, Locality
 from packenv.workloads.sampling import NO_LAWS, begin, fill_chunk, stream_type
 
 CHUNK = 1024
-LARGEST_BATCH = 2**20  # rows: batches of many clusters get shorter chunks, but at least LEAST_CHUNK
+LARGEST_BATCH = 2**20  # rows of all clusters together: with many clusters chunks are shorter, down to LEAST_CHUNK
 LEAST_CHUNK = 64
 
 
 class Source(Frame):
-    """Rows first_row .. first_row + filled - 1 of each cluster's Jobs table (first axis: cluster)."""
+    """Rows first_row .. first_row + filled - 1 of the Jobs table of each cluster (first axis: cluster)."""
 
-    stream: NDArray[np.void]  # (E,) stream_type: where the chunk lies and how the next one is drawn
+    stream: NDArray[np.void]  # (E,) stream_type: the place of the chunk, and the state from which the next one is drawn
     arrival: NDArray[np.int64]  # (E, n) slots
     demand: NDArray[np.int64]  # (E, n, D) units
     service: NDArray[np.int64]  # (E, n) slots
     job: NDArray[np.int64]  # (E, n) job of the task; (E, 0) if every task is its own job
     laws: Laws
-    locality: Locality  # of the rows of a table
+    locality: Locality  # where the data of a table's rows lie
 
 
 def table_source(jobs: Jobs, locality: Locality = NOWHERE) -> Source:
-    """The whole table as one chunk; `locality` says where its data lie."""
+    """A Jobs table as one chunk; `locality` says where the data of its rows lie."""
     stream = np.zeros(1, stream_type)
     stream["filled"] = len(jobs)
     stream["ended"] = 1
@@ -47,7 +47,11 @@ def table_source(jobs: Jobs, locality: Locality = NOWHERE) -> Source:
 
 
 def random_source(laws: Laws, seeds: Sequence[int], rate: float, batches: bool, chunk: int | None = None) -> Source:
-    """A stream per seed, before its row 0: `rate` jobs per slot, of one task each unless they come in `batches`."""
+    """One cluster per seed, before its row 0: `rate` jobs per slot, which have one task each unless `batches`.
+
+    `chunk`: rows of a chunk, by default as many as keep the memory of the batch small. Raises InputError for no seed, or one
+    out of range.
+    """
     clusters = len(seeds)
     if clusters == 0:
         raise InputError("a batch needs at least 1 seed")
@@ -72,7 +76,7 @@ def random_source(laws: Laws, seeds: Sequence[int], rate: float, batches: bool, 
 
 @apart
 def refill(source: Source, e: int) -> None:
-    """Replace cluster e's used-up chunk by the next one."""
+    """Replace the chunk of cluster e, which is used up, by the next one."""
     stream = source.stream[e]
     stream.first_row += stream.filled
     stream.filled = fill_chunk(source.laws, stream, source.arrival[e], source.demand[e], source.service[e], source.job[e])

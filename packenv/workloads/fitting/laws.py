@@ -1,7 +1,6 @@
-"""Laws fitted to a sample of tasks: groups of alike demands, service per group, tasks per job, modulated arrivals.
+"""Laws fitted to a sample of tasks: groups of similar demands, service by group, tasks per job, modulated arrivals.
 
-All results are statistics: rounded levels with weights, and quantiles. Plain numbers, so that they can be written as a
-workload in JSON.
+All results are statistics (rounded values with weights, and quantiles), as plain numbers that go into the JSON of a workload.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 VECTORS = 60
-FEWEST_TASKS = 30  # a demand vector asked for by fewer tasks is merged with others of about its size
+FEWEST_TASKS = 30  # a demand vector that fewer tasks have is merged with others of about the same size
 CELLS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1.0)
 TASKS_PER_CELL = 10
 
@@ -31,9 +30,9 @@ class Groups(NamedTuple):
 
 
 def group(sample: Sample, most: int = VECTORS) -> Groups:
-    """At most `most` groups: each frequent demand vector on its own, the rest merged by size with about equal work in each.
+    """At most `most` groups: one for each frequent demand vector; the other vectors are merged by size, with equal work each.
 
-    A merged group's vector is the mean over its tasks weighted by duration, so that its offered load stays what it was.
+    The vector of a merged group is the mean over its tasks, weighted by duration, so that its offered load does not change.
     """
     vectors, vector, count = np.unique(sample.demand, axis=0, return_inverse=True, return_counts=True)
     vector = vector.reshape(-1)
@@ -49,7 +48,7 @@ def group(sample: Sample, most: int = VECTORS) -> Groups:
         bins = min(most - len(own), max(int(count[rare].sum()) // FEWEST_TASKS, 1))
         middle = np.cumsum(work) - work / 2
         number[rare] = len(own) + np.floor(middle / work.sum() * bins).astype(np.int64)
-    _, member = np.unique(number[vector], return_inverse=True)  # without bins that stayed empty
+    _, member = np.unique(number[vector], return_inverse=True)  # leaves out empty bins
     time = np.bincount(member, sample.duration)
     mean = [np.bincount(member, sample.demand[:, r] * sample.duration) / time for r in range(sample.demand.shape[1])]
     return Groups(member, significant(np.stack(mean, axis=1)), np.bincount(member) / len(member))
@@ -62,10 +61,10 @@ def significant(values: Floats, digits: int = 4) -> Floats:
 
 
 def cells(values: Floats) -> tuple[Floats, Floats]:
-    """Edges (k + 1,) at quantiles, and weights (k,), of a histogram that is uniform in each cell; few values, few cells.
+    """Edges (k + 1,) at quantiles and weights (k,) of a histogram of the values; fewer cells for fewer values.
 
-    So that the mean is that of the values, the last edge comes down if one long value stretches its cell, and then the
-    inner edges are scaled together. Edges are in 4 significant digits.
+    The histogram has the mean of the values: the last edge is lowered if one large value stretches its cell, and then all
+    inner edges are scaled by one factor. Edges have 4 significant digits.
     """
     levels = np.array(CELLS)
     if len(values) < TASKS_PER_CELL * len(levels):
@@ -75,7 +74,7 @@ def cells(values: Floats) -> tuple[Floats, Floats]:
         return np.array([edges[0] * 0.999, edges[0]]), np.ones(1)
     cell = np.clip(np.searchsorted(edges, values, side="left") - 1, 0, len(edges) - 2)
     weights = np.bincount(cell, minlength=len(edges) - 1) / len(values)
-    pull = (np.append(weights, 0.0) + np.insert(weights, 0, 0.0)) / 2  # of each edge on the mean
+    pull = (np.append(weights, 0.0) + np.insert(weights, 0, 0.0)) / 2  # change of the mean with each edge
     surplus = float(pull @ edges) - float(values.mean())
     edges[-1] = max(edges[-1] - max(surplus, 0.0) / pull[-1], significant(edges[-2] * 1.002)) if pull[-1] > 0 else edges[-1]
     edges[-1] = significant(edges[-1])
@@ -89,7 +88,7 @@ def cells(values: Floats) -> tuple[Floats, Floats]:
 
 
 def job_sizes(tasks: Ints, most: int = 60) -> tuple[Ints, Floats]:
-    """Values and weights of the number of tasks in a job: small numbers as they are, larger ones merged around their mean."""
+    """Values and weights of the number of tasks in a job; of more than `most` values the larger ones are merged to means."""
     values, count = np.unique(tasks, return_counts=True)
     if len(values) > most:
         own = most // 2
@@ -102,21 +101,23 @@ def job_sizes(tasks: Ints, most: int = 60) -> tuple[Ints, Floats]:
     return values.astype(np.int64), count / count.sum()
 
 
+# Where the fit of the phases begins: every pair of these.
 START_RATES = ((0.2, 5.0), (5.0, 50.0), (3.0, 0.2))  # relative to the first phase
 START_SOJOURNS = ((100, 30, 1), (600, 60, 5), (50, 50, 50))  # s
 
 
 class Phases(NamedTuple):
-    """A modulated Poisson process: relative rates (mean 1 over time) and mean sojourns, each phase visited equally often."""
+    """A modulated Poisson process whose phases are visited equally often. Rates are relative: their mean over time is 1."""
 
     rates: Floats  # (phases,)
     sojourns: Floats  # (phases,) s
 
 
 def phase_dispersion(phases: Phases, jobs_per_s: float, windows: tuple[float, ...]) -> Floats:
-    """Index of dispersion of the jobs in windows of those seconds: 1 + (2/(λw)) ∫ (w − u) c(u) du, c the rate's covariance.
+    """Index of dispersion of the number of jobs in windows of w seconds: 1 + (2/(λw)) ∫ (w − u) c(u) du over [0, w].
 
-    The phase leaves after an exponential sojourn for any other one alike (Fischer and Meier-Hellstern, 1993).
+    c is the covariance of the rate. After an exponential sojourn the phase changes to any other one with equal probability
+    (Fischer and Meier-Hellstern, 1993).
     """
     n = len(phases.rates)
     leave = 1 / phases.sojourns
@@ -136,9 +137,9 @@ def phase_dispersion(phases: Phases, jobs_per_s: float, windows: tuple[float, ..
 
 
 def fit_phases(sample: Sample, phases: int = 3) -> Phases:
-    """Phases whose jobs, with all their tasks at once, have the sample's dispersion of tasks in each of WINDOWS.
+    """Phases for which the dispersion of tasks in each of WINDOWS is that of the sample, by least squares.
 
-    For jobs of B tasks, dispersion of the tasks = var B / mean B + mean B · dispersion of the jobs.
+    For jobs of B tasks that arrive together: dispersion of tasks = var B / mean B + mean B · dispersion of jobs.
     """
     from scipy.optimize import least_squares
 
@@ -171,5 +172,5 @@ def fit_phases(sample: Sample, phases: int = 3) -> Phases:
 
 
 def _trim(start: Floats, phases: int) -> Floats:
-    """The start of a search for three phases, for this many."""
+    """A starting point for three phases, turned into one for `phases` phases."""
     return np.concatenate([np.resize(start[:2], phases - 1), np.resize(start[2:], phases)])

@@ -1,9 +1,9 @@
-"""A trace in numbers: its statistics, a random workload fitted to them, and how well the one matches the other.
+"""The profile of a trace: its statistics, a random workload fitted to them, and how well the workload matches the trace.
 
-The fitted workload holds statistics only (rounded levels, weights, quantiles), no row of the data. Its model: jobs
-arrive by a modulated Poisson process; all tasks of a job arrive together and ask for the same demands; a task's service
-depends on its demands only. So what a trace has beyond that is lost: tasks of a job that last alike, large jobs that
-prefer certain demands. `goodness` measures the rest.
+The fitted workload holds statistics only (rounded values, weights, quantiles), no row of the data. Its model: jobs arrive by
+a modulated Poisson process; all tasks of a job arrive together with the same demand; the service of a task depends on its
+demand only. Other dependence is lost: tasks of a job have similar durations in a trace, and large jobs prefer certain demands.
+`goodness` measures how well the rest matches.
 
 google2011_like.json is the profile of the Google window (clusterdata-2011-2, 50,230 finished tasks). Its laws offer the
 work of 130.8 servers, the window 131.0; Kolmogorov and Smirnov's distances are below 0.04 for sizes and below 0.03 for
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from packenv.workloads.workload import Workload
 
 USUAL_LOAD = 0.82  # of the servers' capacity, where the number of servers is not given
-COMPARED_TASKS = 2_000_000
+COMPARED_TASKS = 2_000_000  # rows of the workload that are compared with the trace
 LOST = (
     "The workload is made of statistics only. Jobs arrive by a modulated Poisson process fitted to the dispersion of the "
     "tasks; a job's tasks arrive together with the same demands; services depend on the demands only. Not kept: that a job's "
@@ -44,9 +44,9 @@ LOST = (
 
 
 def describe(trace: Trace | SlotTrace, slot_seconds: Exact | None = None) -> dict[str, Any]:
-    """Counts and statistics of a trace: all tasks, those submitted within it, and those that its conversion keeps.
+    """Counts and statistics of a trace: of all tasks, those submitted within it, and those that its conversion keeps.
 
-    `slot_seconds` is the clock of a trace that is in slots. Times in seconds, loads in servers of capacity 1.
+    `slot_seconds`: length of a slot of a trace in slots. Times are in seconds, loads in servers of capacity 1.
     """
     timed = _timed(trace, slot_seconds)
     kept, dropped = timed.kept()
@@ -72,11 +72,13 @@ def describe(trace: Trace | SlotTrace, slot_seconds: Exact | None = None) -> dic
 def profile(
     trace: Trace | SlotTrace, name: str, slot_seconds: Exact | None = None, servers: int | None = None, about: str = ""
 ) -> dict[str, Any]:
-    """Statistics of the kept tasks, a workload fitted to them, in the JSON form of Workload, and how they match.
+    """Statistics of the kept tasks, a workload fitted to them in plain values (`Workload.to_dict`), and how well it matches.
 
-    `slot_seconds`: None for the length that is usual for the trace's form. `about` says what data it is; load_workload reads
-    the workload out of the whole.
-    Without `servers`, as many of capacity 1 as make the load 0.82 of their capacity. Raises InputError if no task is kept.
+    slot_seconds  length of a slot, by default the usual one of the trace's format
+    servers       number of servers of capacity 1; by default the work of the trace is 0.82 of their capacity
+    about         what data it is
+
+    Written as JSON, the result is a file that `load_workload` reads. Raises InputError if no task is kept.
     """
     slot = trace.slot_seconds if slot_seconds is None else slot_seconds
     sample = kept_sample(trace, slot)
@@ -117,10 +119,10 @@ def fit(sample: Sample, name: str, slot_seconds: float, servers: int | None) -> 
 
 
 def goodness(fitted: Workload, data: Trace | SlotTrace | Jobs, slot_seconds: Exact = "0.1", seed: int = 0) -> dict[str, Any]:
-    """How the rows of a fitted workload (COMPARED_TASKS of them) compare with a trace, or with a Jobs table in its slots.
+    """Compare COMPARED_TASKS rows of a fitted workload with a trace, or with a Jobs table in the same slots.
 
-    `ks`: Kolmogorov and Smirnov's distances. `expected_load`: servers of capacity 1 that the workload's laws keep busy on
-    average, by resource. All others are pairs [data, rows of the workload]. Demands are compared in whole units.
+    `ks`: distances of Kolmogorov and Smirnov. `expected_load`: servers of capacity 1 that the laws of the workload keep busy
+    on average, by resource. All other values are pairs [data, rows of the workload]. Demands are compared in integer units.
     """
     real = kept_sample(data, slot_seconds)
     real = replace(real, demand=to_units(real.demand) / UNIT)
@@ -149,7 +151,7 @@ def expected_load(workload: Workload) -> dict[str, float]:
 
 
 def kept_sample(data: Trace | SlotTrace | Jobs, slot_seconds: Exact = "0.1") -> Sample:
-    """The tasks that a conversion keeps, on a clock. Raises InputError if there are fewer than two, or all at once."""
+    """The tasks that a conversion keeps, in seconds. Raises InputError if they are fewer than two, or submitted at one time."""
     from packenv.jobs import Jobs
 
     if isinstance(data, Jobs):
@@ -163,7 +165,7 @@ def kept_sample(data: Trace | SlotTrace | Jobs, slot_seconds: Exact = "0.1") -> 
 
 
 def jobs_sample(jobs: Jobs, slot_seconds: Fraction, resources: tuple[str, ...]) -> Sample:
-    """A Jobs table on a clock of `slot_seconds` per slot."""
+    """A Jobs table in seconds, with `slot_seconds` per slot."""
     h = float(slot_seconds)
     demand = np.asarray(jobs.demand / UNIT, np.float64)
     return Sample(np.asarray(jobs.arrival * h, np.float64), demand, np.asarray(jobs.service * h, np.float64), jobs.job, resources)
@@ -185,7 +187,7 @@ def _sample(trace: Trace, which: NDArray[np.bool_]) -> Sample:
 
 
 def _columns(real: Sample, model: Sample) -> list[tuple[str, NDArray[Any], NDArray[Any]]]:
-    """The columns to compare by their distributions."""
+    """The columns whose distributions are compared: name, values of the data, values of the model."""
     demands = [(name, real.demand[:, r], model.demand[:, r]) for r, name in enumerate(real.resources)]
     return [
         ("size", real.size, model.size),
@@ -200,14 +202,14 @@ def _pairs(here: dict[str, Any], there: dict[str, Any]) -> dict[str, list[Any]]:
 
 
 def shares_of(weights: NDArray[np.float64]) -> list[float]:
-    """Weights in 6 decimals that sum to 1: the largest takes what rounding leaves."""
+    """Weights with 6 decimals whose sum is 1: the largest weight takes the rounding error."""
     millionths = np.rint(weights / weights.sum() * 1e6).astype(np.int64)
     millionths[np.argmax(millionths)] += 1_000_000 - millionths.sum()
     return [int(share) / 1e6 for share in millionths]
 
 
 def _plain(values: NDArray[Any]) -> list[Any]:
-    """Numbers for a file: 6 significant digits, vectors as lists."""
+    """Numbers for a file, with 6 significant digits; vectors become lists."""
     if values.ndim > 1:
         return [_plain(row) for row in values]
     return [int(x) if float(x).is_integer() else float(f"{float(x):.6g}") for x in values]

@@ -1,7 +1,4 @@
-"""Statistics of tasks on a clock: what a trace and a simulated workload are compared by.
-
-Sums only: nothing here keeps or returns a row of the data.
-"""
+"""Statistics of tasks in seconds, by which a trace and a random workload are compared. They contain no row of the data."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ FEWEST_WINDOWS = 5
 
 @dataclass(frozen=True)
 class Sample:
-    """Tasks in order of submission."""
+    """Tasks in order of submission, in seconds."""
 
     submit: Floats  # (n,) s
     demand: Floats  # (n, D) in units of capacity, 0 where missing
@@ -41,7 +38,7 @@ class Sample:
 
     @property
     def tasks_per_job(self) -> Ints:
-        """(jobs,) tasks of each job; a table without jobs has one task in each."""
+        """(jobs,) the number of tasks of each job; without column `job` every task is a job of its own."""
         if self.job is None:
             return np.ones(len(self.submit), np.int64)
         return np.asarray(np.unique(self.job, return_counts=True)[1], np.int64)
@@ -75,7 +72,7 @@ def summary(sample: Sample) -> dict[str, Any]:
 
 
 def spread(values: ArrayLike) -> dict[str, float | None]:
-    """Mean, least, largest and the quantiles of LEVELS; of nothing, None."""
+    """Mean, minimum, maximum and the quantiles LEVELS; the mean is None without values."""
     x = np.asarray(values, np.float64)
     if not x.size:
         return {"mean": None}
@@ -84,33 +81,33 @@ def spread(values: ArrayLike) -> dict[str, float | None]:
 
 
 def variation(values: ArrayLike) -> float:
-    """Standard deviation over mean; NaN of nothing or of zeros."""
+    """Standard deviation / mean; NaN without values, or if all are 0."""
     x = np.asarray(values, np.float64)
     return float(x.std() / x.mean()) if x.size and x.mean() > 0 else float("nan")
 
 
 def distinct(demand: Floats, resources: tuple[str, ...]) -> dict[str, int]:
-    """How many levels there are of each resource, of all together ("joint"), and of the size."""
+    """The number of distinct values of each resource, of demand vectors ("joint"), and of the size."""
     each = {name: len(np.unique(demand[:, r])) for r, name in enumerate(resources)}
     return {**each, "joint": len(np.unique(demand, axis=0)), "size": len(np.unique(demand.max(axis=1)))}
 
 
 def dispersion(submit: Floats, window: float) -> float | None:
-    """Index of dispersion: variance over mean of the submissions in whole windows of that many seconds, 1 if Poisson.
+    """Index of dispersion: variance / mean of the number of submissions in windows of `window` seconds; 1 if Poisson.
 
-    None if there are fewer than FEWEST_WINDOWS.
+    None if there are fewer than FEWEST_WINDOWS whole windows.
     """
     number = ((submit - submit[0]) // window).astype(np.int64)
     whole = int((submit[-1] - submit[0]) // window)
     if whole < FEWEST_WINDOWS:
         return None
-    counts = np.unique(number[number < whole], return_counts=True)[1]  # of the windows that are not empty
+    counts = np.unique(number[number < whole], return_counts=True)[1]  # of windows that are not empty
     mean = counts.sum() / whole
     return _round(float(counts @ counts) / whole / mean - mean) if mean else None
 
 
 def correlations(sample: Sample) -> dict[str, dict[str, float | None]]:
-    """Pearson's and Spearman's correlation of every two resources, and of size and duration."""
+    """Pearson's and Spearman's correlation of every pair of resources, and of size and duration."""
     columns = {name: sample.demand[:, r] for r, name in enumerate(sample.resources)}
     pairs = [(a, b) for i, a in enumerate(columns) for b in list(columns)[i + 1 :]]
     found = {f"{a}, {b}": _correlation(columns[a], columns[b]) for a, b in pairs}
@@ -119,7 +116,7 @@ def correlations(sample: Sample) -> dict[str, dict[str, float | None]]:
 
 
 def offered_load(sample: Sample) -> dict[str, float | None]:
-    """Servers of capacity 1 that the tasks of known duration keep busy, by size and each resource: Σ demand·duration / span."""
+    """Servers of capacity 1 that the tasks keep busy, by size and by resource: Σ demand · duration / span."""
     columns = {"size": sample.size, **{name: sample.demand[:, r] for r, name in enumerate(sample.resources)}}
     busy = np.nan_to_num(sample.duration)
     return {name: _round(float(amount @ busy) / sample.span) if sample.span else None for name, amount in columns.items()}
@@ -142,11 +139,11 @@ def _correlation(a: Floats, b: Floats) -> dict[str, float | None]:
 
 
 def _ranks(values: Floats) -> Floats:
-    """Mean ranks: equal values share the mean of their places."""
+    """(n,) ranks; equal values have the mean of their ranks."""
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(count) - (count - 1) / 2)[place], np.float64)
 
 
 def _round(x: float, digits: int = 6) -> float | None:
-    """Significant digits; None where there is no number."""
+    """The number with this many significant digits; None if it is not finite."""
     return float(f"{float(x):.{digits}g}") if np.isfinite(x) else None

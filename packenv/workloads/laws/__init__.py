@@ -1,4 +1,7 @@
-"""All laws in one place, and `parse_law`, which reads one from a line of text."""
+"""All laws of sizes and services, and `parse_law`, which reads one from a text such as `uniform:0.1:0.9`.
+
+A new law is a class derived from `Law`, imported here; with a line in `NUMBERS` or `WEIGHTED` the command line knows it.
+"""
 
 from __future__ import annotations
 
@@ -43,17 +46,17 @@ NUMBERS: dict[str, Callable[..., Law]] = {
     "fixed": Fixed,
     "lognormal": LogNormal,
 }
-"""Laws given by numbers: `name:number:number`."""
+"""Laws whose text is their parameters: `name:number:number`."""
 
 WEIGHTED: dict[str, Callable[..., Law]] = {"discrete": Discrete, "hyperexponential": HyperExponential}
-"""Laws given by a list: `name:value@weight,value@weight`, or `name:value,value` if all are equally likely."""
+"""Laws whose text is a list: `name:value@weight,value@weight`, or `name:value,value` with equal weights."""
 
 
 def parse_law(text: str, what: str) -> Law:
     """The law that a text such as `uniform:0.1:0.9`, `discrete:0.4@0.5,0.6@0.5` or `geometric:100` stands for.
 
-    `what` ("sizes", "--service", …) opens the messages of the InputErrors. An `exponential:mean` is cut off at 1
-    for sizes and not at all if `what` speaks of a service; `exponential:mean:high` says where.
+    `what` ("sizes", "--service", …) is what the messages of InputErrors begin with. `exponential:mean` is cut off at 1, but
+    not if `what` contains "service"; `exponential:mean:high` is cut off at `high`.
     """
     name, _, rest = text.strip().partition(":")
     try:

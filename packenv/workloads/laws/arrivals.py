@@ -1,4 +1,4 @@
-"""Arrival processes. Each is scaled to the workload's mean rate in tasks per slot; parameters set its shape only."""
+"""Arrival processes. Their parameters set the shape; the workload's mean rate, in tasks per slot, scales them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from packenv.workloads.laws.law import Law, not_negatives, positive, set_fields
 
 
 class Arrivals(ABC):
-    """How jobs arrive."""
+    """The process by which jobs arrive."""
 
     @abstractmethod
     def encode(self, builder: Builder) -> None:
@@ -27,7 +27,7 @@ class Arrivals(ABC):
         return 1.0
 
     def check(self, jobs_per_slot: float) -> None:  # noqa: B027 (most processes can have any rate)
-        """InputError if the process cannot have this rate."""
+        """Raise InputError if the process cannot have this rate."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Bernoulli(Arrivals):
 
 @dataclass(frozen=True)
 class Periodic(Arrivals):
-    """A Poisson process whose rate follows `profile` (n,): relative rates of n equal parts of a `period` (slots)."""
+    """A Poisson process with a periodic rate: `profile` (n,) holds relative rates of n equal parts of a `period` (slots)."""
 
     profile: Sequence[float]
     period: float
@@ -72,10 +72,10 @@ class Periodic(Arrivals):
 
 @dataclass(frozen=True)
 class Modulated(Arrivals):
-    """A Markov-modulated Poisson process, started in its stationary state: bursts and lulls.
+    """A Markov-modulated Poisson process, started in its stationary state: arrivals come in bursts.
 
-    Phase p has relative rate rates[p] and lasts an exponential time of mean sojourns[p] slots, whatever the load;
-    then comes the next phase in order ("cycle"), or any other, equally likely ("uniform").
+    Phase p has relative rate rates[p] and lasts an exponential time of mean sojourns[p] slots, independent of the load. It is
+    followed by the next phase in order ("cycle"), or by any other one with equal probability ("uniform").
     """
 
     rates: Sequence[float]
@@ -103,9 +103,10 @@ class Modulated(Arrivals):
 
 @dataclass(frozen=True)
 class Batch(Arrivals):
-    """Jobs of several tasks, which arrive together and share the job's number; jobs arrive as `process` says.
+    """Jobs of several tasks that arrive together; the jobs arrive by `process`.
 
-    `size` is the law of the number of tasks (rounded up, at least 1). With `alike` a job's tasks have the same demand.
+    `size` is the law of the number of tasks in a job (rounded up, at least 1). If `alike`, the tasks of a job have the same
+    demand.
     """
 
     size: Law

@@ -1,4 +1,4 @@
-"""Demands of several resources that depend on each other, and services that depend on the demand."""
+"""Laws in which the demands of several resources, or the demand and the service, depend on each other."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class Joint:
         return np.asarray(weights @ vectors)
 
     def encode(self, builder: Builder) -> None:
-        """Add the vectors and their choice to the tables of a workload."""
+        """Add the vectors and their weights to the tables of a workload."""
         vectors, weights = self.atoms()
         builder.vectors(builder.tabled(STEPS, cumulate(weights), np.arange(len(weights))), vectors)
 
 
 @dataclass(frozen=True)
 class Conditional:
-    """Services that depend on the demand: laws[k] serves the tasks with vector k of a Joint law of sizes."""
+    """Services that depend on the demand: laws[k] is the law of service of the tasks with vector k of a Joint law."""
 
     laws: Sequence[Law]
 
@@ -73,6 +73,6 @@ class Conditional:
         return min(low for low, _ in ends), max((high for _, high in ends), default=math.inf)
 
     def encode(self, builder: Builder) -> int:
-        """Add all laws to the tables of a workload; the number of the node."""
+        """Add all laws to the tables of a workload; returns the number of the node."""
         children = [law.encode(builder) for law in self.laws]
         return builder.tabled(CONDITIONAL, np.ones(len(children)), children)

@@ -1,4 +1,4 @@
-"""What a law of sizes, services or batch sizes is, and the two shapes most of them have: atoms and piecewise linear."""
+"""The base class of laws of sizes, services and batch sizes, its two common forms, and checks of parameters."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from packenv.workloads.laws.encoding import CONSTANT, LINEAR, STEPS, UNIFORM, Bu
 Floats = NDArray[np.float64]
 
 CERTAIN = 1e-9
-"""How far probabilities may sum from 1."""
+"""The sum of probabilities may differ from 1 by this much."""
 
 
 class Law(ABC):
-    """The distribution of a non-negative random number X: a size in units of capacity, or a service in slots."""
+    """The distribution of a non-negative random number X: a size in units of capacity, a service in slots, a number of tasks."""
 
     @abstractmethod
     def mean(self) -> float:
@@ -36,14 +36,14 @@ class Law(ABC):
 
     @abstractmethod
     def encode(self, builder: Builder) -> int:
-        """Add the law to the tables of a workload; the number of its node."""
+        """Add the law to the tables of a workload; returns the number of its node."""
 
     def atoms(self) -> tuple[Floats, Floats] | None:
-        """Values in increasing order and their probabilities if X has finitely many, else None."""
+        """The values in increasing order and their probabilities, if there are finitely many; otherwise None."""
         return None
 
     def cdf_units(self, units: ArrayLike) -> Floats:
-        """P(X in integer units ≤ `units`): the law of the demand as it is simulated (`packenv.units.to_units`)."""
+        """P(X in integer units ≤ `units`), rounded as in the simulation (`packenv.units.to_units`); any shape."""
         k = np.asarray(units, np.float64)
         below = self.cdf(np.nextafter((k + 1.0 - 1e-3) / UNIT, 0.0))
         return np.where(k < 1, np.where(k < 0, 0.0, self.cdf(0.0)), below)
@@ -96,11 +96,11 @@ class AtomicLaw(Law):
 
 
 class LinearLaw(Law):
-    """A law whose distribution function is linear between `knots`."""
+    """A law whose distribution function is linear between its `knots`."""
 
     @abstractmethod
     def knots(self) -> tuple[Floats, Floats]:
-        """Values, not decreasing, and the distribution function there, from 0 to 1."""
+        """Values, not decreasing, and the distribution function at each of them, from 0 to 1."""
 
     def mean(self) -> float:
         values, below = self.knots()
@@ -130,7 +130,7 @@ class LinearLaw(Law):
 
 
 def positive(what: str, value: float) -> float:
-    """The value, checked: finite and above 0."""
+    """The value as a float. Raises InputError unless it is finite and above 0."""
     number = _number(what, value)
     if not (math.isfinite(number) and number > 0):
         raise InputError(f"{what} must be positive and finite, not {value}")
@@ -138,7 +138,7 @@ def positive(what: str, value: float) -> float:
 
 
 def not_negative(what: str, value: float) -> float:
-    """The value, checked: finite and at least 0."""
+    """The value as a float. Raises InputError unless it is finite and at least 0."""
     number = _number(what, value)
     if not (math.isfinite(number) and number >= 0):
         raise InputError(f"{what} must be at least 0 and finite, not {value}")
@@ -146,7 +146,7 @@ def not_negative(what: str, value: float) -> float:
 
 
 def upper_end(what: str, value: float, above: float) -> float:
-    """The value, checked: above `above`; inf is allowed."""
+    """The value as a float, which may be inf. Raises InputError unless it is above `above`."""
     number = _number(what, value)
     if not number > above:
         raise InputError(f"{what} must be above {above:g}, not {value}")
@@ -154,7 +154,7 @@ def upper_end(what: str, value: float, above: float) -> float:
 
 
 def not_negatives(what: str, values: ArrayLike) -> tuple[float, ...]:
-    """The values as a tuple, checked: at least one, each finite and at least 0."""
+    """The values as a tuple. Raises InputError unless there is at least one, and each is finite and at least 0."""
     array = _numbers(what, values)
     if array.ndim != 1 or len(array) == 0:
         raise InputError(f"{what} must be a list of at least one number, not an array of shape {array.shape}")
@@ -166,7 +166,7 @@ def not_negatives(what: str, values: ArrayLike) -> tuple[float, ...]:
 
 
 def probabilities(what: str, weights: ArrayLike | None, count: int) -> tuple[float, ...]:
-    """The weights as a tuple, checked: one for each of `count`, none negative, sum 1; None gives equal ones."""
+    """The weights as a tuple; None stands for equal ones. Raises InputError unless they are `count` weights >= 0 of sum 1."""
     if weights is None:
         return (1.0 / count,) * count
     checked = not_negatives(f"{what}: weights", weights)
@@ -178,13 +178,13 @@ def probabilities(what: str, weights: ArrayLike | None, count: int) -> tuple[flo
 
 
 def set_fields(law: object, **values: object) -> None:
-    """Store checked values in a frozen dataclass that is being made."""
+    """Set fields of a frozen dataclass while it is being made."""
     for name, value in values.items():
         object.__setattr__(law, name, value)
 
 
 def ordered(values: Sequence[float], weights: Sequence[float]) -> tuple[Floats, Floats]:
-    """Distinct values in increasing order, with the summed weight of each."""
+    """The distinct values in increasing order, and the sum of the weights of each."""
     distinct, place = np.unique(np.asarray(values, np.float64), return_inverse=True)
     return distinct, np.bincount(place, weights=np.asarray(weights, np.float64)).astype(np.float64)
 

@@ -1,4 +1,4 @@
-"""Laws of sizes (any of them also serves for services and batch sizes). Parameters in units of capacity, or slots."""
+"""Laws of sizes, which may also be used for services and numbers of tasks. Parameters in units of capacity, or slots."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ class Histogram(LinearLaw):
 
 @dataclass(frozen=True)
 class Beta(LinearLaw):
-    """Beta(a, b) on [low, high], through 4,096 cells that are uniform within, the finest at the ends: that is the law.
+    """Beta(a, b) on [low, high], approximated by 4,096 cells that are uniform inside and finest at both ends.
 
-    Its distribution function is that of the beta law up to 10⁻⁵. a and b from 0.05 on.
+    Its distribution function differs from that of the beta law by at most 10⁻⁵. a and b are at least 0.05.
     """
 
     a: float
@@ -128,14 +128,14 @@ class Discrete(AtomicLaw):
 
 
 def Empirical(values: ArrayLike) -> Discrete:
-    """The law of a sample (n,): each observation equally likely."""
+    """The law of a sample (n,): each observation has the same probability."""
     sample = not_negatives("empirical: values", values)
     return Discrete(*(column.tolist() for column in ordered(sample, [1.0 / len(sample)] * len(sample))))
 
 
 @dataclass(frozen=True)
 class Exponential(Law):
-    """Exponential, conditioned on (0, high]; `mean` is that of the law before it is cut off (high may be inf)."""
+    """Exponential with mean `scale`, conditioned on (0, high]; high may be inf."""
 
     scale: float
     high: float = 1.0
@@ -201,7 +201,7 @@ class Pareto(Law):
 
 @dataclass(frozen=True)
 class Mixture(Law):
-    """A draw from laws[k] with probability weights[k]."""
+    """A draw from laws[k], where k has probability weights[k]."""
 
     laws: Sequence[Law]
     weights: Sequence[float] | None = None

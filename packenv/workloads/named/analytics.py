@@ -1,6 +1,6 @@
-"""Jobs of many tasks as data analytics has them (seed 001, PAPERS §2): phases that read, shuffle or compute, drawn by seed.
+"""Data-analytics jobs of up to three phases that read, shuffle or compute, drawn by seed (seed 001, PAPERS §2).
 
-The tasks of a phase have like demands and about the same duration, of which a scheduler knows the phase's mean.
+The tasks of a phase have the same demand and about the same duration; schedulers know the mean duration of the phase.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ Floats = NDArray[np.float64]
 RESOURCES = ("cpu", "memory", "disk", "network")
 KINDS = np.array(
     [  # mean demand of a task, in shares of a server, of each resource
-        [0.06, 0.06, 0.40, 0.05],  # reads much
+        [0.06, 0.06, 0.40, 0.05],  # reads
         [0.06, 0.08, 0.10, 0.45],  # shuffles
         [0.40, 0.20, 0.05, 0.05],  # computes
     ]
 )
-SPREAD = 0.6  # a phase's demands lie within this share of their kind's
-LEAST, MOST = 0.02, 0.5  # of a demand that is of no kind
-MEAN_SLOTS = 40.0  # of a task: a phase's mean is log-normal, a task's lies within a fifth of it
-SLOTS_SIGMA = 0.8
-MEDIAN_TASKS, TASKS_SIGMA, MOST_TASKS = 12, 1.3, 300  # of a phase, log-normal
+SPREAD = 0.6  # the demands of a phase differ from those of its kind by at most this share
+LEAST, MOST = 0.02, 0.5  # range of demands without kinds
+MEAN_SLOTS = 40.0  # mean service of a task
+SLOTS_SIGMA = 0.8  # of the log-normal mean service of a phase; its tasks differ from that by at most a fifth
+MEDIAN_TASKS, TASKS_SIGMA, MOST_TASKS = 12, 1.3, 300  # log-normal number of tasks in a phase
 
 
 @dataclass(frozen=True)
 class Analytics:
-    """`Analytics(...)(seed)` is a Jobs table, a function of the seed alone.
+    """A function from a seed to a Jobs table.
 
-    `kinds`: phases are of a kind and have a taste for some resources; without, demands are independent and uniform.
+    If `kinds`, each phase mainly needs the resources of its kind (KINDS); otherwise demands are independent and uniform.
     """
 
     jobs: int
     servers: int
-    intensity: float  # work that arrives while jobs do, over what the servers could do of the scarcest resource meanwhile
+    intensity: float  # work of the scarcest resource, over what the servers can do while jobs arrive
     resources: int = 4
     kinds: bool = True
 
@@ -75,7 +75,7 @@ class Analytics:
 
 
 def analytics(jobs: int = 200, servers: int = 50, intensity: float = 1.5, resources: int = 4, kinds: bool = True) -> Workload:
-    """A cluster for Tetris and its comparators: jobs of one to three phases with a barrier between them, under high load."""
+    """The workload that Tetris is compared on: jobs of one to three phases with barriers between them, at a high load."""
     return Workload(
         jobs=Analytics(jobs, servers, intensity, resources, kinds),
         servers=f"{servers}x" + ":".join(["1"] * resources),

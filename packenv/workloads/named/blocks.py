@@ -1,4 +1,4 @@
-"""Jobs that read blocks of data, each on a few servers of a cluster, drawn by seed (seed 004, PAPERS §5)."""
+"""Jobs whose tasks read blocks of data, which lie on a few servers each; drawn by seed (seed 004, PAPERS §5)."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ Bins = tuple[tuple[int, float], ...]
 
 COPIES = 3
 FACEBOOK: Bins = ((1, 0.39), (2, 0.16), (10, 0.14), (50, 0.09), (100, 0.06), (200, 0.06), (400, 0.04), (800, 0.04))
-"""Tasks of a job, and how many of the jobs: about as in Zaharia et al., EuroSys 2010, table 1, without the largest bin."""
+"""Number of tasks of a job, and its share of the jobs: about table 1 of Zaharia et al., EuroSys 2010, without its largest bin."""
 
 SLOT_SECONDS = 0.1
-SECONDS, SPREAD = 20.0, 0.5  # of a task at home: the mean, and the share of it within which all lie
-OVERHEAD = 8.0  # seconds more away from home
+SECONDS, SPREAD = 20.0, 0.5  # mean service of a task at home; all services differ from it by at most this share
+OVERHEAD = 8.0  # seconds that a task takes longer away from home
 SWINGS = tuple((600.0 * k, (0.1, 3.0)[k % 2]) for k in range(200))
-"""Every ten minutes the network becomes thirty times slower, or faster."""
+"""Every ten minutes the network becomes thirty times slower, or as fast as before."""
 
 
 def replicas(random: np.random.Generator, blocks: int, servers: int, rack: int = 0) -> Ints:
-    """(blocks, copies) distinct servers of each block's copies: three, or as many as there are servers.
+    """(blocks, copies) distinct servers that hold each block: three, or as many as there are servers.
 
-    Any servers alike; with racks of so many (> 1) the first copy is anywhere, the others on two servers of another rack, as
-    HDFS places them.
+    Without racks every set of servers is equally likely. With racks of `rack` (> 1) servers the first copy is on any server
+    and the others on two servers of another rack, as HDFS places them.
     """
-    racks = servers // rack if rack > 1 else 0  # whole racks: a last one that is not gets first copies only
+    racks = servers // rack if rack > 1 else 0  # whole racks only: an incomplete last one gets first copies only
     if racks > 1:
         first = random.integers(0, servers, blocks)
         own = np.minimum(first // rack, racks)
@@ -45,30 +45,30 @@ def replicas(random: np.random.Generator, blocks: int, servers: int, rack: int =
     found = random.integers(0, servers, (blocks, 1))
     for n in range(1, copies):
         place = random.integers(0, servers - n, (blocks, 1))
-        for taken in np.sort(found, axis=1).T:  # the place-th of the servers that are not taken
+        for taken in np.sort(found, axis=1).T:  # the place-th server that is not taken yet
             place += place >= taken[:, None]
         found = np.hstack([found, place])
     return found
 
 
 def lists(rows: Ints) -> Ragged:
-    """(n, k) as one list per row."""
+    """An array (n, k) as one list per row."""
     return Ragged(np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1], rows.ravel())
 
 
 @dataclass(frozen=True)
 class Readers:
-    """`Readers(...)(seed)` is a Jobs table, a function of the seed alone: jobs of tasks that read a block of their own each.
+    """A function from a seed to a Jobs table, in which every task reads a block of its own.
 
-    Servers have capacity 1, and a task takes a whole one, or the `places`-th part. `bins`: tasks of a job, and their weights.
+    Servers have capacity 1, and a task takes 1 / `places` of it. `bins`: numbers of tasks of a job, and their weights.
     """
 
     jobs: int
     servers: int
-    intensity: float  # work at home that arrives while jobs do, over what the servers could do meanwhile; 0: all in slot 0
+    intensity: float  # work at home, over what the servers can do while jobs arrive; 0: all arrive in slot 0
     bins: Bins = FACEBOOK
     places: int = 1
-    rack: int = 0  # servers in each, 0: no racks
+    rack: int = 0  # servers in a rack; 0: no racks
     overhead: float = OVERHEAD
 
     def __call__(self, seed: int) -> Jobs:
@@ -93,10 +93,10 @@ class Readers:
 
 @dataclass(frozen=True)
 class HeadOfLine:
-    """Jobs of `tasks` tasks that read blocks, one after the other, in a cluster that one endless job without data keeps full.
+    """A function from a seed to a Jobs table: jobs of `tasks` tasks that read blocks, one job after the other.
 
-    Services are geometric, so that any server may be the next to come free, whatever was before: the setting of the closed form
-    for locality (PAPERS §5).
+    One more job, whose many tasks read nothing, keeps the cluster full. Services are geometric, so that at any time every
+    server is equally likely to become free next: the setting of the closed form for locality (PAPERS §5).
     """
 
     jobs: int
@@ -105,7 +105,7 @@ class HeadOfLine:
 
     def __call__(self, seed: int) -> Jobs:
         random = np.random.Generator(np.random.Philox(seed))
-        slots = 1.5 * self.servers  # from job to job: so many servers come free meanwhile
+        slots = 1.5 * self.servers  # between jobs; enough servers become free in that time
         mean = self.servers / 2.0
         own = self.jobs * self.tasks
         filler = int(1.3 * self.jobs * slots * self.servers / mean)
@@ -124,13 +124,13 @@ class HeadOfLine:
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """`Placed(table, blocks, ...)(seed)`: a table whose tasks read numbered blocks; their places are drawn by seed.
+    """A function from a seed to the same table with home servers, which are drawn for every numbered block that tasks read.
 
-    The same block lies on the same servers for all that read it.
+    All tasks that read the same block have the same home servers.
     """
 
     table: Jobs
-    blocks: Ints  # (n,) number of the block that a task reads, negative: none
+    blocks: Ints  # (n,) number of the block that each task reads; negative: none
     servers: int
     rack: int = 0
 
@@ -145,7 +145,10 @@ class Placed:
 def readers(
     servers: int = 100, rack: int = 0, factor: tuple[tuple[float, float], ...] = (), name: str = "delay", **of: float
 ) -> Workload:
-    """Jobs of the sizes of Facebook's on servers that take one task each."""
+    """Jobs with the numbers of tasks of Facebook's, on servers that run one task at a time.
+
+    `factor`: changes of the network's speed (`Network`); `of`: further arguments of `Readers`. Raises InputError.
+    """
     if rack < 0 or servers < 1:
         raise InputError(f"needs servers >= 1 and rack >= 0, not {servers} and {rack}")
     options = {"jobs": 300, "intensity": 0.8} | of
@@ -159,5 +162,5 @@ def readers(
 
 
 def head_of_line(servers: int, jobs: int) -> Workload:
-    """The setting of the closed form."""
+    """The setting of the closed form for locality (PAPERS §5)."""
     return Workload(jobs=HeadOfLine(jobs, servers), servers=servers, slot_seconds=1.0, name=f"head of line, {servers} servers")

@@ -1,9 +1,10 @@
 """Many short jobs and a few long ones that are most of the work, in the proportions of the traces of Hawk and Eagle.
 
-What PAPERS §4 gives of each trace holds exactly for every seed: the share of jobs that are long, the cutoff between the
-mean task durations of short and long ones, and the short jobs' share of the work. The rest is chosen here, for lack of the
-traces: log-normal numbers of tasks, long jobs' mean durations Pareto above the cutoff, short ones' log-normal below it,
-and tasks that vary about their job's mean, which a scheduler knows as the estimate.
+What PAPERS §4 says of each trace holds exactly for every seed: the share of the jobs that are long, the cutoff between the
+mean task durations of short and long jobs, and the share of the work of short jobs. The rest is chosen here, because the
+traces are not available: the number of tasks is log-normal, the mean duration of a long job is Pareto above the cutoff and
+that of a short one log-normal below it, and durations vary around the mean of their job, which schedulers know as the
+estimate.
 """
 
 from __future__ import annotations
@@ -22,41 +23,41 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SLOT_SECONDS = 0.0005  # the network's delay, one way
-UTILISATION = 0.9  # of the smallest cluster, by all work over the time in which jobs arrive
+UTILISATION = 0.9  # of the smallest cluster: all work over what it can do while jobs arrive
 
 MEDIAN_TASKS, TASKS_SIGMA = 8, 1.2  # of a short job: 16 on average, 130 at the 99th percentile
-MOST_TASKS = 1000  # of any job, so that the largest do not fill a cluster alone
-LEAST_LONG, MOST_LONG = 1.1, 5.0  # a long job's mean duration over the cutoff: Pareto of shape 2 between, 1.8 on average
-SHORT_SIGMA, SHORT_CUT = 0.8, 2.0  # of short jobs' mean durations, and how many sigmas from the median they end
-WITHIN_SIGMA = 0.3  # of the tasks about their job's mean: as in half of the long jobs of a published sample of Google's
+MOST_TASKS = 1000  # of any job, so that no job fills a cluster alone
+LEAST_LONG, MOST_LONG = 1.1, 5.0  # range of a long job's mean duration / cutoff: Pareto of shape 2, 1.8 on average
+SHORT_SIGMA, SHORT_CUT = 0.8, 2.0  # of short jobs' mean durations, which are cut off this many sigmas from the median
+WITHIN_SIGMA = 0.3  # of durations within a job: as in half of the long jobs of a published sample of Google's trace
 
 
 class Mix(NamedTuple):
-    """A trace's proportions (PAPERS §4), and what is chosen here for lack of it."""
+    """The proportions of a trace (PAPERS §4); the last two are chosen here."""
 
     long_jobs: float  # share of the jobs
     cutoff: float  # s: a job is long if its tasks take longer on average
     reserved: float  # the short jobs' share of the work, and so of the servers
     clusters: tuple[int, ...]  # servers
-    more_tasks: float  # chosen: a long job has so many times the tasks of a short one; short durations follow from the shares
-    jobs: int  # chosen: as many as arrive in some ten (Yahoo: 35) mean durations of long tasks
+    more_tasks: float  # chosen: how many times the tasks of a short job a long one has; short durations follow
+    jobs: int  # chosen: the number that arrives in about ten (Yahoo: 35) mean durations of long tasks
 
 
 LARGE = (15_000, 17_000, 19_000, 21_000, 23_000)
 MIXES = {
     "google": Mix(0.10, 1129.532, 0.17, LARGE, 3, 22_000),
     "cloudera": Mix(0.05, 272.783, 0.09, LARGE, 8, 19_000),
-    "facebook": Mix(0.02, 76.5951, 0.02, LARGE, 20, 24_000),  # no sizes are given: those of the first
+    "facebook": Mix(0.02, 76.5951, 0.02, LARGE, 20, 24_000),  # no sizes are given: those of Google
     "yahoo": Mix(0.094, 90.5811, 0.02, (4_000, 5_000, 6_000, 7_000, 8_000), 10, 8_000),
 }
 
 
 @dataclass(frozen=True)
 class ShortAndLong:
-    """`ShortAndLong(mix, jobs)(seed)` is a Jobs table, a function of the seed alone.
+    """A function from a seed to a Jobs table.
 
-    Jobs arrive as a Poisson process given their number and the time in which they do. Raises InputError if there are too
-    few of them for the mix's shares.
+    Jobs arrive by a Poisson process, conditioned on their number and on the time in which they arrive. Raises InputError if
+    there are too few jobs for the shares of the mix.
     """
 
     mix: Mix
@@ -90,7 +91,7 @@ class ShortAndLong:
         return np.clip(tasks, 1, MOST_TASKS).astype(np.int64)
 
     def _means(self, random: np.random.Generator, is_long: NDArray[np.bool_], tasks: Ints, seed: int) -> Floats:
-        """(jobs,) s that tasks take on average: the short ones' such that their share of the work is exact."""
+        """(jobs,) seconds that the tasks of each job take on average; short ones are scaled to their share of the work."""
         cutoff, reserved = self.mix.cutoff, self.mix.reserved
         u = random.uniform(size=self.jobs)
         long = cutoff / np.sqrt(LEAST_LONG**-2 - u * (LEAST_LONG**-2 - MOST_LONG**-2))
@@ -107,7 +108,8 @@ class ShortAndLong:
 def eagle(trace: str, jobs: int | None = None) -> Workload:
     """`google`, `cloudera`, `facebook` or `yahoo` on the smallest cluster of PAPERS §4, in slots of half a millisecond.
 
-    `jobs`: how many arrive; the fewer, the shorter. `.with_(servers=…)` has the same jobs arrive at another cluster.
+    `jobs`: the number of jobs; the time in which they arrive is in proportion. `.with_(servers=…)` lets the same jobs arrive
+    at another cluster. Raises InputError for an unknown trace.
     """
     if trace not in MIXES:
         raise InputError(f"unknown trace {trace!r}{nearest(trace, list(MIXES))}")

@@ -1,6 +1,6 @@
-"""Offline instances: jobs of phases in strict order, all there in slot 0, drawn by seed (seed 002, PAPERS §3).
+"""Offline instances: jobs that all arrive in slot 0, with phases in strict order; drawn by seed (seed 002, PAPERS §3).
 
-A phase is one row of the table; amounts are in units of capacity, and of a draw all but the seed is fixed.
+Each phase has one task, which is one row of the table. Demands are in units of capacity.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ RESOURCES = ("bandwidth", "io")
 
 @dataclass(frozen=True)
 class PhasedJobs:
-    """`PhasedJobs(...)(seed)` is a Jobs table, a function of the seed alone. All draws are uniform integers from 1."""
+    """A function from a seed to a Jobs table. All numbers are uniform integers, from 1 to the given maximum."""
 
     jobs: int
     phases: int  # of a job, at most
     demand: tuple[int, ...]  # of each resource, at most
-    service: int  # slots at most: how many times the shortest phase the longest is
+    service: int  # slots, at most
     value: int = 1  # of a job, at most
 
     def __call__(self, seed: int) -> Jobs:
@@ -39,15 +39,21 @@ class PhasedJobs:
 
 
 def at_once(phases: Ints, amount: Ints, service: Ints, value: Ints) -> Jobs:
-    """Jobs of so many phases each, all there in slot 0; `amount` and `service` by phase, `value` by job."""
+    """Jobs that all arrive in slot 0.
+
+    phases (jobs,) is the number of phases of each job; amount (n, D) and service (n,) are given by phase, value (jobs,) by
+    job.
+    """
     job = np.repeat(np.arange(len(phases)), phases)
     phase = np.arange(len(job)) - np.repeat(np.cumsum(phases) - phases, phases)
     return Jobs.of(np.zeros(len(job)), amount, service, job=job, phase=phase, value=value[job].astype(np.float64))
 
 
 def scarce_and_abundant(seed: int) -> Jobs:
-    """Half of the phases need just over half a machine of a scarce resource; the others, which fit beside them, less of it,
-    and some of an abundant one. An alignment with what is free prefers these, and pairs them with each other.
+    """Phases on which the alignment of Tetris does badly.
+
+    Half of the phases need just over half a server of a scarce resource. The others fit beside those: they need less of it,
+    and some of an abundant resource. Alignment with the free room prefers the others, and puts them beside each other.
     """
     random = np.random.Generator(np.random.Philox(seed))
     phases = random.integers(1, 6, 100)
@@ -66,12 +72,12 @@ def flow_shop() -> Workload:
 
 
 def price_fig2() -> Workload:
-    """Figure 2: few small phases, at most a tenth of all machines each; the capacity never binds."""
+    """Figure 2: few small phases, at most a tenth of all servers each; the capacity is never reached."""
     return Workload(jobs=PhasedJobs(10, 3, (10, 10), 4), servers=MACHINES, resources=RESOURCES)
 
 
 def price_fig3() -> Workload:
-    """Figure 3: phases of up to three tenths of all machines, the longest nine times the shortest."""
+    """Figure 3: phases of up to three tenths of all servers, the longest nine times as long as the shortest."""
     return Workload(jobs=PhasedJobs(30, 5, (30, 30), 9), servers=MACHINES, resources=RESOURCES)
 
 
@@ -81,10 +87,10 @@ def price_fig5() -> Workload:
 
 
 def price_fig8() -> Workload:
-    """Figures 8-10: the same with phases of up to three fifths of a machine; the printed three fifths of all fit nowhere."""
+    """Figures 8-10: the same with phases of up to three fifths of a server; the printed three fifths of all fit no server."""
     return Workload(jobs=PhasedJobs(100, 5, (30, 30), 4, value=5), servers=MACHINES, resources=RESOURCES)
 
 
 def price_abundant() -> Workload:
-    """Where the alignment of Tetris wastes the scarce resource."""
+    """Jobs for which the alignment of Tetris wastes the scarce resource."""
     return Workload(jobs=scarce_and_abundant, servers=MACHINES, resources=("scarce", "abundant"))

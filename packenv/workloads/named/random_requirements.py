@@ -30,5 +30,5 @@ def fig4b() -> Workload:
 
 
 def google2011_like() -> Workload:
-    """Sizes and services fitted to the window of the 2011 Google trace in `traces/`."""
+    """Random tasks with sizes, services and arrivals fitted to a window of the Google trace of 2011."""
     return load_workload(Path(__file__).with_name("google2011_like.json"))

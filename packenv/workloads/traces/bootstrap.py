@@ -1,9 +1,9 @@
-"""A longer trace than was recorded: blocks of its tasks, drawn at random and strung together.
+"""A trace of any length, resampled from a recorded one: blocks of its tasks are drawn at random and put one after the other.
 
-A block is a stretch of consecutive tasks with the gaps between their submissions, so that bursts, jobs of a thousand
-like tasks and whatever else happens within a block stay as they were; what is longer than a block is lost. Blocks run on
-from the last task to the first (circular block bootstrap: Politis and Romano 1992), so that every task is as likely as
-any other and the distributions of demand and duration are those of the trace.
+A block is a number of consecutive tasks with the gaps between their submissions. So bursts, jobs of a thousand equal tasks
+and other dependence within a block are kept; dependence over more than a block is lost. A block that reaches the last task
+goes on with the first one (circular block bootstrap: Politis and Romano 1992). So every task is equally likely, and the
+distributions of demand and duration are those of the trace.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from packenv.workloads.traces.table import SECOND, Trace
 Ints = NDArray[np.int64]
 
 BLOCK = 2000
-"""Tasks in a block: twice the largest usual job of Google's trace."""
+"""Tasks in a block: twice as many as large jobs of Google's trace have."""
 
 
 def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: int = BLOCK) -> Trace:
-    """`tasks` tasks submitted within `seconds` seconds, the last one at their end, resampled from those that `trace` keeps.
+    """Resample `tasks` tasks from those that a conversion of `trace` keeps, the last one submitted after `seconds` seconds.
 
-    The gaps are all multiplied by one factor, the one that gives this span. A function of the arguments only: block b's
-    first task is drawn by a counter-based generator from (seed, b). A job that is cut by a block's end, or drawn again,
-    counts as another job; phases, predecessors and home servers are not kept.
-    Raises InputError if the trace keeps fewer than two tasks, or all at one time.
+    All gaps are multiplied by the factor that gives this span. The result depends on the arguments only: the first task of
+    block b is drawn by a counter-based generator from (seed, b). A job that is cut by the end of a block, or drawn again,
+    counts as another job. Phases, predecessors and home servers are not kept.
+    Raises InputError if the trace keeps fewer than two tasks, or all of one submission time, and for arguments out of range.
     """
     if tasks < 2 or not seconds > 0 or block < 1 or not 0 <= seed < 2**63:
         raise InputError(f"bootstrap: cannot make {tasks} tasks in {seconds:g} s from blocks of {block} with seed {seed}")
@@ -52,20 +52,20 @@ def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: 
 
 
 def _places(n: int, tasks: int, block: int, seed: int) -> Ints:
-    """(tasks,) places among n: blocks of consecutive ones, running on from the last to the first."""
+    """(tasks,) indices below n, in blocks of consecutive ones; 0 follows n - 1."""
     words = np.random.Philox(key=seed).random_raw(-(-tasks // block))
     first = ((words >> np.uint64(11)) * 2.0**-53 * n).astype(np.int64)
     return ((first[:, None] + np.arange(block)) % n).ravel()[:tasks]
 
 
 def _gaps(submit: Ints) -> Ints:
-    """(n,) µs from the task before; the first one's, which nobody recorded, is the mean of the others."""
+    """(n,) µs since the submission of the task before; for the first task, the mean of the others."""
     gaps = np.diff(submit)
     return np.concatenate([[round(gaps.mean())], gaps]).astype(np.int64)
 
 
 def _stretched(times: Ints, seconds: float) -> Ints:
-    """(n,) µs: the same times from 0 on, the last one at `seconds`."""
+    """(n,) µs: the times scaled so that the first is 0 and the last is `seconds` seconds."""
     since = times - times[0]
     if since[-1] == 0:
         raise InputError("bootstrap: all tasks drawn were submitted at one time")
@@ -73,7 +73,7 @@ def _stretched(times: Ints, seconds: float) -> Ints:
 
 
 def _jobs_apart(job: Ints, block: int) -> Ints:
-    """(n,) job numbers such that tasks of different blocks never share one."""
+    """(n,) job numbers in which tasks of different blocks are never of the same job."""
     _, dense = np.unique(job, return_inverse=True)
     number = np.arange(len(job)) // block * (int(dense.max()) + 1) + dense
     return np.asarray(np.unique(number, return_inverse=True)[1], np.int64)

@@ -1,4 +1,4 @@
-"""Columns of Parquet and CSV files as arrays; whatever is wrong is one line that names file, row and column.
+"""Columns of Parquet and CSV files as arrays. Every error is one line that names file, row and column.
 
 Row N is the N-th row of data in the file, from 1: a header and blank lines do not count.
 """
@@ -28,7 +28,7 @@ WHOLE_BELOW = 2.0**53  # a float64 holds every whole number up to here
 
 
 class Columns:
-    """The rows of one file, column by column. Every reader of a value says where a bad one stands."""
+    """The columns of one file. Every method that reads values raises an InputError that says where a bad one stands."""
 
     def __init__(self, path: Path, table: pa.Table) -> None:
         self.path = path
@@ -36,11 +36,12 @@ class Columns:
 
     @staticmethod
     def read(path: Path, names: Sequence[str] | None = None) -> Columns:
-        """All of a Parquet or CSV file with a header, or the columns named. Raises InputError."""
+        """Read a Parquet file, or a CSV file with a header: all columns, or those in `names`. Raises InputError."""
         return Columns(path, _table(path, names))
 
     @property
     def names(self) -> list[str]:
+        """The names of the columns."""
         return list(self.table.column_names)
 
     def __len__(self) -> int:
@@ -50,17 +51,17 @@ class Columns:
         return name in self.table.column_names
 
     def error(self, row: int, column: str, problem: str) -> InputError:
-        """The error to raise for a value; `row` counts from 0 as arrays do."""
+        """The error to raise for a bad value; `row` counts from 0, as in arrays."""
         return InputError(f"{self.path}: row {row + 1}, column {column}: {problem}")
 
     def require(self, good: Bools, column: str, problem: str) -> None:
-        """Raise InputError for the first row that is not good; "{}" in `problem` stands for its value."""
+        """Raise InputError for the first row that is not `good` (n,); "{}" in `problem` stands for its value."""
         if not good.all():
             row = int(np.argmin(good))
             raise self.error(row, column, problem.format(self.table[column][row].as_py()) if "{}" in problem else problem)
 
     def numbers(self, name: str, missing: float | None = None) -> Floats:
-        """A column as floats (n,), finite; empty cells are an error, or become `missing`."""
+        """A column as finite floats (n,). Empty cells become `missing`, or are an error without it."""
         column = self._cast(name, pa.float64())
         if column.null_count and missing is None:
             self.require(np.asarray(pc.is_valid(column)), name, "is empty")
@@ -69,7 +70,10 @@ class Columns:
         return values
 
     def whole(self, name: str, missing: int | None = None) -> Ints:
-        """A column of whole numbers (n,) as integers, exact for 64-bit integer columns; "3.0" counts as 3."""
+        """A column of whole numbers (n,), exact for 64-bit integer columns; "3.0" counts as 3.
+
+        Empty cells become `missing`, or are an error without it.
+        """
         column = self.column(name)
         try:
             integers = column.cast(pa.int64())
@@ -82,7 +86,7 @@ class Columns:
         return np.asarray(integers.fill_null(missing or 0).to_numpy(), np.int64)
 
     def is_numeric(self, name: str) -> bool:
-        """Whether a column holds numbers: by its type or, where it is text, by its first value."""
+        """Whether a column holds numbers: by its type or, if it is text, by its first value."""
         column = self.column(name)
         try:
             (column.drop_null().slice(0, 1) if pa.types.is_string(column.type) else column.slice(0, 0)).cast(pa.float64())
@@ -91,7 +95,7 @@ class Columns:
         return not (pa.types.is_boolean(column.type) or pa.types.is_temporal(column.type))
 
     def column(self, name: str) -> pa.ChunkedArray:
-        """The column, dictionaries decoded, text trimmed and empty cells null."""
+        """The column with dictionaries decoded, text trimmed, and empty cells as nulls."""
         column = self.table[name]
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
@@ -114,9 +118,10 @@ class Columns:
 
 
 def decimals(columns: Columns, name: str) -> Floats:
-    """A column of amounts (n,), NaN where empty; single precision is read as the shortest decimal that it prints as.
+    """A column of amounts >= 0 (n,), NaN for empty cells.
 
-    So a trace's 0.07446 is the same number whether it was stored as text, in single or in double precision.
+    A number in single precision is read as the shortest decimal that it prints as, so that 0.07446 is the same number
+    whether it was stored as text, in single or in double precision.
     """
     column = columns.table[name].combine_chunks()
     if pa.types.is_float32(column.type):
@@ -129,15 +134,17 @@ def decimals(columns: Columns, name: str) -> Floats:
 
 
 def is_csv(path: Path) -> bool:
+    """Whether a file is CSV, by its name."""
     return path.name.lower().endswith(CSV_ENDINGS)
 
 
 def is_parquet(path: Path) -> bool:
+    """Whether a file is Parquet, by its name."""
     return path.name.lower().endswith(".parquet")
 
 
 def names_of(path: Path) -> list[str]:
-    """The names of a file's columns. Raises InputError if it cannot be read."""
+    """The names of the columns of a Parquet or CSV file. Raises InputError if it cannot be read."""
     if is_parquet(path):
         try:
             return list(pq.read_schema(path).names)
@@ -151,7 +158,7 @@ def names_of(path: Path) -> list[str]:
 
 
 def headless(path: Path, types: dict[str, pa.DataType], skip: Sequence[str] = ()) -> Columns:
-    """A CSV file without a header, its columns in the order of `types`; `skip` are not read. Raises InputError."""
+    """Read a CSV file without a header, whose columns are in the order of `types`, except those in `skip`. Raises InputError."""
     wanted = [name for name in types if name not in skip]
     try:
         return Columns(path, _read_csv(path, list(types), wanted, {name: types[name] for name in wanted}, header=False))
@@ -165,7 +172,7 @@ def headless(path: Path, types: dict[str, pa.DataType], skip: Sequence[str] = ()
 
 
 def unreadable(path: Path, error: BaseException) -> InputError:
-    """The one line for a file that is damaged or of another format."""
+    """The error to raise for a file that is missing, damaged or of another format."""
     if isinstance(error, FileNotFoundError):
         return InputError(f"{path}: no such file")
     text = str(error).strip().splitlines() or [type(error).__name__]
@@ -189,7 +196,7 @@ def _table(path: Path, names: Sequence[str] | None) -> pa.Table:
 
 
 def _csv_text(path: Path, names: list[str], wanted: list[str], header: bool) -> pa.Table:
-    """A CSV file with every cell as text, so that a bad one can be shown with its row. Raises InputError."""
+    """Read a CSV file with every cell as text, so that a bad cell can be shown with its row. Raises InputError."""
     try:
         return _read_csv(path, names, wanted, dict.fromkeys(wanted, pa.string()), header)
     except (pa.ArrowException, OSError) as error:
@@ -219,7 +226,7 @@ def _read_csv(path: Path, names: list[str], wanted: list[str], types: dict[str, 
 
 
 def _first_bad(column: pa.ChunkedArray, type_: pa.DataType) -> int:
-    """The first row that does not convert, by bisection."""
+    """The first row that cannot be converted, by bisection."""
     low, high = 0, len(column)  # rows below `low` convert; one of low .. high - 1 does not
     while high - low > 1:
         middle = (low + high) // 2

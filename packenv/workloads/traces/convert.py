@@ -1,4 +1,4 @@
-"""Jobs tables as files in the user's form (packenv.workloads.traces.user), so that reading one gives the same Jobs."""
+"""Writes Jobs tables to files of the user's own format (packenv.workloads.traces.user); reading one gives the same Jobs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,11 @@ from packenv.workloads.traces.user import OPTIONAL
 
 
 def write_jobs(jobs: Jobs, path: str | os.PathLike[str], resources: tuple[str, ...] | None = None) -> None:
-    """Write `arrival, size[, size_1, …], service[, job, …]` as .parquet, .csv or .csv.gz: whole, or not at all.
+    """Write columns `arrival, size[, size_1, …], service[, job, …]` as .parquet, .csv or .csv.gz: whole, or not at all.
 
-    `resources` are the names of the sizes' columns, if they have any.
-
-    Sizes are units / packenv.units.UNIT in double precision, which reads back as the same units; predecessors and home
-    servers are lists in Parquet, and separated by spaces in CSV. Raises InputError for another file name, or a folder that
-    cannot be written to.
+    `resources`: names of the columns of sizes, instead of size, size_1, …. Sizes are units / packenv.units.UNIT in double
+    precision, which is read back as the same units. Predecessors and home servers are lists in Parquet, and separated by
+    spaces in CSV. Raises InputError for another file name, or a folder that cannot be written to.
     """
     where = Path(path)
     if not (is_parquet(where) or is_csv(where)):
@@ -42,7 +40,7 @@ def write_jobs(jobs: Jobs, path: str | os.PathLike[str], resources: tuple[str, .
 
 
 def table_of(jobs: Jobs, resources: tuple[str, ...] | None = None) -> pa.Table:
-    """The columns of the file."""
+    """The columns of a Jobs table as an Arrow table."""
     names = resources or ("size", *(f"size_{r}" for r in range(1, jobs.resources)))
     sizes = {name: jobs.demand[:, r] / UNIT for r, name in enumerate(names)}
     columns: dict[str, Any] = {"arrival": jobs.arrival, **sizes, "service": jobs.service}
@@ -56,7 +54,7 @@ def table_of(jobs: Jobs, resources: tuple[str, ...] | None = None) -> pa.Table:
 
 
 def _without_lists(table: pa.Table) -> pa.Table:
-    """The same columns; lists become text."""
+    """The same table with lists as text."""
     for place, (name, type_) in enumerate(zip(table.schema.names, table.schema.types, strict=True)):
         if pa.types.is_large_list(type_):
             cells = table[name].combine_chunks()

@@ -1,7 +1,7 @@
-"""What must end before a task, and where its data lie: predecessors, phases, and home servers.
+"""Columns with a list in each cell, predecessors and home servers, and the order of rows that predecessors require.
 
-Predecessors and homes are columns with a list in each cell. In CSV a list is separated by spaces or semicolons;
-in Parquet it is that, or a list. An empty cell is an empty list.
+In CSV the items of a list are separated by spaces or semicolons; in Parquet a cell is such a text, or a list. An empty cell
+is an empty list.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ LOST_LINKS = "links to a predecessor that was dropped"
 
 
 def read_links(columns: Columns) -> Ragged:
-    """The predecessors of each row, as row numbers from 0: the cells hold those, or values of column `id` if there is one.
+    """The predecessors of each row as row numbers from 0. The cells hold row numbers, or values of column `id` if it exists.
 
-    Raises InputError for a row that is not there, for a row that is its own predecessor, and for ids that are not distinct.
+    Raises InputError for a row that does not exist, for a row that is its own predecessor, and for ids that repeat.
     """
     offsets, cells = _cells(columns, "predecessors")
     owner = np.repeat(np.arange(len(columns)), np.diff(offsets))
@@ -54,9 +54,9 @@ def read_home(columns: Columns) -> Ragged:
 
 
 def order_of(time: Ints, links: Ragged | None, columns: Columns) -> Ints:
-    """Rows (n,) in order of time, of equal times as they stand, but predecessors first.
+    """Rows (n,) in order of time; rows of equal time keep their order, but predecessors go first.
 
-    Raises InputError, naming rows, if predecessors go in a circle or come later than what waits for them.
+    Raises InputError, naming rows, if predecessors form a circle or come later than a row that waits for them.
     """
     order = np.argsort(time, kind="stable")
     if links is None:
@@ -85,7 +85,7 @@ def take(lists: Ragged, rows: Ints) -> Ragged:
 
 
 def renumbered(links: Ragged, rows: Ints) -> tuple[Ragged, int]:
-    """The links among `rows`, which become 0, 1, …; and how many led to other rows and are forgotten."""
+    """The links among `rows`, which are renumbered 0, 1, …, and the number of links to other rows, which are dropped."""
     place = np.full(len(links.offsets) - 1, -1)
     place[rows] = np.arange(len(rows))
     taken = take(links, rows)
@@ -105,7 +105,7 @@ def falls(job: Ints, phase: Ints) -> NDArray[np.bool_]:
 
 
 def _cells(columns: Columns, name: str) -> tuple[Ints, pa.Array]:
-    """Offsets (n + 1,) and all lists' items as text, one after the other."""
+    """Offsets (n + 1,), and the items of all lists as text."""
     column = columns.column(name).combine_chunks()
     if not _is_list(column.type):
         column = pc.split_pattern_regex(column.cast(pa.string()), r"[;\s]+")
@@ -142,7 +142,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _topological(place: Ints, owner: Ints, before: Ints) -> list[int]:
-    """Rows by place, each after all that it waits for; those in a circle, or behind one, are left out."""
+    """Rows by place, each after all that it waits for; rows in a circle, or that wait for one, are left out."""
     waits = np.bincount(owner, minlength=len(place)).tolist()
     by_predecessor = np.argsort(before, kind="stable")
     successors = owner[by_predecessor]
@@ -162,7 +162,7 @@ def _topological(place: Ints, owner: Ints, before: Ints) -> list[int]:
 
 
 def _raise_circle(links: Ragged, stuck: Ints, columns: Columns) -> None:
-    """Each stuck row waits for another one: following them leads into the circle."""
+    """Raise InputError for a circle: every row in `stuck` waits for another one, so following them leads into it."""
     is_stuck = set(stuck.tolist())
     path = [int(stuck[0])]
     while path[-1] not in path[:-1]:
@@ -174,5 +174,5 @@ def _raise_circle(links: Ragged, stuck: Ints, columns: Columns) -> None:
 
 
 def _name(columns: Columns, row: int) -> str:
-    """What the file calls a row: its id, or its number from 0."""
+    """The name of a row in messages: its id, or its number from 0."""
     return str(columns.table["id"][row]) if "id" in columns else str(row)

@@ -1,4 +1,4 @@
-"""The machines of published clusters as capacities: Google's of 2011 and Alibaba's nodes of 2023."""
+"""Reads the machines of published clusters as capacities of servers: Google's of 2011, and Alibaba's nodes of 2023."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ADDED = 0
 
 
 def is_machines(path: str | os.PathLike[str]) -> bool:
-    """Whether `path` is one of the forms that `initial_capacities` reads. Raises InputError for a damaged file."""
+    """Whether `initial_capacities` can read the file or folder. Raises InputError for a damaged file."""
     where = Path(path)
     if where.is_dir():
         return bool(_parts(where))
@@ -38,12 +38,12 @@ def is_machines(path: str | os.PathLike[str]) -> bool:
 
 
 def initial_capacities(path: str | os.PathLike[str], resources: tuple[str, ...] | None = None) -> NDArray[np.float64]:
-    """Capacities (L, D) of the machines there at the start, as fractions of the largest, in the file's order or that of ids.
+    """Capacities (L, D) of the machines that are there at the start of a trace, as fractions of the largest one.
 
-    Google's cluster of 2011, cpu and memory: a folder that holds `machine_events/`, or a file with columns time_s,
-    machine_id, event, cpu, mem. Alibaba's of 2023, cpu, memory and gpu: a list of nodes with columns cpu_milli, memory_mib,
-    gpu. `resources` names those to take, by default all. Machines of unknown capacity, or without any of the resources, are
-    left out. Raises InputError if there is none, or for a resource that is not known of the machines.
+    Google's cluster of 2011 (cpu, memory), by machine id: a folder with `machine_events/`, or a file with columns time_s,
+    machine_id, event, cpu, mem. Alibaba's of 2023 (cpu, memory, gpu), in the order of the file: a list of nodes with columns
+    cpu_milli, memory_mib, gpu. `resources`: names of the resources to read, by default all. Machines of unknown capacity, or
+    without any of the resources, are left out. Raises InputError if none is left, and for an unknown resource.
     """
     where = Path(path)
     names = names_of(where) if is_parquet(where) or is_csv(where) else []

@@ -1,4 +1,4 @@
-"""A trace in wall-clock time, and its conversion to slots (PAPERS §1.1, "Trace to slots")."""
+"""`Trace`: recorded tasks in wall-clock time, and their conversion to a Jobs table in slots (PAPERS §1.1, "Trace to slots")."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Bools = NDArray[np.bool_]
 Exact = str | int | float | Decimal | Fraction
 Sizes = Literal["max", "all"]
 Wanted = tuple[str, ...] | Literal["all"] | None
-"""Names of resources, all that the trace has, or (None) those that are usual for its form."""
+"""The resources to read: their names, all that the trace has, or (None) those that are usual for its format."""
 
 MISSING = -1
 SECOND = 1_000_000
@@ -31,7 +31,7 @@ SECOND = 1_000_000
 SLOT_SECONDS = "0.1"
 """The papers' slot of 100 ms."""
 
-LATEST = 2.0**53  # slots, or microseconds: beyond it a float no longer tells neighbours apart
+LATEST = 2.0**53  # slots or microseconds: the largest number up to which floats hold every integer
 
 NOT_FINISHED = "not finished"
 IN_SNAPSHOT = "in the initial snapshot"
@@ -40,7 +40,7 @@ NO_DEMAND = "all demands missing or 0"
 
 
 class Conversion(NamedTuple):
-    """Jobs made from a trace: the table, how much was dropped for each reason, and the µs at which slot 0 begins."""
+    """The Jobs table of a trace, how many tasks were dropped for each reason, and the time (µs) at which slot 0 begins."""
 
     jobs: Jobs
     dropped: dict[str, int]
@@ -49,28 +49,28 @@ class Conversion(NamedTuple):
 
 @dataclass(frozen=True)
 class Trace:
-    """Tasks as recorded, in order of submission; times in whole microseconds, MISSING (-1) where unknown."""
+    """Tasks as recorded, in order of submission. Times are whole microseconds, MISSING (-1) if unknown."""
 
     submit: Ints  # (n,) µs, sorted
     schedule: Ints  # (n,) µs or MISSING
     end: Ints  # (n,) µs or MISSING
     demand: Floats  # (n, D) in units of capacity; NaN where missing
     resources: tuple[str, ...]  # D names
-    finished: Bools  # (n,) the task ran to its end within the trace
-    in_snapshot: Bools  # (n,) it was there when the trace began, so its submission is unknown
+    finished: Bools  # (n,) whether the task ran to its end within the trace
+    in_snapshot: Bools  # (n,) whether it was there when the trace began, so that its submission is unknown
     job: Ints | None = None  # (n,) job that the task belongs to
     others: dict[str, NDArray[Any]] = field(default_factory=dict)  # further columns (n,), by name
-    requested: Ints | None = None  # (n,) µs that the user expected the task to take at most: a scheduler's estimate
-    predecessors: Ragged | None = None  # rows that must end first, all of them above
+    requested: Ints | None = None  # (n,) µs that the user requested for the task: the estimate of its duration
+    predecessors: Ragged | None = None  # earlier rows that must end first
     home: Ragged | None = None  # servers that hold the task's data
-    blocks: Ints | None = None  # (n,) or the number of the block that it reads, negative for none: nobody knows where that lies
-    remote: Ints | None = None  # (n,) µs that it takes longer away from its data
-    source: str = ""  # where it was read from
-    rows: Ints | None = None  # (n,) the row of data there, from 1, that says the task; None where several rows say one
-    about: str = ""  # what a capacity of 1 is, and what the reader leaves out
-    unfit: dict[str, Bools] = field(default_factory=dict)  # (n,) what else keeps a task from being converted, by reason
-    dropped: dict[str, int] = field(default_factory=dict)  # what the reader could not make a task of, by reason
-    slot_seconds: str = SLOT_SECONDS  # the usual length of a slot for this form
+    blocks: Ints | None = None  # (n,) number of the block that it reads, if places of blocks are unknown; negative: none
+    remote: Ints | None = None  # (n,) µs that the task takes longer away from its data
+    source: str = ""  # the file or folder that it was read from
+    rows: Ints | None = None  # (n,) the row of the task in the file, from 1; None if a task has several rows
+    about: str = ""  # what capacity 1 is, and what the reader leaves out
+    unfit: dict[str, Bools] = field(default_factory=dict)  # (n,) tasks that are not converted, by further reasons
+    dropped: dict[str, int] = field(default_factory=dict)  # number of tasks that the reader left out, by reason
+    slot_seconds: str = SLOT_SECONDS  # the usual length of a slot for this format
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -83,11 +83,11 @@ class Trace:
 
     @property
     def size(self) -> Floats:
-        """(n,) the largest demand of each task, 0 if all are missing."""
+        """(n,) the largest demand of each task over the resources, 0 if all are missing."""
         return np.asarray(np.nan_to_num(self.demand).max(axis=1, initial=0.0), np.float64)
 
     def kept(self, only_finished: bool = True) -> tuple[Bools, dict[str, int]]:
-        """Which tasks (n,) a conversion keeps, and how many it drops by reason: each by the first one that holds."""
+        """Which tasks (n,) a conversion keeps, and how many it drops for each reason (the first one that applies)."""
         reasons = {
             **self.unfit,
             IN_SNAPSHOT: self.in_snapshot,
@@ -103,11 +103,11 @@ class Trace:
         return kept, dropped
 
     def kept_blocks(self, only_finished: bool = True) -> Ints | None:
-        """The column `blocks` of the tasks that a conversion keeps."""
+        """The column `blocks` of the tasks that a conversion keeps, if there is one."""
         return None if self.blocks is None else self.blocks[self.kept(only_finished)[0]]
 
     def where(self, row: int, only_finished: bool = True) -> str:
-        """Which row of the source, or else which job, row `row` of the Jobs of a conversion comes from."""
+        """Source, and row or job there, of row `row` of the converted Jobs table, for messages."""
         i = int(np.flatnonzero(self.kept(only_finished)[0])[row])
         if self.rows is not None:
             return f"{self.source}: row {self.rows[i]}"
@@ -116,12 +116,15 @@ class Trace:
     def jobs(
         self, slot_seconds: Exact | None = None, speedup: Exact = 1, sizes: Sizes = "max", only_finished: bool = True
     ) -> Conversion:
-        """The tasks as Jobs in slots of `slot_seconds`, submitted `speedup` (β) times as fast and served as long as before.
+        """Convert the tasks to a Jobs table.
 
-        Both are exact decimals (a float counts as the decimal that it prints as); without `slot_seconds`, the trace's usual
-        ones. `sizes="max"`: one resource, the task's largest demand; "all": D of them. Tasks that did not finish have an end
-        too (evicted, failed, killed): `only_finished=False` keeps them. Raises InputError if no task is left or a number is
-        out of range.
+        slot_seconds   length of a slot, by default the usual one of the format
+        speedup        β: submissions are so many times as fast, durations stay
+        sizes          "max": one resource, the largest demand of the task; "all": all D resources
+        only_finished  False keeps tasks that were evicted, killed or failed, up to that moment
+
+        The first two are exact decimals; a float counts as the decimal that it prints as. Raises InputError if no task is
+        left, or a number is out of range.
         """
         slot = exact(self.slot_seconds if slot_seconds is None else slot_seconds, "slot_seconds") * SECOND
         beta = exact(speedup, "speedup")
@@ -155,11 +158,11 @@ class Trace:
 
 
 JOBS_COLUMNS = ("phase", "value", "tenant", "estimate", "remote_overhead")
-"""Columns of a trace, besides `job`, that its Jobs take over as they are."""
+"""Columns in `Trace.others` that the Jobs table takes over as they are."""
 
 
 def wanted_of(wanted: Wanted, known: tuple[str, ...], usual: tuple[str, ...], source: Path) -> tuple[str, ...]:
-    """The names of the resources to read. Raises InputError for one that the trace does not have."""
+    """The names of the resources to read, of those `known` and those `usual`. Raises InputError for an unknown one."""
     names = usual if wanted is None else known if wanted == "all" else wanted
     for name in names:
         if name not in known:
@@ -168,7 +171,7 @@ def wanted_of(wanted: Wanted, known: tuple[str, ...], usual: tuple[str, ...], so
 
 
 def microseconds(columns: Columns, name: str, missing: int | None) -> Ints:
-    """A column of seconds (n,) in µs; empty cells are an error, or become `missing`. Raises InputError."""
+    """A column of seconds (n,) in µs. Empty cells become `missing`, or are an error if that is None. Raises InputError."""
     seconds = columns.numbers(name, None if missing is None else np.nan)
     columns.require(~(seconds < 0), name, "{} is negative")
     columns.require(~(seconds * SECOND >= LATEST), name, "{} is too large")
@@ -176,12 +179,12 @@ def microseconds(columns: Columns, name: str, missing: int | None) -> Ints:
 
 
 def _slots(lasts: Ints, slot: Fraction) -> Ints:
-    """(n,) µs as whole slots, rounded up."""
+    """(n,) µs as whole slots, rounded up, at least 1."""
     return np.maximum(-floor_divide(-lasts, slot), 1)
 
 
 def one_size(sizes: Sizes) -> bool:
-    """Whether tasks have one size, the largest demand. Raises InputError for an unknown choice."""
+    """Whether `sizes` is "max". Raises InputError unless it is "max" or "all"."""
     if sizes not in ("max", "all"):
         raise InputError(f"sizes is max or all, not {sizes!r}")
     return sizes == "max"
@@ -199,7 +202,10 @@ def exact(number: Exact, name: str) -> Fraction:
 
 
 def floor_divide(numbers: Ints, by: Fraction) -> Ints:
-    """⌊number / by⌋ (n,) in integer arithmetic: exact wherever `by` has few decimals, else in Python's integers."""
+    """(n,) ⌊number / by⌋, exactly: in 64-bit integers if they are large enough, otherwise in Python's integers.
+
+    Raises InputError if a result is too large.
+    """
     p, q = by.numerator, by.denominator
     largest = int(np.abs(numbers).max(initial=0))
     if max(largest * q, p) < 2**63:

@@ -1,4 +1,4 @@
-"""A user's own trace, Parquet or CSV (also .csv.gz), in one of two forms.
+"""Traces of the user's own, in Parquet or CSV (also .csv.gz), in one of two forms.
 
 In slots: `arrival`, `service`, and the demands: `size`, or `size_0, size_1, …`, or a column per resource.
 In seconds: `submit_time_s`, `duration_s`, and a column per resource. Demands are in units of capacity.
@@ -6,15 +6,15 @@ Both may have `job`, `value`, `tenant`, `estimate` and `remote_overhead` (the la
 `phase`         a task is eligible when all tasks of its job's earlier phases have ended; needs `job`
 `predecessors`  the tasks that must end first: numbers of rows, from 0, or values of a column `id` if there is one
 `home`          the servers that hold the task's data: their numbers, from 0
-The last two hold lists (packenv.workloads.traces.links). Every other column is a resource; where there are further columns,
-name the resources.
+The last two hold lists (packenv.workloads.traces.links). Every other column is a resource; if there are columns that are
+not, name the resources.
 
-Rows in seconds may stand in any order, those in slots are in order of arrival. Of tasks that come at the same time, those
-above go first, but a predecessor goes before what waits for it, and is renumbered with it. A predecessor that comes later
-is an error, and so is a job whose phases go down in that order. A predecessor that is dropped is forgotten, and counted.
+Rows in seconds may be in any order, rows in slots must be in order of arrival. Tasks that come at the same time keep their
+order, but predecessors go before the tasks that wait for them. A predecessor that comes later than a task that waits for it
+is an error, and so are phases of a job that decrease in this order. Links to tasks that are dropped are dropped and counted.
 
-Bad input is one InputError that names file, row and column. Row N is the N-th row of data, from 1: a header and blank
-lines do not count. In seconds an empty duration or demand means that it is unknown; anywhere else it is an error.
+Bad input raises one InputError that names file, row and column. Row N is the N-th row of data, from 1: a header and blank
+lines do not count. In seconds an empty duration or demand is unknown; any other empty cell is an error.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ FORMS = "needs arrival, size, service (in slots), or submit_time_s, duration_s a
 
 @dataclass(frozen=True)
 class SlotTrace:
-    """A trace that is in slots already; it converts like a Trace, but has no clock to choose slots by."""
+    """A trace that is given in slots. It converts like a Trace, but the length of a slot cannot be chosen."""
 
     table: Jobs
     resources: tuple[str, ...]  # D names
     source: str = ""
-    dropped: dict[str, int] = field(default_factory=dict)  # nothing is: a row that cannot be a task is an error
+    dropped: dict[str, int] = field(default_factory=dict)  # always empty: a row that cannot be a task is an error
     slot_seconds: str = SLOT_SECONDS
     rows: NDArray[np.int64] | None = None  # (n,) the row of data in the source, from 1
 
@@ -69,20 +69,20 @@ class SlotTrace:
         return len(self.table)
 
     def where(self, row: int) -> str:
-        """Which row of the source row `row` of the Jobs of a conversion comes from."""
+        """Source, and row there, of row `row` of the converted Jobs table, for messages."""
         return self.source if self.rows is None else f"{self.source}: row {self.rows[row]}"
 
     def jobs(
         self, slot_seconds: Exact | None = None, speedup: Exact = 1, sizes: Sizes = "max", only_finished: bool = True
     ) -> Conversion:
-        """As Trace.jobs: arrivals divided by `speedup`, one size or all of them. `slot_seconds` changes nothing."""
+        """Convert as `Trace.jobs` does: arrivals are divided by `speedup`; `slot_seconds` and `only_finished` change nothing."""
         whole, beta = self.table, exact(speedup, "speedup")
         demand = whole.demand.max(axis=1, keepdims=True) if one_size(sizes) else whole.demand
         extra = {name: getattr(whole, name) for name in OPTIONAL}
         return Conversion(Jobs(floor_divide(whole.arrival, beta), demand, whole.service, **extra), {}, 0)
 
     def timed(self, slot_seconds: Exact | None = None) -> Trace:
-        """The same tasks on a clock, for statistics: started on arrival, in slots of `slot_seconds`."""
+        """The same tasks in seconds, for statistics: each starts on arrival, and slots last `slot_seconds`."""
         slot = SECOND * exact(self.slot_seconds if slot_seconds is None else slot_seconds, "slot_seconds")
         submit, duration = (floor_divide(slots, 1 / slot) for slots in (self.table.arrival, self.table.service))
         n = len(self)
@@ -100,7 +100,10 @@ class SlotTrace:
 
 
 def read_user(path: Path, names: list[str], wanted: Wanted = None) -> Trace | SlotTrace:
-    """The file in whichever form its columns say; `wanted` are the demand columns, by default all that are left."""
+    """Read a file whose columns are `names`, in slots or in seconds. Raises InputError.
+
+    `wanted`: the columns that hold demands, by default all that have no other meaning.
+    """
     for form in (SLOT_FORM, SECONDS_FORM):
         if set(form) <= set(names):
             demands = _demand_columns(path, names, form, wanted)
@@ -115,6 +118,7 @@ def read_user(path: Path, names: list[str], wanted: Wanted = None) -> Trace | Sl
 
 
 def _demand_columns(path: Path, names: list[str], form: tuple[str, ...], wanted: Wanted) -> tuple[str, ...]:
+    """The columns that hold demands. Raises InputError if one is missing, or if it is not clear which they are."""
     if wanted is None or wanted == "all":
         left = [name for name in names if name not in (*form, *NAMED)]
         sizes = [name for name in left if name == "size" or name.startswith("size_")]
@@ -129,7 +133,7 @@ def _demand_columns(path: Path, names: list[str], form: tuple[str, ...], wanted:
 
 
 def _place(name: str) -> tuple[int, str]:
-    """`size`, then `size_0`, `size_1`, … in order of their numbers."""
+    """A sorting key: `size`, then `size_0`, `size_1`, … in order of their numbers."""
     number = name.removeprefix("size_")
     return (int(number) if number.isdecimal() else -1, name)
 
@@ -178,7 +182,7 @@ def _times(columns: Columns, name: str) -> NDArray[np.int64]:
 
 
 def _amounts(columns: Columns, names: tuple[str, ...], empty: bool) -> NDArray[np.float64]:
-    """Demands (n, D); NaN where empty, if that is allowed."""
+    """Demands (n, D) in units of capacity; empty cells are NaN if `empty`, otherwise an error."""
     amount = np.empty((len(columns), len(names)))
     for r, name in enumerate(names):
         amount[:, r] = decimals(columns, name)
@@ -189,7 +193,7 @@ def _amounts(columns: Columns, names: tuple[str, ...], empty: bool) -> NDArray[n
 
 
 def _in_order(columns: Columns, time: NDArray[np.int64]) -> tuple[NDArray[np.int64], dict[str, Any]]:
-    """Rows in the order of the table, and the columns that users may add, in that order and renumbered."""
+    """Rows in the order of the Jobs table, and the optional columns in that order, with predecessors renumbered."""
     links = read_links(columns) if "predecessors" in columns else None
     rows = order_of(time, links, columns)
     found: dict[str, Any] = {name: column[rows] for name, column in _optional(columns).items()}
@@ -207,6 +211,7 @@ def _in_order(columns: Columns, time: NDArray[np.int64]) -> tuple[NDArray[np.int
 
 
 def _optional(columns: Columns) -> dict[str, NDArray[Any]]:
+    """The optional columns of numbers that the file has, checked."""
     found: dict[str, NDArray[Any]] = {}
     for name in ("job", "phase", "tenant", "remote_overhead"):
         if name in columns:

@@ -1,8 +1,8 @@
-"""Alibaba's trace of 2025 of recommendation models (DLRM): instances with five resources, CSV as published or in Parquet.
+"""Alibaba's trace of 2025 of recommendation models (DLRM): instances with five resources, as published (CSV) or in Parquet.
 
 An instance asks for cores, GPUs, a share of the network card (RDMA, %), memory (GiB) and disk (GiB). Times are in seconds;
-those before the trace began or after it ended are empty. The nodes are not published: amounts are in units of the largest
-request of the file in each resource. Simplified: the limit on instances of an application on one node is left out.
+those before the trace began or after it ended are empty. The nodes are not published, so amounts are in units of the largest
+request of the file in each resource. The limit on instances of an application on one node is left out.
 Source: Yang et al., "GPU-disaggregated serving", NSDI 2025; github.com/alibaba/clusterdata, cluster-trace-gpu-v2025.
 """
 
@@ -25,10 +25,9 @@ APPLICATION = ("app_name", "app_id")  # as published, and numbered
 
 
 def read_instances(path: Path, wanted: Wanted = None) -> Trace:
-    """A task per instance, its application as the tenant.
+    """Read a task per instance, with its application as the tenant. Raises InputError.
 
-    An instance without a creation was there when the trace began, one without a deletion has not finished.
-    Raises InputError.
+    An instance without a creation time was there when the trace began; one without a deletion time has not finished.
     """
     resources = wanted_of(wanted, RESOURCES, RESOURCES, path)
     table = Columns.read(path, [*REQUESTS.values(), *TIMES, *APPLICATION])
@@ -57,7 +56,7 @@ def read_instances(path: Path, wanted: Wanted = None) -> Trace:
 
 
 def _numbered(table: Columns, name: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """(n,) the applications, numbered from 0 as they occur."""
+    """(n,) the application of each row, numbered from 0 by first occurrence."""
     return np.asarray(pc.index_in(table.column(name), value_set=pc.unique(table.column(name))), np.int64)
 
 

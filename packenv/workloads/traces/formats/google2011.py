@@ -1,8 +1,8 @@
-"""Google's cluster trace of 2011 (clusterdata-2011-2): the native folder of events, and a folded Parquet file.
+"""Google's cluster trace of 2011 (clusterdata-2011-2): the published folder of events, or a file with a row per task.
 
 The folder holds `task_events/part-?????-of-?????.csv.gz`, an event per row: time in µs, what is missing, job, index of
 the task in it, machine, type of event, user, scheduling class, priority, requests of cpu, memory and disk (fractions of
-the largest machine), and whether tasks of the job must be on different machines. Events fold to one row per task:
+the largest machine), and whether tasks of the job must be on different machines. The events of a task become one row:
 first submission, last start, last end, first known requests. Time 0 means before the trace, 2^63-1 after it.
 Source: Reiss, Wilkes and Hellerstein, "Google cluster-usage traces: format + schema", 2011.
 """
@@ -27,7 +27,7 @@ Bools = NDArray[np.bool_]
 Value = TypeVar("Value", np.int64, np.float64)
 
 RESOURCES = ("cpu", "memory", "disk")
-USUAL_RESOURCES = ("cpu", "memory")  # the papers' two
+USUAL_RESOURCES = ("cpu", "memory")  # those that the papers use
 AFTER_THE_TRACE = 2**63 - 1
 SUBMIT, SCHEDULE, EVICT, FAIL, FINISH, KILL, LOST = range(7)
 
@@ -52,12 +52,12 @@ FOLDED_RESOURCES = {"cpu": "cpu", "memory": "mem", "disk": "disk"}
 
 
 def parts(folder: Path) -> list[Path]:
-    """The files of task events in a native folder, in order; none if it is not one."""
+    """The files of task events in a published folder, in order; none if it is another folder."""
     return sorted((folder / "task_events").glob("part-*-of-*.csv.gz"))
 
 
 def read_folder(folder: Path, wanted: Wanted = None) -> Trace:
-    """The native folder as a Trace: as many parts as it holds. Raises InputError for a damaged part."""
+    """Read all parts that a published folder holds. Raises InputError for a damaged part."""
     resources = wanted_of(wanted, RESOURCES, USUAL_RESOURCES, folder)
     skip = (*UNUSED, *(name for name in RESOURCES if name not in resources))
     files = [headless(part, EVENT_COLUMNS, skip) for part in parts(folder)]
@@ -73,7 +73,7 @@ def read_folder(folder: Path, wanted: Wanted = None) -> Trace:
 
 
 def fold(events: pa.Table, resources: tuple[str, ...], source: str) -> Trace:
-    """Events, as EVENT_COLUMNS, folded to one row per task, in order of (submission, job, task)."""
+    """Combine events, with the columns EVENT_COLUMNS, into one row per task, in order of (submission, job, task)."""
     time, job, task, event = (events[name].to_numpy() for name in ("time", "job", "task", "event"))
     order = np.lexsort((time, task, job))
     order = order[time[order] != AFTER_THE_TRACE]
@@ -90,7 +90,7 @@ def fold(events: pa.Table, resources: tuple[str, ...], source: str) -> Trace:
         amount = events[name].fill_null(np.nan).to_numpy()[order]
         demand[:, r] = _first(amount, ~np.isnan(amount), owner, n, np.nan)
     rows = np.lexsort((task[new], job[new], submit))
-    never = int((submit == MISSING).sum())  # sorted first: their submission is not in the parts at hand
+    never = int((submit == MISSING).sum())  # sorted first: tasks whose submission is not in the files
     rows = rows[never:]
     others = {name: events[name].fill_null(MISSING).to_numpy()[order][new][rows] for name in ("priority", "sched_class")}
     return Trace(
@@ -109,7 +109,7 @@ def fold(events: pa.Table, resources: tuple[str, ...], source: str) -> Trace:
 
 
 def read_folded(path: Path, wanted: Wanted = None) -> Trace:
-    """A file with a row per task: times in seconds, requests as fractions, `end_event` 4 = finished. Raises InputError."""
+    """Read a file with a row per task: times in seconds, requests as fractions, `end_event` 4 = finished. Raises InputError."""
     resources = wanted_of(wanted, RESOURCES, USUAL_RESOURCES, path)
     table = Columns.read(path, [*FOLDED_COLUMNS, *FOLDED_RESOURCES.values(), "priority", "sched_class"])
     submit = microseconds(table, "submit_time_s", None)
@@ -132,13 +132,14 @@ def read_folded(path: Path, wanted: Wanted = None) -> Trace:
 
 
 def _first(values: NDArray[Value], where: Bools, owner: Ints, n: int, otherwise: float) -> NDArray[Value]:
-    """For each of n tasks (n,), the first of its events' values where the mask holds."""
+    """(n,) for each of n tasks, the value of its first event for which the mask `where` holds, or `otherwise`."""
     return _last(values[::-1], where[::-1], owner[::-1], n, otherwise)
 
 
 def _last(values: NDArray[Value], where: Bools, owner: Ints, n: int, otherwise: float) -> NDArray[Value]:
+    """(n,) for each of n tasks, the value of its last event for which the mask `where` holds, or `otherwise`."""
     found = np.full(n, otherwise, values.dtype)
-    found[owner[where]] = values[where]  # of several events of a task, the last one written stays
+    found[owner[where]] = values[where]  # of several events of a task, the last assignment stays
     return found
 
 

@@ -1,8 +1,8 @@
 """Jobs with the durations of their tasks, a line for each job: `arrival n_tasks mean d1 d2 …`, in seconds (.tr, .tr.gz).
 
-The form of the simulator of Hawk and Eagle (seed 003, PAPERS §4). Every duration is a task, which takes one slot of a server;
-the line's mean is what a scheduler believes that each of the job's tasks takes. Also as Parquet, with a row for each job and
-columns submit_time_s, num_tasks, mean_task_duration_s and task_duration_s (lists). Jobs may stand in any order.
+The format of the simulator of Hawk and Eagle (seed 003, PAPERS §4). Every duration is a task, which takes one slot of a
+server; the mean of the line is the scheduler's estimate of all durations of the job. Also as Parquet, with a row for each job
+and columns submit_time_s, num_tasks, mean_task_duration_s and task_duration_s (lists). Jobs may be in any order.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ HEAD = ("arrival", "n_tasks", "mean")
 COLUMNS = ("submit_time_s", "num_tasks", "mean_task_duration_s", "task_duration_s")
 RESOURCES = ("slot",)
 SLOT_SECONDS = "0.0005"
-"""The network's delay of PAPERS §4, one way: the shortest time that matters in these traces."""
+"""The one-way network delay of PAPERS §4: the shortest time that matters in these traces."""
 
 ABOUT = "capacity 1: a slot of a server, which every task takes whole"
 LARGEST = LATEST / SECOND
 
 
 def read_job_lines(path: Path, wanted: Wanted = None) -> Trace:
-    """A task per duration. Raises InputError, naming file and line."""
+    """Read a task per duration. Raises InputError, naming file and line."""
     numbers, width, line = array("d"), array("q"), array("q")
     try:
         with _text(path) as lines:
@@ -61,7 +61,7 @@ def read_job_lines(path: Path, wanted: Wanted = None) -> Trace:
 
 
 def read_job_rows(path: Path, wanted: Wanted = None) -> Trace:
-    """The Parquet form. Raises InputError, naming file, row and column."""
+    """Read the Parquet form. Raises InputError, naming file, row and column."""
     table = Columns.read(path, COLUMNS)
     if not len(table):
         raise InputError(f"{path}: the file is empty")
@@ -85,7 +85,7 @@ def read_job_rows(path: Path, wanted: Wanted = None) -> Trace:
 
 
 def _trace(path: Path, arrival: Floats, count: Ints, mean: Floats, durations: Floats, wanted: Wanted) -> Trace:
-    """The tasks of jobs that have `count` durations each, jobs in order of arrival."""
+    """The tasks of jobs, in order of arrival; job j has count[j] of the durations."""
     resources = wanted_of(wanted, RESOURCES, RESOURCES, path)
     by_arrival = np.argsort(arrival, kind="stable")
     row = np.argsort(np.repeat(np.argsort(by_arrival), count), kind="stable")
@@ -110,7 +110,7 @@ def _trace(path: Path, arrival: Floats, count: Ints, mean: Floats, durations: Fl
 
 
 def _check_lines(path: Path, values: Floats, widths: Ints, line: Ints) -> None:
-    """Raise InputError for the first line that is no job."""
+    """Raise InputError for the first line that does not describe a job."""
     first = np.cumsum(widths) - widths
     owner = np.repeat(np.arange(len(widths)), widths)
     bad_line = np.zeros(len(widths), np.bool_)
@@ -125,7 +125,7 @@ def _check_lines(path: Path, values: Floats, widths: Ints, line: Ints) -> None:
 
 
 def _problem(job: Floats) -> str:
-    """What is wrong with the numbers of a line."""
+    """What is wrong with the numbers of a line, for a message."""
     names = [*HEAD, *(f"duration {n + 1}" for n in range(len(job) - len(HEAD)))]
     for name, value in zip(names, job.tolist(), strict=False):
         if not np.isfinite(value):

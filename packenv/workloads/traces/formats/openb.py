@@ -1,8 +1,8 @@
-"""Alibaba's GPU cluster trace of 2023 ("openb"): pods and the nodes they ran on, CSV as published or the same in Parquet.
+"""Alibaba's GPU cluster trace of 2023 ("openb"): pods and the nodes they ran on, as published (CSV) or in Parquet.
 
 A pod asks for cores (milli), memory (MiB) and GPUs: `num_gpu` times `gpu_milli` thousandths. Times are in seconds. Amounts
-are in units of the trace's largest node in each resource. Simplified: the GPUs of a node are one amount, so that a pod on
-several GPUs, or on a part of one, is a demand on their sum; types of GPU do not matter.
+are in units of the trace's largest node in each resource. The GPUs of a node count as one amount, so that a pod on several
+GPUs, or on a part of one, is a demand on their sum; types of GPU are left out.
 Source: Weng et al., "Beware of fragmentation", USENIX ATC 2023; github.com/alibaba/clusterdata, cluster-trace-gpu-v2023.
 """
 
@@ -28,12 +28,12 @@ ABOUT = "capacity 1: the largest node, 128 cores, 1 TiB and 8 GPUs; a pod's GPUs
 
 
 def is_nodes(names: list[str]) -> bool:
-    """Whether these are the columns of a list of nodes."""
+    """Whether a file with these columns is a list of nodes."""
     return set(names) - set(OTHER_NODE_COLUMNS) == set(NODE_COLUMNS)
 
 
 def read_pods(path: Path, wanted: Wanted = None) -> Trace:
-    """A task per pod, from when it was scheduled to when it was deleted. Raises InputError."""
+    """Read a task per pod, in service from when it was scheduled until it was deleted. Raises InputError."""
     resources = wanted_of(wanted, RESOURCES, RESOURCES, path)
     table = Columns.read(path, POD_COLUMNS)
     gpus = decimals(table, "num_gpu") * decimals(table, "gpu_milli") / 1000

@@ -4,12 +4,13 @@ A parallel job runs on many nodes at once, so the whole machine is one server: c
 (header MaxProcs, or MaxNodes, or else those of the largest job), and `--servers 1` is the machine. Capacity 1 of `memory`
 is the largest job's.
 
-A job's processors are those allocated, else those requested; its memory is what it requested per processor, else what it
-used, times the processors. By the standard that is in KB; amounts above 2^32 (4 TiB per processor) say that the file has
-bytes per job, as MetaCentrum's have. The user is the tenant, 0 where unknown. The time requested is the scheduler's
-estimate, where unknown the longest that may be requested (header MaxRuntime, or else the longest that was). Submission
-times hold as recorded: preceding jobs and think times are counted, not followed. Jobs that failed or were cancelled
-(status 0, 5) did not finish; lines for parts of a job (status 2 to 4) repeat what its own line says, and are dropped.
+A job's processors are those allocated or, if unknown, those requested. Its memory is the memory per processor that it
+requested or, if unknown, used, times the processors. By the standard that is in KB; if an amount is above 2^32 (4 TiB per
+processor), the file has bytes per job, as MetaCentrum's have. The user is the tenant, 0 if unknown. The requested time is the
+scheduler's estimate; if unknown, the longest time that may be requested (header MaxRuntime, or else the longest request).
+Submission times are taken as recorded: preceding jobs and think times are counted, but have no effect. Jobs that failed or
+were cancelled (status 0, 5) did not finish. Lines for parts of a job (status 2 to 4) repeat the line of the job, and are
+dropped.
 Source: Feitelson, Parallel Workloads Archive, "The Standard Workload Format", version 2.2.
 """
 
@@ -70,7 +71,7 @@ def begins_with_header(path: Path) -> bool:
 
 
 def read_swf(path: Path, wanted: Wanted = None) -> Trace:
-    """A task per job, by default with processors only. Raises InputError, naming file and line."""
+    """Read a task per job, by default with processors only. Raises InputError, naming file and line."""
     header, field = _read(path)
     submit, wait, run = (_microseconds(field[name]) for name in ("submit time", "wait time", "run time"))
     processors = _known(field["allocated processors"], field["requested processors"])
@@ -89,7 +90,7 @@ def read_swf(path: Path, wanted: Wanted = None) -> Trace:
     resources = wanted_of(wanted, tuple(demands), ("cpu",), path)
 
     rows = np.argsort(submit, kind="stable")
-    start = submit + np.maximum(wait, 0)  # where the wait is unknown, as if it had started at once: only run times matter
+    start = submit + np.maximum(wait, 0)  # an unknown wait counts as 0: only run times matter
     status = field["status"]
     user = field["user"]
     requested = _requested(header, _microseconds(field["requested time"]))
@@ -111,7 +112,7 @@ def read_swf(path: Path, wanted: Wanted = None) -> Trace:
 
 
 def _read(path: Path) -> tuple[dict[str, int], dict[str, Floats]]:
-    """The header's numbers by name, and the fields (n,) by name."""
+    """The numbers of the header by name, and the fields (n,) by name. Raises InputError."""
     try:
         header, jobs_follow = _header(path)
         if not jobs_follow:
@@ -130,7 +131,7 @@ def _read(path: Path) -> tuple[dict[str, int], dict[str, Floats]]:
 
 
 def _header(path: Path) -> tuple[dict[str, int], bool]:
-    """The header's numbers by name, and whether a job's line follows."""
+    """The numbers of the header by name, and whether the file has a line of a job."""
     header = {}
     with _text(path) as lines:
         for line in lines:
@@ -142,6 +143,7 @@ def _header(path: Path) -> tuple[dict[str, int], bool]:
 
 
 def _first_problem(path: Path) -> InputError:
+    """The error to raise for the first malformed line."""
     with _text(path) as lines:
         for number, line in enumerate(lines, 1):
             text = line.partition(";")[0]
@@ -151,7 +153,7 @@ def _first_problem(path: Path) -> InputError:
 
 
 def _problem(line: str) -> str | None:
-    """What is wrong with a job's line."""
+    """What is wrong with the line of a job, or None."""
     words = line.split()[: len(FIELDS)]
     for name, word in zip(FIELDS, words, strict=False):
         try:
@@ -172,18 +174,18 @@ def _text(path: Path) -> TextIO:
 
 
 def _known(first: Floats, second: Floats) -> Floats:
-    """(n,) the first amount, or the second where that is unknown; NaN where both are."""
+    """(n,) the first amount or, if unknown, the second; NaN if both are unknown."""
     return np.where(first > 0, first, np.where(second > 0, second, np.nan))
 
 
 def _machine(header: dict[str, int], processors: Floats) -> float:
-    """The processors of a capacity of 1."""
+    """The number of processors that capacity 1 stands for."""
     sizes = [header.get("MaxProcs", 0), header.get("MaxNodes", 0), np.nanmax(processors, initial=1.0)]
     return float(next(size for size in sizes if size > 0))
 
 
 def _requested(header: dict[str, int], requested: Ints) -> Ints | None:
-    """(n,) µs; None if nobody requested a time."""
+    """(n,) µs requested for each job; None if no job has a request."""
     if (requested <= 0).all():
         return None
     longest = header.get("MaxRuntime", 0) * SECOND

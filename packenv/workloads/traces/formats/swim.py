@@ -1,13 +1,13 @@
-"""The Facebook samples of SWIM: jobs by the bytes that they read, shuffle and write; as published (.tsv) or the same in Parquet.
+"""The Facebook samples of SWIM: jobs with the bytes that they read, shuffle and write, as published (.tsv) or in Parquet.
 
-A line is job, submission (s), gap to the one before, bytes read, shuffled and written, and in one sample the path that it reads.
-There are no tasks, durations or places in the data. What is made of it:
+A line holds job, submission (s), gap since the job before, bytes read, shuffled and written and, in one sample, the path that
+the job reads. The data have no tasks, durations or places. The reader adds:
 
-maps     one task for every 128 MiB read, at least one; they write what the job writes, if nothing is shuffled
-reduces  one task for every GB shuffled, 999 at most, once all maps have ended; they write what the job writes
-seconds  1 to start, and then 32 MB/s for what is read and written; a map away from its data reads that at 8 MB/s
+maps     one task for every 128 MiB read, at least one; they write the output of the job if nothing is shuffled
+reduces  one task for every GB shuffled, at most 999, after all maps have ended; they write the output of the job
+seconds  1 to start, and 32 MB/s for everything read and written; a map away from its data reads at 8 MB/s
 demands  a server of capacity 1 runs four tasks at once
-places   of blocks are drawn by seed (packenv.workloads.named.blocks.Placed); the same part of the same path is the same block
+places   of blocks are drawn by seed (packenv.workloads.named.blocks.Placed); the same part of the same path is one block
 
 Source: Chen, Ganapathi, Griffith, Katz, "The case for evaluating MapReduce performance using workload suites", MASCOTS 2011;
 github.com/SWIMProjectUCB/SWIM.
@@ -47,17 +47,17 @@ ABOUT = (
 
 
 class Lines(NamedTuple):
-    """What each job does."""
+    """The columns of a sample, a row for each job."""
 
     submit: NDArray[np.float64]  # (jobs,) s
     read: Ints  # (jobs,) bytes
     shuffled: Ints
     written: Ints
-    path: Ints  # (jobs,) number of what it reads
+    path: Ints  # (jobs,) number of the path that it reads
 
 
 def read_table(path: Path, wanted: Wanted = None) -> Trace:
-    """A sample in Parquet or CSV; several samples (`sample`) follow each other day by day. Raises InputError."""
+    """Read a sample in Parquet or CSV; several samples (column `sample`) follow each other day by day. Raises InputError."""
     columns = Columns.read(path, ["submit_time_s", *AMOUNTS, "input_path_id", "sample"])
     submit = columns.numbers("submit_time_s")
     columns.require((submit >= 0) & (submit * SECOND < LATEST), "submit_time_s", "{} is not a time")
@@ -70,7 +70,7 @@ def read_table(path: Path, wanted: Wanted = None) -> Trace:
 
 
 def read_native(path: Path, wanted: Wanted = None) -> Trace:
-    """A sample as published. Raises InputError that names the line."""
+    """Read a sample as published. Raises InputError, naming file and line."""
     rows: list[tuple[float, ...]] = []
     paths: dict[str, int] = {}
     try:
@@ -92,7 +92,7 @@ def read_native(path: Path, wanted: Wanted = None) -> Trace:
 
 
 def _row(words: list[str], where: str) -> tuple[float, ...]:
-    """Submission and bytes of a line."""
+    """Submission (s) and bytes read, shuffled and written of a line. Raises InputError that begins with `where`."""
     if not len(FIELDS) <= len(words) <= len(FIELDS) + 1:
         raise InputError(f"{where}: {len(words)} fields, not {len(FIELDS)} or {len(FIELDS) + 1}, separated by tabs")
     values = []
@@ -113,7 +113,7 @@ def _text(path: Path) -> TextIO:
 
 
 def _trace(lines: Lines, path: Path, wanted: Wanted) -> Trace:
-    """The jobs' tasks."""
+    """The map and reduce tasks of the jobs."""
     resources = wanted_of(wanted, RESOURCES, RESOURCES, path)
     order = np.argsort(lines.submit, kind="stable")
     lines = Lines(lines.submit[order], lines.read[order], lines.shuffled[order], lines.written[order], lines.path[order])
@@ -122,10 +122,10 @@ def _trace(lines: Lines, path: Path, wanted: Wanted) -> Trace:
     total = int(maps.sum() + reduces.sum())
     if total > MOST_TASKS:
         raise InputError(f"{path}: {total} tasks, more than {MOST_TASKS}, are too many for a table")
-    each = np.column_stack([maps, reduces]).ravel()  # tasks of each phase, the maps of a job before its reduces
+    each = np.column_stack([maps, reduces]).ravel()  # number of tasks of each phase: maps of job 0, its reduces, maps of job 1, …
     phase_of = np.repeat(np.arange(len(each)), each)
     job, phase = phase_of // 2, phase_of % 2
-    number = np.arange(total) - np.repeat(np.cumsum(each) - each, each)  # of a task in its phase
+    number = np.arange(total) - np.repeat(np.cumsum(each) - each, each)  # of each task in its phase
     reads = np.where(phase == 0, np.clip(lines.read[job] - number * BLOCK, 0, BLOCK), lines.shuffled[job] // each[phase_of])
     writes = np.where((phase == 1) | (reduces[job] == 0), lines.written[job] // each[phase_of], 0)
     submit = np.rint(lines.submit[job] * SECOND).astype(np.int64)
@@ -150,7 +150,7 @@ def _trace(lines: Lines, path: Path, wanted: Wanted) -> Trace:
 
 
 def _numbers(path: Ints, part: Ints, has_block: NDArray[np.bool_]) -> Ints:
-    """(n,) one number for each part of each path, -1 without a block."""
+    """(n,) a number for each part of each path; -1 for tasks without a block."""
     numbers = np.full(len(path), -1)
     parts = int(part[has_block].max(initial=0)) + 1
     numbers[has_block] = np.unique(path[has_block] * parts + part[has_block], return_inverse=True)[1].ravel()
