@@ -1,7 +1,7 @@
-"""The Jobs table: everything random about a run ends here (DESIGN, decision 1).
+"""The Jobs table, one row per task: all that is random about a run (DESIGN, decision 1).
 
-One row per task. The simulator draws nothing; it reads this table, whether it came from a trace, from a
-user's arrays, or from a random workload that makes it chunk by chunk.
+The simulator draws no random numbers. It reads this table, whether it comes from a trace, from arrays of the user's, or from
+a random workload that draws it chunk by chunk.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ Floats = NDArray[np.float64]
 
 
 class Ragged(NamedTuple):
-    """A list of integers per row, flat: row i owns values[offsets[i]:offsets[i + 1]]."""
+    """A list of integers for each row, as flat arrays: that of row i is values[offsets[i]:offsets[i + 1]]."""
 
     offsets: Ints  # (n + 1,)
     values: Ints
 
     def row(self, i: int) -> Ints:
-        """The values of row i."""
+        """The list of row i."""
         return self.values[self.offsets[i] : self.offsets[i + 1]]
 
     @staticmethod
     def of(lists: list[list[int]]) -> Ragged:
-        """From one Python list per row."""
+        """From one Python list for each row."""
         lengths = [len(row) for row in lists]
         flat = [value for row in lists for value in row]
         return Ragged(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64), np.array(flat, dtype=np.int64))
@@ -39,28 +39,28 @@ class Ragged(NamedTuple):
 
 @dataclass(frozen=True)
 class Jobs:
-    """A finite table of tasks in order of arrival; row numbers are the tasks' identities.
+    """A finite table of tasks in order of arrival. A task is identified by its row number.
 
-    Raises InputError (naming the first bad row) unless arrivals are sorted and not negative, every demand is
-    >= 0 with one of them positive, service >= 1, and predecessors lie earlier in the table: those named, and the tasks
-    of a job's earlier phases.
+    Raises InputError, naming the first bad row, unless arrivals are sorted and not negative, demands are >= 0 with one of
+    each task positive, services are >= 1, and the tasks that a row waits for (its predecessors, and earlier phases of its
+    job) lie earlier in the table.
     """
 
     arrival: Ints  # (n,) slot in which the task arrives
     demand: Ints  # (n, D) units of each resource (packenv.units.UNIT per unit of capacity)
     service: Ints  # (n,) slots in service, >= 1
-    job: Ints | None = None  # (n,) job that the task belongs to, >= 0
+    job: Ints | None = None  # (n,) number of the job that the task belongs to, >= 0
     phase: Ints | None = None  # (n,) phase of the task in its job, >= 0: eligible when all earlier phases have completed
     value: Floats | None = None  # (n,) value (service level) of the task, finite
-    tenant: Ints | None = None  # (n,) who pays, >= 0
+    tenant: Ints | None = None  # (n,) number of the owner of the task, >= 0
     predecessors: Ragged | None = None  # rows that must complete first
     home: Ragged | None = None  # servers that hold the task's data
     remote_overhead: Ints | None = None  # (n,) extra slots when run away from home, >= 0
-    estimate: Floats | None = None  # (n,) slots that a scheduler may believe the service takes, > 0
+    estimate: Floats | None = None  # (n,) estimate of the service in slots, for policies that use one, > 0
 
     @staticmethod
     def of(arrival: ArrayLike, size: ArrayLike, service: ArrayLike, **columns: Any) -> Jobs:
-        """From sizes in units of capacity: `size` is (n,), or (n, D) for D resources."""
+        """A table from sizes in units of capacity: `size` is (n,), or (n, D) for D resources. Raises InputError."""
         amount = np.asarray(size, dtype=np.float64)
         amount = amount[:, None] if amount.ndim == 1 else amount
         _require(np.isfinite(amount).all(axis=1), "demand is not a finite number")
@@ -68,7 +68,7 @@ class Jobs:
         return Jobs(np.asarray(arrival, np.int64), to_units(amount), np.asarray(service, np.int64), **columns)
 
     def first(self, n: int) -> Jobs:
-        """The first n rows. Raises InputError for none, or more than there are."""
+        """The table of the first n rows. Raises InputError for n < 1, or more rows than there are."""
         if not 1 <= n <= len(self):
             raise InputError(f"a table of {len(self)} rows has no first {n}")
         columns = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -112,7 +112,7 @@ class Jobs:
             self._check_ragged(self.home, "home server", None)
 
     def _check_phases(self, phase: Ints) -> None:
-        """Within a job phases go up from row to row."""
+        """Raise InputError if the phases of a job decrease from row to row."""
         if self.job is None:
             raise InputError("column phase needs column job")
         order = np.argsort(self.job, kind="stable")

@@ -1,4 +1,4 @@
-"""`packenv.simulate`: one policy on one workload, and what came of it."""
+"""The simulation of one policy on one workload with a known rate; `packenv.simulate` (packenv/api.py) also takes a load."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from packenv.results.stability import NOTHING
 from packenv.units import to_units
 from packenv.workloads.workload import Workload
 
-SLICE = 100_000  # eventful slots between two looks at the clock and at Ctrl-C
+SLICE = 100_000  # slots with events between two checks of the clock and of Ctrl-C
 WAITING_LIMIT = 5_000_000
 
 
 def setting_of(workload: Workload) -> Setting:
-    """What a policy is told of a workload before the run."""
+    """What a policy is told about a workload before the run."""
     return Setting(workload.servers.units, workload, workload.default_levels(), workload.largest_size())
 
 
@@ -48,16 +48,21 @@ def simulate(
     waiting_limit: int = WAITING_LIMIT,
     progress: Callable[[int], None] | None = None,
 ) -> Result:
-    """Run `policy` (an object, or a name such as "vqs:J=5") on `workload` for `slots` slots.
+    """Run `policy` (an object, or a name such as "vqs:J=5") on `workload`.
 
-    Without `slots` a table of jobs runs through its last arrival; with `drain` no task arrives after that and the run
-    goes on until all work is done, as it does by default where all jobs are there in slot 0. `warmup` slots are not
-    measured (default: 0 for tables, slots / 10 otherwise).
-    `initial`: jobs in service at the start, (size or demand vector, server, slots that remain). More than
-    `waiting_limit` waiting tasks end the run early. `progress` is called now and then with the slot reached.
-    With a `backlog` the tasks of a random workload come as others start, so that this many always wait: the utilisation
-    is then what the policy can carry with so long a queue (the saturation rule: Baccelli and Foss, J. Appl. Prob. 1995).
-    Raises InputError for what cannot be run.
+    slots          length of the run; a Jobs table runs through its last arrival by default
+    seed           of the workload's random tasks, and of a policy that needs chance
+    drain          no task arrives after `slots`, and the run goes on until all work is done; the default for a Jobs table
+                   whose jobs all arrive in slot 0
+    warmup         slots that are not measured (default: 0 for a Jobs table, slots / 10 otherwise)
+    initial        tasks in service at the start, as (size or demand vector, server, remaining slots)
+    schedule       whether `Result.schedule` holds start, server and end of every task
+    backlog        random tasks arrive whenever others start, so that this many always wait. The utilisation is then the most
+                   that the policy can sustain with so long a queue (saturation rule: Baccelli and Foss, J. Appl. Prob. 1995)
+    waiting_limit  the run ends early if more tasks than this wait
+    progress       called now and then with the slot that the run has reached
+
+    Raises InputError for arguments that do not go together, and for a policy that misuses the cluster.
     """
     policy = find_policy(policy) if isinstance(policy, str) else policy
     offered = workload = workload.at(seed)
@@ -94,13 +99,13 @@ def simulate(
     run = runner_for(policy)
     until = NEVER if drain else horizon
 
-    run(policy, cluster, state, until, 0)  # compiles, if need be
+    run(policy, cluster, state, until, 0)  # compiles the policy if necessary
     seconds, reason = 0.0, None
     while reason not in (FINISHED, LIMIT):
         began = time.perf_counter() - Apart.seconds
         try:
             reason = run(policy, cluster, state, until, SLICE)
-        except (ValueError, RuntimeError) as error:  # a misuse that the core noticed
+        except (ValueError, RuntimeError) as error:  # the compiled code found a misuse
             raise InputError(f"policy {name_of(policy)}: {error}") from error
         seconds += time.perf_counter() - Apart.seconds - began
         if reason == GROW:
@@ -114,7 +119,7 @@ def simulate(
     stopped = f"more than {waiting_limit} tasks waiting in slot {cluster.head['now'][0]}" if reason == LIMIT else None
     result = result_of(cluster, name_of(policy), offered, seed, seconds, stopped)
     if backlog is not None:
-        result = replace(result, verdict=NOTHING)  # the queue is as long as it is kept
+        result = replace(result, verdict=NOTHING)  # the queue has the length that was asked for
     starts = schedule_of(cluster)
     if table is not None and table.job is not None and len(starts.start) == len(table):
         result = replace(result, jobs=job_times(table, starts, result.slots))
@@ -140,7 +145,7 @@ def _horizon(workload: Workload, slots: int | None, drain: bool) -> int:
 
 
 def check_initial(initial: Sequence[tuple[ArrayLike, int, int]], capacity: NDArray[np.int64]) -> tuple[InService, ...]:
-    """Check the jobs in service at the start."""
+    """The tasks in service at the start of a run, checked. `capacity` (L, D) in units. Raises InputError."""
     left = capacity.copy()
     jobs = []
     for n, (size, server, remaining) in enumerate(initial):
@@ -160,7 +165,7 @@ def check_initial(initial: Sequence[tuple[ArrayLike, int, int]], capacity: NDArr
 
 
 def make_room(cluster: Cluster) -> Cluster:
-    """Room for twice as many tasks in the system, or rows in the schedule: whichever was short."""
+    """The same cluster with room for twice as many tasks in the system, or rows of the schedule, whichever was full."""
     if 0 < cluster.measures.start.shape[1] <= cluster.head["next_row"][0]:
         return lengthen(cluster)
     return grow(cluster, 2 * cluster.task.shape[1])

@@ -1,4 +1,4 @@
-"""How near to their data tasks ran, and what it cost: from a workload's table and the schedule of a run (PAPERS §5)."""
+"""How near to their data the tasks of a run were, and what that cost, from its Jobs table and schedule (PAPERS §5)."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 BINS = (1, 10, 100)
-"""Jobs of up to so many tasks are counted together; those with more make the last bin."""
+"""Bins of jobs by their number of tasks: up to each of these numbers, and one more bin for larger jobs."""
 
 
 @dataclass(frozen=True)
 class DataLocality:
-    """Of the k tasks that have home servers and started; times are slots."""
+    """The k tasks that have home servers and started; times are in slots."""
 
-    row: Ints  # (k,)
-    level: Ints  # (k,) NODE, RACK or ANY
-    tasks: Ints  # (k,) how many tasks the task's job has
-    completion: Ints  # (k,) from when it could start to its end
-    overhead: Ints  # (k,) that it stayed longer than its service
-    idle_wait: Ints  # (k,) that it waited although a server had room for it: the price of waiting for data
+    row: Ints  # (k,) row in the Jobs table
+    level: Ints  # (k,) how near: NODE, RACK or ANY
+    tasks: Ints  # (k,) number of tasks of the task's job
+    completion: Ints  # (k,) from when it was eligible to its end
+    overhead: Ints  # (k,) slots in service beyond its service at home
+    idle_wait: Ints  # (k,) slots that it waited although some server had room for it
 
     def share(self, level: int, least: int = 1, most: float = math.inf) -> float | None:
-        """Share that ran on a level, of the tasks of jobs with `least` to `most` tasks; None if there are none."""
+        """Share of the tasks that ran at this level, of jobs with `least` to `most` tasks; None if there are no such tasks."""
         chosen = (self.tasks >= least) & (self.tasks <= most)
         return float((self.level[chosen] == level).mean()) if chosen.any() else None
 
     def by_size(self, level: int) -> dict[str, float | None]:
-        """The shares that ran on a level, by the number of tasks of their jobs."""
+        """Share of the tasks that ran at this level, for each bin of jobs in BINS."""
         edges = [(low + 1, high) for low, high in zip((0, *BINS), (*BINS, math.inf), strict=True)]
         names = ["1", *(f"{low}-{high}" for low, high in edges[1:-1]), f">{BINS[-1]}"]
         return {name: self.share(level, *edge) for name, edge in zip(names, edges, strict=True)}
 
 
 def data_locality(workload: Workload, schedule: Schedule) -> DataLocality | None:
-    """Of a run of a workload's table (`Workload.at(seed)`); None if its tasks have no home servers."""
+    """Data locality of a run of a workload with a Jobs table (`Workload.at(seed)`); None if its tasks have no home servers."""
     jobs = workload.jobs
     if jobs is None or jobs.home is None:
         return None
@@ -64,7 +64,7 @@ def data_locality(workload: Workload, schedule: Schedule) -> DataLocality | None
 
 
 def levels(jobs: Jobs, network: Network, servers: int, row: Ints, server: NDArray[np.int32]) -> Ints:
-    """(k,) how near to its data each row is on its server; all of them have some."""
+    """(k,) how near to its data each row is on its server; every row must have home servers."""
     assert jobs.home is not None
     rack = network.rack_of(servers)
     level = np.full(len(row), ANY)
@@ -78,7 +78,7 @@ def levels(jobs: Jobs, network: Network, servers: int, row: Ints, server: NDArra
 
 
 def idle_slots(jobs: Jobs, schedule: Schedule, eligible: Ints, capacity: Ints) -> Ints:
-    """(n,) slots that each task waited while some server of (L, D) units had room for it; 0 for one that never started."""
+    """(n,) slots that each task waited while some server had room for it; 0 if it never started. `capacity` (L, D) in units."""
     started = np.flatnonzero(schedule.start >= 0)
     idle = np.zeros(len(eligible), np.int64)
     for demand in np.unique(jobs.demand[started], axis=0):
@@ -89,7 +89,7 @@ def idle_slots(jobs: Jobs, schedule: Schedule, eligible: Ints, capacity: Ints) -
 
 
 def time_with_room(jobs: Jobs, schedule: Schedule, started: Ints, demand: Ints, capacity: Ints) -> tuple[Ints, Ints]:
-    """Slots, and in how many of the slots before each some server had room for a demand after its scheduling."""
+    """Slots, and for each the number of earlier slots in which some server had room for `demand` after scheduling."""
     last = int(schedule.end[started].max(initial=0)) + 1
     server = np.concatenate([np.arange(len(capacity)), schedule.server[started], schedule.server[started]])
     slot = np.concatenate([np.full(len(capacity), -1), schedule.start[started], schedule.end[started]])
@@ -107,7 +107,7 @@ def time_with_room(jobs: Jobs, schedule: Schedule, started: Ints, demand: Ints, 
 
 
 def _running_sums(rows: Ints, server: NDArray[np.int64]) -> Ints:
-    """Sums down to each row, of the rows of the same server."""
+    """Running sums of the rows of each server; rows of a server are consecutive."""
     sums = np.cumsum(rows, axis=0)
     first = np.flatnonzero(np.diff(server, prepend=-1))
     before = np.vstack([np.zeros_like(rows[:1]), sums])[first]

@@ -1,12 +1,12 @@
-"""Is a run stable? A verdict with its confidence, from the path of the waiting size (DESIGN, decision 5).
+"""Whether a run was stable: a verdict with its confidence, from the waiting size over time (DESIGN, decision 5).
 
-The mean queue of an unstable run says how long the run was, not how good the policy is, so a verdict stands beside
-every mean. The yardstick is the queue at the edge of stability: netput without drift, a Brownian motion reflected at
-0, which after T slots has the order σ√T. A stable queue stays far below that, an unstable one grows past it as T does.
+The mean queue of an unstable run tells how long the run was, not how good the policy is, so every mean comes with a verdict.
+A run is compared with a queue at the edge of stability, whose increments have mean 0: a Brownian motion reflected at 0, which
+is of the order σ√T after T slots. A stable queue stays far below that; an unstable one grows in proportion to T, above it.
 
-The level of a run is the mean waiting size over its second half, in units of σ√T, σ² the variance per slot of the
-waiting size's increments. How likely such a level or less (or more) is at the edge is known; a run that is unlikely
-there on the low side is stable, on the high side unstable, and in between undecided. Levels of independent runs are
+The level of a run is the mean waiting size over its second half, in units of σ√T, where σ² is the variance per slot of the
+increments of the waiting size. The distribution of the level at the edge of stability is known. A run whose level is
+improbably low there is called stable, improbably high unstable, and otherwise undecided. Levels of independent runs are
 combined by Fisher's method.
 """
 
@@ -22,10 +22,10 @@ from scipy.special import chdtrc, erfc
 
 STABLE, UNSTABLE, UNDECIDED = "stable", "unstable", "undecided"
 
-DOUBT = 1e-3  # a verdict is wrong with at most this probability at the edge of stability, and less away from it
+DOUBT = 1e-3  # probability of a wrong verdict at the edge of stability, at most; it is smaller elsewhere
 FEWEST_BINS, FEWEST_BLOCKS = 64, 32
-SETTLED = 20.0  # mean services that a run must last: the servers fill first, and nothing waits meanwhile
-RESOLUTION = 0.01  # units of capacity: a waiting size below is none
+SETTLED = 20.0  # a run must last this many mean services to be stable: at first the servers fill, and nothing waits
+RESOLUTION = 0.01  # units of capacity: a smaller waiting size counts as 0
 
 # The level at the edge: quantiles of the mean of |B| over the second half of [0, 1], B a Brownian motion
 # (600,000 paths of 256 steps; tests/theory/test_stability.py draws some again).
@@ -38,14 +38,14 @@ LEVELS = (
     *(0.6904, 0.8469, 1.0443, 1.3417, 1.7692, 2.1008, 2.4087, 2.6799),
 )
 LOW_TAIL = 0.038  # below the table, ln P falls like -LOW_TAIL / level²
-HIGH_TAIL = math.sqrt(2 / 3)  # above it, the mean is that of a Brownian motion that has not come back: normal, this deviation
+HIGH_TAIL = math.sqrt(2 / 3)  # above the table, the level is about normal with this deviation: the path never returned to 0
 LEAST = 1e-15
 
 
 class Verdict(NamedTuple):
-    """`low`, `high`: probability of such a level or less, or more, at the edge of stability."""
+    """`low`, `high`: probability of a level of at most, and at least, this one at the edge of stability."""
 
-    kind: str
+    kind: str  # STABLE, UNSTABLE or UNDECIDED
     drift: float  # growth of the waiting size per slot (units of capacity)
     level: float  # mean waiting size over the second half, in units of σ√T
     low: float
@@ -56,17 +56,18 @@ class Verdict(NamedTuple):
 
     @property
     def confidence(self) -> float:
-        """1 - the probability that a run at the edge of stability would look as much like this verdict; 0 if undecided."""
+        """1 - `low` if stable, 1 - `high` if unstable, 0 if undecided."""
         return {STABLE: 1 - self.low, UNSTABLE: 1 - self.high}.get(self.kind, 0.0)
 
 
 NOTHING = Verdict(UNDECIDED, 0.0, math.nan, 1.0, 1.0)
+"""The verdict on a run that says nothing about stability."""
 
 
 def judge_run(waiting_size: NDArray[np.float64], bin_slots: int, mean_service: float, intensity: float) -> Verdict:
-    """Verdict on a path of the waiting size: (bins,) mean per bin of `bin_slots` slots, in units of capacity.
+    """The verdict on a run with this waiting size: (bins,) means over bins of `bin_slots` slots, in units of capacity.
 
-    `mean_service` in slots; at an `intensity` of 1 or more (share of the area bound) no run is called stable.
+    `mean_service` is in slots. At an `intensity` (share of the area bound) of 1 or more no run is called stable.
     """
     bins = len(waiting_size)
     if bins < FEWEST_BINS:
@@ -95,8 +96,8 @@ def judge_run(waiting_size: NDArray[np.float64], bin_slots: int, mean_service: f
 def combine(verdicts: Iterable[Verdict]) -> Verdict:
     """One verdict on independent runs of the same setting.
 
-    A queue that locks up in some runs is not stable: one run beyond doubt for that many makes all unstable, and all are
-    stable only if each looks more like it than not.
+    A queue that grows in some of the runs only is not stable. So all are unstable if one run is, beyond doubt for so many
+    runs; and all are stable only if in each run the level is below the median at the edge of stability.
     """
     runs = list(verdicts)
     if len(runs) == 1:
@@ -113,7 +114,7 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def longer(verdict: Verdict) -> float:
-    """About how many times as long a run would have to be for a verdict: levels fall like 1/√T if stable, rise like √T if not."""
+    """About how many times as long a run must be for a verdict: levels fall like 1/√T if stable, and grow like √T if not."""
     if math.isnan(verdict.level):
         return math.inf
     low, middle, high = np.interp([DOUBT, 0.5, 1 - DOUBT], SHARES, LEVELS).tolist()
@@ -121,9 +122,9 @@ def longer(verdict: Verdict) -> float:
 
 
 def variance_rate(path: NDArray[np.float64]) -> float:
-    """Variance per bin of the increments of a path of bin means: the largest over lengths of block.
+    """Variance per bin of the increments of a path of bin means, estimated from blocks of bins: the largest over block lengths.
 
-    Increments are those between the means of neighbouring blocks; for a Brownian motion their variance is ⅔ of its own.
+    The increments are differences of the means of neighbouring blocks; those of a Brownian motion have ⅔ of its variance.
     """
     most, length = 0.0, 1
     while len(path) // length >= FEWEST_BLOCKS:
@@ -134,7 +135,7 @@ def variance_rate(path: NDArray[np.float64]) -> float:
 
 
 def below(level: float) -> float:
-    """P(level or less) at the edge of stability."""
+    """P(at most this level) at the edge of stability."""
     if level < LEVELS[0]:
         tail = SHARES[0] * math.exp(LOW_TAIL * (1 / LEVELS[0] ** 2 - 1 / max(level, 1e-3) ** 2))
         return max(tail, LEAST)
@@ -142,12 +143,12 @@ def below(level: float) -> float:
 
 
 def above(level: float) -> float:
-    """P(level or more) at the edge of stability."""
+    """P(at least this level) at the edge of stability."""
     if level > LEVELS[-1]:
         return max(float(erfc(level / HIGH_TAIL / math.sqrt(2))), LEAST)
     return float(np.exp(np.interp(level, LEVELS, np.log1p(-np.array(SHARES)))))
 
 
 def fisher(probabilities: list[float]) -> float:
-    """The probability of such small ones by chance, if each is uniform."""
+    """Fisher's combined probability: that of values this small, if they are independent and uniform."""
     return float(chdtrc(2 * len(probabilities), -2 * sum(math.log(max(p, LEAST)) for p in probabilities)))

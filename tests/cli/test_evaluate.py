@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import packenv
-from packenv.results.job_times import efficiency, unfairness
+from packenv.results.fairness import unfairness
+from packenv.results.job_times import efficiency
 from tests.cli.evaluating import PAPER, evaluate, files, trace
 
 ROOT = Path(packenv.__file__).parents[1]

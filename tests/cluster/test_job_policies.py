@@ -10,7 +10,7 @@ import pytest
 import packenv
 from packenv import InputError, Jobs, Workload, policies
 from packenv.policies.price.price import discounted
-from packenv.results.job_times import most_allocated
+from packenv.results.occupancy import most_allocated
 from packenv.workloads.laws import Geometric, Uniform
 
 STREAM = Workload(sizes=(Uniform(0.1, 0.6), Uniform(0.1, 0.6)), service=Geometric(9), servers="2x1:1", intensity=0.7)

@@ -8,17 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from packenv.jobs import Jobs
-from packenv.results.job_times import (
-    NONE,
-    JobTimes,
-    cut,
-    efficiency,
-    mean_durations,
-    most_allocated,
-    occupancy,
-    progress,
-    unfairness,
-)
+from packenv.results.fairness import unfairness
+from packenv.results.job_times import NONE, JobTimes, cut, efficiency, mean_durations, progress
+from packenv.results.occupancy import most_allocated, occupancy
 from packenv.results.result import Result
 from packenv.workloads.workload import Workload
 

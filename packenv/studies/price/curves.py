@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.results.job_times import NONE, efficiency, occupancy, progress
+from packenv.results.job_times import NONE, efficiency, progress
+from packenv.results.occupancy import occupancy
 from packenv.results.result import Result
 from packenv.runs.statistics import certainly_above, certainly_below, interval, ratio
 from packenv.runs.text import counted

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from packenv.results.job_times import most_allocated, occupancy, unfairness
+from packenv.results.fairness import unfairness
+from packenv.results.occupancy import most_allocated, occupancy
 from packenv.results.result import Result
 from packenv.runs.run import by_policy, runs_of
 from packenv.runs.runner import run_all

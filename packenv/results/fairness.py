@@ -1,0 +1,82 @@
+"""How unfairly a run shared the cluster among jobs or tenants, from its Jobs table and schedule (PAPERS §2)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.compiled.decorators import compiled
+from packenv.jobs import Jobs
+from packenv.results.job_times import NONE, eligible_slots, owner_numbers
+from packenv.results.schedule import Schedule
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def unfairness(jobs: Jobs, schedule: Schedule, capacity: Ints) -> float:
+    """How far owners (tenants, or jobs) with waiting tasks are below their fair share, on average: 0 is fair, 1 is no share.
+
+    In every slot the fair share of each of the n owners with eligible tasks, waiting or in service, is 1/n of its dominant
+    resource. What an owner with waiting tasks lacks of that, as a share of it, is averaged over these owners and slots.
+    `capacity` (L, D) in units.
+    """
+    owner = owner_numbers(jobs)
+    rows = np.arange(len(jobs))
+    eligible = eligible_slots(jobs, schedule)
+    came, started = rows[eligible >= 0], rows[schedule.start >= 0]
+    slot = np.concatenate([eligible[came], schedule.start[started], schedule.end[started]])
+    row = np.concatenate([came, started, started])
+    kinds = np.repeat([0, 1, 2], [len(came), len(started), len(started)])  # becomes eligible, starts, leaves
+    waits, holds = np.array([1, -1, 0])[kinds], np.array([0, 1, -1])[kinds]
+    total = capacity.sum(axis=0)
+    share = jobs.demand / np.where(total > 0, total, 1)
+    count, order = int(owner.max()) + 1, np.argsort(slot, kind="stable")
+    row = row[order]
+    events = slot[order], owner[row], waits[order], holds[order], share[row]
+    state = np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros((count, jobs.resources))
+    missing, time = _missing_shares(*events, *state, np.zeros(count, np.int64), np.full(count, NONE, np.int64))
+    return missing / time if time else 0.0
+
+
+@compiled
+def _missing_shares(
+    slot: Ints,  # (events,) ascending
+    owner: Ints,  # (events,)
+    waits: Ints,  # (events,) change of the number of waiting tasks,
+    holds: Ints,  # (events,) and of tasks in service,
+    share: Floats,  # (events, D) share of the cluster that the task takes
+    waiting: Ints,  # (owners,) zeros
+    running: Ints,  # (owners,) zeros
+    held: Floats,  # (owners, D) zeros
+    queued: Ints,  # (owners,) scratch: the owners with waiting tasks, in any order,
+    position: Ints,  # (owners,) and where each of them is in it, NONE if it is not
+) -> tuple[float, float]:
+    """Sums over the slots: what owners with waiting tasks lack of their fair share, and how many such owners there are."""
+    n, present, count, missing, time = 0, 0, 0, 0.0, 0.0
+    while n < len(slot):
+        now = slot[n]
+        while n < len(slot) and slot[n] == now:
+            o = owner[n]
+            present -= waiting[o] + running[o] > 0
+            waiting[o] += waits[n]
+            running[o] += holds[n]
+            present += waiting[o] + running[o] > 0
+            for r in range(held.shape[1]):
+                held[o, r] += holds[n] * share[n, r]
+            if waiting[o] > 0 and position[o] == NONE:
+                queued[count], position[o] = o, count
+                count += 1
+            elif waiting[o] == 0 and position[o] != NONE:
+                count -= 1
+                queued[position[o]] = queued[count]
+                position[queued[count]], position[o] = position[o], NONE
+            n += 1
+        slots = slot[n] - now if n < len(slot) else 0
+        for k in range(count):
+            most = 0.0
+            for r in range(held.shape[1]):
+                most = max(most, held[queued[k], r])
+            missing += max(1 - present * most, 0.0) * slots
+        time += float(count * slots)
+    return missing, time
