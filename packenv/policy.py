@@ -1,10 +1,11 @@
 """What every scheduler must offer, and how it is found by name.
 
 A compiled policy is a NamedTuple of its parameters, with an `initial_state`, and compiled functions registered
-for its type: `@schedules(MyPolicy)` and, where needed, `@completes(MyPolicy)` and `@receives(MyPolicy)`. Policies
-that share machine code are dataclasses instead, which keep the NamedTuple that it knows in `parameters`. One generic
-loop dispatches on the type of the parameters, so machine code is kept on disk. A policy in plain Python is any object
-with `schedule(cluster, state)`; it reads and acts through the same functions, called from Python.
+for its type: `@schedules(MyPolicy)` and, where needed, `@completes(MyPolicy)` and `@receives(MyPolicy)`. One generic
+loop dispatches on that type, so machine code is kept on disk. Policies that differ in their state alone, or have
+parameters that compiled code cannot read (texts), have a property `rule` as well: the NamedTuple that compiled code is
+given in place of the policy, and for whose type the functions are registered. A policy in plain Python is any object with
+`schedule(cluster, state)`; it reads and acts through the same functions, called from Python.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import functools
 import importlib
 import inspect
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_type_hints, runtime_checkable
 
@@ -165,11 +165,8 @@ def name_of(policy: Any) -> str:
     kind = type(policy)
     names = {target: name for name, target in registered().items()}
     name = names.get(f"{kind.__module__}:{kind.__qualname__}", kind.__name__)
-    if is_dataclass(policy):
-        defaults = {field.name: field.default for field in fields(policy)}
-        knobs = {key: getattr(policy, key) for key in defaults}
-    else:
-        defaults, knobs = getattr(policy, "_field_defaults", {}), getattr(policy, "_asdict", dict)()
+    defaults: dict[str, Any] = getattr(policy, "_field_defaults", {})
+    knobs: dict[str, Any] = policy._asdict() if hasattr(policy, "_asdict") else {}
     changed = [(key, value) for key, value in knobs.items() if defaults.get(key) != value]
     shown = ",".join(key if value is True else f"{key}={value}" for key, value in changed)
     return f"{name}:{shown}" if shown else name
@@ -208,13 +205,13 @@ def attached(policy: Any, cluster: Any, state: Any) -> Any:
 
 
 def parameters_of(policy: Any) -> Any:
-    """What compiled code knows of a policy: the policy itself, or the NamedTuple that it keeps in `parameters`."""
-    return getattr(policy, "parameters", policy)
+    """What compiled code is given in place of a policy: its `rule`, or the policy itself where it has none."""
+    return getattr(policy, "rule", policy)
 
 
 Hook = Callable[..., Any]
 hooks: dict[tuple[str, type], Hook] = {}
-"""Compiled functions of policies, by (event, type of the parameters)."""
+"""Compiled functions of policies, by (event, type of the policy or of its rule)."""
 
 
 def schedules(policy_type: type) -> Callable[[Hook], Hook]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,8 +30,7 @@ class Replaying(NamedTuple):
     """The compiled part of every policy that replays a schedule."""
 
 
-@dataclass(frozen=True)
-class Replay:
+class Replay(NamedTuple):
     """Starts row i of the Jobs table in slot `start[i]` on `server[i]`; never where the slot is -1.
 
     Raises InputError for a schedule of another table, and for a start of a row that is not eligible or does not fit.
@@ -42,7 +40,9 @@ class Replay:
     server: NDArray[np.integer[Any]]  # (n,)
     name: str = "replay"
 
-    parameters = Replaying()
+    @property
+    def rule(self) -> Replaying:
+        return Replaying()
 
     def needs(self, setting: Setting) -> Needs:
         return replay_needs(setting)

@@ -49,7 +49,7 @@ class SavedAgent:
         self.own = {key: options.pop(key) for key in OWN_OPTIONS[self.kind] if key in options}
         self.options = split(options, OWN_OPTIONS[self.kind])
         face = self.rules(np.full((1, 1), UNIT)).face
-        self.parameters = Learned(face) if self.guard is None else Guarded(Learned(face), self.guard, self.limit)
+        self.rule = Learned(face) if self.guard is None else Guarded(Learned(face), self.guard, self.limit)
         """The type by which compiled code finds the functions to call; the weights are in the state."""
 
     def sizes(self, capacity: NDArray[np.int64]) -> Sizes:

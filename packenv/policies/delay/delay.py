@@ -41,7 +41,7 @@ class Delay(NamedTuple):
     paper: bool = False
 
     @property
-    def parameters(self) -> Rules:
+    def rule(self) -> Rules:
         return Rules(self.skips, 0.0, self.paper)
 
     def needs(self, setting: Setting) -> Needs:
@@ -68,7 +68,7 @@ class DelayDynamic(NamedTuple):
     paper: bool = False
 
     @property
-    def parameters(self) -> Rules:
+    def rule(self) -> Rules:
         return Rules(BY_TIME, self.weight, self.paper)
 
     def needs(self, setting: Setting) -> Needs:
@@ -84,7 +84,7 @@ class Fair(NamedTuple):
     """Fair sharing without delay: a job takes what it is offered, a task at home there if it has one."""
 
     @property
-    def parameters(self) -> Rules:
+    def rule(self) -> Rules:
         return Rules(0, 0.0, False)
 
     def needs(self, setting: Setting) -> Needs:

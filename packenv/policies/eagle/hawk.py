@@ -12,8 +12,7 @@ may not exceed the number of servers, nor `ratio` unless it is 2.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,29 +33,30 @@ NETWORK_DELAY = 0.0005  # seconds, one way
 MOST = 1e12  # of any parameter: 30,000 years in seconds
 
 
-class System:
-    """What all five have in common: to compiled code they differ in their state alone."""
-
-    parameters = ServerQueues()
-
-    def needs(self, setting: Setting) -> Needs:
-        return Needs(vectors=setting.capacity.shape[1] > 1, table=True, durations=True)
+def _needs(setting: Setting) -> Needs:
+    """All five know the jobs and their estimates."""
+    return Needs(vectors=setting.capacity.shape[1] > 1, table=True, durations=True)
 
 
-@dataclass(frozen=True)
-class Sparrow(System):
+class Sparrow(NamedTuple):
     """Sparrow: `ratio` probes for a task go to servers by chance; late binding, first come first served. No job is long."""
 
     ratio: int = 2
     minimum: int = 2
     delay: float = NETWORK_DELAY
 
+    @property
+    def rule(self) -> ServerQueues:
+        return ServerQueues()
+
+    def needs(self, setting: Setting) -> Needs:
+        return _needs(setting)
+
     def initial_state(self, setting: Setting, seed: int) -> Probing:
         return _Jobs(self, setting, seed).probing(ratio=self.ratio, minimum=self.minimum)
 
 
-@dataclass(frozen=True)
-class Hawk(System):
+class Hawk(NamedTuple):
     """Hawk: Sparrow's probes for short jobs, LWL for long ones; an idle server tries `attempts` times to steal (0: never)."""
 
     cutoff: float = AUTOMATIC
@@ -66,6 +66,13 @@ class Hawk(System):
     delay: float = NETWORK_DELAY
     attempts: int = 10
 
+    @property
+    def rule(self) -> ServerQueues:
+        return ServerQueues()
+
+    def needs(self, setting: Setting) -> Needs:
+        return _needs(setting)
+
     def initial_state(self, setting: Setting, seed: int) -> Probing:
         jobs = _Jobs(self, setting, seed)
         jobs.part(self)
@@ -73,8 +80,7 @@ class Hawk(System):
         return jobs.probing(ratio=self.ratio, minimum=self.minimum, attempts=attempts)
 
 
-@dataclass(frozen=True)
-class Eagle(System):
+class Eagle(NamedTuple):
     """Eagle: Hawk without stealing, with three mechanisms instead, each of them a switch.
 
     sharing: servers with long tasks reject probes and tell where others are; sticky: a probe stays until its job has no
@@ -92,6 +98,13 @@ class Eagle(System):
     srpt: bool = True
     threshold: float = 5.0
 
+    @property
+    def rule(self) -> ServerQueues:
+        return ServerQueues()
+
+    def needs(self, setting: Setting) -> Needs:
+        return _needs(setting)
+
     def initial_state(self, setting: Setting, seed: int) -> Probing:
         jobs = _Jobs(self, setting, seed)
         jobs.part(self)
@@ -101,11 +114,17 @@ class Eagle(System):
         return jobs.probing(self.threshold, ratio=self.ratio, minimum=self.minimum, **switches)
 
 
-@dataclass(frozen=True)
-class LeastWaitingTime(System):
+class LeastWaitingTime(NamedTuple):
     """LWL for all jobs: a central scheduler sends each task to the server with the least estimated waiting time, to stay."""
 
     delay: float = NETWORK_DELAY
+
+    @property
+    def rule(self) -> ServerQueues:
+        return ServerQueues()
+
+    def needs(self, setting: Setting) -> Needs:
+        return _needs(setting)
 
     def initial_state(self, setting: Setting, seed: int) -> Probing:
         jobs = _Jobs(self, setting, seed)
@@ -113,13 +132,19 @@ class LeastWaitingTime(System):
         return jobs.probing()
 
 
-@dataclass(frozen=True)
-class Yaq(System):
+class Yaq(NamedTuple):
     """Yaq: LWL, and servers that start the task of the shortest remaining job first, within the patience of `threshold`."""
 
     delay: float = NETWORK_DELAY
     srpt: bool = True
     threshold: float = 5.0
+
+    @property
+    def rule(self) -> ServerQueues:
+        return ServerQueues()
+
+    def needs(self, setting: Setting) -> Needs:
+        return _needs(setting)
 
     def initial_state(self, setting: Setting, seed: int) -> Probing:
         jobs = _Jobs(self, setting, seed)

@@ -6,7 +6,6 @@ room, and all others behind it; else it is passed over.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -37,52 +36,62 @@ class InOrder(NamedTuple):
     blocking: bool
 
 
-class JobOrder:
-    """What all three have in common; in the order of rows unless a policy sets merits."""
+def rows_in_order(setting: Setting) -> OrderState:
+    """The state in which a run begins; in the order of rows unless a policy sets merits."""
+    book = job_book(setting.table)
+    return OrderState(book=book, ranking=ranking(book, setting.capacity, np.zeros(len(setting.capacity), np.int64)))
 
-    blocking: bool
+
+class JobFifo(NamedTuple):
+    """FIFO by job: the earliest job's ready phase first."""
+
+    blocking: bool = True
 
     @property
-    def parameters(self) -> InOrder:
+    def rule(self) -> InOrder:
         return InOrder(self.blocking)
 
     def needs(self, setting: Setting) -> Needs:
         return table_needs(setting)
 
     def initial_state(self, setting: Setting, seed: int) -> OrderState:
-        book = job_book(setting.table)
-        return OrderState(book=book, ranking=ranking(book, setting.capacity, np.zeros(len(setting.capacity), np.int64)))
+        return rows_in_order(setting)
 
 
-@dataclass(frozen=True)
-class JobFifo(JobOrder):
-    """FIFO by job: the earliest job's ready phase first."""
-
-    blocking: bool = True
-
-
-@dataclass(frozen=True)
-class Priority(JobOrder):
+class Priority(NamedTuple):
     """The ready phase of the job with the largest value first; needs column `value`."""
 
     blocking: bool = False
 
+    @property
+    def rule(self) -> InOrder:
+        return InOrder(self.blocking)
+
+    def needs(self, setting: Setting) -> Needs:
+        return table_needs(setting)
+
     def initial_state(self, setting: Setting, seed: int) -> OrderState:
-        state = super().initial_state(setting, seed)
+        state = rows_in_order(setting)
         if setting.table.value is None:
             raise InputError(f"policy priority: workload {setting.workload.name} has no column `value`")
         state.ranking.merit[state.book.group, 0] = setting.table.value
         return state
 
 
-@dataclass(frozen=True)
-class SmallestDemand(JobOrder):
+class SmallestDemand(NamedTuple):
     """The ready phase with the smallest demand first: Σ_r d_r / k_r, k_r the largest server's capacity."""
 
     blocking: bool = False
 
+    @property
+    def rule(self) -> InOrder:
+        return InOrder(self.blocking)
+
+    def needs(self, setting: Setting) -> Needs:
+        return table_needs(setting)
+
     def initial_state(self, setting: Setting, seed: int) -> OrderState:
-        state = super().initial_state(setting, seed)
+        state = rows_in_order(setting)
         capacity = setting.capacity.max(axis=0)
         state.ranking.merit[:, 0] = -(state.book.demand / np.where(capacity > 0, capacity, 1)).sum(axis=1)
         return state

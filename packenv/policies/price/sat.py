@@ -28,7 +28,7 @@ class Sat(NamedTuple):
         return starts_of(setting, found.schedule.start, found.schedule.server, "sat")
 
     @property
-    def parameters(self) -> Replaying:
+    def rule(self) -> Replaying:
         return Replaying()
 
     @property

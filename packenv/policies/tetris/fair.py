@@ -8,8 +8,7 @@ x > 1 times its capacity takes x times as long.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from packenv.cluster import BY_INDEX, NONE, Cluster, Needs, first_server_for
 from packenv.compiled.decorators import inner
@@ -21,34 +20,40 @@ class Sharing(NamedTuple):
     """What compiled code knows of both: they differ in their state alone."""
 
 
-class FairSharing:
-    """What both have in common."""
-
-    checked: int
-    kind: ClassVar[int]
-    parameters = Sharing()
-
-    def needs(self, setting: Setting) -> Needs:
-        return Needs(orders=BY_INDEX, vectors=setting.capacity.shape[1] > 1, table=True)
-
-    def initial_state(self, setting: Setting, seed: int) -> Shares:
-        return shares(setting, self.kind, self.checked)
-
-
-@dataclass(frozen=True)
-class DRF(FairSharing):
+class DRF(NamedTuple):
     """Dominant resource fairness: a share is the largest, over resources, of what is in service of the whole cluster."""
 
     checked: int = 0
-    kind = DOMINANT
+
+    @property
+    def rule(self) -> Sharing:
+        return Sharing()
+
+    def needs(self, setting: Setting) -> Needs:
+        return _needs(setting)
+
+    def initial_state(self, setting: Setting, seed: int) -> Shares:
+        return shares(setting, DOMINANT, self.checked)
 
 
-@dataclass(frozen=True)
-class SlotFair(FairSharing):
+class SlotFair(NamedTuple):
     """Fair sharing of slots: a share is a number of tasks in service, whatever they take."""
 
     checked: int = 0
-    kind = TASKS
+
+    @property
+    def rule(self) -> Sharing:
+        return Sharing()
+
+    def needs(self, setting: Setting) -> Needs:
+        return _needs(setting)
+
+    def initial_state(self, setting: Setting, seed: int) -> Shares:
+        return shares(setting, TASKS, self.checked)
+
+
+def _needs(setting: Setting) -> Needs:
+    return Needs(orders=BY_INDEX, vectors=setting.capacity.shape[1] > 1, table=True)
 
 
 @completes(Sharing)

@@ -60,7 +60,7 @@ class Tetris(NamedTuple):
     weights: str = ""
 
     @property
-    def parameters(self) -> Knobs:
+    def rule(self) -> Knobs:
         return Knobs(self.f, self.b, self.m, self.packing, self.remote)
 
     def needs(self, setting: Setting) -> Needs:

@@ -1,0 +1,40 @@
+"""`packenv list` shows every policy with its parameters and their defaults."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+from click.testing import CliRunner
+
+from packenv.cli.listing import listing
+from packenv.policy import find_policy, name_of, registered
+
+POLICIES = [name for name in registered() if name not in ("agent", "replay")]
+
+
+@pytest.fixture(scope="module")
+def listed() -> str:
+    result = CliRunner().invoke(listing, env={"COLUMNS": "1000"})
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_parameter_is_listed_with_its_default(name: str, listed: str) -> None:
+    line = next(line for line in listed.splitlines() if name in [cell.strip() for cell in line.split("│")])
+    for key, parameter in inspect.signature(type(find_policy(name))).parameters.items():
+        assert f"{key}={parameter.default}" in line
+
+
+def test_parameters_of_hawk_and_drf_are_listed(listed: str) -> None:
+    assert "cutoff=-1.0, reserved=-1.0, ratio=2, minimum=2, delay=0.0005, attempts=10" in listed
+    assert "checked=0" in listed
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_policy_is_a_tuple_of_parameters_with_defaults(name: str) -> None:
+    policy = find_policy(name)
+    assert isinstance(policy, tuple)
+    assert policy._fields == tuple(policy._field_defaults)  # type: ignore[attr-defined]
+    assert name_of(policy) == name
