@@ -1,0 +1,157 @@
+"""The runner: the same results on every executor, in any order of ending; what a run raises; compiled once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import packenv
+from packenv.errors import InputError
+from packenv.results.result import Result
+from packenv.runs import runner as module
+from packenv.runs.executors import LocalProcesses, ThisProcess, local_executor
+from packenv.runs.keys import keys_of
+from packenv.runs.log import RunLog
+from packenv.runs.run import Batch, Run, by_policy, runs_of
+from packenv.runs.runner import Runner, extract_all, run_all
+from packenv.workloads.workload import Workload
+
+WORKLOAD = packenv.workload("paper/fig4b", intensity=0.8)
+RUNS = runs_of(WORKLOAD, ("bf-js", "fifo-ff"), (3, 4), slots=4000)
+
+
+def mean_queue(workload: Workload, result: Result) -> tuple[str, int, float | None]:
+    return result.policy, result.seed, result.mean_queue
+
+
+EXPECTED = [(run.policy, run.seed, packenv.simulate(WORKLOAD, run.policy, 4000, run.seed).mean_queue) for run in RUNS]
+
+
+class LastFirst(Executor):
+    """Does nothing until it is asked for a result, then the call that came last."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Future[Any], Callable[[], Any]]] = []
+
+    def submit(self, call: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        if call is module.make_one:
+            self.calls.append((future, lambda: call(*args, **options)))
+        else:
+            future.set_result(call(*args, **options))
+        return future
+
+    def run_last(self, waiting: Any, **options: Any) -> tuple[set[Future[Any]], set[Future[Any]]]:
+        future, call = self.calls.pop()
+        future.set_result(call())
+        return {future}, set()
+
+
+def test_runs_and_results_by_policy() -> None:
+    assert [(run.policy, run.seed) for run in RUNS] == [("bf-js", 3), ("bf-js", 4), ("fifo-ff", 3), ("fifo-ff", 4)]
+    assert by_policy(("a", "b"), [1, 2, 3, 4]) == {"a": [1, 2], "b": [3, 4]}
+
+
+def test_here() -> None:
+    assert extract_all(RUNS, mean_queue, processes=1) == EXPECTED
+
+
+def test_in_processes() -> None:
+    """The extract is a function of this module, which the processes import."""
+    assert extract_all(RUNS, mean_queue, processes=2) == EXPECTED
+
+
+def test_on_threads_of_the_caller() -> None:
+    """Batches travel pickled; the executor stays open."""
+    with ThreadPoolExecutor(2) as threads:
+        with Runner(executor=threads) as runner:
+            assert runner.all(RUNS, mean_queue) == EXPECTED
+            assert [result.mean_queue for result in runner.all(RUNS[:1])] == [EXPECTED[0][2]]
+        assert threads.submit(int).result() == 0
+
+
+def test_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    backwards = LastFirst()
+    monkeypatch.setattr(module, "wait", backwards.run_last)
+    assert [n for n, _ in Runner(executor=backwards).each(RUNS, mean_queue)] == [3, 2, 1, 0]
+    assert Runner(executor=backwards).all(RUNS, mean_queue) == EXPECTED
+
+
+def test_each_comes_as_it_ends_and_not_all_are_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    monkeypatch.setattr(module, "make", lambda run, extract, progress: made.append(run.seed))
+    results = Runner(processes=1).each(runs_of(WORKLOAD, ["bf-js"], range(5), 10))
+    next(results)
+    assert made == [0]
+
+
+def test_a_policy_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = []
+    monkeypatch.setattr(module, "compile_policy", lambda run: compiled.append(run.policy))
+    with Runner(processes=1) as runner:
+        runner.all(RUNS, mean_queue)
+        runner.all(RUNS[:1], mean_queue)
+    assert compiled == ["bf-js", "fifo-ff"]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_a_run_raises(processes: int) -> None:
+    bad = [Run(WORKLOAD, "bf-js", seed, slots=100, options={"warmup": 100}) for seed in (0, 1)]
+    with pytest.raises(InputError, match="warmup must lie between 0 and the number of slots"):
+        run_all(bad, processes)
+
+
+def test_a_workload_is_made_once_for_its_runs() -> None:
+    made = []
+
+    def make() -> Workload:
+        made.append(1)
+        return WORKLOAD
+
+    assert extract_all([Run(make, run.policy, run.seed, run.slots) for run in RUNS], mean_queue, processes=1) == EXPECTED
+    assert made == [1]
+
+
+def test_a_batch_is_unpickled_once() -> None:
+    batch = Batch.of("a key of its own", RUNS, mean_queue)
+    runs, extract = batch.contents()
+    assert batch.contents()[0] is runs and extract is mean_queue and [*runs] == RUNS
+    assert Batch.of("another key", RUNS, mean_queue).contents()[0] is not runs
+
+
+def test_where_runs_take_place() -> None:
+    assert isinstance(local_executor(1), ThisProcess) and isinstance(local_executor(8, most=1), ThisProcess)
+    processes = local_executor(8, most=3)
+    assert isinstance(processes, LocalProcesses) and len(processes.shares) == 3
+    processes.shutdown()
+
+
+def test_keys_say_what_runs_depend_on() -> None:
+    table = Workload(jobs=packenv.Jobs.of([0, 0], [0.5, 0.6], [2, 3]), servers=1)
+    longer = Workload(jobs=packenv.Jobs.of([0, 0], [0.5, 0.6], [2, 4]), servers=1)
+    one = Run(WORKLOAD, "bf-js", 0, 100)
+    others = [
+        *(Run(WORKLOAD, "bf-js", 1, 100), Run(WORKLOAD, "bf-js", 0, 101), Run(WORKLOAD, "vqs", 0, 100)),
+        *(Run(WORKLOAD, "bf-js", 0, 100, {"warmup": 5}), Run(table, "bf-js", 0, 100), Run(longer, "bf-js", 0, 100)),
+    ]
+    assert len(set(keys_of([one, *others]))) == 7
+    assert keys_of([Run(packenv.workload("paper/fig4b", intensity=0.8), "bf-js", 0, 100)]) == keys_of([one])
+
+
+def test_a_log_makes_only_what_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log.jsonl"
+    with Runner(processes=1) as runner:
+        first = RunLog(path).complete(RUNS[:3], runner)
+        made = []
+        real = module.make
+        monkeypatch.setattr(module, "make", lambda run, *more: (made.append(run), real(run, *more))[1])
+        again = RunLog(path).complete(RUNS, runner)
+    assert made == RUNS[3:] and again[:3] == first
+    assert [run.mean_queue for run in again] == [queue for *_, queue in EXPECTED]
+    assert len(path.read_text().splitlines()) == 4
+    assert np.isfinite(again[0].path.queue).all()

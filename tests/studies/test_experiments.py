@@ -1,0 +1,66 @@
+"""The scripts of experiments/: every one is imported and explains itself; the quick ones write their picture."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import packenv
+from packenv.studies import FIGURES, GROUPS
+from packenv.studies.random_requirements.fig4 import figure as fig4
+
+FOLDER = Path(packenv.__file__).parents[1] / "experiments"
+SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "figure_script")
+
+
+@pytest.fixture(autouse=True)
+def scripts_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    yield
+    for name in (*SCRIPTS, "figure_script"):
+        sys.modules.pop(name, None)
+
+
+def script(name: str) -> ModuleType:
+    return importlib.import_module(name)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_every_script_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        script(name).main(["--help"])
+    assert left.value.code == 0
+    assert (script(name).__doc__ or "").split("\n")[0] in capsys.readouterr().out
+
+
+def test_the_list_is_complete() -> None:
+    listed = re.findall(r"^\| `(\w+)\.py` \|", (FOLDER / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == SCRIPTS
+
+
+def test_a_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(fig4, "INTENSITIES", (0.85,))
+    monkeypatch.setattr(fig4, "SLOTS", 20_000)
+    script("fig4b").main(["--quick", "--out", str(tmp_path / "new"), "--processes", "1"])
+    assert (tmp_path / "new" / "fig4b.png").read_bytes().startswith(b"\x89PNG")
+    assert "BF-J/S has shorter queues than VQS-BF" in capsys.readouterr().out
+
+
+def test_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = script("environment")
+    monkeypatch.setattr(module, "SLOTS", 500)
+    module.main(["--quick", "--out", str(tmp_path)])
+    assert (tmp_path / "environment.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_figure_is_found() -> None:
+    for name, place in FIGURES.items():
+        module, _, function = place.partition(":")
+        assert callable(getattr(importlib.import_module(f"packenv.studies.{module}"), function)), name
+    assert {figure for group in GROUPS.values() for figure in group} < set(FIGURES)
