@@ -1,7 +1,7 @@
 """Train `agent:google2011-like` again: 145 servers, a random workload like three hours of a Google trace.
 
-    python agents/google2011_like.py --out google            # FULLTIME
-    python agents/google2011_like.py --out google --quick    # QUICKTIME
+    python agents/google2011_like.py --out google            # 4 million samples: some minutes on two idle cores
+    python agents/google2011_like.py --out google --quick    # a first look: less than a minute
 
 Tasks come in bursts of a thousand, so thousands wait. The agent fills one server at a time and starts from random
 weights. Its reward is minus the change of the queue, so it learns to start many small tasks before a large one.
@@ -67,9 +67,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
     torch.set_num_threads(2)
-    settings = replace(SETTINGS, seed=given.seed, samples=32_768 if given.quick else SETTINGS.samples)
-    train(settings, given.out, every=400_000)
-    compare(settings, given.out)
+    settings = replace(SETTINGS, seed=given.seed)
+    evaluation = {"slots": 50_000, "seeds": 2} if given.quick else {}
+    if given.quick:
+        settings = replace(settings, samples=16_384)
+    train(settings, given.out, every=400_000, **evaluation)
+    compare(settings, given.out, **evaluation)
 
 
 def train(settings: Settings, out: str, every: int, slots: int = 250_000, seeds: int = 2) -> None:
