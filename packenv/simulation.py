@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from packenv.cluster.build import InService, build, grow, lengthen
+from packenv.cluster.build import build
+from packenv.cluster.grow import grow, lengthen
+from packenv.cluster.initial import InService
 from packenv.cluster.loop import OVERFULL, overfull_server, runner_for
 from packenv.cluster.result import result_of, schedule_of
 from packenv.cluster.slots import FINISHED, GROW, LIMIT

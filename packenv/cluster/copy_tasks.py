@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -108,17 +106,3 @@ def copy_rows(a: Cluster, e: int, b: Cluster, row: int) -> None:
     b.source.stream[row] = a.source.stream[e]
     for name in ("arrival", "demand", "service", "job"):
         getattr(b.source, name)[row] = getattr(a.source, name)[e]
-
-
-def row_arrays(c: Cluster) -> list[NDArray[Any]]:
-    """The arrays that change in the course of an episode, first axis the cluster, always in the same order."""
-    return [
-        *(c.head, c.queue, c.task, c.demand, c.due, c.fresh, c.server, c.free, c.used, c.tree, c.stale, c.freed),
-        *(c.wheel, c.wheel_bits, c.events),
-        *(array for s in (c.sizes, c.rooms) for array in (s.keys, s.items, s.block, s.used, s.nodes, s.filled, s.top)),
-        *(c.ages.least, c.ages.task, c.ages.position, c.ages.end),
-        *(c.types.bound, c.types.count, c.types.queue, c.types.least, c.types.most, c.types.link, c.types.in_service),
-        *(c.groups.group, c.groups.active, c.groups.count, c.groups.bucket, c.groups.of, c.groups.link),
-        *(c.precedence.pending, c.precedence.released),
-        *(c.measures.bins, c.measures.delays, c.measures.used, c.measures.start, c.measures.end, c.measures.server),
-    ]

@@ -11,17 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.cluster.records import NONE
 from packenv.compiled.decorators import inner
-
-NONE = -1
 
 link_type = np.dtype([("next", "i4"), ("prev", "i4")], align=True)
 ends_type = np.dtype([("head", "i4"), ("tail", "i4")], align=True)
-
-
-def empty_lists(shape: int | tuple[int, ...]) -> NDArray[np.void]:
-    """The ends of as many empty lists."""
-    return np.full(shape, np.array((NONE, NONE), ends_type))
 
 
 @inner

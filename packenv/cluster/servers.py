@@ -8,7 +8,7 @@ that changes five times in a slot moves once.
 from __future__ import annotations
 
 from packenv.cluster.sorted_keys.keys import add_last, ceiling_item, clear, insert, last_key, remove
-from packenv.cluster.sorting import LARGE, sort_by_high_half
+from packenv.cluster.sorted_keys.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import NONE, Cluster, require
 from packenv.compiled.decorators import apart, inner
 from packenv.policy import BY_INDEX, BY_ROOM

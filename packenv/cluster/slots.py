@@ -11,7 +11,7 @@ from packenv.cluster.measures import elapse, record_start
 from packenv.cluster.queue.by_type import type_of
 from packenv.cluster.queue.waiting import dequeue, enqueue, order_new
 from packenv.cluster.servers import touch
-from packenv.cluster.sorting import sort
+from packenv.cluster.sorted_keys.sorting import sort
 from packenv.cluster.state import DONE, NEVER, NONE, TASK, Cluster
 from packenv.compiled.decorators import apart, inner
 from packenv.compiled.intrinsics import prefetch

@@ -12,8 +12,8 @@ import packenv
 from packenv.cluster.build import build
 from packenv.cluster.loop import runner_for
 from packenv.cluster.servers import refresh
-from packenv.cluster.sorted_keys.keys import WIDTH, SortedKeys
-from packenv.cluster.sorting import LARGE, sort_by_high_half, sorting
+from packenv.cluster.sorted_keys.arrays import WIDTH, SortedKeys
+from packenv.cluster.sorted_keys.sorting import LARGE, sort_by_high_half, sorting
 from packenv.cluster.state import NONE, TASK, Cluster
 from packenv.compiled.decorators import compiled
 from packenv.policy import find_policy, initial_state_of, needs_of

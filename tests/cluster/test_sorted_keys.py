@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from packenv.cluster.sorted_keys.blocks import LONG, NONE, PADDING, SortedKeys, copy_sorted_keys, expect, sorted_keys
+from packenv.cluster.fields import resized
+from packenv.cluster.records import NONE
+from packenv.cluster.sorted_keys.arrays import LONG, PADDING, SortedKeys, key_sizes, sorted_keys
+from packenv.cluster.sorted_keys.directory import expect
 from packenv.cluster.sorted_keys.keys import (
     add_last,
     ceiling_item,
@@ -153,9 +156,9 @@ def test_equal_to_sorted_lists(spread: int) -> None:
 
     cluster, action, key, item = np.array(script.rows, dtype=np.int64).T.copy()
     found, ends = np.zeros(len(key), np.int64), np.zeros((len(key), 4), np.int64)
-    few, many = sorted_keys(2, 2 * SMALL), sorted_keys(2, 2 * LARGE)
+    few = sorted_keys(2, 2 * SMALL)
     act(few, *(each[:half] for each in (cluster, action, key, item, found, ends)))
-    copy_sorted_keys(few, many)
+    many = resized(few, **key_sizes(2, 2 * LARGE))
     longest = 0
     for part in np.array_split(np.arange(half, len(key)), 20):
         act(many, *(each[part[0] : part[-1] + 1] for each in (cluster, action, key, item, found, ends)))

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from packenv import UNIT, Workload
-from packenv.cluster.build import server_kinds
 from packenv.cluster.queue.by_type import types_of
 from packenv.cluster.state import NO_SIZE, NONE, TASK
+from packenv.cluster.virtual_queues.kinds import server_kinds
 from packenv.policy import BY_SIZE
 from tests.cluster.replay import eligible_slots, violations
 from tests.reference.instances import SERVERS, SIZES, Instance, random_instance, to_jobs, to_network

@@ -19,7 +19,7 @@ def has_few_events(c: Cluster) -> bool:
 @fused
 def insert_event(c: Cluster, i: int, slot: int) -> None:
     """Events are pairs of words: the slot, and the place in the pool."""
-    head, events = c.head[c.e], c.events[c.e]
+    head, events = c.head[c.e], c.few_events[c.e]
     n = head.events
     while n > 0 and events[2 * n - 2] < slot:
         events[2 * n], events[2 * n + 1] = events[2 * n - 2], events[2 * n - 1]
@@ -32,13 +32,13 @@ def insert_event(c: Cluster, i: int, slot: int) -> None:
 def first_event(c: Cluster, limit: int) -> int:
     """The slot of the first event, or `limit` if that is earlier."""
     n = c.head[c.e].events
-    return min(c.events[c.e, 2 * n - 2], limit) if n > 0 else limit
+    return min(c.few_events[c.e, 2 * n - 2], limit) if n > 0 else limit
 
 
 @fused
 def take_due(c: Cluster) -> None:
     """Move the events of slot `now` to the list `due`."""
-    head, events, due = c.head[c.e], c.events[c.e], c.due[c.e]
+    head, events, due = c.head[c.e], c.few_events[c.e], c.due[c.e]
     n, taken = head.events, 0
     while n > 0 and events[2 * n - 2] == head.now:
         n -= 1

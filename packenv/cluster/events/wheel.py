@@ -13,6 +13,7 @@ Small clusters have no wheel (packenv.cluster.events.few).
 from __future__ import annotations
 
 from packenv.cluster.events.few import first_event, has_few_events, insert_event, take_due
+from packenv.cluster.records import BLOCK
 from packenv.cluster.state import MESSAGE, NEVER, NONE, UNUSED, Cluster
 from packenv.compiled.decorators import apart, inner
 from packenv.compiled.frame import WORD
@@ -20,7 +21,6 @@ from packenv.compiled.intrinsics import CACHE_LINE, leading_zeros, lowest_bit, p
 
 LEVELS = 11  # 64 ** 11 > 2 ** 63
 BUCKETS = LEVELS * 64
-BLOCK = 32  # words
 SLOT_BITS = 32
 LOW = (1 << SLOT_BITS) - 1
 LAST_LOW_LEVEL = SLOT_BITS // 6  # a bucket of this level or below spans fewer than 2 ** SLOT_BITS slots

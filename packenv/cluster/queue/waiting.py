@@ -9,7 +9,7 @@ from packenv.cluster.linked_list import append, unlink
 from packenv.cluster.queue.by_age import add_newest, remove_aged
 from packenv.cluster.queue.by_demand import add_to_group, remove_from_group
 from packenv.cluster.queue.by_type import add_typed, remove_typed
-from packenv.cluster.sorted_keys.blocks import expect
+from packenv.cluster.sorted_keys.directory import expect
 from packenv.cluster.sorted_keys.keys import (
     add_last,
     find,
@@ -21,7 +21,7 @@ from packenv.cluster.sorted_keys.keys import (
     last_key,
     remove_found,
 )
-from packenv.cluster.sorting import LARGE, sort_by_high_half
+from packenv.cluster.sorted_keys.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import NEVER, NONE, ROW_BITS, ROW_MASK, Cluster, require
 from packenv.compiled.decorators import apart, inner
 from packenv.policy import BY_AGE, BY_DEMAND, BY_QUEUE, BY_SIZE, BY_TYPE

@@ -7,25 +7,19 @@ run out, neighbours that fit in one are put together: n keys never need more tha
 
 from __future__ import annotations
 
-from packenv.cluster.sorted_keys.blocks import (
-    FILLED,
-    NONE,
-    PADDING,
-    STRIDE,
-    WIDTH,
-    SortedKeys,
-    add_block,
+from packenv.cluster.records import NONE
+from packenv.cluster.sorted_keys.arrays import FILLED, PADDING, STRIDE, WIDTH, SortedKeys
+from packenv.cluster.sorted_keys.blocks import add_block, make_room, use_less
+from packenv.cluster.sorted_keys.directory import (
     ask_for_items,
     block_after,
     block_of,
     end_of_node,
-    forget_nodes,
     last_block,
-    make_room,
     set_low,
     start_of_node,
-    use_less,
 )
+from packenv.cluster.sorted_keys.nodes import forget_nodes
 from packenv.compiled.decorators import apart, inner
 from packenv.compiled.intrinsics import move, natural
 

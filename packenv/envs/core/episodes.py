@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.build import build, grow, lengthen
-from packenv.cluster.copy_tasks import copy_rows, row_arrays, tasks_of, transplant
+from packenv.cluster.build import build
+from packenv.cluster.copy_tasks import copy_rows, tasks_of, transplant
+from packenv.cluster.fields import reset_rows
+from packenv.cluster.grow import grow, lengthen
 from packenv.cluster.slots import GROW
 from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.envs.core.batch import make_batch, on_cluster
@@ -143,8 +145,7 @@ class Core:
         """Put rows at the beginning of their next episode; the next `step` takes them to its first decision."""
         chosen = np.asarray(rows, np.int64)
         index: Any = slice(None) if len(chosen) == self.rows else chosen
-        for array, fresh in zip(row_arrays(self.batch.c), row_arrays(self.template), strict=True):
-            array[index] = fresh[0]
+        reset_rows(self.batch.c, index, self.template)
         for row in chosen.tolist():
             self.episodes[row] += 1
             seed = episode_seed(int(self.roots[row]), int(self.episodes[row]))

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.queue.waiting import new_count, new_task, size_of, waiting
-from packenv.cluster.sorted_keys.blocks import WIDTH, last_block
+from packenv.cluster.sorted_keys.arrays import WIDTH
+from packenv.cluster.sorted_keys.directory import last_block
 from packenv.cluster.state import ROW_BITS, Cluster
 from packenv.compiled.decorators import fused, inner
 from packenv.compiled.frame import Frame

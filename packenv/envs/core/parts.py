@@ -10,14 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from packenv.cluster.fields import one_row
 from packenv.cluster.state import Cluster
 from packenv.envs.core.state import Batch
-
-BY_CLUSTER = (
-    *("head", "queue", "task", "demand", "events", "due", "fresh", "sizes", "ages", "types", "groups", "server", "free", "used"),
-    *("rooms", "tree", "stale", "sorting", "freed", "wheel", "wheel_bits", "measures"),
-)
-"""What a batch keeps for each of its clusters; the rest a cluster knows of its table, and of its servers."""
 
 BY_ROW = (
     *("turn", "passage", "action", "window", "ages", "room_class", "rooms", "active", "reserved", "queue", "virtual_queues"),
@@ -28,8 +23,8 @@ BY_ROW = (
 
 def part_of(batch: Batch, row: int, own: Cluster) -> Batch:
     """Row `row` as a batch of one, on the table for which the cluster `own` has been built."""
-    c = own.replace(**{name: _only(getattr(batch.c, name), row) for name in BY_CLUSTER})
-    return batch.replace(c=c, first=0, last=1, **{name: _only(getattr(batch, name), row) for name in BY_ROW})
+    own_rows = {name: _only(getattr(batch, name), row) for name in BY_ROW}
+    return batch.replace(c=one_row(batch.c, row, own), first=0, last=1, **own_rows)
 
 
 def _only(value: Any, row: int) -> Any:

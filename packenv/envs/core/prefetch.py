@@ -37,7 +37,7 @@ def ask_for(b: Batch, e: int) -> None:
     for k in range(0, KEYS, WORDS):
         prefetch(c.sizes.keys[e, 0], k)
     for k in range(0, min(2 * EVENTS, c.events.shape[1]), WORDS):
-        prefetch(c.events[e], k)
+        prefetch(c.few_events[e], k)
     for k in range(0, min(4 * PAIRS, b.window.shape[1]), PAIRS):
         prefetch(b.window[e], k)
 
@@ -58,4 +58,4 @@ def ask_further(b: Batch, e: int) -> None:
     if head.due > 0:
         prefetch(task, c.due[e, 0])
     if has_few_events(c) and head.events > 0:
-        prefetch(task, c.events[e, 2 * head.events - 1])
+        prefetch(task, c.few_events[e, 2 * head.events - 1])

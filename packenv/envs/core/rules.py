@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.build import kind_levels, scalar_capacity, server_kinds
+from packenv.cluster.virtual_queues.kinds import kind_levels, scalar_capacity, server_kinds
 from packenv.envs.observation.actions import CONTEXT, FEATURES
 from packenv.envs.options import Options, one_of
 from packenv.errors import InputError

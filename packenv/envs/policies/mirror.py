@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from packenv.cluster.build import build, grow
-from packenv.cluster.copy_tasks import row_arrays, tasks_of, transplant
+from packenv.cluster.build import build
+from packenv.cluster.copy_tasks import tasks_of, transplant
+from packenv.cluster.fields import row_arrays
+from packenv.cluster.grow import grow
 from packenv.cluster.loop import runner_for
 from packenv.cluster.state import NEVER, NONE
 from packenv.envs.core.episodes import Core

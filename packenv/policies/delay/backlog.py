@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, level_of, new_count, new_task, place, row_of
 from packenv.cluster.distance import has_homes
-from packenv.cluster.sorted_keys.blocks import SortedKeys, sorted_keys
+from packenv.cluster.sorted_keys.arrays import SortedKeys, sorted_keys
 from packenv.cluster.sorted_keys.keys import first_key, insert, remove
 from packenv.compiled.decorators import inner
 from packenv.compiled.frame import Frame

@@ -43,7 +43,6 @@ from packenv.cluster import (
     wake_at,
     weight,
 )
-from packenv.cluster.build import kind_levels, scalar_capacity, server_kinds
 from packenv.cluster.virtual_queues.adaptive import MOST_LEVELS, Levels, adapt, first_levels
 from packenv.cluster.virtual_queues.configurations import (
     held_by,
@@ -52,6 +51,7 @@ from packenv.cluster.virtual_queues.configurations import (
     next_unreserved,
     unreserved_room,
 )
+from packenv.cluster.virtual_queues.kinds import kind_levels, scalar_capacity, server_kinds
 from packenv.compiled.decorators import inner
 from packenv.errors import InputError
 from packenv.policies.random_requirements.guarantees import in_model, share_below

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.cluster.fields import Field, Sizes
 from packenv.compiled.decorators import apart, inner
 from packenv.compiled.frame import Frame
 
@@ -20,19 +21,15 @@ SIGN = 63  # the bit that is never set: a digit from here on is 0
 class Sorting(Frame):
     """Scratch for one large batch in each cluster; empty where there can be none."""
 
-    words: NDArray[np.int64]  # (E, n)
-    spare: NDArray[np.int64]  # (E, n)
-    counts: NDArray[np.int64]  # (E, DIGITS)
+    words: Annotated[NDArray[np.int64], Field("clusters", "batch", scratch=True)]
+    spare: Annotated[NDArray[np.int64], Field("clusters", "batch", scratch=True)]
+    counts: Annotated[NDArray[np.int64], Field("clusters", "digits", scratch=True)]
 
 
-def sorting(clusters: int, largest: int) -> Sorting:
-    """Scratch for batches of up to `largest`."""
-    n, digits = (largest, DIGITS) if largest > LARGE else (0, 0)
-    return Sorting(
-        words=np.zeros((clusters, n), np.int64),
-        spare=np.zeros((clusters, n), np.int64),
-        counts=np.zeros((clusters, digits), np.int64),
-    )
+def sorting_sizes(clusters: int, largest: int) -> Sizes:
+    """Dimensions of the scratch for batches of up to `largest`."""
+    batch, digits = (largest, DIGITS) if largest > LARGE else (0, 0)
+    return {"clusters": clusters, "batch": batch, "digits": digits}
 
 
 @inner

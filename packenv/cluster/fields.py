@@ -1,0 +1,171 @@
+"""The table of fields: each array of a state says in its annotation what it is, and all that is done with it follows.
+
+    class Cluster(Frame):
+        fresh: Annotated[NDArray[np.int32], Field("clusters", "places")]  # one row of the table
+
+A row names the dimensions, the first value, the orders (packenv.policy) without which the array stays empty, and what
+becomes of it when there are more tasks and when a cluster begins anew. `allocate`, `resized`, `reset_rows` and `one_row`
+read the rows, so a new array is one line here and none anywhere else.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, get_args, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.compiled.frame import Frame
+from packenv.compiled.intrinsics import aligned_zeros
+
+Sizes = Mapping[str, int]
+"""How long each named dimension is."""
+
+Start = int | float | Mapping[str, int] | Callable[[NDArray[Any]], None]
+"""A value, values of a record's fields (0 for the others), or a function that writes the first values into zeros."""
+
+AnyFrame = TypeVar("AnyFrame", bound=Frame)
+
+
+class Field:
+    """What an array is. Its first dimension is "clusters" if every cluster of a batch has a row of its own."""
+
+    def __init__(
+        self,
+        *shape: str | int,
+        start: Start = 0,
+        records: np.dtype[Any] | None = None,  # where the annotation does not say the type
+        orders: int = 0,  # without these its second dimension is 0
+        rebuilt: bool = False,  # in a larger pool it starts anew and its owner fills it; else it keeps what it has
+        scratch: bool = False,  # means nothing between two calls: a reset leaves it as it is
+    ) -> None:
+        self.shape, self.start, self.records, self.orders = shape, start, records, orders
+        self.rebuilt, self.scratch = rebuilt, scratch
+
+    @property
+    def of_cluster(self) -> bool:
+        return bool(self.shape) and self.shape[0] == "clusters"
+
+    def is_absent(self, orders: int) -> bool:
+        """Whether nobody asked for it: then its second dimension is 0."""
+        return orders & self.orders != self.orders
+
+    def shape_for(self, sizes: Sizes) -> tuple[int, ...]:
+        return tuple(size if isinstance(size, int) else sizes[size] for size in self.shape)
+
+    def make(self, kind: Any, sizes: Sizes, orders: int) -> NDArray[Any]:
+        """A new array; `kind`: the NDArray of the annotation."""
+        shape = self.shape_for(sizes)
+        if self.is_absent(orders):
+            shape = (shape[0], 0, *shape[2:])
+        array = aligned_zeros(shape, self.records or np.dtype(get_args(get_args(kind)[1])[0]))
+        if callable(self.start):
+            self.start(array)
+        elif isinstance(self.start, Mapping):
+            for name, value in self.start.items():
+                array[name] = value
+        elif self.start != 0:
+            array[...] = self.start
+        return array
+
+
+class Part:
+    """What a frame within a state is.
+
+    `sizes`: its own dimensions from those of the state and its orders; without it they are the state's.
+    `of_table`: it goes with the table of jobs, of which a cluster in a batch may have one of its own.
+    """
+
+    def __init__(self, sizes: Callable[[Sizes, int], Sizes] | None = None, of_table: bool = False) -> None:
+        self.own_sizes, self.of_table = sizes, of_table
+
+    def sizes(self, around: Sizes, orders: int) -> Sizes:
+        return around if self.own_sizes is None else self.own_sizes(around, orders)
+
+
+def table_of(kind: type[Frame]) -> dict[str, tuple[Any, Field | Part]]:
+    """The rows of a state: by name the type of each array or part, and what is said of it."""
+    key: Any = kind  # which mypy does not take to be hashable
+    return _table_of(key)
+
+
+@functools.cache
+def _table_of(kind: Any) -> dict[str, tuple[Any, Field | Part]]:
+    hints = get_type_hints(kind, include_extras=True)
+    rows = {name: (get_args(hint)[0], get_args(hint)[1]) for name, hint in hints.items() if hasattr(hint, "__metadata__")}
+    return {name: row for name, row in rows.items() if isinstance(row[1], Field | Part)}
+
+
+def allocate(kind: type[AnyFrame], sizes: Sizes, orders: int = 0, /, **given: Any) -> AnyFrame:
+    """A new state: what is given, and new arrays for all other rows of its table."""
+    for name, (own, row) in table_of(kind).items():
+        if name not in given:
+            if isinstance(row, Field):
+                given[name] = row.make(own, sizes, orders)
+            else:
+                given[name] = allocate(own, row.sizes(sizes, orders), orders)
+    return kind(**given)
+
+
+def sizes_of(frame: Frame, orders: int = 0) -> dict[str, int]:
+    """How long the named dimensions of a state are: those that any of its arrays has."""
+    sizes: dict[str, int] = {}
+    for name, (_, row) in table_of(type(frame)).items():
+        if isinstance(row, Field):
+            for k, (dimension, size) in enumerate(zip(row.shape, getattr(frame, name).shape, strict=True)):
+                if isinstance(dimension, str) and not (k == 1 and row.is_absent(orders)):
+                    sizes[dimension] = size
+        elif row.own_sizes is None:
+            sizes |= sizes_of(getattr(frame, name), orders)
+    return sizes
+
+
+def resized(frame: AnyFrame, orders: int = 0, **sizes: int) -> AnyFrame:
+    """The same state with some dimensions larger: arrays keep what they have, unless their rows say `rebuilt`."""
+    return _resized(frame, sizes_of(frame, orders) | sizes, orders)
+
+
+def _resized(frame: AnyFrame, sizes: Sizes, orders: int) -> AnyFrame:
+    changes: dict[str, Any] = {}
+    for name, (own, row) in table_of(type(frame)).items():
+        old = getattr(frame, name)
+        if isinstance(row, Part):
+            changes[name] = _resized(old, row.sizes(sizes, orders), orders)
+        elif not row.is_absent(orders) and (row.rebuilt or row.shape_for(sizes) != old.shape):
+            changes[name] = row.make(own, sizes, orders)
+            if not row.rebuilt:
+                changes[name][tuple(slice(size) for size in old.shape)] = old
+    return frame.replace(**changes)
+
+
+def row_arrays(frame: Frame) -> list[NDArray[Any]]:
+    """The arrays that a cluster's future depends on, first axis the cluster, always in the same order."""
+    found = []
+    for name, (_, row) in table_of(type(frame)).items():
+        value = getattr(frame, name)
+        if isinstance(row, Part):
+            found += row_arrays(value)
+        elif row.of_cluster and not row.scratch:
+            found.append(value)
+    return found
+
+
+def reset_rows(frame: Frame, rows: Any, fresh: Frame) -> None:
+    """Put these clusters of a batch (an index or a slice) in the state of the one cluster of `fresh`."""
+    for array, first in zip(row_arrays(frame), row_arrays(fresh), strict=True):
+        array[rows] = first[0]
+
+
+def one_row(frame: AnyFrame, row: int, of_table: AnyFrame) -> AnyFrame:
+    """Cluster `row` of a batch as a batch of one, as views; what is not of a cluster is that of `of_table`."""
+    changes: dict[str, Any] = {}
+    for name, (_, said) in table_of(type(frame)).items():
+        value = getattr(frame, name)
+        if isinstance(said, Part):
+            if not said.of_table:
+                changes[name] = one_row(value, row, value)
+        elif said.of_cluster:
+            changes[name] = value[row : row + 1]
+    return of_table.replace(**changes)

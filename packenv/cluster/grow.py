@@ -1,0 +1,75 @@
+"""Larger arrays when the pool of tasks, or the schedule, runs out."""
+
+from __future__ import annotations
+
+from packenv.cluster.events.few import has_few_events
+from packenv.cluster.events.wheel import blocks_for
+from packenv.cluster.fields import resized
+from packenv.cluster.queue.by_age import build_tree
+from packenv.cluster.queue.by_demand import add_to_group
+from packenv.cluster.records import BLOCK
+from packenv.cluster.state import NONE, SEVERAL, TASK, Cluster, look_at
+from packenv.compiled.decorators import compiled, inner
+from packenv.policy import BY_AGE, BY_DEMAND, UNLIMITED
+
+
+def pool_sizes(places: int, in_service: int, few_events: bool) -> dict[str, int]:
+    """The dimensions that follow from the number of places, of which `in_service` can be in service at once."""
+    return {
+        "places": places,
+        "positions": 1 << (2 * places - 1).bit_length(),
+        "age nodes": 2 << (2 * places - 1).bit_length(),
+        "hash chains": 1 << (places - 1).bit_length(),
+    } | ({} if few_events else {"due": places, "event words": BLOCK * blocks_for(min(places, in_service))})
+
+
+def grow(c: Cluster, places: int, in_service: int = UNLIMITED) -> Cluster:
+    """The same batch with room for `places` tasks in each cluster, of which so many can be in service at once."""
+    old, words = c.task.shape[1], c.events.shape[1]
+    sizes = pool_sizes(places, in_service, has_few_events(c))
+    if "event words" in sizes:
+        sizes["event words"] = max(sizes["event words"], words)
+    new = resized(c, all_orders(c), **sizes)
+    new.task["next"][:, -1] = c.head["free"]  # the new places go in front of the unused ones
+    c.head["free"] = old
+    c.head["unused"] += places - old
+    if new.events.shape[1] > words:
+        new.events[:, -BLOCK] = c.head["block"]
+        c.head["block"] = words // BLOCK
+    if c.orders & (BY_AGE | BY_DEMAND):
+        for e in range(len(c.head)):
+            look_at(new, e)
+            _rebuild(new)
+        look_at(new, 0)
+    return new
+
+
+def all_orders(c: Cluster) -> int:
+    """The orders that say which arrays there are."""
+    return c.orders | (SEVERAL if len(c.scale) > 1 else 0)
+
+
+def lengthen(c: Cluster) -> Cluster:
+    """The same batch with twice as many rows in its schedule."""
+    return c.replace(measures=resized(c.measures, recorded=2 * c.measures.start.shape[1]))
+
+
+@compiled
+def _rebuild(c: Cluster) -> None:
+    """Fill what a larger pool does not keep: groups of like tasks, and the tree of ages."""
+    if c.orders & BY_AGE:
+        for position in range(c.ages.end[c.e]):
+            i = c.ages.task[c.e, position]
+            if c.ages.position[c.e, i] == position and waits(c, i):
+                c.ages.least[c.e, c.ages.task.shape[1] + position] = c.task[c.e, i].size
+        build_tree(c)
+    if c.orders & BY_DEMAND:
+        for i in range(c.task.shape[1]):
+            if waits(c, i):
+                add_to_group(c, i)
+
+
+@inner
+def waits(c: Cluster, i: int) -> bool:
+    """Whether place i holds a waiting task."""
+    return c.task[c.e, i].kind == TASK and c.task[c.e, i].server == NONE

@@ -1,0 +1,112 @@
+"""What the records of the structured arrays hold (times in slots, sizes and rooms in units), and their first values."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+NONE = -1
+NEVER = 2**62
+NO_SIZE = 2**31 - 1
+
+TASK, MESSAGE, DONE, UNUSED = 0, 1, 2, 3
+"""What a place of the pool holds."""
+
+BLOCK = 32
+"""Words of a block of the event wheel: the number of the block before it, then events."""
+
+head_type = np.dtype(
+    [
+        ("now", "i8"),  # slot being scheduled, or scheduled last
+        ("next_row", "i8"),  # first row of the Jobs table that has not arrived
+        ("arrivals_end", "i8"),  # rows that arrive in this slot or later never do
+        ("wake", "i8"),  # slot for which the policy asked, NEVER if none
+        ("wheel", "i8"),  # slot up to which the event wheel has turned
+        ("arriving", "i8"),  # 1 while the arrivals of slot `now` are under way
+        ("block", "i8"),  # first unused block of the wheel's events
+        ("events", "i8"),  # how many there are, where they are few
+        ("free", "i8"),  # first unused place in the pool
+        ("unused", "i8"),  # how many there are
+        ("reserve", "i8"),  # how many arrivals must leave for the policy's messages
+        ("posted", "i8"),  # messages so far
+        ("waiting", "i8"),
+        ("waiting_limit", "i8"),
+        ("backlog", "i8"),  # so many tasks are kept waiting, whatever the rows' arrivals; 0: tasks come when these say
+        ("waiting_size", "i8"),
+        ("fresh", "i8"),  # tasks that became eligible in slot `now`
+        ("due", "i8"),  # events in slot `now`
+        ("freed", "i8"),  # servers with a completion in slot `now`
+        ("stale", "i8"),  # servers whose place in the orders is out of date
+        ("released", "i8"),  # rows whose last predecessor completed in slot `now`,
+        ("next_released", "i8"),  # and how many of them have joined the queue
+        ("held_back", "i8"),  # rows that arrived and wait for predecessors
+        ("arrived", "i8"),
+        ("started", "i8"),
+        ("completed", "i8"),
+        ("in_service", "i8"),  # tasks, initial ones included
+        # measures, over slots from `warmup` on
+        ("warmup", "i8"),
+        ("measured", "i8"),  # slots measured so far
+        ("queue_sum", "i8"),
+        ("queue_max", "i8"),
+        ("size_sum", "f8"),
+        ("delay_sum", "i8"),
+        ("delay_count", "i8"),
+        ("delay_max", "i8"),
+        ("bin_slots", "i8"),  # width of a trajectory bin
+    ],
+    align=True,
+)
+
+task_type = np.dtype(
+    [
+        ("row", "i8"),  # row of the Jobs table; negative for a job that was in service at the start
+        ("since", "i8"),  # slot in which it became eligible; in service: in which it started
+        ("size", "i8"),  # largest demand, normalised
+        ("held", "i8"),  # what it takes of its server's room
+        ("slots", "i8"),  # while waiting: service; in service: the slot in which it leaves
+        ("job", "i8"),
+        ("server", "i4"),  # NONE while waiting
+        ("next", "i4"),  # waiting: queue order (BY_QUEUE); unused: free list
+        ("prev", "i4"),  # waiting: the same; unused: a place that was given back earlier, to be asked for
+        ("kind", "i4"),  # TASK, MESSAGE, DONE in the slot of its completion, UNUSED
+    ],
+    align=True,
+)
+
+server_type = np.dtype(
+    [
+        ("freed", "i8"),  # slot of its last completion
+        ("capacity", "i4"),  # scalar capacity
+        ("room", "i4"),  # what is left of it (not kept for policies that pack vectors)
+        ("indexed", "i4"),  # the room under which the orders know it
+        ("least", "i4"),  # every job takes at least this much room
+        ("jobs", "i4"),
+        ("kind", "i2"),
+        ("closed", "i1"),  # stalled: takes nothing until it is empty
+        ("stale", "i1"),
+    ],
+    align=True,
+)
+
+queue_type = np.dtype([("head", "i4"), ("tail", "i4"), ("since", "i8"), ("count", "i8"), ("size", "i8")], align=True)
+group_type = np.dtype([("head", "i4"), ("tail", "i4"), ("count", "i4"), ("chain", "i4"), ("place", "i4")], align=True)
+
+
+def empty_pool(task: NDArray[np.void]) -> None:
+    """All places unused, each the next one of the free list."""
+    task["server"], task["kind"] = NONE, UNUSED
+    task["next"] = np.arange(1, task.shape[1] + 1)
+    task["next"][:, -1:] = NONE
+
+
+def unused_blocks(events: NDArray[np.int64]) -> None:
+    """All blocks of the event wheel unused, each the next one of the free list."""
+    first = events[:, ::BLOCK]
+    first[:] = np.arange(1, first.shape[1] + 1)
+    first[:, -1:] = NONE
+
+
+def numbered(array: NDArray[np.int32]) -> None:
+    """0, 1, 2, … along the second dimension."""
+    array[:] = np.arange(array.shape[1])

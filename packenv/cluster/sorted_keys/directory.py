@@ -1,0 +1,135 @@
+"""Which block holds a key, and which blocks follow one another.
+
+No cache holds a long list: above its nodes there is a level of their smallest keys, and a block can be asked for before
+it is wanted.
+"""
+
+from __future__ import annotations
+
+from packenv.cluster.sorted_keys.arrays import (
+    EXPECTED,
+    LONG,
+    NODE,
+    PADDING,
+    POSITION,
+    STRIDE,
+    WIDTH,
+    SortedKeys,
+)
+from packenv.compiled.decorators import apart, inner
+from packenv.compiled.intrinsics import prefetch
+
+
+@inner
+def is_long(s: SortedKeys, e: int) -> bool:
+    """Whether its directory has nodes, and it is worth asking early for blocks."""
+    return s.used[e] > LONG
+
+
+@inner
+def block_of(s: SortedKeys, e: int, key: int) -> int:
+    """Position of the last block that starts at or below `key` (the first block if none does)."""
+    if is_long(s, e):
+        return block_of_many(s, e, key)
+    base = 0
+    n = s.used[e]
+    while n > 1:
+        half = n >> 1
+        base += half * (s.block[e, base + half].low <= key)  # without a branch to guess wrong
+        n -= half
+    return base
+
+
+@apart
+def block_of_many(s: SortedKeys, e: int, key: int) -> int:
+    """The same in a long list: where the key was expected, if that is still right, or by a search."""
+    mark = mark_of(key)
+    if s.expected[e, mark] == key:
+        k = s.expected_at[e, mark]
+        if s.block[e, k].low <= key < s.block[e, block_after(s, e, k)].low:
+            return k
+    return search_many(s, e, key)
+
+
+@inner
+def block_after(s: SortedKeys, e: int, k: int) -> int:
+    """The block behind block k; behind the last one, one that is not in use."""
+    if s.block[e, k + 1].low == PADDING and is_long(s, e):
+        return k - k % NODE + NODE
+    return k + 1
+
+
+@inner
+def mark_of(key: int) -> int:
+    return (key ^ (key >> 32)) & (EXPECTED - 1)
+
+
+@apart
+def search_many(s: SortedKeys, e: int, key: int) -> int:
+    """By halves to some nodes and then to some blocks of a node, which are compared all at once."""
+    base = 0
+    n = s.nodes[e]
+    while n > STRIDE:
+        half = n >> 1
+        base += half * (s.top[e, base + half] <= key)
+        n -= half
+    first = base & POSITION
+    node = first - 1
+    for q in range(STRIDE):
+        node += s.top[e, first + q] <= key
+    first = (max(node, 0) * NODE) & POSITION
+    first += STRIDE * (s.block[e, first + STRIDE].low <= key)
+    k = first - 1
+    for q in range(STRIDE):
+        k += s.block[e, first + q].low <= key
+    return max(k, 0)
+
+
+@inner
+def set_low(s: SortedKeys, e: int, k: int, key: int) -> None:
+    """Note the smallest key of a block."""
+    s.block[e, k].low = key
+    if k % NODE == 0 and is_long(s, e):
+        s.top[e, k // NODE] = key
+
+
+@inner
+def start_of_node(s: SortedKeys, e: int, k: int) -> int:
+    """The first block of k's node, or of a short list."""
+    return k - k % NODE if is_long(s, e) else 0
+
+
+@inner
+def end_of_node(s: SortedKeys, e: int, k: int) -> int:
+    """Behind the last block in use of k's node, or of a short list."""
+    return k - k % NODE + s.filled[e, k // NODE] if is_long(s, e) else s.used[e]
+
+
+@inner
+def last_block(s: SortedKeys, e: int) -> int:
+    """The last block in use; a long list has unused ones before it, of no keys."""
+    last = s.nodes[e] - 1
+    return last * NODE + s.filled[e, last] - 1 if is_long(s, e) else s.used[e] - 1
+
+
+@inner
+def expect(s: SortedKeys, e: int, key: int) -> None:
+    """Ask early for the block where a key is wanted soon, if the list is long."""
+    if is_long(s, e):
+        ask_for_block(s, e, key)
+
+
+@apart
+def ask_for_block(s: SortedKeys, e: int, key: int) -> None:
+    k, mark = search_many(s, e, key), mark_of(key)
+    s.expected[e, mark], s.expected_at[e, mark] = key, k
+    storage = s.block[e, k].storage
+    for q in range(0, WIDTH, 8):
+        prefetch(s.keys[e, storage], q)
+    ask_for_items(s, e, storage)
+
+
+@inner
+def ask_for_items(s: SortedKeys, e: int, storage: int) -> None:
+    for q in range(0, WIDTH, 16):
+        prefetch(s.items[e, storage], q)

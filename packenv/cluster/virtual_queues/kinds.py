@@ -1,0 +1,27 @@
+"""Kinds of server: those of one scalar capacity. Each has virtual queues of its own (PAPERS §1.5)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def scalar_capacity(capacity: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(L,) capacity of each server in scalar size units: its scarcest resource, scaled as task sizes are."""
+    scale = capacity.max(axis=0)
+    most = int(scale.max())
+    wide = capacity[:, scale > 0].astype(object) * most // scale[scale > 0].astype(object)
+    return np.asarray(wide.min(axis=1), dtype=np.int64)
+
+
+def server_kinds(capacity: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Kinds of server by scalar capacity, in order of first appearance: (kind of each server, capacity of each kind)."""
+    values, first, inverse = np.unique(capacity, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return np.argsort(order)[inverse], values[order]
+
+
+def kind_levels(levels: int, capacity: NDArray[np.int64]) -> list[int]:
+    """J of each kind (PAPERS §1.5): a kind of 2^-i of the largest capacity has i levels fewer, 2 at the least."""
+    most = int(capacity.max())
+    return [max(2, levels - ((most // max(int(own), 1)).bit_length() - 1)) for own in capacity]
