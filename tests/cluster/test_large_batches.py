@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 import packenv
 from packenv.cluster.build import build
+from packenv.cluster.fields import allocate
 from packenv.cluster.loop import runner_for
 from packenv.cluster.servers import refresh
 from packenv.cluster.sorted_keys.arrays import WIDTH, SortedKeys
-from packenv.cluster.sorted_keys.sorting import LARGE, sort_by_high_half, sorting
+from packenv.cluster.sorted_keys.sorting import LARGE, Sorting, sort_by_high_half, sorting_sizes
 from packenv.cluster.state import NONE, TASK, Cluster
 from packenv.compiled.decorators import compiled
 from packenv.policy import find_policy, initial_state_of, needs_of
@@ -41,7 +42,7 @@ def contents(s: SortedKeys) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
 @pytest.mark.parametrize("bits", [1, 21, 23, 31])
 def test_words_are_sorted_by_their_high_half_and_equal_ones_keep_their_order(bits: int) -> None:
     high = np.random.default_rng(bits).integers(0, 2**bits, 3000)
-    scratch = sorting(1, 3000)
+    scratch = allocate(Sorting, sorting_sizes(1, 3000))
     scratch.words[0] = (high << 32) | np.arange(3000)
     expected = scratch.words[0][np.argsort(high, kind="stable")]
     sort_words(scratch, 3000)
