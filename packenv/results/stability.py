@@ -28,7 +28,7 @@ SETTLED = 20.0  # a run must last this many mean services to be stable: at first
 RESOLUTION = 0.01  # units of capacity: a smaller waiting size counts as 0
 
 # The level at the edge: quantiles of the mean of |B| over the second half of [0, 1], B a Brownian motion
-# (600,000 paths of 256 steps; tests/theory/test_stability.py draws some again).
+# (600,000 paths of 256 steps; tests/results/test_stability.py draws some again).
 SHARES = (
     *(0.00001, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5),
     *(0.6, 0.7, 0.8, 0.9, 0.97, 0.99, 0.997, 0.999),

@@ -15,7 +15,7 @@ from packenv.theory.capacity.one_resource.size_law import size_law
 from packenv.theory.partition import halving_bounds, halving_configurations, reduced_bounds, reduced_configurations
 from packenv.units import UNIT
 from packenv.workloads.laws import Discrete, Uniform
-from tests.theory.brute import configurations, setting
+from tests.theory.capacity.brute_force import configurations, setting
 
 
 def upper_ends(levels: int) -> list[int]:

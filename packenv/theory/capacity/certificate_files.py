@@ -10,7 +10,7 @@ from typing import Any
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.theory.capacity.bracket import AttainedProof, BoundedProof, Bracket
-from packenv.theory.capacity.one_resource.certificate import Attained, Bounded, Configuration
+from packenv.theory.capacity.one_resource.certificate import Attained, Bounded, ServerConfiguration
 from packenv.theory.capacity.several_resources.certificate import Boxes, Priced, Scalarised
 
 
@@ -36,7 +36,7 @@ def load_certificate(path: str | Path) -> Bracket:
 
 def _attained(plain: dict[str, Any]) -> AttainedProof:
     configurations = tuple(
-        Configuration(int(one["kind"]), tuple((int(j), int(n)) for j, n in one["held"]), int(one["servers"]))
+        ServerConfiguration(int(one["kind"]), tuple((int(j), int(n)) for j, n in one["held"]), int(one["servers"]))
         for one in plain["configurations"]
     )
     if "boxes" in plain:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.theory.capacity.linear_program import Columns, ConfigurationProgram, ServerKinds
+from packenv.theory.capacity.linear_program import ConfigurationColumns, ConfigurationProgram, ServerKinds
 from packenv.theory.capacity.one_resource.size_law import SizeLaw, kinds_of, size_law
 from packenv.theory.partition import halving_bounds, halving_configurations, reduced_bounds, reduced_configurations
 from packenv.workloads.workload import Workload
@@ -57,5 +57,5 @@ def type_shares(law: SizeLaw, upper: Ints) -> NDArray[np.float64]:
 def served_by(configurations: Ints, shares: NDArray[np.float64], servers: int) -> float:
     """The largest ρ such that `servers` servers that hold the given configurations (m, n) cover ρ · shares (n,)."""
     program = ConfigurationProgram(shares, ServerKinds(np.ones(1, np.int64), np.array([servers])))
-    program.add(Columns(configurations.astype(np.float64), np.zeros(len(configurations), np.int64)))
+    program.add(ConfigurationColumns(configurations.astype(np.float64), np.zeros(len(configurations), np.int64)))
     return program.solve()[0]

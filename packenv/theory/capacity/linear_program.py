@@ -31,7 +31,7 @@ class ServerKinds(NamedTuple):
     number: Ints
 
 
-class Columns(NamedTuple):
+class ConfigurationColumns(NamedTuple):
     """Configurations: how many tasks of each type they hold, and the kind of server that they are for."""
 
     held: Floats  # (m, n)
@@ -41,7 +41,7 @@ class Columns(NamedTuple):
 class Pricing(Protocol):
     """Finds the configurations of the largest worth at given prices."""
 
-    def __call__(self, prices: Floats) -> tuple[Floats, Columns]:
+    def __call__(self, prices: Floats) -> tuple[Floats, ConfigurationColumns]:
         """(G,) the largest worth on each kind of server, and configurations near it, at least one with every type."""
         ...
 
@@ -55,18 +55,23 @@ class SolvedProgram(NamedTuple):
 
     value: float
     bound: float
-    columns: Columns
+    columns: ConfigurationColumns
     weights: Floats
     prices: Floats
 
-    def in_use(self) -> Columns:
+    def in_use(self) -> ConfigurationColumns:
         """The columns of positive weight."""
         used = self.weights > 0
-        return Columns(self.columns.held[used], self.columns.kind[used])
+        return ConfigurationColumns(self.columns.held[used], self.columns.kind[used])
 
 
 def generate(
-    program: ConfigurationProgram, pricing: Pricing, prices: Floats, enough: Enough, deadline: float, start: Columns | None = None
+    program: ConfigurationProgram,
+    pricing: Pricing,
+    prices: Floats,
+    enough: Enough,
+    deadline: float,
+    start: ConfigurationColumns | None = None,
 ) -> SolvedProgram:
     """Generate columns, beginning with `prices` (n,) and the columns `start`.
 
@@ -118,7 +123,7 @@ class ConfigurationProgram:
             rows_of = np.column_stack([places, places + 1]).ravel()
             self.highs.addCols(moves, free, free, unbounded, 2 * moves, 2 * places, rows_of, np.tile([1.0, -1.0], moves))
 
-    def add(self, columns: Columns) -> int:
+    def add(self, columns: ConfigurationColumns) -> int:
         """Add the columns that are new; returns how many those are."""
         starts: list[int] = []
         indices: list[Ints] = []
@@ -147,9 +152,9 @@ class ConfigurationProgram:
         self.highs.run()
         return -self.highs.getInfo().objective_function_value, np.abs(np.array(self.highs.getSolution().row_dual)[: self.n])
 
-    def columns(self) -> Columns:
+    def columns(self) -> ConfigurationColumns:
         """All columns, in the order of `weights`."""
-        return Columns(np.array(self.held).reshape(-1, self.n), np.array(self.kind, np.int64))
+        return ConfigurationColumns(np.array(self.held).reshape(-1, self.n), np.array(self.kind, np.int64))
 
     def weights(self) -> Floats:
         """(m,) how many servers hold each column."""

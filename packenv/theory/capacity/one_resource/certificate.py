@@ -26,7 +26,7 @@ class Refuted(InputError):
 
 
 @dataclass(frozen=True)
-class Configuration:
+class ServerConfiguration:
     """The tasks that some servers of one kind hold: how many of each cell, as pairs (cell, count)."""
 
     kind: int
@@ -43,7 +43,7 @@ class Attained:
     """
 
     edges: tuple[int, ...]
-    configurations: tuple[Configuration, ...]
+    configurations: tuple[ServerConfiguration, ...]
     parts: int  # of a server, in which the configurations count
 
     def value(self, law: SizeLaw, kinds: ServerKinds) -> Fraction:

@@ -13,7 +13,7 @@ from collections import Counter
 import numpy as np
 
 from packenv.theory.capacity.linear_program import Ints, ServerKinds
-from packenv.theory.capacity.one_resource.certificate import Attained, Configuration
+from packenv.theory.capacity.one_resource.certificate import Attained, ServerConfiguration
 from packenv.theory.capacity.one_resource.size_law import SizeLaw
 
 PARTS = 5_000, 50_000  # fewest and most parts
@@ -31,7 +31,7 @@ def packing(law: SizeLaw, kinds: ServerKinds) -> Attained:
     contents = ((k, tuple(sorted(Counter(place[size] for size in sizes).items()))) for k, sizes in zip(kind, packed, strict=True))
     parts_of_a_server = math.lcm(*bins)
     each = [count * parts_of_a_server // number for count, number in zip(kinds.number.tolist(), bins, strict=True)]
-    configurations = [Configuration(k, held, number * each[k]) for (k, held), number in Counter(contents).items()]
+    configurations = [ServerConfiguration(k, held, number * each[k]) for (k, held), number in Counter(contents).items()]
     return Attained(tuple(edges.tolist()), tuple(configurations), parts_of_a_server)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.theory.capacity.linear_program import Columns, Floats, Ints
+from packenv.theory.capacity.linear_program import ConfigurationColumns, Floats, Ints
 from packenv.theory.capacity.one_resource.knapsack import Knapsack, Solution
 
 INSIDE = 32  # configurations with one size between points that are returned at a time
@@ -36,7 +36,7 @@ class PointPricing:
         left = np.append(0, self.points)[above]
         return InteriorSizes(states, above, (capacity - sums[states] - left) / (self.points[above] - left))
 
-    def __call__(self, prices: Floats) -> tuple[Floats, Columns]:
+    def __call__(self, prices: Floats) -> tuple[Floats, ConfigurationColumns]:
         """(G,) the largest worth on each kind of server, and configurations near it, at least one with every point."""
         solution = self.knapsack.solve(prices)
         worth = np.array(solution.worth(self.capacity), np.float64)
@@ -46,21 +46,22 @@ class PointPricing:
             with_one = solution.value[inside.states] + inside.prices(prices)
             worth[kind] = max(worth[kind], with_one.max(initial=0.0))
             parts.append(self._with_one_inside(solution, inside, np.argsort(-with_one, kind="stable")[:INSIDE], kind))
-        return worth, Columns(np.concatenate([part.held for part in parts]), np.concatenate([part.kind for part in parts]))
+        held, kinds = [part.held for part in parts], [part.kind for part in parts]
+        return worth, ConfigurationColumns(np.concatenate(held), np.concatenate(kinds))
 
-    def _with_each_point(self, solution: Solution, capacity: int, kind: int) -> Columns:
+    def _with_each_point(self, solution: Solution, capacity: int, kind: int) -> ConfigurationColumns:
         types = np.flatnonzero(self.points <= capacity)
         held = solution.items(solution.states(capacity - self.points[types])).astype(np.float64)
         held[np.arange(len(types)), types] += 1
-        return Columns(held, np.full(len(types), kind))
+        return ConfigurationColumns(held, np.full(len(types), kind))
 
-    def _with_one_inside(self, solution: Solution, inside: InteriorSizes, chosen: Ints, kind: int) -> Columns:
+    def _with_one_inside(self, solution: Solution, inside: InteriorSizes, chosen: Ints, kind: int) -> ConfigurationColumns:
         held = solution.items(solution.state[inside.states[chosen]]).astype(np.float64)
         above, share, rows = inside.above[chosen], inside.share[chosen], np.arange(len(chosen))
         held[rows, above] += share
         some = above > 0
         held[rows[some], above[some] - 1] += 1 - share[some]
-        return Columns(held, np.full(len(chosen), kind))
+        return ConfigurationColumns(held, np.full(len(chosen), kind))
 
 
 class InteriorSizes:

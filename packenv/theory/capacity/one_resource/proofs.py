@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.theory.capacity.linear_program import Columns, Floats, Ints, ServerKinds, SolvedProgram
-from packenv.theory.capacity.one_resource.certificate import LARGEST_PRICE, Attained, Bounded, Configuration
+from packenv.theory.capacity.linear_program import ConfigurationColumns, Floats, Ints, ServerKinds, SolvedProgram
+from packenv.theory.capacity.one_resource.certificate import LARGEST_PRICE, Attained, Bounded, ServerConfiguration
 
 FINE = 2**60  # parts of a server, if weights are taken as they are
 SIMPLE = 1000  # weights and prices are also tried as fractions with denominators up to this, which are often the exact ones
@@ -21,7 +21,7 @@ def attained_proofs(solved: SolvedProgram, edges: Ints, kinds: ServerKinds) -> l
     return [Attained(tuple(edges.tolist()), configurations, parts) for configurations, parts in found]
 
 
-def weighted(columns: Columns, weights: Floats, number: Ints) -> list[tuple[tuple[Configuration, ...], int]]:
+def weighted(columns: ConfigurationColumns, weights: Floats, number: Ints) -> list[tuple[tuple[ServerConfiguration, ...], int]]:
     """Two ways to say how many parts of the servers hold each configuration, with the number of parts of a server.
 
     Weights are taken as they are, and as simple fractions, and scaled down where they exceed the servers `number` (G,).
@@ -37,7 +37,7 @@ def weighted(columns: Columns, weights: Floats, number: Ints) -> list[tuple[tupl
         total = [sum(count for count, k in zip(counts, kind, strict=True) if k == g) for g in range(len(number))]
         most = [count * parts for count in number.tolist()]
         kept = [count * most[k] // max(total[k], most[k]) for count, k in zip(counts, kind, strict=True)]
-        found.append((tuple(Configuration(*one) for one in zip(kind, held, kept, strict=True)), parts))
+        found.append((tuple(ServerConfiguration(*one) for one in zip(kind, held, kept, strict=True)), parts))
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.theory.capacity.linear_program import Columns, Ints, ServerKinds
+from packenv.theory.capacity.linear_program import ConfigurationColumns, Ints, ServerKinds
 from packenv.theory.capacity.one_resource.size_law import SizeLaw
 
 FIRST = 32  # cells of the first partition
@@ -112,10 +112,10 @@ class SizePartition:
                 states = more
         return np.array(sorted(kept), np.int64)
 
-    def inherit(self, columns: Columns) -> Columns:
+    def inherit(self, columns: ConfigurationColumns) -> ConfigurationColumns:
         """Configurations of the cells before the last split, for the new cells: a task counts for the largest cell it fills."""
         place = np.searchsorted(self.edges(), self.earlier, side="right") - 1
         held = np.zeros((len(columns.held), len(self.edges())))
         for j in np.flatnonzero(place >= 0).tolist():
             held[:, place[j]] += columns.held[:, j]
-        return Columns(held, columns.kind)
+        return ConfigurationColumns(held, columns.kind)

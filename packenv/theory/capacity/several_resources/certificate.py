@@ -17,7 +17,7 @@ from packenv.theory.capacity.one_resource.certificate import (
     LARGEST_PRICE,
     LARGEST_SIZE,
     Bounded,
-    Configuration,
+    ServerConfiguration,
     area_proof,
     require,
 )
@@ -35,7 +35,7 @@ class Boxes:
     """Configurations of `boxes` (vectors in units). A task takes the first box that is not smaller in any resource."""
 
     boxes: tuple[Vector, ...]
-    configurations: tuple[Configuration, ...]  # of boxes
+    configurations: tuple[ServerConfiguration, ...]  # of boxes
     parts: int  # of a server, in which the configurations count
 
     def value(self, law: VectorLaw, kinds: VectorKinds) -> Fraction:

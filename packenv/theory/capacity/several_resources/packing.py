@@ -8,8 +8,8 @@ from collections import Counter
 import numpy as np
 
 from packenv.compiled.decorators import compiled
-from packenv.theory.capacity.linear_program import Columns, Floats, Ints
-from packenv.theory.capacity.one_resource.certificate import Configuration
+from packenv.theory.capacity.linear_program import ConfigurationColumns, Floats, Ints
+from packenv.theory.capacity.one_resource.certificate import ServerConfiguration
 from packenv.theory.capacity.several_resources.certificate import Boxes
 from packenv.theory.capacity.several_resources.demand_law import VectorKinds
 
@@ -42,20 +42,20 @@ def packing(boxes: Ints, shares: Floats, kinds: VectorKinds, scales: Floats) -> 
     for (k, contents), servers in found.items():
         counts = np.frombuffer(contents, np.int64)
         where = np.flatnonzero(counts)
-        configurations.append(Configuration(k, tuple(zip(where.tolist(), counts[where].tolist(), strict=True)), servers))
+        configurations.append(ServerConfiguration(k, tuple(zip(where.tolist(), counts[where].tolist(), strict=True)), servers))
     return Boxes(tuple(map(tuple, boxes.tolist())), tuple(configurations), rounds)
 
 
-def columns_of(packed: Boxes) -> Columns:
+def columns_of(packed: Boxes) -> ConfigurationColumns:
     """The configurations of a packing, as columns of the linear program."""
     held = np.zeros((len(packed.configurations), len(packed.boxes)))
     for n, one in enumerate(packed.configurations):
         for j, count in one.held:
             held[n, j] = count
-    return Columns(held, np.array([one.kind for one in packed.configurations], np.int64))
+    return ConfigurationColumns(held, np.array([one.kind for one in packed.configurations], np.int64))
 
 
-def valuable(boxes: Ints, kinds: VectorKinds, prices: Floats) -> tuple[Floats, Columns]:
+def valuable(boxes: Ints, kinds: VectorKinds, prices: Floats) -> tuple[Floats, ConfigurationColumns]:
     """(G,) the largest worth found on each kind of server, which need not be the largest there is, and configurations.
 
     One configuration is built for each box on each kind of server that it fits, beginning with that box.
@@ -70,7 +70,7 @@ def valuable(boxes: Ints, kinds: VectorKinds, prices: Floats) -> tuple[Floats, C
             held.append(one)
             kind.append(k)
             worth[k] = max(worth[k], one @ prices)
-    return worth, Columns(np.array(held, np.float64), np.array(kind, np.int64))
+    return worth, ConfigurationColumns(np.array(held, np.float64), np.array(kind, np.int64))
 
 
 @compiled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import highspy
 import numpy as np
 
-from packenv.theory.capacity.linear_program import Columns, Floats, Ints
+from packenv.theory.capacity.linear_program import ConfigurationColumns, Floats, Ints
 from packenv.theory.capacity.several_resources.demand_law import VectorKinds
 from packenv.theory.capacity.several_resources.packing import valuable
 
@@ -36,7 +36,7 @@ class IntegerPricing:
         highs.changeColsIntegrality(count, np.arange(count, dtype=np.int32), np.full(count, highspy.HighsVarType.kInteger))
         return highs
 
-    def __call__(self, prices: Floats) -> tuple[Floats, Columns]:
+    def __call__(self, prices: Floats) -> tuple[Floats, ConfigurationColumns]:
         """(G,) the largest worth found on each kind of server, and configurations near it."""
         worth, columns = valuable(self.boxes, self.kinds, prices)
         held, kind = [columns.held], [columns.kind]
@@ -49,4 +49,4 @@ class IntegerPricing:
                 worth[k] = best @ prices
                 held.append(best[None])
                 kind.append(np.array([k]))
-        return worth, Columns(np.concatenate(held), np.concatenate(kind))
+        return worth, ConfigurationColumns(np.concatenate(held), np.concatenate(kind))

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from packenv.theory.capacity.best_proofs import BestProofs, Progress, rounded_up
-from packenv.theory.capacity.linear_program import Columns, ConfigurationProgram, Floats, Ints, ServerKinds, generate
+from packenv.theory.capacity.linear_program import ConfigurationColumns, ConfigurationProgram, Floats, Ints, ServerKinds, generate
 from packenv.theory.capacity.one_resource.certificate import LARGEST_PRICE
 from packenv.theory.capacity.one_resource.proofs import weighted
 from packenv.theory.capacity.one_resource.search import SPARE, OneResourceSearch
@@ -64,7 +64,7 @@ class SeveralResourcesSearch(BestProofs):
             return False
         program = ConfigurationProgram(law.mass / law.mass.sum(), ServerKinds(np.arange(len(held)), kinds.number))
         kind = np.repeat(np.arange(len(held)), [len(found) for found in held])
-        program.add(Columns(np.concatenate([np.array(found, np.float64) for found in held]), kind))
+        program.add(ConfigurationColumns(np.concatenate([np.array(found, np.float64) for found in held]), kind))
         _, prices = program.solve()
         self.offer_attained(self._boxes(program, law.vectors))
         whole = np.floor(prices / prices.max() * LARGEST_PRICE).astype(np.int64)

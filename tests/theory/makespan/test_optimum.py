@@ -19,7 +19,7 @@ from packenv.theory.makespan import cp_sat
 from packenv.theory.makespan.annealing import anneal, schedule_list
 from packenv.theory.makespan.cp_sat import improve, numbered
 from packenv.theory.makespan.tasks import tasks_of
-from tests.theory.brute_schedules import shortest_makespan
+from tests.theory.makespan.brute_force import shortest_makespan
 
 SERVERS = ("1x1:1", "2x1:1", "1x1:0.5,1x0.6:1", "3x0.7:0.7")
 

@@ -11,7 +11,7 @@ import pytest
 import packenv
 from packenv import InputError, Workload
 from packenv.workloads.laws import Constant, Discrete, Fixed, Geometric, Mixture, Uniform
-from tests.theory.brute import setting
+from tests.theory.capacity.brute_force import setting
 
 
 @pytest.mark.parametrize("sizes", [Uniform(0.2, 0.5), Mixture([Uniform(0.2, 0.35), Constant(0.55)], [0.6, 0.4])])

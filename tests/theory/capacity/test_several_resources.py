@@ -27,7 +27,7 @@ from packenv.theory.capacity.several_resources.search import SeveralResourcesSea
 from packenv.units import UNIT
 from packenv.workloads.laws import Constant, Discrete, Fixed, Uniform
 from packenv.workloads.laws.joint import Conditional, Joint
-from tests.theory.brute import best, vector_configurations
+from tests.theory.capacity.brute_force import best, vector_configurations
 
 STEP = UNIT // 12
 

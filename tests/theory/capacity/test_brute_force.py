@@ -13,7 +13,7 @@ from packenv.theory.capacity.one_resource.size_law import kinds_of
 from packenv.units import UNIT
 from packenv.workloads.laws import Discrete, Mixture, Uniform
 from packenv.workloads.laws.law import Law
-from tests.theory.brute import law_of, max_workload_of, setting, units_law
+from tests.theory.capacity.brute_force import law_of, max_workload_of, setting, units_law
 
 GRID = UNIT // 60
 weights = st.integers(1, 20)
@@ -56,7 +56,7 @@ def test_cells(instance: tuple[list[int], list[int], list[tuple[int, int]]], exa
     order = np.argsort(sizes)
     law = law_of(np.array(sizes)[order].tolist(), (np.array(mass)[order] / sum(mass)).tolist(), exact)
     truth = max_workload_of(sizes, (np.array(mass) / sum(mass)).tolist(), servers)
-    search = OneResourceSearch(law, kinds_of(setting(units_law([1], [1]), text_of(servers))), 0.02, 2, lambda lower, upper: None)
+    search = OneResourceSearch(law, kinds_of(setting(units_law([1], [1]), text_of(servers))), 0.02, 5, lambda lower, upper: None)
     search.refine()
     for lower, upper in search.history:
         assert lower <= truth * (1 + 1e-9) and upper >= truth * (1 - 1e-9)

@@ -16,7 +16,7 @@ from packenv import Bracket, InputError, Workload
 from packenv.theory.capacity.certificate_files import load_certificate, save_certificate
 from packenv.theory.capacity.one_resource.certificate import Refuted
 from packenv.workloads.laws import Discrete, Mixture, Uniform
-from tests.theory.brute import setting
+from tests.theory.capacity.brute_force import setting
 
 Plain = dict[str, Any]
 Tampering = Callable[[Plain], object]

@@ -15,7 +15,7 @@ from packenv.theory.capacity.one_resource.size_law import FINEST, SizeLaw, atomi
 from packenv.units import UNIT
 from packenv.workloads.laws import Discrete, Fixed, Mixture, Uniform
 from packenv.workloads.laws.joint import Conditional, Joint
-from tests.theory.brute import exactly, kinds, law_of, max_workload_of, setting
+from tests.theory.capacity.brute_force import exactly, kinds, law_of, max_workload_of, setting
 
 SLACK = Fraction(2, 10**9)
 masses = st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=12)

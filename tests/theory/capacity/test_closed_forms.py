@@ -13,7 +13,7 @@ from packenv.units import UNIT
 from packenv.workloads.laws import Beta, Constant, Discrete, Empirical, Fixed, Geometric, Histogram, Mixture, Uniform
 from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.laws.law import Law
-from tests.theory.brute import setting
+from tests.theory.capacity.brute_force import setting
 
 TINY = 1 / UNIT
 
