@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import signal
 import subprocess
@@ -12,7 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -23,68 +22,18 @@ from packenv.cli.leaderboard import command, standings
 from packenv.cli.leaderboard.contests import contest
 from packenv.cli.leaderboard.standings import entries_of
 from packenv.cli.main import main
-from packenv.errors import InputError
-from packenv.runs.keys import digest_of_policy, digest_of_workload
-from packenv.runs.log import RunLog
-from packenv.runs.measured import mean_path, measured
 from packenv.runs.statistics import ratio_of_means
-from packenv.workloads.workload import Workload
 
 ROOT = Path(packenv.__file__).parents[1]
 SMALL = ("--seeds", "3", "--slots", "20000", "--processes", "1")
 TWO = ("-w", "paper/fig3a@rate=0.014", "-w", "paper/fig3a@rate=0.018", "-p", "bf-js", "-p", "vqs")
 PAGE = "# `<!-- leaderboard -->` and `<!-- /leaderboard -->`\n\n<!-- leaderboard -->\nold\n<!-- /leaderboard -->\n\nthe rest\n"
-STUDENT_1 = 12.706204736  # 0.975 quantile, one degree of freedom
 
 
 def compete(folder: Path, *more: object, judge: bool = False) -> list[dict[str, Any]]:
     out = folder / "standings.json"
     main(["leaderboard", *SMALL, "--judge" if judge else "--no-judge", "--json", str(out), *map(str, more)])
     return json.loads(out.read_text())
-
-
-# --- ratios --------------------------------------------------------------------------------------------------------
-
-
-def test_ratio_by_hand() -> None:
-    """R = 3/2; e = (1/2, -1/2), s² = 1/2, s / (√2 · 3) = 1/6."""
-    found = ratio_of_means([2, 4], [1, 3])
-    assert found.mean == 1.5
-    assert found.low == pytest.approx(1.5 * math.exp(-STUDENT_1 / 6)) and found.high == pytest.approx(
-        1.5 * math.exp(STUDENT_1 / 6)
-    )
-
-
-def test_ratio_of_multiples_is_certain_and_the_reciprocal_fits() -> None:
-    assert ratio_of_means([2, 4, 9], [1, 2, 4.5]) == pytest.approx((2, 2, 2))
-    one, other = ratio_of_means([3, 5, 9], [4, 5, 6]), ratio_of_means([4, 5, 6], [3, 5, 9])
-    assert [1 / end for end in (other.mean, other.high, other.low) if end] == pytest.approx([*one])
-
-
-@pytest.mark.parametrize(
-    "above, below, mean",
-    [
-        ([3], [2], 1.5),
-        ([0, 0], [1, 2], 0),
-        ([1, 2], [0, 0], None),
-        ([1, None], [1, 2], None),
-        ([1], [None], None),
-        ([], [], None),
-    ],
-)
-def test_ratio_without_interval(above: list[float | None], below: list[float | None], mean: float | None) -> None:
-    assert ratio_of_means(above, below) == (mean, None, None)
-
-
-def test_intervals_cover() -> None:
-    """Pairs with a common part, 16 seeds: 95 % of the intervals contain the ratio of the expectations."""
-    random = np.random.default_rng(5)
-    hits = 0
-    for _ in range(2000):
-        common, own, other = random.gamma(4, 1, (3, 16))
-        found = ratio_of_means([*(0.6 * common + 0.3 * own)], [*(common + 0.2 * other)])
-        hits += found.low <= 0.9 * 4 / (1.2 * 4) <= found.high  # type: ignore[operator]
-    assert 0.93 <= hits / 2000 <= 0.97
 
 
 # --- who competes where --------------------------------------------------------------------------------------------
@@ -244,58 +193,6 @@ def test_goes_on_after_a_kill(tmp_path: Path) -> None:
     lines = log.read_text().splitlines()
     assert len({json.loads(line)["run"] for line in lines}) == len(lines) == 16
     assert resumed == compete(tmp_path, *words)
-
-
-class Weighed(NamedTuple):
-    weights: np.ndarray  # type: ignore[type-arg]
-
-
-def test_keys_name_all_that_matters() -> None:
-    assert digest_of_policy(Weighed(np.zeros(3))) == digest_of_policy(Weighed(np.zeros(3)))
-    others = [Weighed(np.zeros(4)), Weighed(np.zeros(3, np.float32)), Weighed(np.array([0, 0, 1e-9])), "bf-js", "vqs", "vqs:J=3"]
-    assert len({digest_of_policy(one) for one in [Weighed(np.zeros(3)), *others]}) == 7
-
-    def table(**more: Any) -> Workload:
-        return Workload(jobs=packenv.Jobs.of([0, 0], [0.5, 0.6], [2, 3], **more), servers=1)
-
-    workloads = [
-        table(),
-        table(job=np.array([0, 1])),
-        table(job=np.array([0, 0])),
-        packenv.workload("paper/fig4b"),
-        packenv.workload("paper/fig4a"),
-    ]
-    assert len({digest_of_workload(one) for one in workloads}) == 5
-    assert digest_of_workload(table(job=np.array([0, 1]))) == digest_of_workload(table(job=np.array([0, 1])))
-
-
-def test_what_the_log_gives_back(tmp_path: Path) -> None:
-    path = tmp_path / "log.jsonl"
-    run = measured(packenv.simulate(packenv.workload("paper/fig3a"), "bf-js", 5000))
-    RunLog(path).keep("key", run)
-    with path.open("a") as file:
-        file.write('{"run": "another", "outcome": [[], 0]}\n')  # a judgment's
-    assert RunLog(path).known == {"key": run}
-    path.write_text('{"run": "key", "measured": {"seed": 1}}\n')
-    with pytest.raises(InputError, match=r"log\.jsonl, line 1"):
-        RunLog(path)
-
-
-def test_paths_of_unlike_lengths() -> None:
-    workload = packenv.workload("paper/fig4b")
-    long, short = (packenv.simulate(workload, "bf-js", slots, warmup=0) for slots in (70_000, 21_000))
-    runs = [measured(long), measured(short)]
-    assert all(100 <= len(run.path.queue) <= 200 for run in runs)
-    ends, queue, size = mean_path(runs)
-    width = runs[0].path.bin_slots
-    assert [*ends] == [width * (n + 1) for n in range(21_000 // width)]
-    for found, key in ((queue, "queue"), (size, "waiting_size")):
-        for n in (0, len(ends) - 1):
-            means = []
-            for result in (long, short):
-                group = width // result.trajectory.bin_slots
-                means.append(getattr(result.trajectory, key)[n * group : (n + 1) * group].mean())
-            assert found[n] == pytest.approx(np.mean(means), rel=1e-5)
 
 
 def page_without_marks(folder: Path) -> Path:
