@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 class Claim(NamedTuple):
-    """A sentence of the paper, whether the figures at hand show it, and those figures."""
+    """A claim of the paper, whether the numbers measured show it (`shown`), and those numbers in words (`figures`)."""
 
     figure: str
     claim: str

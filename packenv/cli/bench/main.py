@@ -23,7 +23,7 @@ from packenv.cli.bench.theory import bracket_times, schedule_times
 from packenv.files import write_json
 
 POLICIES = {"bf-js": 15.0, "vqs-bf": 10.0, "fifo-ff": 10.0, "vqs": None}
-"""With the throughput to reach, in steps of the yardstick."""
+"""By policy, the throughput to reach as a multiple of the yardstick's steps per second."""
 
 GROWTH = 2.0
 """What the cost per task must stay below, relative to the smallest cluster or backlog."""
@@ -60,14 +60,14 @@ class Row(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """Of one task."""
+    """Seconds per task, and a note for the table."""
 
     seconds: float
     note: str = ""
 
 
 class Effort(NamedTuple):
-    """How much is measured."""
+    """How often and how much is measured."""
 
     repeats: int
     tasks: int
@@ -179,7 +179,7 @@ def cost(name: str, servers: int, tasks: int, repeats: int) -> float:
 
 
 def server_cost(name: str, repeats: int, servers: int) -> Cost:
-    """Where ten times as many tasks pass as are in service at once."""
+    """The cost where ten times as many tasks pass as are in service at once."""
     return Cost(cost(name, servers, round(10 * servers * INTENSITY / MEAN_SIZE), repeats))
 
 

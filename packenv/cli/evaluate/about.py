@@ -1,4 +1,4 @@
-"""What `packenv evaluate` says before its runs: the workload in a line or two, and notices on policies."""
+"""The lines that `packenv evaluate` prints before its runs: the workload, and notices on policies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from packenv.workloads.workload import Workload
 def print_workload(
     console: Console, workload: Workload, dropped: dict[str, int], drawn: str = "", backlog: int | None = None
 ) -> None:
-    """What is simulated, in a line or two; `drawn` says how the table came about."""
+    """Print servers, arrivals and load of the workload. `drawn`: where a table of tasks comes from."""
     tasks = f"{len(workload.jobs)} tasks{drawn}, " if workload.jobs is not None else ""
     at_once = workload.jobs is not None and workload.jobs.arrival[-1] == 0
     if at_once:
@@ -38,7 +38,7 @@ def print_workload(
 
 
 def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
-    """Who is told durations, and what is left of the guarantee where J is set too low for the sizes (Corollary 1)."""
+    """Which policies know durations, and which guarantee is left where J is too low for the sizes (Corollary 1)."""
     setting = setting_of(workload)
     default = setting.levels
     told = [name for name in policies if needs_of(find_policy(name), setting).durations]

@@ -35,7 +35,7 @@ def results_table(summaries: list[Record]) -> Table:
 
 
 def jobs_table(summaries: list[Record]) -> Table:
-    """What became of whole jobs, where the table of tasks says which of them make a job."""
+    """Completion times of whole jobs, for tables that say which tasks make a job."""
     table = Table(title="jobs: slots from the first arrival to the last end", title_justify="left", box=SIMPLE_HEAD)
     table.add_column("policy", no_wrap=True)
     for name in ("makespan", "mean completion", "p50", "p95", "p99", "fragmentation", "over-allocation", "unfairness"):
@@ -58,7 +58,7 @@ def classes_table(summaries: list[Record], cutoff: float) -> Table:
 
 
 def data_table(summaries: list[Record]) -> Table:
-    """Where tasks ran whose data lie somewhere, and what that cost."""
+    """Shares of tasks by how near to their data they ran, and what that cost."""
     title = "tasks with data: shares by where they ran; mean slots until the end, of overhead, and waiting beside room"
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     table.add_column("policy", no_wrap=True)

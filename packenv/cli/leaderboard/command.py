@@ -129,7 +129,7 @@ def refusals(standings: Sequence[Standing]) -> list[str]:
 
 
 def with_judgments(standings: list[Standing], processes: int | None, log: str | None) -> list[Standing]:
-    """Every policy judged once on every workload, at whatever loads it competes there."""
+    """Add to each standing the judgment of its policy on its workload: one judgment for all loads."""
     firsts = {(one.contest.group, one.policy): one for one in reversed(standings) if one.runs}
     cases = [(one.contest.workload, one.policy) for one in firsts.values()]
     judged: dict[tuple[str, str], Judgment] = {}

@@ -1,4 +1,4 @@
-"""What policies compete on: a workload, how much arrives, and for how long; written `paper/fig4b@0.95,servers=50`."""
+"""A workload at a load for a number of slots, on which policies compete; written `paper/fig4b@0.95,servers=50`."""
 
 from __future__ import annotations
 

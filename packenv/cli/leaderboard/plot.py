@@ -1,4 +1,4 @@
-"""The picture of `packenv leaderboard`: how long queues are beside the reference's on the same jobs."""
+"""The picture of `packenv leaderboard`: mean queues as multiples of the reference's on the same jobs."""
 
 from __future__ import annotations
 

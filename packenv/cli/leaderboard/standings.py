@@ -1,4 +1,4 @@
-"""Who competes where, the runs that it takes, and how the policies stand to a reference on the same jobs."""
+"""Which policies run on which workloads, their runs, and their mean queues over those of a reference on the same jobs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from packenv.theory.stability.judge import Judgment
 
 
 class Entry(NamedTuple):
-    """A policy that competes."""
+    """A policy on a workload of the leaderboard."""
 
     contest: Contest
     policy: str
@@ -120,7 +120,7 @@ def problem_of(run: Run) -> str | None:
 
 
 def with_ratios(standings: Sequence[Standing], reference: str) -> list[Standing]:
-    """Each beside the reference in the same contest, run by run; the reference itself beside nothing."""
+    """Add to each the ratio of its mean queue to the reference's in the same contest; the reference itself gets none."""
     references = {id(one.contest): one for one in standings if one.policy == reference}
     found = []
     for one in standings:

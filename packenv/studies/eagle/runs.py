@@ -81,7 +81,7 @@ def cluster(trace: str, jobs: int, servers: int) -> Workload:
 
 
 def with_cutoff(policy: str, cutoff: float) -> str:
-    """Hawk and Eagle are told which jobs are long; the others make no difference."""
+    """The policy's name with the cutoff between short and long jobs, for Hawk and Eagle; the others need none."""
     name = policy.partition(":")[0]
     return f"{policy}{',' if ':' in policy else ':'}cutoff={cutoff}" if name in ("hawk", "eagle") else policy
 
