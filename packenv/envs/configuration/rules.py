@@ -16,7 +16,7 @@ from packenv.cluster.virtual_queues.configurations import (
     next_unreserved,
     unreserved_room,
 )
-from packenv.compiled.decorators import fused, inner
+from packenv.compiled.decorators import apart, fused, inner
 from packenv.envs.core.state import DECIDING, WAITING, Batch
 from packenv.envs.core.step import acts, begins, observes
 from packenv.envs.core.steps import put
@@ -84,7 +84,7 @@ def next_of_pass(b: Batch, start: int) -> int:
     return first_server(c, smallest_size(c), start)
 
 
-@fused
+@apart
 def serve_largest(b: Batch, server: int) -> None:
     """VQS-BF: each type of the configuration in turn, its largest that fit; then best fit from the whole queue."""
     c = b.c
@@ -102,7 +102,7 @@ def serve_largest(b: Batch, server: int) -> None:
         i = largest_fitting(c, room_of(c, server))
 
 
-@fused
+@apart
 def serve_reserved(b: Batch, server: int) -> int:
     """VQS: heads of line; a configuration with a type-1 job keeps two thirds of the server for it.
 
@@ -153,7 +153,7 @@ def observe(face: ConfigurationFace, b: Batch) -> None:
             write_configurations(b)
 
 
-@inner
+@apart
 def write_configurations(b: Batch) -> None:
     """(2J,): what the active configurations of the servers with jobs have of each type."""
     c, e = b.c, b.c.e

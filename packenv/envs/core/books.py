@@ -6,7 +6,7 @@ from packenv.cluster.queue.by_type import type_of
 from packenv.cluster.queue.waiting import now
 from packenv.cluster.servers import kind_of, server_count
 from packenv.cluster.state import DONE, NONE, TASK
-from packenv.compiled.decorators import fused, inner
+from packenv.compiled.decorators import apart, fused, inner
 from packenv.envs.core.lineup import UNKNOWN, is_wanted, leave_lineup, line_up_new
 from packenv.envs.core.state import Batch
 
@@ -26,7 +26,7 @@ def count_start(b: Batch, server: int, size: int) -> None:
         turn.known_in_service += 1
 
 
-@fused
+@apart
 def keep_books(b: Batch) -> None:
     """Bring the books up to date with a slot that has just begun."""
     if is_wanted(b.lineup):
@@ -34,7 +34,7 @@ def keep_books(b: Batch) -> None:
     count_completions(b)
 
 
-@fused
+@apart
 def count_completions(b: Batch) -> None:
     """Bring those of the servers up to date with what left in this slot; anew, if others have placed tasks in the meantime."""
     c = b.c
@@ -63,7 +63,7 @@ def forget_books(b: Batch) -> None:
     b.lineup.count[:] = UNKNOWN
 
 
-@inner
+@apart
 def count_anew(b: Batch) -> None:
     """The books from what stands in the servers; the line-up when it is asked for."""
     c, e = b.c, b.c.e

@@ -14,7 +14,7 @@ from packenv.cluster.queue.waiting import new_count, new_task, size_of, waiting
 from packenv.cluster.sorted_keys.arrays import WIDTH
 from packenv.cluster.sorted_keys.directory import last_block
 from packenv.cluster.state import ROW_BITS, Cluster
-from packenv.compiled.decorators import fused, inner
+from packenv.compiled.decorators import apart, fused, inner
 from packenv.compiled.frame import Frame
 from packenv.compiled.intrinsics import move, natural
 
@@ -59,7 +59,7 @@ def is_complete(lineup: Lineup, c: Cluster, entering: int) -> bool:
     return lineup.count[c.e] + entering == waiting(c) and lineup.started[c.e] == c.head[c.e].started
 
 
-@inner
+@apart
 def line_up(lineup: Lineup, c: Cluster) -> None:
     """Have all that wait in the line-up. Needs BY_SIZE."""
     if is_complete(lineup, c, 0):
@@ -84,7 +84,7 @@ def line_up(lineup: Lineup, c: Cluster) -> None:
     lineup.count[e], lineup.started[e] = n, c.head[e].started
 
 
-@inner
+@apart
 def line_up_new(lineup: Lineup, c: Cluster) -> None:
     """Let this slot's new tasks enter, before any of them starts."""
     many = new_count(c)
@@ -99,7 +99,7 @@ def line_up_new(lineup: Lineup, c: Cluster) -> None:
         _count(lineup, c.e, size, 1)
 
 
-@inner
+@apart
 def leave_lineup(lineup: Lineup, c: Cluster, size: int) -> None:
     """A task of this size has just started."""
     e = c.e

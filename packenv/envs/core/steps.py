@@ -7,7 +7,7 @@ from packenv.cluster.servers import close, reopen, reopen_all
 from packenv.cluster.slots import FINISHED, GROW, READY, all_done, begin_slot, place
 from packenv.cluster.slots import LIMIT as TOO_MANY
 from packenv.cluster.state import NEVER, NONE
-from packenv.compiled.decorators import fused, inner
+from packenv.compiled.decorators import apart, fused
 from packenv.envs.core.books import count_anew, count_start, keep_books
 from packenv.envs.core.state import BEGUN, DONE, HORIZON, LIMIT, OVER, STUCK, WAITING, Batch
 from packenv.envs.core.window import leave_window
@@ -29,7 +29,7 @@ def begin_step(b: Batch) -> None:
     turn.guarded = 0
 
 
-@fused
+@apart
 def end_step(b: Batch) -> None:
     """Say what came of it: nothing, on the way to the first decision of an episode."""
     c, turn, passage = b.c, b.turn[b.c.e], b.passage[b.c.e]
@@ -52,7 +52,7 @@ def end_step(b: Batch) -> None:
     passage.reason = turn.reason
 
 
-@fused
+@apart
 def next_slot(b: Batch) -> int:
     """Go to the next slot in which something happens; GROW if the pool must grow first.
 
@@ -79,7 +79,7 @@ def next_slot(b: Batch) -> int:
     return READY
 
 
-@fused
+@apart
 def put(b: Batch, i: int, server: int) -> None:
     """Start task i on a server."""
     size = size_of(b.c, i)
@@ -110,7 +110,7 @@ def call_back(b: Batch) -> None:
             reopen_all(c)
 
 
-@inner
+@apart
 def begin_episode(b: Batch) -> None:
     """Count anew what stands in the servers, and set out for the first decision."""
     e = b.c.e

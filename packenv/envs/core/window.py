@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from packenv.compiled.decorators import fused
+from packenv.compiled.decorators import apart
 from packenv.compiled.intrinsics import move
 from packenv.envs.core.state import Batch
 
 
-@fused
+@apart
 def leave_window(b: Batch, i: int) -> None:
     """Task i has just started."""
     turn, window = b.turn[b.c.e], b.window[b.c.e]
@@ -19,7 +19,7 @@ def leave_window(b: Batch, i: int) -> None:
             return
 
 
-@fused
+@apart
 def fill_window(b: Batch) -> int:
     """Take in what has moved up; anew, if others have placed tasks in the meantime. Returns how many it holds. Needs BY_QUEUE."""
     c, e = b.c, b.c.e

@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from packenv.cluster.queue.waiting import now, waiting
 from packenv.cluster.servers import jobs_in, kind_of, server_count
 from packenv.cluster.state import NONE, Cluster
-from packenv.compiled.decorators import fused, inner
+from packenv.compiled.decorators import apart, fused
 from packenv.compiled.intrinsics import natural
 from packenv.envs.core.books import scalar_room
 from packenv.envs.core.lineup import lined_up_to
@@ -89,7 +89,7 @@ def logarithm_per_root(b: Batch, count: int) -> float:
     return table[natural(count)] if count < table.shape[0] else logarithm(count * b.scale[2])
 
 
-@inner
+@apart
 def describe_start(b: Batch, action: int, kind: int, j: int, server: int, size: int, rank: int) -> None:
     """An action that starts a task of this size and of virtual queue j on a server. Needs `line_up`.
 
@@ -134,7 +134,7 @@ def clear(out: NDArray[np.float32]) -> None:
         out[k] = 0.0
 
 
-@fused
+@apart
 def describe_company(b: Batch, action: int, server: int, size: int, rank: int) -> None:
     """What waits that could share an empty server with a task of this size. One resource only."""
     c, out = b.c, b.actions[b.c.e, action]
@@ -150,7 +150,7 @@ def describe_company(b: Batch, action: int, server: int, size: int, rank: int) -
     out[16] = logarithm_per_root(b, excess) if excess >= 0 else -logarithm_per_root(b, -excess)
 
 
-@fused
+@apart
 def describe_wait(b: Batch, action: int, server: int) -> None:
     """Wait, or passing a server."""
     out = b.actions[b.c.e, action]
@@ -202,7 +202,7 @@ def first_type_below(c: Cluster, kind: int, first: int, part: int) -> int:
     return j
 
 
-@fused
+@apart
 def describe_cluster(b: Batch, kind: int) -> None:
     """The context: what waits, and what room there is."""
     c, e = b.c, b.c.e
@@ -229,7 +229,7 @@ def describe_cluster(b: Batch, kind: int) -> None:
     out[5] = free / resources
 
 
-@inner
+@apart
 def describe_configuration(b: Batch, n: int, kind: int, server: int) -> None:
     """Taking configuration n on a server of this kind, which is empty."""
     c, e = b.c, b.c.e

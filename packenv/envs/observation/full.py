@@ -7,7 +7,7 @@ from packenv.cluster.queue.by_type import type_of
 from packenv.cluster.queue.waiting import demand_of, largest_of_type_fitting, largest_size_up_to, now, size_of
 from packenv.cluster.servers import fits, kind_of, room_of, server_count
 from packenv.cluster.state import NO_SIZE, NONE, Cluster
-from packenv.compiled.decorators import fused, inner
+from packenv.compiled.decorators import apart, fused
 from packenv.compiled.intrinsics import natural
 from packenv.envs.core.state import Batch
 from packenv.envs.core.window import fill_window
@@ -24,7 +24,7 @@ def survey(b: Batch, kind: int) -> None:
         survey_groups(b, kind)
 
 
-@inner
+@apart
 def survey_groups(b: Batch, kind: int) -> None:
     """Several resources: from the groups of like tasks."""
     c = b.c
@@ -47,7 +47,7 @@ def largest_on(b: Batch, kind: int, j: int, server: int) -> int:
     return largest_of_type_fitting(c, kind, j, room_of(c, server))
 
 
-@inner
+@apart
 def largest_of_group(b: Batch, kind: int, j: int, server: int) -> int:
     c = b.c
     best = NONE
@@ -65,7 +65,7 @@ def larger(c: Cluster, i: int, other: int) -> bool:
     return a.size > b.size or (a.size == b.size and a.row < b.row)
 
 
-@fused
+@apart
 def write_queue(b: Batch) -> None:
     """(K, D + 2): demand of the K oldest waiting tasks, their age, and 1 where there is one. Needs BY_QUEUE."""
     c, e = b.c, b.c.e
@@ -84,7 +84,7 @@ def write_queue(b: Batch) -> None:
             seen[k, r] = 0.0
 
 
-@fused
+@apart
 def write_virtual_queues(b: Batch, kind: int, row: int, room: int, server: int) -> None:
     """From `row` on: count and largest that fits in `room`; in full also the size waiting, and the age of the head.
 
@@ -119,7 +119,7 @@ def write_largest(b: Batch, kind: int, row: int, room: int) -> None:
         seen[row + j, 1] = largest_size_up_to(c, room) * SHARE
 
 
-@inner
+@apart
 def largest_anywhere(b: Batch, kind: int, j: int, server: int) -> int:
     """Size of the largest task of type j that fits on a server, or on any of its kind."""
     c = b.c
@@ -132,7 +132,7 @@ def largest_anywhere(b: Batch, kind: int, j: int, server: int) -> int:
     return best
 
 
-@fused
+@apart
 def write_servers(b: Batch, at_hand: int) -> None:
     """(L, …): free amount of each resource; in full also the jobs by type; then, if there is room, 1 for the one at hand."""
     c, e = b.c, b.c.e
@@ -157,7 +157,7 @@ def write_servers(b: Batch, at_hand: int) -> None:
             seen[server, told] = 1.0 if server == at_hand else 0.0
 
 
-@fused
+@apart
 def write_server(b: Batch, server: int) -> None:
     """The server at hand: free amounts; in full also jobs by type, and mean and standard deviation of their ages."""
     c, e = b.c, b.c.e
@@ -184,7 +184,7 @@ def write_server(b: Batch, server: int) -> None:
         out[resources + types + 1] = spread
 
 
-@fused
+@apart
 def write_cluster(b: Batch) -> None:
     """(D + 2J + 1,): free share of each resource, and the share of servers by the type of their room (the last: none)."""
     c, e = b.c, b.c.e

@@ -8,7 +8,7 @@ from packenv.cluster.queue.by_type import head_of_line, type_of
 from packenv.cluster.queue.waiting import size_of
 from packenv.cluster.servers import fits, kind_of, server_count
 from packenv.cluster.state import NONE
-from packenv.compiled.decorators import fused, inner
+from packenv.compiled.decorators import apart, fused
 from packenv.compiled.intrinsics import natural
 from packenv.envs.core.lineup import line_up, lined_up_to
 from packenv.envs.core.state import DECIDING, WAITING, Batch
@@ -89,7 +89,7 @@ def observe(face: PlacementFace, b: Batch) -> None:
         describe_all(b)
 
 
-@inner
+@apart
 def describe_all(b: Batch) -> None:
     c, e = b.c, b.c.e
     if not c.vectors:
@@ -119,7 +119,7 @@ def most_room(b: Batch, kind: int) -> int:
     return most
 
 
-@fused
+@apart
 def mask_types(b: Batch) -> None:
     """One size: a virtual queue can be served where its smallest task fits."""
     c, e = b.c, b.c.e
@@ -130,7 +130,7 @@ def mask_types(b: Batch) -> None:
             mask[first + natural(j)] = least[j] <= room
 
 
-@inner
+@apart
 def mask_tasks(b: Batch) -> None:
     """Several resources, or heads of line: every virtual queue on every server."""
     types = b.c.types.least.shape[2]
@@ -139,7 +139,7 @@ def mask_tasks(b: Batch) -> None:
             b.mask[b.c.e, server * types + j] = chosen(b, server, j) != NONE
 
 
-@inner
+@apart
 def mask_window(b: Batch) -> None:
     """Each task of the window on every server."""
     c, e = b.c, b.c.e

@@ -10,7 +10,7 @@ from packenv.cluster.queue.by_type import type_of
 from packenv.cluster.queue.waiting import largest_fitting, size_of, smallest_size, smallest_waiting, waiting
 from packenv.cluster.servers import first_server, fits, kind_of, room_of, server_count, tightest_server
 from packenv.cluster.state import NONE
-from packenv.compiled.decorators import fused, inner
+from packenv.compiled.decorators import apart, fused, inner
 from packenv.compiled.intrinsics import natural
 from packenv.envs.core.lineup import line_up, lined_up_to
 from packenv.envs.core.state import DECIDING, WAITING, Batch
@@ -72,7 +72,7 @@ def next_choice(b: Batch) -> None:
     turn.phase = WAITING if turn.server == NONE else DECIDING
 
 
-@inner
+@apart
 def forced(b: Batch, server: int) -> int:
     """The task that starts whatever the agent says: the largest of the only virtual queue that the server can serve."""
     c = b.c
@@ -107,7 +107,7 @@ def chosen(b: Batch, server: int, j: int) -> int:
     return largest_on(b, kind, j, server) if j < c.types.count[c.e, kind] else NONE
 
 
-@inner
+@apart
 def any_group_fits(b: Batch, server: int) -> bool:
     """Whether something that is in a virtual queue of this server's kind fits in every resource."""
     c = b.c
@@ -132,7 +132,7 @@ def next_server(b: Batch) -> int:
     return tightest_server(c, smallest_size(c))
 
 
-@inner
+@apart
 def next_of_all(b: Batch) -> int:
     """Several resources: a look at every server."""
     c = b.c
@@ -180,7 +180,7 @@ def mask_types(b: Batch, kind: int, server: int) -> None:
         b.mask[b.c.e, j] = server != NONE and j < known and can_serve(b, kind, j, server)
 
 
-@fused
+@apart
 def describe_types(b: Batch, kind: int, server: int, room: int) -> None:
     """One size: in the line-up the virtual queues follow each other, so what each would start is a matter of counting."""
     c, e, types = b.c, b.c.e, b.c.types.least.shape[2]
@@ -198,7 +198,7 @@ def describe_types(b: Batch, kind: int, server: int, room: int) -> None:
             describe_nothing(b, j)
 
 
-@inner
+@apart
 def describe_groups(b: Batch, kind: int, server: int) -> None:
     """Several resources: a look at all groups of like tasks for every type."""
     survey(b, kind)
