@@ -68,7 +68,7 @@ task_type = np.dtype(
         ("job", "i8"),
         ("server", "i4"),  # NONE while waiting
         ("next", "i4"),  # waiting: queue order (BY_QUEUE); unused: free list
-        ("prev", "i4"),  # waiting: the same; unused: a place that was given back earlier, to be asked for
+        ("prev", "i4"),  # waiting: the same
         ("kind", "i4"),  # TASK, MESSAGE, DONE in the slot of its completion, UNUSED
     ],
     align=True,

@@ -16,8 +16,7 @@ from packenv.cluster.events.few import first_event, has_few_events, insert_event
 from packenv.cluster.records import BLOCK
 from packenv.cluster.state import MESSAGE, NEVER, NONE, UNUSED, Cluster
 from packenv.compiled.decorators import apart, inner
-from packenv.compiled.frame import WORD
-from packenv.compiled.intrinsics import CACHE_LINE, leading_zeros, lowest_bit, prefetch
+from packenv.compiled.intrinsics import leading_zeros, lowest_bit
 
 LEVELS = 11  # 64 ** 11 > 2 ** 63
 BUCKETS = LEVELS * 64
@@ -62,17 +61,8 @@ def take_block(c: Cluster, before: int) -> int:
     head = c.head[c.e]
     position = head.block * BLOCK
     head.block = c.events[c.e, position]
-    ask_for_block(c, head.block)
     c.events[c.e, position] = before
     return position
-
-
-@inner
-def ask_for_block(c: Cluster, block: int) -> None:
-    """Ask early for a block, if it is not NONE."""
-    if block != NONE:
-        for k in range(0, BLOCK, CACHE_LINE // WORD):
-            prefetch(c.events[c.e], block * BLOCK + k)
 
 
 @inner
@@ -84,8 +74,6 @@ def event_before(c: Cluster, position: int) -> int:
     before = c.events[c.e, position - 1]
     c.events[c.e, position - 1] = head.block
     head.block = position // BLOCK
-    if before != NONE:
-        ask_for_block(c, c.events[c.e, before * BLOCK])
     return before * BLOCK + BLOCK - 1  # NONE if that is NONE
 
 
@@ -163,17 +151,16 @@ def take_place(c: Cluster) -> int:
     head = c.head[c.e]
     i = head.free
     head.free = c.task[c.e, i].next
-    prefetch(c.task[c.e], c.task[c.e, i].prev)
     head.unused -= 1
     return i
 
 
 @inner
-def give_place_back(c: Cluster, i: int, earlier: int) -> None:
-    """Let place i be the first one to be taken again, and `earlier`, given back before it, be asked for when it is."""
+def give_place_back(c: Cluster, i: int) -> None:
+    """Let place i be the first one to be taken again."""
     head = c.head[c.e]
     place = c.task[c.e, i]
-    place.next, place.prev = head.free, earlier
+    place.next = head.free
     place.server = NONE
     place.kind = UNUSED
     head.free = i

@@ -11,7 +11,6 @@ from packenv.cluster.records import NONE
 from packenv.cluster.sorted_keys.arrays import FILLED, PADDING, STRIDE, WIDTH, SortedKeys
 from packenv.cluster.sorted_keys.blocks import add_block, make_room, use_less
 from packenv.cluster.sorted_keys.directory import (
-    ask_for_items,
     block_after,
     block_of,
     end_of_node,
@@ -42,7 +41,6 @@ def insert(s: SortedKeys, e: int, key: int, item: int) -> None:
     if s.block[e, k].count == WIDTH:
         k = make_room(s, e, k, key)
     storage, count = s.block[e, k].storage, s.block[e, k].count
-    ask_for_items(s, e, storage)
     p = lower_bound(s, e, k, key)
     move(s.keys[e, storage], p + 1, p, count - p)
     move(s.items[e, storage], p + 1, p, count - p)
@@ -138,7 +136,6 @@ def floor_item(s: SortedKeys, e: int, key: int) -> int:
         return NONE
     k = block_of(s, e, key)
     storage = s.block[e, k].storage
-    ask_for_items(s, e, storage)
     p = lower_bound(s, e, k, key + 1) - 1
     s.found[e, 0], s.found[e, 1] = k, p
     return s.items[e, storage, p]

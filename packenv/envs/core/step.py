@@ -14,7 +14,6 @@ from packenv.cluster.queue.waiting import waiting
 from packenv.cluster.slots import GROW
 from packenv.cluster.state import NONE, look_at
 from packenv.compiled.decorators import beside, compiled, dispatched
-from packenv.envs.core.prefetch import ask_for, ask_further
 from packenv.envs.core.state import BEGUN, DECIDING, FRESH, WAITING, Batch
 from packenv.envs.core.steps import begin_episode, begin_step, end_step, next_slot
 
@@ -70,9 +69,6 @@ def step(face: Any, b: Batch) -> int:
     """
     for e in range(b.first, b.last):
         look_at(b.c, e)
-        if e + 2 < b.last:
-            ask_for(b, e + 2)
-            ask_further(b, e + 1)
         turn = b.turn[e]
         if turn.phase == FRESH:
             begin_episode(b)
