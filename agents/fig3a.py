@@ -1,7 +1,7 @@
 """Train `agent:fig3a` again: one server, jobs of sizes 0.4 and 0.6 (figure 3(a) of arXiv 1901.05998).
 
     python agents/fig3a.py --out fig3a            # 1.5 million samples: about a minute on two idle cores
-    python agents/fig3a.py --out fig3a --quick    # a first look: less than a minute
+    python agents/fig3a.py --out fig3a --quick    # a first look: under a minute, once compiled
 
 An environment is a cluster in which the agent fills one server at a time: it chooses the virtual queue whose largest task
 starts next. The actor first imitates BF-S; then MaskablePPO improves it on 512 clusters side by side.
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Train, save, and show the agent's mean queue beside BF-J/S's."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--out", required=True, help="The agent: OUT.safetensors and OUT.json.")
-    parser.add_argument("--quick", action="store_true", help="A first look, in less than a minute.")
+    parser.add_argument("--quick", action="store_true", help="A first look, in less than a minute once compiled.")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
     torch.set_num_threads(2)

@@ -1,7 +1,7 @@
 """Train `agent:fig3b` again: one server of capacity 10, jobs of sizes 2 and 5 (figure 3(b) of arXiv 1901.05998).
 
     python agents/fig3b.py --out fig3b            # 1.5 million samples: about a minute on two idle cores
-    python agents/fig3b.py --out fig3b --quick    # a first look: less than a minute
+    python agents/fig3b.py --out fig3b --quick    # a first look: under a minute, once compiled
 
 The agent chooses which configuration a server takes when it is empty; the rest is VQS. The actor first imitates VQS,
 which takes the configuration of the largest weight; then MaskablePPO improves it on 512 clusters side by side. BF-J/S is
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Train, save, and show the agent's mean queue beside VQS's."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--out", required=True, help="The agent: OUT.safetensors and OUT.json.")
-    parser.add_argument("--quick", action="store_true", help="A first look, in less than a minute.")
+    parser.add_argument("--quick", action="store_true", help="A first look, in less than a minute once compiled.")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
     torch.set_num_threads(2)

@@ -1,7 +1,7 @@
 """Train `agent:fig4a` again: five servers, sizes uniform on [0.01, 0.19] (figure 4(a) of arXiv 1901.05998).
 
     python agents/fig4a.py --out fig4a            # 19 million samples: about five minutes on two idle cores
-    python agents/fig4a.py --out fig4a --quick    # a first look: less than a minute
+    python agents/fig4a.py --out fig4a --quick    # a first look: under a minute, once compiled
 
 The agent fills one server at a time. It is trained in three stages, each from the agent of the one before: first the
 reward is the size that starts, which teaches it to keep servers full; then it is minus the queue, which is what counts.
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Train, save, and show the agent's mean queue beside BF-J/S's."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--out", required=True, help="The agent: OUT.safetensors and OUT.json.")
-    parser.add_argument("--quick", action="store_true", help="A first look, in less than a minute.")
+    parser.add_argument("--quick", action="store_true", help="A first look, in less than a minute once compiled.")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
     torch.set_num_threads(2)

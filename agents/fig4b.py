@@ -1,7 +1,7 @@
 """Evolve `agent:fig4b` again: five servers, sizes uniform on [0.1, 0.9] (figure 4(b) of arXiv 1901.05998).
 
     python agents/fig4b.py --out fig4b            # 1.2 billion tasks: a quarter of an hour on two idle cores
-    python agents/fig4b.py --out fig4b --quick    # a first look: less than a minute
+    python agents/fig4b.py --out fig4b --quick    # a first look: under a minute, once compiled
 
 The agent fills one server at a time: it chooses the virtual queue, one of forty, whose largest task starts next. Its
 network has thirty weights, and starts as best fit. CMA-ES draws 28 candidates a generation from a normal distribution,
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Evolve, save, and show the agent's mean queue beside BF-J/S's."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--out", required=True, help="The agent: OUT.safetensors and OUT.json.")
-    parser.add_argument("--quick", action="store_true", help="A first look, in less than a minute.")
+    parser.add_argument("--quick", action="store_true", help="A first look, in less than a minute once compiled.")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2, help="Candidates that run at a time.")
     given = parser.parse_args(arguments)

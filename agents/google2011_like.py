@@ -1,7 +1,7 @@
 """Train `agent:google2011-like` again: 145 servers, a random workload like three hours of a Google trace.
 
     python agents/google2011_like.py --out google            # 4 million samples: some minutes on two idle cores
-    python agents/google2011_like.py --out google --quick    # a first look: less than a minute
+    python agents/google2011_like.py --out google --quick    # a first look: under a minute, once compiled
 
 Tasks come in bursts of a thousand, so thousands wait. The agent fills one server at a time and starts from random
 weights. Its reward is minus the change of the queue, so it learns to start many small tasks before a large one.
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Train, save, and show the agent's mean queue beside VQS-BF's."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--out", required=True, help="The agent: OUT.safetensors and OUT.json.")
-    parser.add_argument("--quick", action="store_true", help="A first look, in less than a minute.")
+    parser.add_argument("--quick", action="store_true", help="A first look, in less than a minute once compiled.")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
     torch.set_num_threads(2)

@@ -36,7 +36,7 @@ class PackVecEnv(VecEnv):
     As SB3 has it, an episode that ends is followed by the next in the same step, and the last observation is in
     `infos[i]["terminal_observation"]`. The infos of other rows are empty: what they would say is in arrays, `elapsed`,
     `invalid` and `action_masks()`. With `bare` all infos are empty, so that Stable-Baselines3 does not bootstrap truncated
-    episodes by itself: `packenv.learning.buffers` does, from the arrays.
+    episodes by itself: the buffers of `packenv.learning.reinforcement` do, from the arrays.
     """
 
     def __init__(self, kind: str, num_envs: int = 1, *, seed: int | None = None, bare: bool = False, **options: Any) -> None:
