@@ -25,7 +25,7 @@ from packenv.workloads.network import NODE
 
 
 class Delay(NamedTuple):
-    """Intervals that are fixed.
+    """Delay scheduling with fixed intervals: a job waits a while for a server with its data.
 
     interval   seconds that a job waits for a server with its data
     rack       and then for one in the rack of one; of no account where the workload has no racks
@@ -54,7 +54,7 @@ class Delay(NamedTuple):
 
 
 class DelayDynamic(NamedTuple):
-    """Intervals that follow the overhead that tasks report on completion, for each kind of task: its phase number.
+    """Delay scheduling with intervals that follow the overhead that tasks report, for each kind of task: its phase number.
 
     A task that ran away from its data reports the slots that it took longer to the interval that ran out before it: in a
     cluster with racks off-rack tasks report what is left of theirs beyond the node interval to the rack interval. Then

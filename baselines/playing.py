@@ -1,0 +1,66 @@
+"""What the scripts of this folder share: a policy played as an agent of a Gymnasium environment, and printed tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+import packenv
+from packenv.envs.policies.predict import PolicyAgent
+
+Rows = Sequence[Sequence[Any]]
+
+
+def play(
+    environment: str, workload: packenv.Workload, policy: str, slots: int | None, seed: int, **options: Any
+) -> tuple[Any, Any]:
+    """One episode of `packenv/<environment>-v0` in which the policy chooses every action through `predict`.
+
+    `slots` is the horizon; None plays a table of jobs to its end. Returns the start slot and the server of every task
+    (row) of the jobs, both -1 for tasks that did not start.
+    """
+    name = f"packenv/{environment}-v0"
+    env = gymnasium.make(name, workload=workload, horizon=slots, record_schedule=True, **options)
+    agent = PolicyAgent(policy, env)
+    observation, _ = env.reset(seed=seed)
+    over = False
+    while not over:
+        action, _ = agent.predict(observation)
+        observation, _, terminated, truncated, _ = env.step(action)
+        over = terminated or truncated
+    inner: Any = env.unwrapped
+    start, server = inner.schedule()
+    return start, server
+
+
+def same_schedule(run: packenv.Result, played: tuple[Any, Any]) -> bool:
+    """Whether `simulate` (with schedule=True) and the agent started the same tasks in the same slots on the same servers."""
+    assert run.schedule is not None
+    rows = len(run.schedule.start)
+    start, server = played
+    return bool(
+        np.array_equal(start[:rows], run.schedule.start)
+        and np.array_equal(server[:rows], run.schedule.server)
+        and (start[rows:] < 0).all()
+    )
+
+
+def print_table(title: str, columns: Sequence[str], rows: Rows) -> None:
+    """Print rows under their columns, numbers to three digits after the point at most."""
+    cells = [list(columns), *([shown(value) for value in row] for row in rows)]
+    widths = [max(len(line[n]) for line in cells) for n in range(len(columns))]
+    print(f"\n{title}")
+    for line in cells:
+        print("  " + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def shown(value: Any) -> str:
+    """A number as people read it: `1234`, `12.3`, `0.123`."""
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.3f}"
+    return str(value)
