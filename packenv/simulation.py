@@ -14,7 +14,7 @@ from packenv.cluster.build import build
 from packenv.cluster.grow import grow, lengthen
 from packenv.cluster.initial import InService
 from packenv.cluster.loop import OVERFULL, overfull_server, runner_for
-from packenv.cluster.result import result_of, schedule_of
+from packenv.cluster.outcome.result import result_of, schedule_of
 from packenv.cluster.slots import FINISHED, GROW, LIMIT
 from packenv.cluster.state import NEVER, Cluster
 from packenv.compiled.apart import Apart

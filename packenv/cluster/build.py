@@ -10,7 +10,7 @@ from packenv.cluster.events.wheel import BUCKETS, LEVELS
 from packenv.cluster.fields import allocate
 from packenv.cluster.grow import pool_sizes
 from packenv.cluster.initial import InService, start_initial
-from packenv.cluster.measures import DELAY_BINS
+from packenv.cluster.outcome.measures import DELAY_BINS
 from packenv.cluster.queue.by_type import set_levels, set_types
 from packenv.cluster.servers import refresh, touch
 from packenv.cluster.state import NEVER, NONE, SEVERAL, Cluster, Precedence

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from packenv.cluster.distance import has_homes, remote_slots
 from packenv.cluster.events.wheel import clear_wake, collect_due, give_place_back, next_event, schedule_event, take_place
-from packenv.cluster.measures import elapse, record_start
+from packenv.cluster.outcome.measures import elapse, record_start
 from packenv.cluster.queue.by_type import type_of
 from packenv.cluster.queue.waiting import dequeue, enqueue, order_new
 from packenv.cluster.servers import touch

@@ -105,7 +105,7 @@ class Measures(Frame):
     """What a run adds up beside the counters of the head."""
 
     bins: Annotated[Floats, Field("clusters", "bins", 2)]  # queue and waiting size, added up over each bin of `bin_slots`
-    delays: Annotated[Ints, Field("clusters", "delay bins")]  # histogram (packenv.cluster.measures)
+    delays: Annotated[Ints, Field("clusters", "delay bins")]  # histogram (packenv.cluster.outcome.measures)
     used: Annotated[Floats, Field("clusters", "resources")]  # unit-slots in service
     start: Annotated[Ints, Field("clusters", "recorded", start=NONE)]  # slot in which each row started
     end: Annotated[Ints, Field("clusters", "recorded", start=NONE)]  # slot in which it leaves

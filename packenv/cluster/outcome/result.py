@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from packenv.cluster.measures import delay_values
+from packenv.cluster.outcome.measures import delay_values
 from packenv.cluster.state import Cluster
 from packenv.results.result import Result, Trajectory
 from packenv.results.schedule import Schedule
