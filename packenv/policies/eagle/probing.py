@@ -27,6 +27,7 @@ from packenv.cluster import (
 from packenv.compiled.decorators import inner
 from packenv.policies.eagle.least_waiting import least_loaded, note_completed, note_placed, note_started
 from packenv.policies.eagle.probing_state import Probing, below, forget, join, leave, new_entry, send
+from packenv.policies.eagle.shortest_first import shortest
 from packenv.policies.job_book import free_of
 from packenv.policy import completes, schedules
 
@@ -247,40 +248,6 @@ def begin(c: Cluster, p: Probing, row: int, server: int) -> None:
         note_started(p.waiting, server, p.row[row].estimate, now(c))
         p.queue[server].running += 1
     place(c, p.row[row].place, server)
-
-
-@inner
-def shortest(p: Probing, server: int) -> int:
-    """Algorithm 1 of seed 003: the shortest remaining job whose tasks may pass all those in front of it; NONE if none is left."""
-    k, chosen, least, patience = p.queue[server].first, NONE, 2**62, 2**62
-    while k != NONE:
-        entry = p.entry[k]
-        own = p.row[entry.job]
-        following = entry.next
-        if entry.row == NONE and own.told == 0:
-            leave(p, server, k)
-            forget(p, k)
-        elif entry.row != NONE and p.reorders == 0:
-            if chosen == NONE:
-                chosen = k
-            break
-        else:
-            if own.told * own.estimate < least and own.estimate <= patience:
-                chosen, least = k, own.told * own.estimate
-            patience = min(patience, own.patience - entry.passed)
-        k = following
-    if chosen != NONE:
-        pass_all(p, p.queue[server].first, chosen)
-    return chosen
-
-
-@inner
-def pass_all(p: Probing, first: int, chosen: int) -> None:
-    """Let an entry pass those in front of it."""
-    k = first
-    while k != chosen:
-        p.entry[k].passed += p.row[p.entry[chosen].job].estimate
-        k = p.entry[k].next
 
 
 @inner
