@@ -19,7 +19,7 @@ from typing import NamedTuple
 from packenv.cluster import Cluster, Needs, row_of
 from packenv.errors import InputError
 from packenv.policies.delay.backlog import settle, take_up
-from packenv.policies.delay.offers import BY_TIME, Rules, Waits, offer_servers, report, waits, wake_later
+from packenv.policies.delay.server_offers import BY_TIME, Rules, Waits, offer_servers, report, waits, wake_later
 from packenv.policy import Setting, completes, schedules
 from packenv.workloads.network import NODE
 

@@ -14,7 +14,7 @@ from packenv.cluster import NONE, Cluster, Needs
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
 from packenv.policies.job_book import JobBook, job_book, note_new
-from packenv.policies.price.by_merit import Ranking, best_group, best_kind, look_for_room, ranking, start_first
+from packenv.policies.price.merit_ranking import Ranking, best_group, best_kind, look_for_room, ranking, start_first
 from packenv.policy import Setting, schedules
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from packenv.cluster import BY_INDEX, NONE, Cluster, Needs, first_server_for
 from packenv.compiled.decorators import inner
-from packenv.policies.tetris.shares import DOMINANT, TASKS, Shares, launch, settle, shares, take_up
+from packenv.policies.tetris.owner_ranking import DOMINANT, TASKS, Shares, launch, settle, shares, take_up
 from packenv.policy import Setting, completes, schedules
 
 

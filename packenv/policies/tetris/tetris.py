@@ -20,7 +20,7 @@ from packenv.compiled.decorators import inner
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
 from packenv.policies.job_book import at_home, free_of, group_fits
-from packenv.policies.tetris.shares import DOMINANT, Shares, launch, owner_of, settle, shares, take_up
+from packenv.policies.tetris.owner_ranking import DOMINANT, Shares, launch, owner_of, settle, shares, take_up
 from packenv.policy import Setting, completes, schedules
 
 Ints = NDArray[np.int64]
