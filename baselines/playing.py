@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 
 import packenv
-from packenv.envs.policies.predict import PolicyAgent
+from packenv.envs import PolicyAgent
 
 Rows = Sequence[Sequence[Any]]
 

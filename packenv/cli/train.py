@@ -11,7 +11,7 @@ from rich.console import Console
 
 from packenv.cli.outputs import check_outputs
 from packenv.cli.workload_options import RESOURCES_HELP, WorkloadOptions, workload_from
-from packenv.envs.core.rules import MAKERS
+from packenv.envs.registration import ENVIRONMENTS
 from packenv.errors import InputError
 from packenv.policy import find_policy, guarantee_of
 from packenv.simulation import setting_of
@@ -27,7 +27,7 @@ SPECIAL = {"true": True, "false": False}
 
 @click.command("train")
 @click.argument("source", metavar="[WORKLOAD]", required=False)
-@click.option("--env", "environment", default="ServerFill", show_default=True, help=f"{', '.join(MAKERS)}.")
+@click.option("--env", "environment", default="ServerFill", show_default=True, help=f"{', '.join(ENVIRONMENTS)}.")
 @click.option("--algo", "algorithm", default="maskable-ppo", show_default=True, help="maskable-ppo, ppo, a2c, dqn, cma-es.")
 @click.option("--network", default="shared", show_default=True, help="shared or linear (permutations do not matter), or mlp.")
 @click.option("--hidden", type=int, default=0, help="Width of its layers  [default: 32 shared, 64 mlp].")

@@ -1,1 +1,23 @@
-"""Gymnasium environments over the simulator: one compiled core, and three faces (single, batched, Stable-Baselines3)."""
+"""Gymnasium environments over the simulator. The names below are imported when they are first used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packenv.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from packenv.envs.interfaces.sb3 import PackVecEnv as PackVecEnv
+    from packenv.envs.options import Warm as Warm
+    from packenv.envs.policy_agents.agent import PolicyAgent as PolicyAgent
+    from packenv.envs.rewards import Passage as Passage
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        ".interfaces.sb3": ["PackVecEnv"],
+        ".options": ["Warm"],
+        ".policy_agents.agent": ["PolicyAgent"],
+        ".rewards": ["Passage"],
+    },
+)

@@ -1,4 +1,4 @@
-"""What can be chosen of an environment, checked before anything is built."""
+"""The options that all environments share, checked before anything is built."""
 
 from __future__ import annotations
 
@@ -8,16 +8,11 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from packenv.cluster.state import NEVER
 from packenv.envs.rewards import Reward, find_reward
 from packenv.errors import InputError, nearest
-from packenv.jobs import Jobs
 from packenv.policy import find_policy
-from packenv.units import UNIT, to_units
-from packenv.workloads.demand import per_resource, scalar_cdf, scalar_size
-from packenv.workloads.laws.joint import Joint
 from packenv.workloads.named.registry import workload as find_workload
 from packenv.workloads.workload import INTENSITIES, Workload
 
@@ -28,7 +23,7 @@ Range = float | tuple[float, float]
 
 
 class Warm(NamedTuple):
-    """A start after so many slots under a policy, on the same jobs."""
+    """Start after `slots` slots in which `policy` schedules the same jobs."""
 
     policy: str = "bf-js"
     slots: int = 1000
@@ -39,7 +34,7 @@ Start = str | Warm | Sequence[tuple[ArrayLike, int, int]]
 
 @dataclass(frozen=True)
 class Options:
-    """The arguments that all environments share; those of one kind are in its class docstring."""
+    """The arguments that all environments share; the docstring of an environment says what each means."""
 
     workload: str | Workload = "paper/fig4b"
     servers: Any = None  # instead of the workload's own
@@ -141,51 +136,3 @@ def split(options: dict[str, Any], own: Sequence[str]) -> Options:
         if key not in known:
             raise InputError(f"unknown option {key!r}{nearest(key, [*known, *own])}")
     return Options(**options)
-
-
-def levels_for(workload: Workload, given: int | None) -> int:
-    """J: as given, or the workload's default. Too small a J is reported: at worst all tasks are of one type."""
-    levels = given or workload.default_levels()
-    capacity = int(workload.servers.largest.max())
-    below = scalar_cdf(workload.demand_law, workload.servers, capacity >> levels)
-    if given is not None and below >= 1:
-        raise InputError(f"J={levels} cannot represent the workload: every size is at most 2^-{levels} of the largest server")
-    if given is not None and below > 0.01:
-        share = f"{below:.3g} of the sizes lie at or below 2^-{levels}"
-        warnings.warn(f"J={levels}: {share} and share the last virtual queue", stacklevel=5)
-    return levels
-
-
-def mean_scalar_size(workload: Workload) -> float:
-    """Mean scalar size of a task, in units of capacity; from 20,000 draws where several resources are independent."""
-    law = workload.demand_law
-    if isinstance(law, Jobs):
-        return float(scalar_size(law.demand, workload.servers).mean()) / UNIT
-    if isinstance(law, Joint):
-        vectors, weights = law.atoms()
-        units = np.maximum(np.floor(vectors * UNIT + 1e-3), 0).astype(np.int64)
-        return float(weights @ scalar_size(units, workload.servers)) / UNIT
-    if workload.D == 1:
-        return float(workload.mean_size[0])
-    sample: NDArray[np.int64] = workload.jobs_table(0, 20_000).demand
-    return float(scalar_size(sample, workload.servers).mean()) / UNIT
-
-
-def most_in_service(workload: Workload) -> int:
-    """How many tasks the servers can hold at once, given the least that one demands; NEVER where that may be nothing.
-
-    NEVER also for tables drawn by seed: that of another seed may have smaller demands.
-    """
-    if workload.draw is not None:
-        return NEVER
-    law = workload.demand_law
-    if isinstance(law, Jobs):
-        least = law.demand.min(axis=0)
-    elif isinstance(law, Joint):
-        vectors, weights = law.atoms()
-        least = to_units(vectors[weights > 0]).min(axis=0)
-    else:
-        least = to_units([each.support()[0] for each in per_resource(law)])
-    if not (least > 0).any():
-        return NEVER
-    return int((workload.servers.units[:, least > 0] // least[least > 0]).min(axis=1).sum())

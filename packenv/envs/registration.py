@@ -1,20 +1,61 @@
-"""The environments' names for Gymnasium, without importing it: it takes a hundred times as long as packenv."""
+"""The registry of environments, and their names for Gymnasium.
+
+Gymnasium itself is not imported here, since that takes a hundred times as long as importing packenv.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from packenv.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from packenv.envs.core.definition import Definition
+    from packenv.envs.interfaces.batched import BatchEnv
 
 REGISTRY = "gymnasium.envs.registration"
-NAMES = ("Placement", "ServerFill", "Configuration")
+
+ENVIRONMENTS = {
+    "Placement": "packenv.envs.placement",
+    "ServerFill": "packenv.envs.server_fill",
+    "Configuration": "packenv.envs.configuration",
+}
+"""Name → package, whose module `definition` has DEFINITION, and `environment` the classes NAME and NAMEVector."""
+
+
+def register(name: str, package: str) -> None:
+    """Add an environment to the registry, and to Gymnasium's as `packenv/NAME-v0`."""
+    ENVIRONMENTS[name] = package
+    if REGISTRY in sys.modules:
+        register_in(sys.modules[REGISTRY])
+
+
+def find_definition(name: str) -> Definition:
+    """The definition of an environment. Raises InputError for an unknown name, with the nearest ones."""
+    found: Definition = import_module(f"{_package_of(name)}.definition").DEFINITION
+    return found
+
+
+def find_vector_class(name: str) -> type[BatchEnv]:
+    """The class of a batch of environments. Raises InputError for an unknown name, with the nearest ones."""
+    found: type[BatchEnv] = getattr(import_module(f"{_package_of(name)}.environment"), f"{name}Vector")
+    return found
+
+
+def _package_of(name: str) -> str:
+    if name not in ENVIRONMENTS:
+        raise InputError(f"unknown environment {name!r}{nearest(str(name), list(ENVIRONMENTS))}")
+    return ENVIRONMENTS[name]
 
 
 def register_all() -> None:
-    """Register the environments now, or as soon as Gymnasium is imported."""
+    """Register the environments with Gymnasium now, or as soon as Gymnasium is imported."""
     if REGISTRY in sys.modules:
         register_in(sys.modules[REGISTRY])
     else:
@@ -22,17 +63,18 @@ def register_all() -> None:
 
 
 def register_in(registration: ModuleType) -> None:
-    for name in NAMES:
+    """Register the environments in Gymnasium's registry, which has been imported."""
+    for name, package in ENVIRONMENTS.items():
         if f"packenv/{name}-v0" not in registration.registry:
             registration.register(
                 f"packenv/{name}-v0",
-                entry_point=f"packenv.envs.environments:{name}",
-                vector_entry_point=f"packenv.envs.environments:{name}Vector",
+                entry_point=f"{package}.environment:{name}",
+                vector_entry_point=f"{package}.environment:{name}Vector",
             )
 
 
 class Later:
-    """A finder that lets Gymnasium's registry be found as ever, and has it filled once it has been loaded."""
+    """An import hook that registers the environments once Gymnasium's registry has been imported."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name != REGISTRY:

@@ -1,4 +1,4 @@
-"""Rewards: named functions of what passed between two decisions, for one environment or a whole batch."""
+"""Rewards: named functions of what happened between two decisions, for one environment or a batch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Numbers = float | NDArray[np.float64]
 
 
 class Passage(NamedTuple):
-    """What passed in one step: numbers, or arrays (E,) in a batch. Times in slots, sizes in units of capacity."""
+    """What happened in one step: numbers, or arrays (E,) in a batch. Times in slots, sizes in units of capacity."""
 
     elapsed: Numbers  # slots
     queue: Numbers  # ∫ Q dt: waiting tasks, added up over these slots
@@ -49,13 +49,14 @@ def size(passage: Passage) -> Numbers:
 def tasks(passage: Passage) -> Numbers:
     """Tasks started less the rate at which they arrive: minus the drift of the queue, without the arrivals' noise.
 
-    Discounted by exp(−t/τ) the sum differs from that of `queue` over τ by what no policy changes (integration by parts).
+    Discounted by exp(−t/τ), the sum differs from that of `queue` over τ by an amount that no policy changes (integration
+    by parts).
     """
     return passage.started - passage.arrivals
 
 
 def advantage(passage: Passage) -> Numbers:
-    """∫ Q dt of the baseline less one's own: the same jobs in lockstep, so most of their noise cancels."""
+    """∫ Q dt of the baseline less one's own: both have the same jobs, so most of their noise cancels."""
     return passage.baseline - passage.queue
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from packenv.envs.core.episodes import Core
+from packenv.envs.episodes.core import Core
 from packenv.learning.agents.saved import load_agent
 from packenv.learning.networks.network import Network
 from packenv.learning.settings import Settings

@@ -6,9 +6,9 @@ import hashlib
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from packenv.envs.core.rules import MAKERS
-from packenv.envs.core.seeds import mix
+from packenv.envs.episodes.seeds import mix
 from packenv.envs.options import one_of, whole
+from packenv.envs.registration import ENVIRONMENTS
 from packenv.envs.rewards import REWARDS
 from packenv.errors import InputError
 from packenv.policy import find_policy
@@ -86,7 +86,7 @@ class Settings:
         self._check_numbers()
 
     def _check_names(self) -> None:
-        one_of("environment", self.environment, tuple(MAKERS))
+        one_of("environment", self.environment, tuple(ENVIRONMENTS))
         one_of("algorithm", self.algorithm, ALGORITHMS)
         one_of("network", self.network, NETWORKS)
         one_of("reward", self.reward, tuple(REWARDS))

@@ -87,7 +87,7 @@ def test_a_field_is_seen_in_one_row_and_is_copied_and_pickled() -> None:
 
 
 def test_a_field_of_an_environment_is_reset_with_its_episode(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("packenv.envs.core.episodes.build", partial(build, kind=Marked))
+    monkeypatch.setattr("packenv.envs.episodes.core.build", partial(build, kind=Marked))
     env: Any = gym.make_vec("packenv/Placement-v0", num_envs=3, vectorization_mode="vector_entry_point", servers=2)
     core = env.core if hasattr(env, "core") else env.unwrapped.core
     core.batch.c.mark[:] = 1

@@ -13,7 +13,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 import packenv
 from packenv import InputError
 from packenv.envs.options import Warm
-from packenv.envs.policies.predict import PolicyAgent
+from packenv.envs.policy_agents.agent import PolicyAgent
 from packenv.policy import find_policy, needs_of, registered
 from packenv.simulation import setting_of
 from packenv.workloads.named.analytics import analytics

@@ -1,4 +1,4 @@
-"""The observation `actions` against its table, read off the tasks one by one; and the line-up that it is looked up in."""
+"""The observation `actions` against its table, read off the tasks one by one; and the sizes that it counts."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 
 import packenv
 from packenv.cluster.state import NONE, TASK
-from packenv.envs.core.episodes import Core
-from packenv.envs.core.lineup import ABOVE, LANES, UNKNOWN, line_up, lined_up_to
 from packenv.envs.core.state import DECIDING
-from packenv.envs.observation.actions import FEATURES, FILL, NEAR
+from packenv.envs.core.waiting_sizes import copy_waiting_sizes, count_up_to
+from packenv.envs.episodes.core import Core
+from packenv.envs.observation.features import FEATURES, FILL, NEAR
 from packenv.envs.options import Warm
 from packenv.workloads.laws import Discrete, Geometric, Uniform
 from packenv.workloads.laws.arrivals import Batch
@@ -140,7 +140,7 @@ def test_placement_tells_what_its_table_says(rule: str, player: Player) -> None:
     observation, info = env.reset(seed=1)
     core, told_of = env.unwrapped.core, 0
     for _ in range(200):
-        plain, rows, width = Plain(core), observation["actions"], core.batch.width
+        plain, rows, width = Plain(core), observation["actions"], core.layout.rules.per_server
         for action in np.flatnonzero(info["action_mask"][:-1]):
             server, row = int(action) // width, rows[action]
             size = round(float(row[2]) * plain.largest)
@@ -167,7 +167,7 @@ def test_several_resources_have_no_company(player: Player) -> None:
 @pytest.mark.filterwarnings("ignore:intensity")
 @pytest.mark.parametrize("slots", [1, 300, 4_000, 30_000])
 @pytest.mark.parametrize("servers", ["5x1", "1x1,2x0.3"])
-def test_a_line_up_counts_sizes(servers: str, slots: int) -> None:
+def test_waiting_sizes_are_counted(servers: str, slots: int) -> None:
     """From none to thousands that wait, some of one size."""
     sizes = Discrete((0.1, 0.25), (0.5, 0.5)) if slots == 300 else Uniform(0.05, 0.9)
     workload = packenv.Workload(sizes=sizes, service=Geometric(50), servers=servers, intensity=4.0)
@@ -175,11 +175,11 @@ def test_a_line_up_counts_sizes(servers: str, slots: int) -> None:
     env.reset(seed=slots)
     batch = env.unwrapped.core.batch
     waiting = sorted(int(task["size"]) for task in Plain(env.unwrapped.core).waiting)
-    line_up(batch.lineup, batch.c)
-    assert batch.lineup.size[0, : len(waiting)].tolist() == waiting
+    copy_waiting_sizes(batch)
+    assert batch.waiting_sizes[0, : len(waiting)].tolist() == waiting
     asked = {-7, 0, 1, int(batch.scale[0]), *waiting, *(size - 1 for size in waiting), *(size + 1 for size in waiting)}
     for size in asked:
-        assert lined_up_to(batch.lineup, 0, size) == bisect_right(waiting, size)
+        assert count_up_to(batch, size) == bisect_right(waiting, size)
 
 
 BURSTS = packenv.Workload(
@@ -201,20 +201,18 @@ BURSTS = packenv.Workload(
         ("Placement", {"workload": BURSTS, "rule": "window", "window": 4, "guard": "bf-js", "guard_limit": 60}),
     ],
 )
-def test_a_line_up_follows_the_queue(kind: str, options: dict[str, Any], player: Player) -> None:
-    """Through arrivals, starts, the guard's slots, growth and new episodes, in every row."""
+def test_sizes_of_every_row_are_those_that_wait(kind: str, options: dict[str, Any], player: Player) -> None:
+    """After arrivals, starts, the guard's slots, growth and new episodes, in every row."""
     env: Any = gym.make_vec(f"packenv/{kind}-v0", num_envs=3, observation="actions", horizon=1_500, **options)
     _, info = env.reset(seed=1)
     longest = looked_at = 0
     for _ in range(1_500):
         batch = env.unwrapped.core.batch
-        followed = batch.lineup.count != UNKNOWN  # others have grown since they were observed
-        for row in np.flatnonzero(followed & (batch.turn["phase"] == DECIDING)):
+        for row in np.flatnonzero(batch.turn["phase"] == DECIDING):
             looked_at += 1
             task = batch.c.task[row]
             waiting = np.sort(task["size"][(task["kind"] == TASK) & (task["server"] == NONE)])
-            assert batch.lineup.size[row, : batch.lineup.count[row]].tolist() == waiting.tolist()
-            assert (batch.lineup.size[row, len(waiting) : len(waiting) + LANES] == ABOVE).all()
+            assert batch.waiting_sizes[row, : len(waiting)].tolist() == waiting.tolist()
             longest = max(longest, len(waiting))
         info = env.step(player.all(info))[-1]
     assert longest > 10 and looked_at > 3_000

@@ -11,7 +11,7 @@ import pytest
 import packenv
 from packenv import UNIT, InputError
 from packenv.cluster.state import NONE, TASK
-from packenv.envs.core.rules import maximal_of_partition
+from packenv.envs.configuration.definition import maximal_of_partition
 from packenv.envs.options import Warm
 from packenv.envs.rewards import Passage
 from tests.envs.conftest import Player
@@ -71,7 +71,7 @@ def test_the_mean_of_size_is_the_drift() -> None:
 
 
 def test_advantage_over_oneself_is_nothing() -> None:
-    from packenv.envs.policies.predict import PolicyAgent
+    from packenv.envs.policy_agents.agent import PolicyAgent
 
     env = make("ServerFill", order="index", reward="advantage", baseline="bf-s", horizon=2000)
     agent = PolicyAgent("bf-s", env)
@@ -88,7 +88,7 @@ def test_advantage_is_the_difference_of_the_queues() -> None:
     env = make(reward="advantage", baseline="fifo-ff", horizon=1500, start="warm")
     rewards, infos = play(env, seed=4)
     core = env.unwrapped.core
-    twin = core.twins[0].cluster.head[0]
+    twin = core.baselines[0].cluster.head[0]
     own = core.batch.c.head[0]
     assert twin["now"] == own["now"] == 2500
     first = infos[0]["slot"] - 1000  # what waited up to the first decision was the same for both
@@ -201,7 +201,7 @@ def test_an_invalid_action_counts_as_wait() -> None:
 
 
 def test_configurations() -> None:
-    table = make("Configuration").unwrapped.core.rules.table[0]
+    table = make("Configuration").unwrapped.core.layout.configurations[0]
     assert len(table) == 12
     for levels in (2, 3, 4):
         rows = maximal_of_partition(levels)

@@ -15,6 +15,7 @@ from packenv import UNIT, Workload
 from packenv.cluster.queue.by_type import types_of
 from packenv.cluster.state import NO_SIZE, NONE, TASK
 from packenv.cluster.virtual_queues.kinds import server_kinds
+from packenv.envs.placement.rules import HEAD, WINDOW
 from packenv.policy import BY_SIZE
 from tests.cluster.replay import eligible_slots, violations
 from tests.reference.instances import SERVERS, SIZES, Instance, random_instance, to_jobs, to_network
@@ -131,13 +132,13 @@ def check(env: Any, instance: Instance, info: dict[str, Any]) -> None:
                 assert c.types.least[0, kind, j] == min(own, default=NO_SIZE)
                 assert c.types.most[0, kind, j] == max(own, default=0)
 
-    if core.kind == "Placement":
-        if core.rules.form == 2:
+    if core.definition.name == "Placement":
+        if core.layout.rules.starts == WINDOW:
             wanted = [int(k < len(order) and fits(order[k], s)) for s in range(len(capacity)) for k in range(sizes.window)]
         else:
-            wanted = [fit for s in range(len(capacity)) for fit in types_that_fit(s, core.rules.form == 1)]
+            wanted = [fit for s in range(len(capacity)) for fit in types_that_fit(s, core.layout.rules.starts == HEAD)]
         assert mask.tolist() == [*wanted, 1]
-    elif core.kind == "ServerFill":
+    elif core.definition.name == "ServerFill":
         server = int(core.batch.turn["server"][0])
         if server == NONE:
             return

@@ -15,8 +15,8 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import VecMonitor
 
 from packenv import InputError
-from packenv.envs.faces.sb3 import PackVecEnv
-from packenv.envs.policies.predict import PolicyAgent
+from packenv.envs.interfaces.sb3 import PackVecEnv
+from packenv.envs.policy_agents.agent import PolicyAgent
 
 
 def test_rows_are_those_of_the_batch() -> None:

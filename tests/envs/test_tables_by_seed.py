@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode
 import packenv
 from packenv import InputError, Jobs, Workload
 from packenv.envs.options import Warm
-from packenv.envs.policies.predict import PolicyAgent
+from packenv.envs.policy_agents.agent import PolicyAgent
 from packenv.workloads.named.analytics import analytics
 from tests.envs.conftest import Player
 

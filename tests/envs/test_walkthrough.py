@@ -116,7 +116,7 @@ def test_server_fill() -> None:
 def test_configuration() -> None:
     env = make("Configuration")
     seen, info = env.reset(seed=0)
-    assert env.unwrapped.core.rules.table.tolist() == [[[1, 0, 0, 0], [0, 0, 2, 0], [0, 0, 0, 3], [0, 1, 0, 1]]]
+    assert env.unwrapped.core.layout.configurations.tolist() == [[[1, 0, 0, 0], [0, 0, 2, 0], [0, 0, 0, 3], [0, 1, 0, 1]]]
     same(
         seen,
         {

@@ -7,7 +7,7 @@ import torch
 from gymnasium import spaces
 
 from packenv import InputError
-from packenv.envs.observation.actions import CONTEXT, FEATURES
+from packenv.envs.observation.features import CONTEXT, FEATURES
 from packenv.learning.agents.inference.linear import TERMS
 from packenv.learning.evolution.cma_es import CmaEs
 from packenv.learning.networks.network import Network

@@ -89,7 +89,7 @@ def test_an_agent_runs_where_the_pool_grows_and_on_more_servers() -> None:
 @pytest.mark.parametrize("seed", [7, 8, 9])
 def test_agents_that_never_pass_drive_environments_like_any_policy(seed: int) -> None:
     """Which servers have been passed is not to be seen in a cluster."""
-    from packenv.envs.policies.predict import PolicyAgent
+    from packenv.envs.policy_agents.agent import PolicyAgent
 
     own = {"order": "index", "passing": False}
     _, agent = random_agent("ServerFill", "actions", "shared", own, seed=seed)

@@ -137,7 +137,7 @@ def sb3_overhead(samples: int) -> tuple[float, float]:
     """Seconds that MaskablePPO takes for so many samples, and those of them that the environment does."""
     from sb3_contrib import MaskablePPO
 
-    from packenv.envs.faces.sb3 import PackVecEnv
+    from packenv.envs.interfaces.sb3 import PackVecEnv
 
     class Timed(PackVecEnv):
         spent = 0.0

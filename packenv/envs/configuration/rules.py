@@ -1,4 +1,4 @@
-"""Configuration: an empty server asks which configuration it takes; tasks then follow the rules of VQS-BF, or of VQS."""
+"""Configuration: an action gives an empty server its configuration; tasks then start by the rules of VQS-BF, or of VQS."""
 
 from __future__ import annotations
 
@@ -17,69 +17,75 @@ from packenv.cluster.virtual_queues.configurations import (
     unreserved_room,
 )
 from packenv.compiled.decorators import apart, fused, inner
+from packenv.envs.configuration.observation import describe_configuration, write_configurations
+from packenv.envs.core.between_decisions import put
+from packenv.envs.core.largest_fitting import survey
 from packenv.envs.core.state import DECIDING, WAITING, Batch
 from packenv.envs.core.step import acts, begins, observes
-from packenv.envs.core.steps import put
-from packenv.envs.observation.actions import describe_cluster, describe_configuration
-from packenv.envs.observation.full import survey, write_queue, write_servers, write_virtual_queues
+from packenv.envs.observation.arrays import write_queue, write_servers, write_virtual_queues
+from packenv.envs.observation.describe import describe_context
 
 VQS_BF, VQS = 0, 1
+"""By whose rules tasks start."""
 
 
-class ConfigurationFace(NamedTuple):
-    """Names this face to the compiler."""
+class ConfigurationRules(NamedTuple):
+    """The options that compiled code reads."""
 
-    number: int = 2
+    rule: int  # VQS_BF or VQS
+    limited: int  # 1 if a server runs no more jobs of a type than its configuration has, as MaxWeight does
 
 
-@begins(ConfigurationFace)
-def begin(face: ConfigurationFace, b: Batch) -> None:
+@begins(ConfigurationRules)
+def begin(rules: ConfigurationRules, b: Batch) -> None:
+    """A pass over all servers begins."""
     turn = b.turn[b.c.e]
     turn.cursor = turn.started = 0
     turn.server = NONE
-    serve_until_asked(b)
+    serve_until_decision(rules, b)
 
 
-@acts(ConfigurationFace)
-def act(face: ConfigurationFace, b: Batch) -> None:
+@acts(ConfigurationRules)
+def act(rules: ConfigurationRules, b: Batch) -> None:
+    """Give the server its configuration, and go on with the pass."""
     c, turn = b.c, b.turn[b.c.e]
     action = b.action[c.e]
     if action >= b.known[kind_of(c, turn.server)]:
         turn.invalid, action = 1, 0
     b.active[c.e, turn.server] = action
-    serve_until_asked(b)
+    serve_until_decision(rules, b)
 
 
 @inner
-def serve_until_asked(b: Batch) -> None:
-    """The pass over the servers from `cursor` on, up to an empty one that has no answer yet, or to its end."""
+def serve_until_decision(rules: ConfigurationRules, b: Batch) -> None:
+    """Go on with the pass over the servers at `cursor`, up to an empty server that needs a configuration, or to the end."""
     c, turn = b.c, b.turn[b.c.e]
-    asked = turn.server  # has its answer
+    configured = turn.server  # by the action just taken
     turn.server = NONE
-    server = next_of_pass(b, turn.cursor)
+    server = next_of_pass(rules, b, turn.cursor)
     while server != NONE:
-        if jobs_in(c, server) == 0 and server != asked:
+        if jobs_in(c, server) == 0 and server != configured:
             turn.server = turn.cursor = server
             turn.phase = DECIDING
             return
-        asked = NONE
-        if b.form == VQS:
-            turn.started += serve_reserved(b, server)
+        configured = NONE
+        if rules.rule == VQS:
+            turn.started += serve_reserved(rules, b, server)
         else:
             serve_largest(b, server)
-        server = next_of_pass(b, server + 1)
+        server = next_of_pass(rules, b, server + 1)
     turn.phase = WAITING
-    if b.form == VQS and turn.started > 0 and waiting(c) > 0:
+    if rules.rule == VQS and turn.started > 0 and waiting(c) > 0:
         wake_at(c, now(c) + 1)  # a new head of line may fit a server that this pass has left behind
 
 
 @fused
-def next_of_pass(b: Batch, start: int) -> int:
-    """VQS looks at all servers, VQS-BF at those where something starts: best fit leaves none where anything fits."""
+def next_of_pass(rules: ConfigurationRules, b: Batch, start: int) -> int:
+    """VQS goes through all servers, VQS-BF through those on which a task starts: best fit leaves no task that fits anywhere."""
     c = b.c
     if waiting(c) == 0:
         return NONE
-    if b.form == VQS:
+    if rules.rule == VQS:
         return start if start < server_count(c) else NONE
     return first_server(c, smallest_size(c), start)
 
@@ -102,11 +108,11 @@ def serve_largest(b: Batch, server: int) -> None:
         i = largest_fitting(c, room_of(c, server))
 
 
-@apart
-def serve_reserved(b: Batch, server: int) -> int:
-    """VQS: heads of line; a configuration with a type-1 job keeps two thirds of the server for it.
+@fused
+def serve_reserved(rules: ConfigurationRules, b: Batch, server: int) -> int:
+    """VQS: heads of line; a configuration with a type-1 job reserves two thirds of the server for it. Returns tasks started.
 
-    `width` 1: no more of a type than the configuration has (as MaxWeight), which a pair of types need not heed.
+    A reduced configuration has one other type, of which as many start as fit; with `limited`, no more than it has.
     """
     c = b.c
     n, kind, started = b.active[c.e, server], kind_of(c, server), 0
@@ -125,7 +131,7 @@ def serve_reserved(b: Batch, server: int) -> int:
     for j in range(b.table.shape[2]):
         if b.table[kind, n, j] > 0 and not (j == 1 and b.table[kind, n, 1] == 1):
             i = next_unreserved(c, server, j, space)
-            while i != NONE and (b.width == 0 or jobs_of_type(c, server, j) < b.table[kind, n, j]):
+            while i != NONE and (rules.limited == 0 or jobs_of_type(c, server, j) < b.table[kind, n, j]):
                 space -= held_by(c, server, i)
                 put(b, i, server)
                 started += 1
@@ -133,8 +139,9 @@ def serve_reserved(b: Batch, server: int) -> int:
     return started
 
 
-@observes(ConfigurationFace)
-def observe(face: ConfigurationFace, b: Batch) -> None:
+@observes(ConfigurationRules)
+def observe(rules: ConfigurationRules, b: Batch) -> None:
+    """Write the observation and the mask of the row."""
     c, e, server = b.c, b.c.e, b.turn[b.c.e].server
     kind = kind_of(c, server) if server != NONE else 0
     survey(b, kind)
@@ -143,7 +150,7 @@ def observe(face: ConfigurationFace, b: Batch) -> None:
     if b.actions.shape[1] > 0:
         for n in range(b.mask.shape[1]):
             describe_configuration(b, n, kind, server)
-        describe_cluster(b, kind)
+        describe_context(b, kind)
     else:
         write_virtual_queues(b, kind, 0, c.server[e, server].capacity if server != NONE else 0, server)
         if b.queue.shape[1] > 0:
@@ -151,15 +158,3 @@ def observe(face: ConfigurationFace, b: Batch) -> None:
         write_servers(b, server)
         if b.configurations.shape[1] > 0:
             write_configurations(b)
-
-
-@apart
-def write_configurations(b: Batch) -> None:
-    """(2J,): what the active configurations of the servers with jobs have of each type."""
-    c, e = b.c, b.c.e
-    for j in range(b.configurations.shape[1]):
-        b.configurations[e, j] = 0.0
-    for s in range(server_count(c)):
-        if b.active[e, s] != NONE and jobs_in(c, s) > 0:
-            for j in range(b.table.shape[2]):
-                b.configurations[e, j] += b.table[kind_of(c, s), b.active[e, s], j]

@@ -1,8 +1,9 @@
-"""The one step of all environments. What differs between them is decided by the type of their `face` when it is compiled.
+"""The compiled step of all environments.
 
-A face registers three functions of a batch: `begins` (a slot has begun: look for the first decision), `acts` (carry out
-the action, look for the next decision) and `observes` (write what is to be seen). Each of the first two leaves the row's
-phase DECIDING, or WAITING if there is nothing more to decide in this slot.
+What differs between environments are three functions, registered for the type of an environment's rules (a NamedTuple of
+integers): `begins` (a slot has begun: find the first decision), `acts` (carry out the action and find the next decision
+in this slot) and `observes` (write the observation and the mask). Each of the first two leaves the row's phase DECIDING,
+or WAITING if nothing more is to be decided in this slot.
 """
 
 from __future__ import annotations
@@ -14,58 +15,58 @@ from packenv.cluster.queue.waiting import waiting
 from packenv.cluster.slots import GROW
 from packenv.cluster.state import NONE, look_at
 from packenv.compiled.decorators import beside, compiled, dispatched
+from packenv.envs.core.between_decisions import begin_episode, begin_step, end_step, next_slot
 from packenv.envs.core.state import BEGUN, DECIDING, FRESH, WAITING, Batch
-from packenv.envs.core.steps import begin_episode, begin_step, end_step, next_slot
 
-Part = Callable[..., Any]
-parts: dict[tuple[str, type], Part] = {}
-"""The functions of the faces, by (name, type of the face)."""
-
-
-def begins(face_type: type) -> Callable[[Part], Part]:
-    """Register what a face does when a slot has begun."""
-    return _register("begin", face_type)
+Function = Callable[..., Any]
+functions: dict[tuple[str, type], Function] = {}
+"""The registered functions, by (name, type of the rules)."""
 
 
-def acts(face_type: type) -> Callable[[Part], Part]:
-    """Register how a face carries out the action of the row."""
-    return _register("act", face_type)
+def begins(rules: type) -> Callable[[Function], Function]:
+    """Register what an environment does when a slot has begun."""
+    return _register("begin", rules)
 
 
-def observes(face_type: type) -> Callable[[Part], Part]:
-    """Register how a face writes the observation and the mask of the row."""
-    return _register("observe", face_type)
+def acts(rules: type) -> Callable[[Function], Function]:
+    """Register how an environment carries out the action of the row."""
+    return _register("act", rules)
 
 
-def _register(name: str, face_type: type) -> Callable[[Part], Part]:
-    def register(function: Part) -> Part:
-        parts[name, face_type] = function
+def observes(rules: type) -> Callable[[Function], Function]:
+    """Register how an environment writes the observation and the mask of the row."""
+    return _register("observe", rules)
+
+
+def _register(name: str, rules: type) -> Callable[[Function], Function]:
+    def register(function: Function) -> Function:
+        functions[name, rules] = function
         return function
 
     return register
 
 
-def begin(face: Any, b: Batch) -> None:
-    """A slot has begun: look for the first decision."""
+def begin(rules: Any, b: Batch) -> None:
+    """A slot has begun: find the first decision."""
 
 
-def act(face: Any, b: Batch) -> None:
-    """Carry out the action of the row, and look for the next decision in this slot."""
+def act(rules: Any, b: Batch) -> None:
+    """Carry out the action of the row, and find the next decision in this slot."""
 
 
-def observe(face: Any, b: Batch) -> None:
-    """Write the observation and the mask."""
+def observe(rules: Any, b: Batch) -> None:
+    """Write the observation and the mask of the row."""
 
 
 for stub in (begin, act, observe):
-    dispatched(stub, parts)
+    dispatched(stub, functions)
 
 
 @compiled
-def step(face: Any, b: Batch) -> int:
-    """Rows first .. last - 1: act, go to the next decision, observe. Returns a row that cannot go on by itself, or NONE.
+def step(rules: Any, b: Batch) -> int:
+    """Rows first .. last - 1: act, go on to the next decision, observe. Returns NONE, or a row that cannot go on.
 
-    That row's pool must grow first or, if its phase is BEGUN, more tasks wait in it than an agent is trusted with.
+    That row's pool of tasks must grow, or, if its phase is BEGUN, more tasks wait in it than the guard leaves to the agent.
     """
     for e in range(b.first, b.last):
         look_at(b.c, e)
@@ -74,19 +75,22 @@ def step(face: Any, b: Batch) -> int:
             begin_episode(b)
         elif turn.phase == DECIDING:
             begin_step(b)
-            act(face, b)
+            act(rules, b)
         while turn.phase == WAITING or turn.phase == BEGUN:
             if turn.phase == WAITING and next_slot(b) == GROW:
                 return e
             if turn.phase == BEGUN:
                 if waiting(b.c) > b.guard_limit:
                     return e
-                begin(face, b)
+                begin(rules, b)
         end_step(b)
-        observe(face, b)
+        observe(rules, b)
     return NONE
 
 
-def step_of(face: Any) -> Callable[[Any, Batch], int]:
-    """`step` for this face, whose machine code is kept with that of the face's module."""
-    return beside(step, [type(face).__module__])
+def step_of(rules: Any) -> Callable[[Any, Batch], int]:
+    """`step` for these rules, whose machine code is kept with that of the module of their type.
+
+    That module must register the functions, or import those that do: a change in any other would not be noticed.
+    """
+    return beside(step, [type(rules).__module__])

@@ -1,4 +1,4 @@
-"""Placement: the whole cluster at once. An action names a server and what starts there, or waits for the next event."""
+"""Placement: an action names a server and what starts there, or waits for the next event."""
 
 from __future__ import annotations
 
@@ -8,37 +8,41 @@ from packenv.cluster.queue.by_type import head_of_line, type_of
 from packenv.cluster.queue.waiting import size_of
 from packenv.cluster.servers import fits, kind_of, server_count
 from packenv.cluster.state import NONE
-from packenv.compiled.decorators import apart, fused
+from packenv.compiled.decorators import apart, fused, inner
 from packenv.compiled.intrinsics import natural
-from packenv.envs.core.lineup import line_up, lined_up_to
+from packenv.envs.core.between_decisions import put
+from packenv.envs.core.largest_fitting import largest_on, survey
 from packenv.envs.core.state import DECIDING, WAITING, Batch
 from packenv.envs.core.step import acts, begins, observes
-from packenv.envs.core.steps import put
-from packenv.envs.observation.actions import describe_cluster, describe_nothing, describe_start, describe_wait
-from packenv.envs.observation.full import largest_on, survey, write_queue, write_servers, write_virtual_queues
+from packenv.envs.core.waiting_sizes import copy_waiting_sizes, count_up_to
+from packenv.envs.observation.arrays import write_queue, write_servers, write_virtual_queues
+from packenv.envs.observation.describe import describe_context, describe_nothing, describe_start, describe_wait
 
 LARGEST, HEAD, WINDOW = 0, 1, 2
-"""What starts: the largest of a virtual queue that fits, the head of a virtual queue, or one of the oldest waiting tasks."""
+"""What an action starts: the largest task of a virtual queue that fits, its head of line, or one of the oldest tasks."""
 
 
-class PlacementFace(NamedTuple):
-    """Names this face to the compiler."""
+class PlacementRules(NamedTuple):
+    """The options that compiled code reads."""
 
-    number: int = 0
+    starts: int  # LARGEST, HEAD or WINDOW
+    per_server: int  # actions of each server: 2J, or K
 
 
-@begins(PlacementFace)
-def begin(face: PlacementFace, b: Batch) -> None:
+@begins(PlacementRules)
+def begin(rules: PlacementRules, b: Batch) -> None:
+    """Every slot with an event begins with a decision."""
     b.turn[b.c.e].phase = DECIDING
 
 
-@acts(PlacementFace)
-def act(face: PlacementFace, b: Batch) -> None:
+@acts(PlacementRules)
+def act(rules: PlacementRules, b: Batch) -> None:
+    """Start a task, and decide again in the same slot; otherwise wait for the next event."""
     turn, action = b.turn[b.c.e], b.action[b.c.e]
     turn.phase = WAITING
     if action < b.mask.shape[1] - 1:
-        server = action // b.width
-        i = chosen(b, server, action % b.width)
+        server = action // rules.per_server
+        i = chosen(rules, b, server, action % rules.per_server)
         if i == NONE:
             turn.invalid = 1
         else:
@@ -47,10 +51,10 @@ def act(face: PlacementFace, b: Batch) -> None:
 
 
 @fused
-def chosen(b: Batch, server: int, k: int) -> int:
+def chosen(rules: PlacementRules, b: Batch, server: int, k: int) -> int:
     """The task that action (server, k) starts; NONE if there is none, or it does not fit."""
     c = b.c
-    if b.form == WINDOW:
+    if rules.starts == WINDOW:
         i = c.queue[c.e].head
         for _ in range(k):
             if i != NONE:
@@ -59,14 +63,15 @@ def chosen(b: Batch, server: int, k: int) -> int:
     kind = kind_of(c, server)
     if k >= c.types.count[c.e, kind]:
         return NONE
-    if b.form == HEAD:
+    if rules.starts == HEAD:
         i = head_of_line(c, kind, k)
         return i if i != NONE and fits(c, i, server) else NONE
     return largest_on(b, kind, k, server)
 
 
-@observes(PlacementFace)
-def observe(face: PlacementFace, b: Batch) -> None:
+@observes(PlacementRules)
+def observe(rules: PlacementRules, b: Batch) -> None:
+    """Write the observation and the mask of the row."""
     c, e = b.c, b.c.e
     kinds, types = c.types.least.shape[1:]
     described = b.actions.shape[1] > 0
@@ -78,34 +83,35 @@ def observe(face: PlacementFace, b: Batch) -> None:
         if b.queue.shape[1] > 0:
             write_queue(b)
         write_servers(b, NONE)
-    if b.form == WINDOW:
-        mask_window(b)
-    elif c.vectors or b.form == HEAD:
-        mask_tasks(b)
+    if rules.starts == WINDOW:
+        mask_window(rules, b)
+    elif c.vectors or rules.starts == HEAD:
+        mask_tasks(rules, b)
     else:
         mask_types(b)
     b.mask[e, b.mask.shape[1] - 1] = 1
     if described:
-        describe_all(b)
+        describe_all(rules, b)
 
 
-@apart
-def describe_all(b: Batch) -> None:
+@inner
+def describe_all(rules: PlacementRules, b: Batch) -> None:
+    """Write the observation "actions"."""
     c, e = b.c, b.c.e
     if not c.vectors:
-        line_up(b.lineup, c)
+        copy_waiting_sizes(b)
     for server in range(server_count(c)):
-        for k in range(b.width):
-            action = server * b.width + k
+        for k in range(rules.per_server):
+            action = server * rules.per_server + k
             if not b.mask[e, action]:
                 describe_nothing(b, action)
                 continue
-            i, kind = chosen(b, server, k), kind_of(c, server)
+            i, kind = chosen(rules, b, server, k), kind_of(c, server)
             size = size_of(c, i)
-            rank = 0 if c.vectors else lined_up_to(b.lineup, e, size)
+            rank = 0 if c.vectors else count_up_to(b, size)
             describe_start(b, action, kind, type_of(c, kind, size), server, size, rank)
     describe_wait(b, b.mask.shape[1] - 1, NONE)
-    describe_cluster(b, 0)
+    describe_context(b, 0)
 
 
 @fused
@@ -121,7 +127,7 @@ def most_room(b: Batch, kind: int) -> int:
 
 @apart
 def mask_types(b: Batch) -> None:
-    """One size: a virtual queue can be served where its smallest task fits."""
+    """One resource: a virtual queue can be served where its smallest task fits. Needs `survey`."""
     c, e = b.c, b.c.e
     record, mask, types = c.server[e], b.mask[e], c.types.least.shape[2]
     for server in range(record.shape[0]):
@@ -130,22 +136,22 @@ def mask_types(b: Batch) -> None:
             mask[first + natural(j)] = least[j] <= room
 
 
-@apart
-def mask_tasks(b: Batch) -> None:
-    """Several resources, or heads of line: every virtual queue on every server."""
+@inner
+def mask_tasks(rules: PlacementRules, b: Batch) -> None:
+    """Several resources, or heads of line: look for the task of every virtual queue on every server."""
     types = b.c.types.least.shape[2]
     for server in range(server_count(b.c)):
         for j in range(types):
-            b.mask[b.c.e, server * types + j] = chosen(b, server, j) != NONE
+            b.mask[b.c.e, server * types + j] = chosen(rules, b, server, j) != NONE
 
 
-@apart
-def mask_window(b: Batch) -> None:
-    """Each task of the window on every server."""
+@inner
+def mask_window(rules: PlacementRules, b: Batch) -> None:
+    """Look whether each task of the window fits on every server."""
     c, e = b.c, b.c.e
     i = c.queue[e].head
-    for k in range(b.width):
+    for k in range(rules.per_server):
         for server in range(server_count(c)):
-            b.mask[e, server * b.width + k] = i != NONE and fits(c, i, server)
+            b.mask[e, server * rules.per_server + k] = i != NONE and fits(c, i, server)
         if i != NONE:
             i = c.task[e, i].next

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from packenv.cluster.state import NONE
-from packenv.envs.core.episodes import Core
-from packenv.envs.rendering.scene import Scene, scene_of, text_of
+from packenv.envs.episodes.core import Core
+from packenv.envs.rendering.cluster_view import ClusterView, text_of, view_of
 
 WIDTH, HEIGHT = 720, 480
 MARGIN, GAP = 24, 18
@@ -35,7 +35,7 @@ def colour_of(j: int, types: int) -> Colour:
 
 
 class Viewer:
-    """Shows one environment, and remembers the length of its queue whenever it is told to look."""
+    """Shows one environment, and records the length of its queue at every decision."""
 
     def __init__(self, mode: str) -> None:
         self.mode = mode
@@ -47,7 +47,7 @@ class Viewer:
         self.history.clear()
 
     def look(self, core: Core, row: int) -> None:
-        """Remember how many tasks wait now."""
+        """Record how many tasks wait now."""
         head = core.batch.c.head[row]
         seen = int(head["now"]), int(head["waiting"])
         if self.history and self.history[-1][0] > seen[0]:
@@ -58,10 +58,10 @@ class Viewer:
     def show(self, core: Core, row: int) -> Any:
         """The picture (HEIGHT, WIDTH, 3) of uint8, the text, or None once it is on the screen."""
         self.look(core, row)
-        scene = scene_of(core, row)
+        view = view_of(core, row)
         if self.mode == "ansi":
-            return text_of(scene)
-        picture = draw(scene, self.history)
+            return text_of(view)
+        picture = draw(view, self.history)
         if self.mode == "human":
             self._put_on_screen(picture)
             return None
@@ -89,54 +89,54 @@ class Viewer:
             self._window = None
 
 
-def draw(scene: Scene, history: Sequence[tuple[int, int]]) -> NDArray[np.uint8]:
-    """(HEIGHT, WIDTH, 3) picture of a scene."""
+def draw(view: ClusterView, history: Sequence[tuple[int, int]]) -> NDArray[np.uint8]:
+    """(HEIGHT, WIDTH, 3) picture of a view."""
     image = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
     pen = ImageDraw.Draw(image)
     font = ImageFont.load_default(13)
-    pen.text((MARGIN, 8), f"slot {scene.slot}    {scene.waiting} waiting", INK, font)
+    pen.text((MARGIN, 8), f"slot {view.slot}    {view.waiting} waiting", INK, font)
     below = HEIGHT - MARGIN - HISTORY_HEIGHT
-    _servers(pen, font, scene, (MARGIN, 48, WIDTH - MARGIN - QUEUES_WIDTH - GAP, below - 2 * GAP))
-    _queues(pen, font, scene, (WIDTH - MARGIN - QUEUES_WIDTH, 48, WIDTH - MARGIN, below - 2 * GAP))
+    _servers(pen, font, view, (MARGIN, 48, WIDTH - MARGIN - QUEUES_WIDTH - GAP, below - 2 * GAP))
+    _queues(pen, font, view, (WIDTH - MARGIN - QUEUES_WIDTH, 48, WIDTH - MARGIN, below - 2 * GAP))
     _history(pen, font, history, (MARGIN, below, WIDTH - MARGIN, HEIGHT - MARGIN))
     return np.asarray(image, np.uint8).copy()
 
 
-def _servers(pen: Any, font: Any, scene: Scene, box: Box) -> None:
+def _servers(pen: Any, font: Any, view: ClusterView, box: Box) -> None:
     """One bar per server and resource, as high as its capacity."""
     left, top, right, bottom = box
-    servers, resources = scene.capacity.shape
+    servers, resources = view.capacity.shape
     shown = min(servers, max(1, MOST_BARS // resources))
     more = f", {shown} of {servers}" if shown < servers else ""
     pen.text((left, top - 18), f"servers{more}", INK, font)
     step = (right - left) / shown
-    scale = (bottom - top) / scene.capacity.max()
-    types = len(scene.queues)
+    scale = (bottom - top) / view.capacity.max()
+    types = len(view.queues)
     for server in range(shown):
         for r in range(resources):
             width = step * 0.82 / resources
             x = left + server * step + r * width
-            high = bottom - scene.capacity[server, r] * scale
+            high = bottom - view.capacity[server, r] * scale
             pen.rectangle((x, high, x + width - 1, bottom), fill=PALE)
             level = float(bottom)
-            for job in scene.jobs[server]:
+            for job in view.jobs[server]:
                 upper = level - job.demand[r] * scale
                 if job.demand[r] > 0:
                     pen.rectangle((x, upper, x + width - 1, level), fill=colour_of(job.type, types), outline=PAPER)
                 level = upper
-        if server == scene.at_hand != NONE:
+        if server == view.decided != NONE:
             x = left + server * step
             pen.rectangle((x, bottom + 3, x + step * 0.82 - 1, bottom + 6), fill=MARK)
 
 
-def _queues(pen: Any, font: Any, scene: Scene, box: Box) -> None:
+def _queues(pen: Any, font: Any, view: ClusterView, box: Box) -> None:
     """A bar per virtual queue, as long as there are tasks in it."""
     left, top, right, bottom = box
     pen.text((left, top - 18), "virtual queues", INK, font)
-    types = len(scene.queues)
+    types = len(view.queues)
     step = (bottom - top) / types
-    most = max(int(scene.queues.max()), 5)
-    for j, count in enumerate(scene.queues.tolist()):
+    most = max(int(view.queues.max()), 5)
+    for j, count in enumerate(view.queues.tolist()):
         y = top + j * step
         length = (right - left - 54) * count / most
         pen.text((left, y + step / 2 - 8), str(j), INK, font)

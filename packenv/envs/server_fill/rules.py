@@ -1,4 +1,4 @@
-"""ServerFill: one server at a time, among those with room and fitting work. An action names the virtual queue to serve."""
+"""ServerFill: one server at a time, among those with room and tasks that fit. An action names the virtual queue to serve."""
 
 from __future__ import annotations
 
@@ -12,39 +12,35 @@ from packenv.cluster.servers import first_server, fits, kind_of, room_of, server
 from packenv.cluster.state import NONE
 from packenv.compiled.decorators import apart, fused, inner
 from packenv.compiled.intrinsics import natural
-from packenv.envs.core.lineup import line_up, lined_up_to
+from packenv.envs.core.between_decisions import pass_over, put, reopen_passed
+from packenv.envs.core.largest_fitting import largest_of_groups, largest_on, survey
 from packenv.envs.core.state import DECIDING, WAITING, Batch
 from packenv.envs.core.step import acts, begins, observes
-from packenv.envs.core.steps import call_back, pass_over, put
-from packenv.envs.observation.actions import describe_cluster, describe_nothing, describe_start, describe_wait
-from packenv.envs.observation.full import (
-    largest_of_group,
-    largest_on,
-    survey,
-    write_cluster,
-    write_queue,
-    write_server,
-    write_virtual_queues,
-)
+from packenv.envs.core.waiting_sizes import copy_waiting_sizes, count_up_to
+from packenv.envs.observation.arrays import write_cluster, write_queue, write_server, write_virtual_queues
+from packenv.envs.observation.describe import describe_context, describe_nothing, describe_start, describe_wait
 
 TIGHTEST, BY_INDEX = 0, 1
 """Which server is asked first: the one with the least room, or the first."""
 
 
-class ServerFillFace(NamedTuple):
-    """Names this face to the compiler."""
+class ServerFillRules(NamedTuple):
+    """The options that compiled code reads."""
 
-    number: int = 1
-
-
-@begins(ServerFillFace)
-def begin(face: ServerFillFace, b: Batch) -> None:
-    call_back(b)
-    next_choice(b)
+    order: int  # TIGHTEST or BY_INDEX
+    passing: int  # 1 if a server may be passed
 
 
-@acts(ServerFillFace)
-def act(face: ServerFillFace, b: Batch) -> None:
+@begins(ServerFillRules)
+def begin(rules: ServerFillRules, b: Batch) -> None:
+    """Ask again about servers that were passed, where something has changed."""
+    reopen_passed(b)
+    next_decision(rules, b)
+
+
+@acts(ServerFillRules)
+def act(rules: ServerFillRules, b: Batch) -> None:
+    """Start a task on the server, or pass it over."""
     turn, action = b.turn[b.c.e], b.action[b.c.e]
     server = turn.server
     i = NONE
@@ -55,26 +51,26 @@ def act(face: ServerFillFace, b: Batch) -> None:
         pass_over(b, server)
     else:
         put(b, i, server)
-    next_choice(b)
+    next_decision(rules, b)
 
 
 @inner
-def next_choice(b: Batch) -> None:
-    """Go to the server that is asked next. Where none may be passed, what can only be done in one way is done unasked."""
+def next_decision(rules: ServerFillRules, b: Batch) -> None:
+    """Find the server that the next decision is about. Where none may be passed, carry out decisions with one choice only."""
     turn = b.turn[b.c.e]
-    turn.server = next_server(b)
-    if b.width == 0:
+    turn.server = next_server(rules, b)
+    if rules.passing == 0:
         i = forced(b, turn.server)
         while i != NONE:
             put(b, i, turn.server)
-            turn.server = next_server(b)
+            turn.server = next_server(rules, b)
             i = forced(b, turn.server)
     turn.phase = WAITING if turn.server == NONE else DECIDING
 
 
 @apart
 def forced(b: Batch, server: int) -> int:
-    """The task that starts whatever the agent says: the largest of the only virtual queue that the server can serve."""
+    """The task that starts where there is no choice: the largest of the only virtual queue that the server can serve, or NONE."""
     c = b.c
     if server == NONE:
         return NONE
@@ -96,12 +92,13 @@ def forced(b: Batch, server: int) -> int:
 def can_serve(b: Batch, kind: int, j: int, server: int) -> bool:
     """Whether some task of virtual queue j fits on the server. Needs `survey`."""
     if b.c.vectors:
-        return largest_of_group(b, kind, j, server) != NONE
+        return largest_of_groups(b, kind, j, server) != NONE
     return b.c.types.least[b.c.e, kind, j] <= room_of(b.c, server)
 
 
 @fused
 def chosen(b: Batch, server: int, j: int) -> int:
+    """The task that starts when virtual queue j is served on the server; NONE if there is none."""
     c = b.c
     kind = kind_of(c, server)
     return largest_on(b, kind, j, server) if j < c.types.count[c.e, kind] else NONE
@@ -109,7 +106,7 @@ def chosen(b: Batch, server: int, j: int) -> int:
 
 @apart
 def any_group_fits(b: Batch, server: int) -> bool:
-    """Whether something that is in a virtual queue of this server's kind fits in every resource."""
+    """Several resources: whether some waiting task of a type that this kind of server has fits on the server."""
     c = b.c
     kind = kind_of(c, server)
     for n in range(group_count(c)):
@@ -120,47 +117,48 @@ def any_group_fits(b: Batch, server: int) -> bool:
 
 
 @fused
-def next_server(b: Batch) -> int:
-    """The server to ask: open, and with room for something that waits. NONE if there is none."""
+def next_server(rules: ServerFillRules, b: Batch) -> int:
+    """The server that the next decision is about: not passed, and with room for some waiting task; NONE if there is none."""
     c = b.c
     if waiting(c) == 0:
         return NONE
     if c.vectors:
-        return next_of_all(b)
-    if b.form == BY_INDEX:
+        return next_of_all(rules, b)
+    if rules.order == BY_INDEX:
         return first_server(c, smallest_size(c), 0)
     return tightest_server(c, smallest_size(c))
 
 
-@apart
-def next_of_all(b: Batch) -> int:
-    """Several resources: a look at every server."""
+@inner
+def next_of_all(rules: ServerFillRules, b: Batch) -> int:
+    """Several resources: look at every server."""
     c = b.c
     best = NONE
     for server in range(server_count(c)):
         if any_group_fits(b, server):
-            if b.form == BY_INDEX:
+            if rules.order == BY_INDEX:
                 return server
             if best == NONE or free_share(c, server) < free_share(c, best):
                 best = server
     return best
 
 
-@observes(ServerFillFace)
-def observe(face: ServerFillFace, b: Batch) -> None:
+@observes(ServerFillRules)
+def observe(rules: ServerFillRules, b: Batch) -> None:
+    """Write the observation and the mask of the row."""
     c, e, server = b.c, b.c.e, b.turn[b.c.e].server
     types = b.c.types.least.shape[2]
     kind, room = 0, 0
     if server != NONE:
         kind, room = kind_of(c, server), room_of(c, server)
-    b.mask[e, types] = 1 if b.width or server == NONE else 0
+    b.mask[e, types] = 1 if rules.passing or server == NONE else 0
     if b.actions.shape[1] > 0:
         if c.vectors:
             describe_groups(b, kind, server)
         else:
             describe_types(b, kind, server, room)
         describe_wait(b, types, server)
-        describe_cluster(b, kind)
+        describe_context(b, kind)
         return
     survey(b, kind)
     mask_types(b, kind, server)
@@ -174,7 +172,7 @@ def observe(face: ServerFillFace, b: Batch) -> None:
 
 @fused
 def mask_types(b: Batch, kind: int, server: int) -> None:
-    """Each virtual queue of which something fits. Needs `survey`."""
+    """A virtual queue can be served if one of its tasks fits. Needs `survey`."""
     known = b.c.types.count[b.c.e, kind]
     for j in range(b.c.types.least.shape[2]):
         b.mask[b.c.e, j] = server != NONE and j < known and can_serve(b, kind, j, server)
@@ -182,17 +180,17 @@ def mask_types(b: Batch, kind: int, server: int) -> None:
 
 @apart
 def describe_types(b: Batch, kind: int, server: int, room: int) -> None:
-    """One size: in the line-up the virtual queues follow each other, so what each would start is a matter of counting."""
+    """One resource: in ascending order of size the virtual queues follow each other, so ranks say what each would start."""
     c, e, types = b.c, b.c.e, b.c.types.least.shape[2]
-    line_up(b.lineup, c)
+    copy_waiting_sizes(b)
     queue, known = c.types.queue[e, kind], c.types.count[e, kind] if server != NONE else 0
-    smaller, fitting = 0, lined_up_to(b.lineup, e, room)  # tasks of the types seen; none fits without a server
+    smaller, fitting = 0, count_up_to(b, room)  # waiting tasks of the types so far; that fit (none without a server)
     for n in range(types):
         j = types - 1 - n
         rank = min(smaller + queue[natural(j)].count, fitting) if j < known else 0
         b.mask[e, j] = rank > smaller
         if rank > smaller:
-            describe_start(b, j, kind, j, server, b.lineup.size[e, natural(rank - 1)], rank)
+            describe_start(b, j, kind, j, server, b.waiting_sizes[e, natural(rank - 1)], rank)
             smaller += queue[natural(j)].count
         else:
             describe_nothing(b, j)
@@ -200,11 +198,11 @@ def describe_types(b: Batch, kind: int, server: int, room: int) -> None:
 
 @apart
 def describe_groups(b: Batch, kind: int, server: int) -> None:
-    """Several resources: a look at all groups of like tasks for every type."""
+    """Several resources: look at all groups of tasks with equal demands for every type."""
     survey(b, kind)
     mask_types(b, kind, server)
     for j in range(b.c.types.least.shape[2]):
         if b.mask[b.c.e, j]:
-            describe_start(b, j, kind, j, server, size_of(b.c, largest_of_group(b, kind, j, server)), 0)
+            describe_start(b, j, kind, j, server, size_of(b.c, largest_of_groups(b, kind, j, server)), 0)
         else:
             describe_nothing(b, j)

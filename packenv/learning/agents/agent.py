@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from packenv.cluster import Cluster, Needs
 from packenv.envs.core.batch import make_batch, on_cluster
-from packenv.envs.core.books import forget_books
-from packenv.envs.core.rules import MAKERS, OWN_OPTIONS, Rules, Sizes, sizes_of
-from packenv.envs.observation.actions import REST
+from packenv.envs.core.definition import Layout, Sizes
+from packenv.envs.core.server_summaries import forget_summaries
+from packenv.envs.episodes.guard import checked_guard, together
+from packenv.envs.observation.features import NO_TYPES
+from packenv.envs.observation.layout import sizes_of
 from packenv.envs.options import split
-from packenv.envs.policies.guard import checked_guard, together
+from packenv.envs.registration import ENVIRONMENTS, find_definition
 from packenv.errors import InputError
 from packenv.learning.agents.guarded import Guarded, GuardedState
 from packenv.learning.agents.inference.best_action import FROM_WEIGHTS
@@ -44,33 +46,34 @@ class SavedAgent:
             self.limit = 0 if guard is None else int(guard["limit"])
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{name}: not the description of an agent: {error!r}") from None
-        if self.kind not in MAKERS or self.network not in FROM_WEIGHTS:
+        if self.kind not in ENVIRONMENTS or self.network not in FROM_WEIGHTS:
             raise InputError(f"{name}: an agent for {self.kind!r} with network {self.network!r}, which is not known here")
-        self.own = {key: options.pop(key) for key in OWN_OPTIONS[self.kind] if key in options}
-        self.options = split(options, OWN_OPTIONS[self.kind])
-        face = self.rules(np.full((1, 1), UNIT)).face
-        self.rule = Learned(face) if self.guard is None else Guarded(Learned(face), self.guard, self.limit)
+        self.definition = find_definition(self.kind)
+        self.own = {key: options.pop(key) for key in self.definition.own_options if key in options}
+        self.options = split(options, self.definition.own_options)
+        agent = Learned(self.layout(np.full((1, 1), UNIT)).rules)
+        self.rule = agent if self.guard is None else Guarded(agent, self.guard, self.limit)
         """The type by which compiled code finds the functions to call; the weights are in the state."""
 
     def sizes(self, capacity: NDArray[np.int64]) -> Sizes:
         """The numbers of servers, resources and types on a cluster of this capacity, (L, D) units."""
         return sizes_of(capacity, self.levels, self.options)
 
-    def rules(self, capacity: NDArray[np.int64]) -> Rules:
-        """The environment's rules on a cluster of servers of this capacity, (L, D) units."""
-        return MAKERS[self.kind](self.sizes(capacity), capacity, self.options, **self.own)
+    def layout(self, capacity: NDArray[np.int64]) -> Layout:
+        """The environment's layout on a cluster of servers of this capacity, (L, D) units."""
+        return self.definition.layout(self.sizes(capacity), capacity, self.options, **self.own)
 
     def needs(self, setting: Setting) -> Needs:
         """Raises InputError where tasks have another number of resources than the agent was trained with."""
         here = setting.capacity.shape[1]
         if here != self.resources:
             raise InputError(f"{self.name}: learned with D = {self.resources} resources, {setting.workload.name} has D = {here}")
-        own = self.rules(setting.capacity).needs
+        own = self.layout(setting.capacity).needs
         return own if self.guard is None else together(own, needs_of(self.guard, self._setting_of_guard(setting)))
 
     def initial_state(self, setting: Setting, seed: int) -> Any:
-        rules = self.rules(setting.capacity)
-        network = FROM_WEIGHTS[self.network](self.name, self.weights, rules)
+        layout = self.layout(setting.capacity)
+        network = FROM_WEIGHTS[self.network](self.name, self.weights, layout)
         scale = np.array([setting.workload.mean_service])
         own = LearnedState(None, network, scale)  # type: ignore[arg-type]  # `attach` makes the batch
         if self.guard is None:
@@ -84,14 +87,14 @@ class SavedAgent:
 
     def _attach(self, cluster: Cluster, state: LearnedState) -> LearnedState:
         if state.batch is None:
-            rules, unread = self.rules(cluster.capacity), state.network.unread
-            if unread & REST:
-                rules = replace(rules, books=False)
-            batch = make_batch(cluster, rules, self.sizes(cluster.capacity), float(state.mean_service[0]))
+            layout, unread = self.layout(cluster.capacity), state.network.unread
+            if unread & NO_TYPES:
+                layout = replace(layout, summaries=False)
+            batch = make_batch(cluster, layout, self.sizes(cluster.capacity), float(state.mean_service[0]))
             batch.assign("unread", unread)
             return state._replace(batch=batch)
         batch = on_cluster(state.batch, cluster)
-        forget_books(batch)
+        forget_summaries(batch)
         return state._replace(batch=batch)
 
     def guarantee(self, setting: Setting) -> float:

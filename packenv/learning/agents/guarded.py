@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from packenv.cluster import Cluster, Needs, waiting
 from packenv.cluster.loop import schedule
 from packenv.cluster.servers import reopen_all
-from packenv.envs.policies.guard import hand_over, together
+from packenv.envs.episodes.guard import hand_over, together
 from packenv.policy import Setting, attached, guarantee_of, initial_state_of, name_of, needs_of, schedules
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster
 from packenv.compiled.decorators import inner
-from packenv.envs.core.books import keep_books
+from packenv.envs.core.server_summaries import remove_completed
 from packenv.envs.core.state import DECIDING, Batch
 from packenv.envs.core.step import act, begin, observe
 from packenv.learning.agents.inference.best_action import best_action
@@ -21,9 +21,9 @@ from packenv.policy import schedules
 
 
 class Learned(NamedTuple):
-    """The environment that the agent acts in; the weights are in the state."""
+    """The rules of the environment that the agent acts in; the weights are in the state."""
 
-    face: Any
+    rules: Any
 
 
 class LearnedState(NamedTuple):
@@ -38,15 +38,15 @@ class LearnedState(NamedTuple):
 def schedule_learned(policy: Learned, cluster: Cluster, state: LearnedState) -> None:
     b = state.batch
     turn = b.turn[0]
-    keep_books(b)
-    begin(policy.face, b)
+    remove_completed(b)
+    begin(policy.rules, b)
     while turn.phase == DECIDING:
-        observe(policy.face, b)
+        observe(policy.rules, b)
         action = only_action(b)
         if action == NONE:
             action = best_action(state.network, b)
         b.action[0] = action
-        act(policy.face, b)
+        act(policy.rules, b)
 
 
 @inner

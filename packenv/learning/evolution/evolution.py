@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from packenv.envs.faces.sb3 import PackVecEnv
+from packenv.envs.interfaces.sb3 import PackVecEnv
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.evolution.cma_es import CmaEs
 from packenv.learning.evolution.trials import Trial, TrialRunner

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from packenv.envs.observation import features as feature
 from packenv.learning.agents.inference.linear import COUNT, SIZE, TERMS
 from packenv.learning.networks.valid_actions import ValidActions, layer_of, mean_of
 
@@ -51,7 +52,7 @@ class SharedCritic(nn.Module):
 
 
 class LinearActor(nn.Module):
-    """⟨w + q·v, terms of the action⟩, q being feature 18 of the action, the logarithm of the tasks waiting.
+    """⟨w + q·v, terms of the action⟩, q being the feature `waiting` of the action, the logarithm of the tasks waiting.
 
     With its initial weights the score is the size of the task, so the agent starts as best fit.
     """
@@ -65,13 +66,15 @@ class LinearActor(nn.Module):
     def forward(self, rows: ValidActions) -> Tensor:
         """(N,) scores of the valid actions."""
         plain, scaled = linear(terms_of(rows.features), self.weights).unbind(1)
-        return plain + rows.features[:, 18] * scaled
+        return plain + rows.features[:, feature.WAITING] * scaled
 
 
 def terms_of(features: Tensor) -> Tensor:
     """(N, TERMS) from (N, F) features, as `set_terms` of packenv.learning.agents.inference.linear."""
-    passing, size, left, filled, jobs = (features[:, k] for k in (1, 2, 3, 4, 12))
-    exact, fitting, excess, queue = (features[:, k] for k in (14, 15, 16, 17))
+    of_server = feature.WAITS, feature.SIZE, feature.ROOM_LEFT, feature.ROOM_FILLED, feature.JOBS
+    passing, size, left, filled, jobs = (features[:, k] for k in of_server)
+    of_queue = feature.COMPLEMENTS, feature.COMPANIONS, feature.EXCESS, feature.QUEUE_PER_ROOT
+    exact, fitting, excess, queue = (features[:, k] for k in of_queue)
     count, large = float(COUNT), (size > 0.5).float()
     shares = size, left, filled, left.sqrt(), filled.sqrt(), large
     counts = size * jobs * count, queue * count, exact * count, passing

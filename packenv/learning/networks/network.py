@@ -12,7 +12,7 @@ import torch
 from gymnasium import spaces
 from torch import Tensor, nn
 
-from packenv.envs.observation.actions import CONTEXT
+from packenv.envs.observation.features import CONTEXT, VALID
 from packenv.errors import InputError, nearest
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.weights import Weights
@@ -105,7 +105,7 @@ def mask_of(seen: Observation, given: Any = None) -> Tensor:
     if given is not None:
         mask = torch.as_tensor(given).float()
     else:
-        mask = seen["action_mask"] if "action_mask" in seen else seen["actions"][:, :, 0]
+        mask = seen["action_mask"] if "action_mask" in seen else seen["actions"][:, :, VALID]
     return torch.where(mask.sum(dim=1, keepdim=True) > 0, mask, torch.ones_like(mask))
 
 

@@ -10,7 +10,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 
-from packenv.envs.faces.sb3 import PackVecEnv
+from packenv.envs.interfaces.sb3 import PackVecEnv
 from packenv.learning.networks.network import mask_of
 from packenv.learning.reinforcement.advantages import AverageReward
 from packenv.learning.reinforcement.replay_buffer import ElapsedReplayBuffer

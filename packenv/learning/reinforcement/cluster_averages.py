@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.envs.faces.sb3 import PackVecEnv
+from packenv.envs.interfaces.sb3 import PackVecEnv
 
 COUNTERS = ("measured", "queue_sum", "delay_sum", "delay_count")
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from packenv.envs.faces.sb3 import PackVecEnv
-from packenv.envs.policies.predict import PolicyAgent
+from packenv.envs.interfaces.sb3 import PackVecEnv
+from packenv.envs.policy_agents.agent import PolicyAgent
 from packenv.errors import InputError
 from packenv.learning.networks.network import Network, mask_of
 from packenv.learning.reinforcement.sb3_policies import random_valid

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.buffers import DictReplayBuffer
 from stable_baselines3.common.type_aliases import DictReplayBufferSamples
 
-from packenv.envs.faces.sb3 import PackVecEnv
+from packenv.envs.interfaces.sb3 import PackVecEnv
 
 
 class ElapsedReplayBuffer(DictReplayBuffer):

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from sb3_contrib.common.maskable.buffers import MaskableDictRolloutBuffer
 
-from packenv.envs.faces.sb3 import PackVecEnv
+from packenv.envs.interfaces.sb3 import PackVecEnv
 from packenv.learning.reinforcement.advantages import AverageReward, advantages
 
 

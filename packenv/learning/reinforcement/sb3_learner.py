@@ -9,7 +9,7 @@ from typing import Any
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
-from packenv.envs.faces.sb3 import PackVecEnv
+from packenv.envs.interfaces.sb3 import PackVecEnv
 from packenv.learning.learner import Learner
 from packenv.learning.reinforcement.advantages import AverageReward
 from packenv.learning.reinforcement.algorithms import MaskedDQN, make_model

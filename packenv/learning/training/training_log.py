@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from packenv.envs.core.episodes import Core
+from packenv.envs.episodes.core import Core
 from packenv.envs.rendering.render import Viewer
 from packenv.errors import InputError
 from packenv.results.event_file import INSTALL, EventFile, new_event_path, tensorboard_is_installed

@@ -99,6 +99,16 @@ def _guarantee(policy: VQS | VQSBestFit, setting: Setting) -> float:
     return (1 - share_below(setting, smallest)) * 2 / 3
 
 
+def _active_configuration(state: VirtualQueues, server: int, types: int) -> NDArray[np.int64] | None:
+    """(types,) jobs of each type in the server's active configuration; None before its first."""
+    if state.other[server] == NONE:
+        return None
+    counts = np.zeros(types, np.int64)
+    counts[1] = state.one[server]
+    counts[state.other[server]] = state.many[server]
+    return counts
+
+
 @inner
 def renew(cluster: Cluster, state: VirtualQueues, server: int) -> None:
     """An empty server takes the reduced configuration of the largest weight (eq. 8)."""
@@ -150,6 +160,14 @@ class VQS(NamedTuple):
     def guarantee(self, setting: Setting) -> float:
         """⅔ of ρ* less the share of sizes up to 2^-J (Theorem 3, Corollary 1)."""
         return _guarantee(self, setting)
+
+    def active_configuration(self, state: VirtualQueues, server: int, types: int) -> NDArray[np.int64] | None:
+        """(types,) jobs of each type in the server's active configuration; None before its first."""
+        return _active_configuration(state, server, types)
+
+    def adopt_reserved(self, state: VirtualQueues, reserved: NDArray[np.int64]) -> None:
+        """Take over the room (L,), in units, that the reserved type-1 job of each server holds."""
+        state.reserved[:] = reserved
 
 
 @schedules(VQS)
@@ -225,6 +243,14 @@ class VQSBestFit(NamedTuple):
     def guarantee(self, setting: Setting) -> float:
         """⅔ of ρ* less the share of sizes up to 2^-J (Theorem 4)."""
         return _guarantee(self, setting)
+
+    def active_configuration(self, state: VirtualQueues, server: int, types: int) -> NDArray[np.int64] | None:
+        """(types,) jobs of each type in the server's active configuration; None before its first."""
+        return _active_configuration(state, server, types)
+
+    def adopt_reserved(self, state: VirtualQueues, reserved: NDArray[np.int64]) -> None:
+        """Take over the room (L,), in units, that the reserved type-1 job of each server holds."""
+        state.reserved[:] = reserved
 
 
 @schedules(VQSBestFit)

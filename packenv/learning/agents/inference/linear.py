@@ -9,9 +9,10 @@ import numpy as np
 
 from packenv.cluster import NONE
 from packenv.compiled.decorators import inner
-from packenv.envs.core.rules import Rules
+from packenv.envs.core.definition import Layout
 from packenv.envs.core.state import Batch
-from packenv.envs.observation.actions import INVALID, REST
+from packenv.envs.observation import features
+from packenv.envs.observation.features import NO_INVALID, NO_TYPES
 from packenv.errors import InputError
 from packenv.learning.agents.inference.vectors import Floats, add_scaled, copy_to
 from packenv.learning.agents.inference.weights import Weights, array
@@ -33,12 +34,12 @@ class LinearNetwork(NamedTuple):
     @property
     def unread(self) -> int:
         """The parts of the observation that this network never reads, as bits."""
-        return REST | INVALID
+        return NO_TYPES | NO_INVALID
 
 
-def linear_network(agent: str, weights: Weights, rules: Rules) -> LinearNetwork:
-    """The network from its saved weights. Raises InputError where they do not fit the environment's rules."""
-    if "actions" not in rules.seen:
+def linear_network(agent: str, weights: Weights, layout: Layout) -> LinearNetwork:
+    """The network from its saved weights. Raises InputError where they do not fit the environment's layout."""
+    if "actions" not in layout.observed:
         raise InputError(f"{agent}: a linear network sees observation='actions'")
     found = array(agent, weights, "actor.weights")
     if found.shape != (2, TERMS):
@@ -52,7 +53,7 @@ def best_of_linear(network: LinearNetwork, b: Batch) -> int:
     copy_to(weights, network.weights[0])
     for a in range(mask.shape[0]):
         if mask[a]:
-            add_scaled(weights, b.actions[0, a, 18], network.weights[1])
+            add_scaled(weights, b.actions[0, a, features.WAITING], network.weights[1])
             break
     best, best_score = NONE, np.float32(0.0)
     for a in range(mask.shape[0]):
@@ -67,21 +68,21 @@ def best_of_linear(network: LinearNetwork, b: Batch) -> int:
 
 
 @inner
-def set_terms(terms: Floats, features: Floats) -> None:
-    """Write the terms of an action from its features (packenv.envs.observation.actions)."""
-    terms[SIZE] = features[2]
-    terms[1] = features[3]  # room left in the server
-    terms[2] = features[4]  # room left once the largest tasks that fit have started too
-    terms[3] = math.sqrt(features[3])
-    terms[4] = math.sqrt(features[4])
-    large = 1.0 if features[2] > 0.5 else 0.0
+def set_terms(terms: Floats, row: Floats) -> None:
+    """Write the terms of an action from its features (packenv.envs.observation.features)."""
+    terms[SIZE] = row[features.SIZE]
+    terms[1] = row[features.ROOM_LEFT]  # room left in the server
+    terms[2] = row[features.ROOM_FILLED]  # room left once the largest tasks that fit have started too
+    terms[3] = math.sqrt(row[features.ROOM_LEFT])
+    terms[4] = math.sqrt(row[features.ROOM_FILLED])
+    large = 1.0 if row[features.SIZE] > 0.5 else 0.0
     terms[5] = large
-    terms[6] = features[2] * features[12] * COUNT  # size · log(1 + jobs in the server)
-    terms[7] = features[17] * COUNT  # tasks in the virtual queue
-    terms[8] = features[14] * COUNT  # waiting tasks that would fill an empty server with this one
-    terms[9] = features[1]  # 1: to pass
-    terms[10] = large * features[14] * COUNT  # for a large task: waiting tasks that would fill the server with it
-    terms[11] = large * features[15] * COUNT  # and all that would fit beside it
-    terms[12] = large if features[14] == 0.0 else 0.0  # a large task without any of the former
-    terms[13] = large if features[15] == 0.0 else 0.0  # and without any of the latter
-    terms[14] = (1.0 - 2.0 * large) * features[16] * COUNT  # whether small tasks are scarce, or large ones
+    terms[6] = row[features.SIZE] * row[features.JOBS] * COUNT  # size · log(1 + jobs in the server)
+    terms[7] = row[features.QUEUE_PER_ROOT] * COUNT  # tasks in the virtual queue
+    terms[8] = row[features.COMPLEMENTS] * COUNT  # waiting tasks that would fill an empty server with this one
+    terms[9] = row[features.WAITS]  # 1: to pass
+    terms[10] = large * row[features.COMPLEMENTS] * COUNT  # for a large task: waiting tasks that would fill the server with it
+    terms[11] = large * row[features.COMPANIONS] * COUNT  # and all that would fit beside it
+    terms[12] = large if row[features.COMPLEMENTS] == 0.0 else 0.0  # a large task without any of the former
+    terms[13] = large if row[features.COMPANIONS] == 0.0 else 0.0  # and without any of the latter
+    terms[14] = (1.0 - 2.0 * large) * row[features.EXCESS] * COUNT  # whether small tasks are scarce, or large ones

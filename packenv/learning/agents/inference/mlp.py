@@ -9,7 +9,7 @@ import numpy as np
 
 from packenv.cluster import NONE
 from packenv.compiled.decorators import inner
-from packenv.envs.core.rules import Rules
+from packenv.envs.core.definition import Layout
 from packenv.envs.core.state import Batch
 from packenv.learning.agents.inference.vectors import Floats, add_scaled, copy_to, rectify
 from packenv.learning.agents.inference.weights import Weights, array, matrix, vector
@@ -34,20 +34,20 @@ class MlpNetwork(NamedTuple):
         return 0
 
 
-def mlp_network(agent: str, weights: Weights, rules: Rules) -> MlpNetwork:
-    """The network from its saved weights. Raises InputError where they do not fit the environment's rules."""
+def mlp_network(agent: str, weights: Weights, layout: Layout) -> MlpNetwork:
+    """The network from its saved weights. Raises InputError where they do not fit the environment's layout."""
     width = array(agent, weights, "actor.layers.0.bias").shape[0]
-    seen = sum(math.prod(shape) for shape in rules.seen.values())
+    seen = sum(math.prod(shape) for shape in layout.observed.values())
     return MlpNetwork(
         first=matrix(agent, weights, "actor.layers.0", (width, seen)),
         first_bias=array(agent, weights, "actor.layers.0.bias"),
         second=matrix(agent, weights, "actor.layers.1", (width, width)),
         second_bias=vector(agent, weights, "actor.layers.1.bias", width),
-        last=matrix(agent, weights, "actor.layers.2", (rules.actions, width)),
-        last_bias=vector(agent, weights, "actor.layers.2.bias", rules.actions),
+        last=matrix(agent, weights, "actor.layers.2", (layout.actions, width)),
+        last_bias=vector(agent, weights, "actor.layers.2.bias", layout.actions),
         seen=np.zeros(seen, np.float32),
         hidden=np.zeros((2, width), np.float32),
-        scores=np.zeros(rules.actions, np.float32),
+        scores=np.zeros(layout.actions, np.float32),
     )
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from packenv.cluster import NONE
-from packenv.envs.core.rules import Rules
+from packenv.envs.core.definition import Layout
 from packenv.envs.core.state import Batch
-from packenv.envs.observation.actions import COMPANY, CONTEXT, FEATURES, FIRST_FEATURES, INVALID
+from packenv.envs.observation.features import CONTEXT, FEATURES, FIRST_FEATURES, NO_COMPANY, NO_INVALID
 from packenv.errors import InputError
 from packenv.learning.agents.inference.vectors import Floats, add_scaled, copy_to, rectify
 from packenv.learning.agents.inference.weights import Weights, array, matrix, vector
@@ -31,16 +31,16 @@ class SharedNetwork(NamedTuple):
     @property
     def unread(self) -> int:
         """The parts of the observation that this network never reads, as bits."""
-        return INVALID | (COMPANY if len(self.first) == FIRST_FEATURES + CONTEXT else 0)
+        return NO_INVALID | (NO_COMPANY if len(self.first) == FIRST_FEATURES + CONTEXT else 0)
 
 
-def shared_network(agent: str, weights: Weights, rules: Rules) -> SharedNetwork:
-    """The network from its saved weights. Raises InputError where they do not fit the environment's rules."""
+def shared_network(agent: str, weights: Weights, layout: Layout) -> SharedNetwork:
+    """The network from its saved weights. Raises InputError where they do not fit the environment's layout."""
     width = array(agent, weights, "actor.first.bias").shape[0]
     inputs = FEATURES + CONTEXT
     if weights["actor.first.weight"].shape == (width, FIRST_FEATURES + CONTEXT):
         inputs = FIRST_FEATURES + CONTEXT  # saved before the last features existed
-    if "actions" not in rules.seen:
+    if "actions" not in layout.observed:
         raise InputError(f"{agent}: a shared network sees observation='actions'")
     return SharedNetwork(
         first=matrix(agent, weights, "actor.first", (width, inputs)),
@@ -48,7 +48,7 @@ def shared_network(agent: str, weights: Weights, rules: Rules) -> SharedNetwork:
         second=matrix(agent, weights, "actor.second", (width, 2 * width)),
         second_bias=vector(agent, weights, "actor.second.bias", width),
         last=matrix(agent, weights, "actor.last", (1, width))[:, 0].copy(),
-        hidden=np.zeros((rules.actions, width), np.float32),
+        hidden=np.zeros((layout.actions, width), np.float32),
         base=np.zeros(width, np.float32),
         mean=np.zeros(width, np.float32),
         out=np.zeros(width, np.float32),

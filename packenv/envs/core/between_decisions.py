@@ -1,0 +1,132 @@
+"""What all environments do between two decisions: advance to the next slot, and measure what happened on the way."""
+
+from __future__ import annotations
+
+from packenv.cluster.queue.waiting import order_new, size_of
+from packenv.cluster.servers import close, reopen, reopen_all
+from packenv.cluster.slots import FINISHED, GROW, LIMIT, READY, all_done, begin_slot, place
+from packenv.cluster.state import NEVER, NONE
+from packenv.compiled.decorators import apart, fused
+from packenv.envs.core.oldest_tasks import leave_window
+from packenv.envs.core.server_summaries import add_start, remove_completed, summarise_servers
+from packenv.envs.core.state import (
+    AT_HORIZON,
+    BEGUN,
+    NOTHING_LEFT,
+    OVER,
+    TOO_MANY_WAITING,
+    WAITING,
+    WORK_DONE,
+    Batch,
+)
+from packenv.units import UNIT
+
+
+@fused
+def begin_step(b: Batch) -> None:
+    """Remember the measures of the cluster at the beginning of the step."""
+    c, turn = b.c, b.turn[b.c.e]
+    head = c.head[c.e]
+    turn.invalid = 0
+    turn.placed = 0
+    turn.now = head.now
+    turn.queue_sum = head.queue_sum
+    turn.size_sum = head.size_sum
+    turn.delay_sum = head.delay_sum
+    turn.tasks = head.started
+    turn.guarded = 0
+
+
+@apart
+def end_step(b: Batch) -> None:
+    """Write what happened during the step into `passage`; zeros at the first decision of an episode."""
+    c, turn, passage = b.c, b.turn[b.c.e], b.passage[b.c.e]
+    if turn.fresh:
+        turn.fresh = 0
+        begin_step(b)
+    head = c.head[c.e]
+    elapsed = float(head.now - turn.now)
+    passage.elapsed = elapsed
+    passage.queue = float(head.queue_sum - turn.queue_sum)
+    passage.size = (head.size_sum - turn.size_sum) * (1.0 / UNIT)
+    passage.delay = float(head.delay_sum - turn.delay_sum)
+    passage.started = float(head.started - turn.tasks)
+    passage.placed = float(turn.placed) * (1.0 / UNIT)
+    passage.arrivals = turn.rate * elapsed
+    passage.arriving = turn.exogenous * elapsed
+    passage.guarded = float(turn.guarded)
+    passage.slot = head.now
+    passage.invalid = turn.invalid
+    passage.reason = turn.reason
+
+
+@apart
+def next_slot(b: Batch) -> int:
+    """Advance to the next slot in which something happens: the row's phase is BEGUN then, or OVER.
+
+    Returns GROW if the pool of tasks must grow first, otherwise READY.
+    """
+    c, turn = b.c, b.turn[b.c.e]
+    reason = begin_slot(c, turn.until)
+    if reason == GROW:
+        return GROW
+    turn.phase = OVER
+    if reason == READY:
+        remove_completed(b)
+        turn.phase = BEGUN
+        if b.finite and all_done(c):
+            turn.phase, turn.reason = OVER, WORK_DONE
+    elif reason == LIMIT:
+        turn.reason = TOO_MANY_WAITING
+        order_new(c)  # the arrivals were cut short before they were put in order
+    elif reason == FINISHED:
+        if turn.until < NEVER:
+            turn.reason = AT_HORIZON
+        else:
+            turn.reason = WORK_DONE if all_done(c) else NOTHING_LEFT
+    return READY
+
+
+@apart
+def put(b: Batch, i: int, server: int) -> None:
+    """Start task i on a server."""
+    b.turn[b.c.e].placed += size_of(b.c, i)
+    place(b.c, i, server)
+    add_start(b, server)
+    if b.window.shape[1] > 0:
+        leave_window(b, i)
+
+
+@fused
+def pass_over(b: Batch, server: int) -> None:
+    """Leave this server out of all orders of servers until its next completion or the next arrival."""
+    close(b.c, server)
+    b.turn[b.c.e].passed = 1
+
+
+@fused
+def reopen_passed(b: Batch) -> None:
+    """Put servers that were passed over back into the orders, after a completion there, or any arrival."""
+    c, turn = b.c, b.turn[b.c.e]
+    if turn.passed:
+        head = c.head[c.e]
+        for n in range(head.freed):
+            reopen(c, c.freed[c.e, n])
+        if head.fresh > 0:
+            turn.passed = 0
+            reopen_all(c)
+
+
+@apart
+def begin_episode(b: Batch) -> None:
+    """Summarise the servers, and forget configurations and decisions of the episode before."""
+    e = b.c.e
+    summarise_servers(b)
+    for server in range(b.active.shape[1]):
+        b.active[e, server] = NONE
+        b.reserved[e, server] = 0
+    turn = b.turn[e]
+    turn.phase, turn.reason, turn.server, turn.passed, turn.cursor, turn.started = WAITING, 0, NONE, 0, 0, 0
+    turn.fresh = 1
+    turn.window, turn.window_started = 0, b.c.head[e].started
+    begin_step(b)

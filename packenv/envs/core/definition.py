@@ -1,0 +1,61 @@
+"""What the folder of an environment defines: its options and arrays, its rules, and how policies play it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.policy import Needs
+
+Shapes = Mapping[str, tuple[int, ...]]
+"""Shapes of the arrays of an observation, by name, in order."""
+
+
+class Sizes(NamedTuple):
+    """The numbers that the shapes of actions and observations follow from."""
+
+    servers: int  # L
+    resources: int  # D
+    kinds: int  # G, kinds of server by capacity
+    types: int  # 2J, or as many as the option `types` says
+    levels: int  # J; 0: types of equal width
+    window: int  # K
+
+
+@dataclass(frozen=True)
+class Layout:
+    """An environment on one cluster, with its options chosen."""
+
+    rules: Any  # NamedTuple of integers: its type selects the compiled functions (packenv.envs.core.step)
+    needs: Needs
+    actions: int  # A
+    observed: Shapes
+    summaries: bool = False  # whether ages of jobs and rooms of servers are kept (packenv.envs.core.server_summaries)
+    configurations: NDArray[np.int64] | None = None  # (G, N, 2J) that the actions choose from
+    known: NDArray[np.int64] | None = None  # (G,) how many of the N each kind of server has
+
+
+@dataclass(frozen=True)
+class Definition:
+    """An environment, apart from the cluster.
+
+    `layout(sizes, capacity, options, *, …)` returns a Layout for a cluster of capacity (L, D) units and the shared
+    `Options`; its keyword-only parameters are the environment's own options. `policy_action(core, row, planned)` returns
+    the action that comes nearest to what a policy has planned (packenv.envs.policy_agents); without it policies cannot
+    play the environment.
+    """
+
+    name: str
+    layout: Callable[..., Layout]
+    policy_action: Callable[..., int] | None = None
+
+    @property
+    def own_options(self) -> tuple[str, ...]:
+        """Names of the options that this environment alone has."""
+        parameters = inspect.signature(self.layout).parameters.values()
+        return tuple(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)

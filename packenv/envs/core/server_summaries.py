@@ -1,0 +1,103 @@
+"""Summaries of the servers that observations need: ages of the jobs in each, and how many servers have room of each type."""
+
+from __future__ import annotations
+
+from packenv.cluster.queue.by_type import type_of
+from packenv.cluster.queue.waiting import now
+from packenv.cluster.servers import kind_of, server_count
+from packenv.cluster.state import DONE, NONE, TASK
+from packenv.compiled.decorators import apart, fused, inner
+from packenv.envs.core.state import Batch
+
+
+@fused
+def add_start(b: Batch, server: int) -> None:
+    """A task has just started on a server."""
+    if b.ages.shape[1] > 0:
+        slot = now(b.c)
+        b.ages[b.c.e, server, 0] += slot
+        b.ages[b.c.e, server, 1] += float(slot) * slot
+        classify_room(b, server)
+        turn = b.turn[b.c.e]
+        turn.counted_started += 1
+        turn.counted_in_service += 1
+
+
+@apart
+def remove_completed(b: Batch) -> None:
+    """Take out the jobs that completed in this slot. Where others than the agent placed tasks, summarise all servers anew."""
+    c = b.c
+    if b.ages.shape[1] > 0:
+        head, turn = c.head[c.e], b.turn[c.e]
+        completed = 0
+        for n in range(head.due):
+            completed += c.task[c.e, c.due[c.e, n]].kind == DONE
+        turn.counted_in_service -= completed
+        if turn.counted_started != head.started or turn.counted_in_service != head.in_service:
+            summarise_servers(b)
+            return
+        for n in range(head.due):
+            i = c.due[c.e, n]
+            if c.task[c.e, i].kind == DONE:
+                server, start = c.task[c.e, i].server, float(c.task[c.e, i].since)
+                b.ages[c.e, server, 0] -= start
+                b.ages[c.e, server, 1] -= start * start
+        for n in range(head.freed):
+            classify_room(b, c.freed[c.e, n])
+
+
+def forget_summaries(b: Batch) -> None:
+    """Let the summaries of all rows be made anew in the next slot."""
+    b.turn["counted_started"] = -1
+
+
+@apart
+def summarise_servers(b: Batch) -> None:
+    """Make the summaries of the row from the jobs in service."""
+    c, e = b.c, b.c.e
+    if b.ages.shape[1] == 0:
+        return
+    for k in range(b.rooms.shape[1]):
+        b.rooms[e, k] = 0
+    for server in range(server_count(c)):
+        b.ages[e, server, 0] = b.ages[e, server, 1] = 0.0
+        b.room_class[e, server] = NONE
+        classify_room(b, server)
+    for i in range(c.task.shape[1]):
+        task = c.task[e, i]
+        if task.kind == TASK and task.server != NONE:
+            start = float(task.since)
+            b.ages[e, task.server, 0] += start
+            b.ages[e, task.server, 1] += start * start
+    b.turn[e].counted_started = c.head[e].started
+    b.turn[e].counted_in_service = c.head[e].in_service
+
+
+@fused
+def scalar_room(b: Batch, server: int) -> int:
+    """Room of a server in units of scalar size: with several resources, that of its scarcest one."""
+    c = b.c
+    if not c.vectors:
+        return c.server[c.e, server].room
+    most = 0
+    for r in range(c.scale.shape[0]):
+        most = max(most, c.scale[r])
+    room = c.server[c.e, server].capacity
+    for r in range(c.scale.shape[0]):
+        if c.scale[r] > 0:
+            room = min(room, c.free[c.e, server, r] * most // c.scale[r])
+    return room
+
+
+@inner
+def classify_room(b: Batch, server: int) -> None:
+    """Count a server under the type of its room: the largest of its kind if it has more, the last class if it has none."""
+    c = b.c
+    kind, room = kind_of(c, server), scalar_room(b, server)
+    largest = c.types.bound[c.e, kind, c.types.count[c.e, kind] - 1]
+    j = type_of(c, kind, min(room, largest)) if room > 0 else b.rooms.shape[1] - 1
+    old = b.room_class[c.e, server]
+    if old != NONE:
+        b.rooms[c.e, old] -= 1
+    b.rooms[c.e, j] += 1
+    b.room_class[c.e, server] = j

@@ -1,0 +1,99 @@
+"""The parts of the docstrings of environments that are the same for all, and the tables of features in them."""
+
+from __future__ import annotations
+
+import inspect
+
+from packenv.envs.interfaces.single import SingleEnv
+from packenv.envs.observation.features import ACTION_FEATURES, CONTEXT, CONTEXT_FEATURES, FEATURES
+
+OBSERVED = """
+    D resources, L servers, G kinds of server (by capacity), 2J types, K = `window`. (f): only in "full".
+
+    With `observation="actions"` instead: `actions` (A, {features}), a row of features for every action (zeros where it is not
+    valid), and `context` ({context},), about the whole cluster. All are of order 1 whatever the workload: a share is of the
+    largest server, of all servers or of the time named; a log count n is log(1 + n) / 5, a log count per root
+    log(1 + n · √(5 / L)) / 5, a log age a log(1 + a / mean service) / 5. Networks that score every action by the same weights
+    read this observation.
+
+{table}
+"""
+
+IN_COMMON = """
+    ## Rewards
+    Of the slots from one decision to the next (none after a task that starts): `queue`: −∫ Q dt, Q the waiting tasks;
+    `delay`: minus the delays, in slots, of the tasks that started; `size`: size placed less the rate at which size arrives;
+    `tasks`: the same of their number; `advantage`: ∫ Q dt of the baseline on the same jobs, less one's own.
+    `info["elapsed"]` has the slots.
+
+    ## Starting State
+    An empty cluster in slot 0, or what `start` says. `reset(seed=s)`: the jobs that `packenv.simulate` draws with seed s;
+    later episodes have other jobs, and so have other seeds. Where a workload draws a table for every seed, each episode
+    plays its own; J, and the scales of features, are those of seed 0's table.
+
+    ## Episode End
+    Endless workloads are never terminated, only truncated: at `horizon` slots, or when more than `waiting_limit` tasks
+    wait. A finite table is terminated when all its work is done. `info["reason"]` says which.
+
+    ## Arguments
+    | argument | default | |
+    |---|---|---|
+{own}    | `workload` | `"paper/fig4b"` | a name, a `.json` file, or a `packenv.Workload` (also of a finite table of jobs) |
+    | `servers` | the workload's | 5, "3x1,2x0.5", "3x1:0.5" (two resources), capacities |
+    | `load`, `intensity`, `rate` | the workload's | a number, or a pair from which each episode draws its own |
+    | `horizon` | 10,000 | slots of an episode; None: never truncated |
+    | `J` | the workload's | levels of the universal partition: 2J virtual queues |
+    | `types` | None | so many virtual queues in place of 2J, for sizes of equal width up to the largest server |
+    | `window` | 16 | K, how many of the oldest waiting tasks are shown |
+    | `observation` | `"full"` | or `"compact"`, `"actions"` |
+    | `mask_in_observation` | False | adds `action_mask` to the observation |
+    | `reward` | `"queue"` | `"delay"`, `"size"`, `"tasks"`, `"advantage"`, or a function of a `Passage` |
+    | `baseline` | `"bf-js"` | the policy that `advantage` compares with |
+    | `invalid_penalty` | 0 | taken from the reward for an invalid action |
+    | `waiting_limit` | 1,000 | more waiting tasks truncate the episode |
+    | `guard` | None | a compiled policy that schedules in place of the agent while many tasks wait |
+    | `guard_limit` | 500 | in slots that begin with more tasks waiting; `info["guarded"]`: such slots |
+    | `start` | `"empty"` | `"warm"`, `Warm(policy, slots)`, or a list of (size, server, slots that remain) in service |
+    | `record_schedule` | False | keeps when and where each task started, for `schedule()` |
+    | `render_mode` | None | `"rgb_array"`, `"human"`, `"ansi"` |
+
+    Raises InputError for what cannot be, with the nearest names.
+
+    ## Vectorized
+    `gymnasium.make_vec(…, num_envs=N, vectorization_mode="vector_entry_point", autoreset_mode=…)` steps N clusters in
+    one compiled call (one for each row where tables are drawn by seed); row i is the single environment with seed s + i.
+    `packenv.envs.PackVecEnv` is the same for Stable-Baselines3.
+
+    ## Version History
+    v0: first. Since then the default observation, actions and rewards have not changed, except that `cluster` of ServerFill
+    counts servers with room above the largest type of their kind under that type (0.1.0 counted them as full). Added:
+    `observation="actions"` (14 features in 0.1.0, 19 since 0.2.0, the first 14 as before), `types`, `passing`, `guard`, the
+    reward `tasks`.
+"""
+
+
+def documented(environment: type[SingleEnv], of_configurations: bool = False) -> type[SingleEnv]:
+    """Complete the docstring of an environment: its own headings first, then what is the same for all environments.
+
+    The rows of the table under "Own Arguments" become the first ones of "Arguments". `of_configurations`: whether its
+    actions take configurations rather than start tasks.
+    """
+    own, _, arguments = (environment.__doc__ or "").partition("## Own Arguments\n")
+    observed = OBSERVED.format(features=FEATURES, context=CONTEXT, table=feature_table(of_configurations))
+    common = IN_COMMON.replace("{own}", arguments.rstrip() + "\n")
+    environment.__doc__ = inspect.cleandoc(own.rstrip() + "\n" + observed + common)
+    return environment
+
+
+def feature_table(of_configurations: bool) -> str:
+    """Tables of the features of actions and of the context, indented as docstrings of classes are."""
+    meaning = "of an action that takes configuration k" if of_configurations else "of an action that starts a task"
+    lines = [f"| `actions` | {meaning} | scale |", "|---|---|---|"]
+    for n, feature in enumerate(ACTION_FEATURES):
+        text = feature.of_configuration if of_configurations else feature.of_start + " (*)" * feature.of_wait
+        lines.append(f"| {n} `{feature.name}` | {text or '0'} | {feature.scale} |")
+    if not of_configurations:
+        lines += ["", "(*) also of the action that waits or passes; without a server at hand only 0, 1 and 18. Its others are 0."]
+    lines += ["", "| `context` | of the cluster | scale |", "|---|---|---|"]
+    lines += [f"| {n} `{feature.name}` | {feature.of_start} | {feature.scale} |" for n, feature in enumerate(CONTEXT_FEATURES)]
+    return "\n".join("    " + line if line else "" for line in lines)

@@ -1,0 +1,279 @@
+"""A batch of clusters, their episodes, and one compiled call that steps them: what all interfaces of an environment share.
+
+Where every seed has a table of jobs of its own, each row plays the table of its episode's seed, in a call of its own.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.build import build
+from packenv.cluster.copy_tasks import copy_rows, tasks_of, transplant
+from packenv.cluster.fields import reset_rows
+from packenv.cluster.grow import grow, lengthen
+from packenv.cluster.slots import GROW
+from packenv.cluster.state import NEVER, NONE, Cluster
+from packenv.envs.core.batch import make_batch, on_cluster
+from packenv.envs.core.definition import Definition
+from packenv.envs.core.state import BEGUN, FRESH, Batch
+from packenv.envs.core.step import step_of
+from packenv.envs.episodes.guard import Guard, together
+from packenv.envs.episodes.policy_run import CHUNK, PolicyRun, initial_jobs
+from packenv.envs.episodes.rows import row_of
+from packenv.envs.episodes.seeds import episode_seed, share
+from packenv.envs.episodes.workload_facts import levels_for, mean_scalar_size, most_in_service
+from packenv.envs.observation.layout import sizes_of
+from packenv.envs.options import LATEST, split
+from packenv.envs.rewards import Passage, advantage, find_reward
+from packenv.errors import InputError
+from packenv.policy import Setting
+from packenv.workloads.sampling import begin
+
+FIRST_PLACES = 100  # tasks in the system of a cluster at first: to grow stops a whole batch for tens of milliseconds
+
+
+class Core:
+    """`rows` clusters of one environment, and where each is in its episode.
+
+    Keyword arguments as in the environments' docstrings. Raises InputError for what cannot be.
+    """
+
+    def __init__(self, definition: Definition, rows: int, arguments: dict[str, Any]) -> None:
+        if rows < 1:
+            raise InputError(f"num_envs must be at least 1, not {rows}")
+        own = {key: arguments[key] for key in definition.own_options if key in arguments}
+        options = split({key: value for key, value in arguments.items() if key not in own}, definition.own_options)
+        self.definition, self.rows, self.options = definition, rows, options
+        self.workload, self.rates = options.resolved()
+        levels = levels_for(self.workload, options.J)
+        units = self.workload.servers.units
+        self.setting = Setting(units, self.workload, levels, self.workload.largest_size())
+        self.sizes = sizes_of(units, levels, options)
+        layout = definition.layout(self.sizes, units, options, **own)
+        needs = layout.needs._replace(in_service=most_in_service(self.workload))
+        self.guard = Guard(options.guard, self.setting, rows) if options.guard is not None else None
+        if self.guard is not None:
+            needs = together(needs, self.guard.needs)
+        self.layout = replace(layout, needs=needs)
+        self.step_rows = step_of(self.layout.rules)
+        self.reward = find_reward(options.reward)
+        self.mean_size = mean_scalar_size(self.workload)
+        self.initial = initial_jobs(options.start, units)
+        self.warm = options.warm
+        compared = self.reward is advantage
+        self.baselines = [PolicyRun(options.baseline, self) for _ in range(rows)] if compared else []
+        self.roots = np.zeros(rows, np.int64)
+        self.episodes = np.full(rows, -1, np.int64)
+        self.seeds = np.zeros(rows, np.int64)
+        self.template = self._cluster(1)
+        self.played = [self.workload] * rows  # of each row's episode: with the table of its seed, where every seed has one,
+        self.tables = [self.template] * rows if self.workload.draw else []  # and a cluster that was built for that table
+        self._work_on(self._batch())
+
+    def _cluster(self, rows: int) -> Cluster:
+        table = self.workload.jobs
+        recorded = 0
+        if self.options.record_schedule:
+            recorded = len(table) if table is not None else max(1024, int(self.rates[1] * (self.options.horizon or 10_000) * 1.1))
+        return build(
+            self.workload.source([0] * rows, CHUNK),
+            self.setting.capacity,
+            self.layout.needs,
+            clusters=rows,
+            places=FIRST_PLACES,
+            jobs=None if self.workload.draw else table,
+            initial=self.initial,
+            record_rows=recorded,
+            waiting_limit=self.options.waiting_limit,
+            delays=False,
+            bins=0,
+        )
+
+    def _batch(self) -> Batch:
+        finite = self.workload.jobs is not None
+        batch = make_batch(self._cluster(self.rows), self.layout, self.sizes, self.workload.mean_service, finite)
+        if self.guard is not None:
+            batch.assign("guard_limit", self.options.guard_limit)
+        return batch
+
+    def _work_on(self, batch: Batch) -> None:
+        """Step this batch from now on.
+
+        `parts` has the batches of one row where each has a table of its own; `measured` the fields of the batch's
+        `passage`, by name, as views (E,), and `passage` those that rewards read.
+        """
+        self.batch = batch
+        self.parts = [row_of(batch, row, own) for row, own in enumerate(self.tables)]
+        self.measured = {name: batch.passage[name] for name in batch.passage.dtype.names or ()}
+        nothing = np.zeros(self.rows)
+        self.passage = Passage(**{name: self.measured.get(name, nothing) for name in Passage._fields})
+
+    def place_of(self, row: int) -> tuple[Batch, int]:
+        """The batch that steps row, and where in it the row is."""
+        return (self.parts[row], 0) if self.tables else (self.batch, row)
+
+    def observation(self) -> dict[str, NDArray[np.float32]]:
+        """(E, …) what is observed in each row, in new arrays."""
+        observed = {name: getattr(self.batch, name).copy() for name in self.layout.observed}
+        if self.options.mask_in_observation:
+            observed["action_mask"] = self.batch.mask.astype(np.float32)
+        return observed
+
+    # episodes
+
+    def seed_rows(self, rows: Iterable[int], roots: Iterable[int]) -> None:
+        """Let the next episode of each of these rows be the first of its seed (root)."""
+        for row, root in zip(rows, roots, strict=True):
+            self.roots[row] = root
+            self.episodes[row] = -1
+
+    def restart(self, rows: Sequence[int] | NDArray[np.int64]) -> None:
+        """Begin the next episode of these rows; the next `step` takes them to its first decision."""
+        chosen = np.asarray(rows, np.int64)
+        index: Any = slice(None) if len(chosen) == self.rows else chosen
+        reset_rows(self.batch.c, index, self.template)
+        for row in chosen.tolist():
+            self.episodes[row] += 1
+            seed = episode_seed(int(self.roots[row]), int(self.episodes[row]))
+            self.seeds[row] = seed
+            self._begin(row, seed)
+
+    def _begin(self, row: int, seed: int) -> None:
+        turn, rate = self.batch.turn[row], self.rate_of(seed)
+        if self.workload.jobs is None:
+            begin(self.batch.c.source.stream[row], seed, rate / self.workload.arrivals.tasks_per_job())
+        turn["phase"] = FRESH
+        turn["rate"], turn["exogenous"] = rate, rate * self.mean_size
+        if self.tables:
+            self._play_table_of(row, seed)
+        slots = self.warm.slots if self.warm else 0
+        horizon = self.options.horizon
+        turn["until"] = NEVER if horizon is None else min(slots + horizon, LATEST)
+        if self.guard is not None:
+            self.guard.restart(row, seed)
+        if self.baselines:
+            self.baselines[row].restart(self.played[row], seed, rate)
+        if self.warm:
+            self._warm_up(row, seed, rate)
+
+    def rate_of(self, seed: int) -> float:
+        """Tasks per slot of an episode."""
+        low, high = self.rates
+        return low + share(seed) * (high - low) if high > low else low
+
+    def _play_table_of(self, row: int, seed: int) -> None:
+        """Give row the table of jobs of this seed."""
+        own = self.workload.at(seed)
+        self.played[row] = own
+        self.tables[row] = build(
+            own.source([seed]), self.setting.capacity, self.layout.needs, places=1, jobs=own.jobs, delays=False, bins=0
+        )
+        self.parts[row] = row_of(self.batch, row, self.tables[row])
+        turn = self.batch.turn[row]
+        turn["rate"], turn["exogenous"] = own.rate, own.rate * mean_scalar_size(own)
+
+    def _warm_up(self, row: int, seed: int, rate: float) -> None:
+        """Give row the tasks that a policy leaves waiting and in service after the first slots of the same jobs."""
+        assert self.warm is not None
+        before = PolicyRun(self.warm.policy, self)
+        before.restart(self.played[row], seed, rate)
+        before.advance(self.warm.slots)
+        waiting, served = tasks_of(before.cluster, 0)
+        while len(waiting) + len(served) > self.batch.c.task.shape[1]:
+            self.grow()
+        batch, place = self.place_of(row)
+        at = np.zeros(before.cluster.task.shape[1], np.int64)
+        transplant(before.cluster, 0, waiting, served, batch.c, place, at, np.zeros_like(at))
+        copy_rows(before.cluster, 0, batch.c, place)
+        batch.c.head["fresh"][place] = batch.c.head["freed"][place] = 0
+        while 0 < self.batch.c.measures.start.shape[1] < batch.c.head["next_row"][place]:
+            self.grow()  # the rows of the schedule
+        if self.baselines:
+            self.baselines[row].warm_up(before)
+
+    # steps
+
+    def step(self, first: int = 0, last: int | None = None) -> None:
+        """Step rows first .. last - 1: those at a decision take their action, those that begin go to their first decision."""
+        end = self.rows if last is None else last
+        if self.tables:
+            for row in range(first, end):
+                while self.step_rows(self.layout.rules, self.parts[row]) != NONE:
+                    self.help(row)
+            return
+        self.batch.assign("first", first)
+        self.batch.assign("last", end)
+        while (row := self.step_rows(self.layout.rules, self.batch)) != NONE:
+            self.help(row)
+            self.batch.assign("first", row)
+            self.batch.assign("last", end)
+
+    def help(self, row: int) -> None:
+        """Do what the compiled step leaves to Python: let the guard schedule the row, or make room."""
+        if self.batch.turn["phase"][row] == BEGUN:
+            assert self.guard is not None
+            while self.guard.schedule(*self.place_of(row), row) == GROW:
+                self.grow()
+        else:
+            self.grow()
+
+    def baseline_queue(self, rows: Iterable[int]) -> list[float]:
+        """∫ Q dt of each row's baseline since it was last asked, up to the row's slot."""
+        slots = self.measured["slot"]
+        return [self.baselines[row].advance(int(slots[row])) for row in rows]
+
+    def grow(self) -> None:
+        """Make room for more tasks in the system, or more rows in the schedule, whichever is full."""
+        batch = self.batch
+        places = batch.c.task.shape[1]
+        recorded = batch.c.measures.start.shape[1]
+        if 0 < recorded <= int(batch.c.head["next_row"].max()):
+            c, self.template = lengthen(batch.c), lengthen(self.template)
+        else:
+            most = self.layout.needs.in_service + len(self.initial)
+            most_places = self.options.waiting_limit + most + 1
+            more = places + max(32, places // 2)
+            if places < most_places < more:
+                more = most_places
+            c, self.template = grow(batch.c, more, most), grow(self.template, more, most)
+        self._work_on(on_cluster(batch, c))
+
+    # snapshots
+
+    def get_state(self) -> dict[str, Any]:
+        """A copy of everything that the future depends on."""
+        return {"name": self.definition.name, **self._copied(self._state())}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go back to a state that `get_state` gave, of this environment or one with the same arguments."""
+        if state.get("name") != self.definition.name or state["batch"].mask.shape != self.batch.mask.shape:
+            raise InputError("this state is of another environment")
+        for name, value in self._copied({name: state[name] for name in self._state()}).items():
+            setattr(self, name, value)
+        self._work_on(self.batch)
+
+    def __getstate__(self) -> dict[str, Any]:
+        views = ("parts", "measured", "passage")  # of the batch's memory
+        return {name: value for name, value in self.__dict__.items() if name not in views}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._work_on(self.batch)
+
+    def _state(self) -> dict[str, Any]:
+        names = ("batch", "template", "played", "tables", "guard", "baselines", "roots", "episodes", "seeds")
+        return {name: getattr(self, name) for name in names}
+
+    def _copied(self, state: dict[str, Any]) -> dict[str, Any]:
+        """A copy that shares workloads and tables of jobs with the original."""
+        c = state["batch"].c
+        kept: list[Any] = [self.workload, self.setting, self.options, self, c.capacity, c.scale, *state["played"]]
+        if self.workload.jobs is not None:
+            kept += [own.source for own in (c, state["template"], *state["tables"])]
+        return copy.deepcopy(state, {id(value): value for value in kept})

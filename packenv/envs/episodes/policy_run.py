@@ -1,0 +1,112 @@
+"""A policy's own run on the jobs of an episode: for the reward `advantage`, for warm starts, and for agents that follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.build import build
+from packenv.cluster.copy_tasks import copy_rows, tasks_of, transplant
+from packenv.cluster.grow import grow
+from packenv.cluster.initial import InService
+from packenv.cluster.loop import runner_for
+from packenv.cluster.slots import FINISHED, GROW
+from packenv.errors import InputError
+from packenv.policy import attached, find_policy, initial_state_of, keeps_books, name_of, needs_of
+from packenv.simulation import check_initial, make_room
+from packenv.workloads.sampling import begin
+from packenv.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from packenv.envs.episodes.core import Core
+
+MANY = 2**40
+CHUNK = 64  # rows of the jobs' table that are made at a time: few, so that large batches take little memory
+
+
+def initial_jobs(start: Any, capacity: NDArray[np.int64]) -> tuple[InService, ...]:
+    """The jobs in service of a given start, checked."""
+    if isinstance(start, str) or hasattr(start, "policy"):
+        return ()
+    if not isinstance(start, Sequence):
+        raise InputError(f"start must be empty, warm, a Warm or a list of (size, server, slots that remain), not {start!r}")
+    return check_initial(start, capacity)
+
+
+class PolicyRun:
+    """One cluster scheduled by a policy, with the jobs of an environment's episode.
+
+    Raises InputError for a policy that must see a run from its first slot on after a warm start of another policy, and for
+    one that knows all jobs where the jobs have no end.
+    """
+
+    def __init__(self, policy: Any, core: Core) -> None:
+        self.policy = find_policy(policy) if isinstance(policy, str) else policy
+        self.setting, self.initial = core.setting, core.initial
+        self.queue_sum = 0
+        self.last = None if core.options.horizon is None else core.options.horizon + (core.warm.slots if core.warm else 0)
+        self.from_first_slot = keeps_books(self.policy, self.setting)
+        if core.warm and self.from_first_slot and not _same(core.warm.policy, self.policy):
+            name = name_of(self.policy)
+            raise InputError(f"policy {name} has to see a run from its first slot on: start with Warm({name!r}, …), or empty")
+        if self.last is None and core.workload.jobs is None and needs_of(self.policy, self.setting).table:
+            raise InputError(f"policy {name_of(self.policy)} needs a table of all jobs, and a stream without a horizon has none")
+
+    def restart(self, workload: Workload, seed: int, rate: float) -> None:
+        """Begin before slot 0 with the jobs of this seed, of a stream or of the seed's own table. `rate` in tasks per slot."""
+        if workload.jobs is None and self.last is not None and needs_of(self.policy, self.setting).table:
+            workload = workload.with_(rate=rate).tabulated(seed, self.last)
+        setting = self.setting.playing(workload)
+        self.cluster = build(
+            workload.source([seed], CHUNK),
+            setting.capacity,
+            needs_of(self.policy, setting),
+            jobs=workload.jobs,
+            initial=self.initial,
+            delays=False,
+            bins=0,
+        )
+        if workload.jobs is None:
+            begin(self.cluster.source.stream[0], seed, rate / workload.arrivals.tasks_per_job())
+        self.state = attached(self.policy, self.cluster, initial_state_of(self.policy, setting, seed))
+        self.queue_sum = 0
+
+    def warm_up(self, before: PolicyRun) -> None:
+        """Go on from the end of a warm start on the same jobs; a policy that must see a run from its first slot, from its own."""
+        if self.from_first_slot:
+            self.cluster, self.state, self.queue_sum = before.cluster, before.state, int(before.cluster.head["queue_sum"][0])
+            return
+        other = before.cluster
+        waiting, served = tasks_of(other, 0)
+        if len(waiting) + len(served) > self.cluster.task.shape[1]:
+            self.cluster = grow(self.cluster, 2 * (len(waiting) + len(served)))
+            self.state = attached(self.policy, self.cluster, self.state)
+        at = np.zeros(other.task.shape[1], np.int64)
+        transplant(other, 0, waiting, served, self.cluster, 0, at, np.zeros_like(at))
+        copy_rows(other, 0, self.cluster, 0)
+
+    def advance(self, until: int) -> float:
+        """Run up to slot `until`. Returns ∫ Q dt since the last call: waiting tasks, added up over the slots."""
+        run = runner_for(self.policy)
+        reason = None
+        while reason != FINISHED:
+            try:
+                reason = run(self.policy, self.cluster, self.state, until, MANY)
+            except (ValueError, RuntimeError) as error:
+                raise InputError(f"policy {name_of(self.policy)}: {error}") from error
+            if reason == GROW:
+                self.cluster = make_room(self.cluster)
+                self.state = attached(self.policy, self.cluster, self.state)
+            elif reason != FINISHED:
+                raise InputError(f"policy {name_of(self.policy)} cannot be run beside an environment")
+        before, self.queue_sum = self.queue_sum, int(self.cluster.head["queue_sum"][0])
+        return float(self.queue_sum - before)
+
+
+def _same(policy: Any, other: Any) -> bool:
+    """Whether two policies, or their names, are the same; tuples of different types may be equal."""
+    one, two = (find_policy(each) if isinstance(each, str) else each for each in (policy, other))
+    return type(one) is type(two) and bool(one == two)

@@ -1,0 +1,64 @@
+"""What an environment derives from its workload: J, the mean size of a task, the most tasks in service."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.state import NEVER
+from packenv.errors import InputError
+from packenv.jobs import Jobs
+from packenv.units import UNIT, to_units
+from packenv.workloads.demand import per_resource, scalar_cdf, scalar_size
+from packenv.workloads.laws.joint import Joint
+from packenv.workloads.workload import Workload
+
+
+def levels_for(workload: Workload, given: int | None) -> int:
+    """J: as given, or the workload's default. Too small a J is reported: at worst all tasks are of one type."""
+    levels = given or workload.default_levels()
+    capacity = int(workload.servers.largest.max())
+    below = scalar_cdf(workload.demand_law, workload.servers, capacity >> levels)
+    if given is not None and below >= 1:
+        raise InputError(f"J={levels} cannot represent the workload: every size is at most 2^-{levels} of the largest server")
+    if given is not None and below > 0.01:
+        share = f"{below:.3g} of the sizes lie at or below 2^-{levels}"
+        warnings.warn(f"J={levels}: {share} and share the last virtual queue", stacklevel=5)
+    return levels
+
+
+def mean_scalar_size(workload: Workload) -> float:
+    """Mean scalar size of a task, in units of capacity; from 20,000 draws where several resources are independent."""
+    law = workload.demand_law
+    if isinstance(law, Jobs):
+        return float(scalar_size(law.demand, workload.servers).mean()) / UNIT
+    if isinstance(law, Joint):
+        vectors, weights = law.atoms()
+        units = np.maximum(np.floor(vectors * UNIT + 1e-3), 0).astype(np.int64)
+        return float(weights @ scalar_size(units, workload.servers)) / UNIT
+    if workload.D == 1:
+        return float(workload.mean_size[0])
+    sample: NDArray[np.int64] = workload.jobs_table(0, 20_000).demand
+    return float(scalar_size(sample, workload.servers).mean()) / UNIT
+
+
+def most_in_service(workload: Workload) -> int:
+    """How many tasks the servers can hold at once, given the least that one demands; NEVER where that may be nothing.
+
+    NEVER also for tables drawn by seed: that of another seed may have smaller demands.
+    """
+    if workload.draw is not None:
+        return NEVER
+    law = workload.demand_law
+    if isinstance(law, Jobs):
+        least = law.demand.min(axis=0)
+    elif isinstance(law, Joint):
+        vectors, weights = law.atoms()
+        least = to_units(vectors[weights > 0]).min(axis=0)
+    else:
+        least = to_units([each.support()[0] for each in per_resource(law)])
+    if not (least > 0).any():
+        return NEVER
+    return int((workload.servers.units[:, least > 0] // least[least > 0]).min(axis=1).sum())

@@ -1,0 +1,252 @@
+"""Many environments at once: `gymnasium.vector.VectorEnv`, one compiled call for all of them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from packenv.envs.core.definition import Definition
+from packenv.envs.core.state import OVER, REASONS, WORK_DONE
+from packenv.envs.episodes.core import Core
+from packenv.envs.episodes.seeds import MOST
+from packenv.envs.interfaces.spaces import action_space, observation_space
+from packenv.errors import InputError
+
+Observations = dict[str, NDArray[np.float32]]
+Array = NDArray[Any]
+
+
+class BatchEnv(VectorEnv[Observations, Array, Array]):
+    """What all batched environments have in common; each class of them has its `definition`.
+
+    Arguments: `num_envs`, `autoreset_mode` (NEXT_STEP, SAME_STEP or DISABLED, or their values as text), and those of the
+    single environment. `reset(seed=s)` gives row i the seed s + i: it then sees what the single environment with that
+    seed sees. Every array that is returned is a new one.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "render_modes": ["human", "rgb_array", "ansi"],
+        "render_fps": 30,
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+    definition: ClassVar[Definition]
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        *,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+        **options: Any,
+    ) -> None:
+        try:
+            mode = AutoresetMode(autoreset_mode)
+        except ValueError:
+            known = ", ".join(mode.value for mode in AutoresetMode)
+            raise InputError(f"unknown autoreset_mode {autoreset_mode!r}; known: {known}") from None
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise InputError(f"unknown render_mode {render_mode!r}; known: {', '.join(self.metadata['render_modes'])}")
+        self.render_mode = render_mode
+        self.metadata = self.metadata | {"autoreset_mode": mode}
+        self.autoreset_mode = mode
+        self.num_envs = num_envs
+        self.core = Core(self.definition, num_envs, options)
+        core = self.core
+        self.single_action_space = action_space(core.layout)
+        self.single_observation_space = observation_space(core.layout, core.sizes, core.options, core.workload)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self._viewers: dict[int, Any] = {}
+        self._over = np.ones(num_envs, np.bool_)
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, dict[str, Any]]:
+        """Begin an episode in every row, or in those of options["reset_mask"] (num_envs,) bool."""
+        super().reset(seed=seed if isinstance(seed, int) else None)
+        core, options = self.core, dict(options or {})
+        chosen = np.arange(self.num_envs)
+        if (mask := options.pop("reset_mask", None)) is not None:
+            if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():
+                raise InputError(f"reset_mask must be a boolean array of shape ({self.num_envs},) with a True in it")
+            chosen = np.flatnonzero(mask)
+        if options:
+            raise InputError(f"unknown reset option {next(iter(options))!r}; known: reset_mask")
+        self._seed(chosen, seed)
+        self._restart(chosen)
+        info = self._info(self._rows(chosen)) | {"seed": core.seeds.copy(), "_seed": self._rows(chosen)}
+        return core.observation(), info
+
+    def _seed(self, chosen: NDArray[np.int64], seed: int | list[int | None] | None) -> None:
+        core = self.core
+        if isinstance(seed, (int, np.integer)):
+            core.seed_rows(chosen, [int(seed) + int(row) & MOST for row in chosen])
+            return
+        if seed is not None and len(seed) != self.num_envs:
+            raise InputError(f"{len(seed)} seeds for {self.num_envs} environments")
+        given = [None] * self.num_envs if seed is None else seed
+        for row in chosen.tolist():
+            if (own := given[row]) is not None:
+                core.seed_rows((row,), (own,))
+            elif core.episodes[row] < 0:
+                core.seed_rows((row,), (int(self.np_random.integers(MOST)),))
+
+    def _restart(self, rows: NDArray[np.int64]) -> None:
+        """Take rows to the first decision of their next episode."""
+        core = self.core
+        if len(rows) == 0:
+            return
+        core.restart(rows)
+        if len(rows) == self.num_envs:
+            core.step()
+        else:
+            for row in rows.tolist():
+                core.step(row, row + 1)
+        self._over[rows] = False
+        for row in rows.tolist() if core.baselines else ():
+            core.baselines[row].advance(int(core.measured["slot"][row]))
+
+    def step(self, actions: Array) -> tuple[Observations, Array, Array, Array, dict[str, Any]]:
+        """Take an action in every row and go to its next decision; NEXT_STEP rows that are over begin an episode instead.
+
+        Raises InputError for actions that are no whole numbers, out of range or too few, ResetNeeded before `reset` and,
+        with autoreset DISABLED, for rows that are over.
+        """
+        core = self.core
+        self._act(actions)
+        began: NDArray[np.int64] | None = None
+        if np.count_nonzero(self._over):  # several times as fast as `any`
+            if self.autoreset_mode is not AutoresetMode.NEXT_STEP or (core.episodes < 0).any():
+                raise ResetNeeded(f"row {int(np.argmax(self._over))} needs a reset() first")
+            began = np.flatnonzero(self._over)
+            core.restart(began)
+        core.step()
+        rewards, reasons = self._outcome(began)
+        info = self._info(None)
+        self._over = over = reasons.astype(np.bool_)
+        if not np.count_nonzero(over):
+            return core.observation(), rewards, over.copy(), over.copy(), info
+        terminated = reasons == WORK_DONE
+        truncated = over & ~terminated
+        info |= self._reasons(over)
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            return self._begin_again(rewards, terminated, truncated, info)
+        return core.observation(), rewards, terminated, truncated, info
+
+    def _act(self, actions: Array) -> None:
+        chosen = np.asarray(actions)
+        if chosen.dtype.kind not in "iu" or chosen.shape != (self.num_envs,):
+            raise InputError(f"actions must be {self.num_envs} whole numbers, not {chosen.dtype} of shape {chosen.shape}")
+        own = self.core.batch.action
+        own[:] = chosen
+        if own.view(np.uint64).max() >= self.core.layout.actions:  # negative ones are very large then
+            row = int(np.argmax((own < 0) | (own >= self.core.layout.actions)))
+            raise InputError(f"row {row}: action {chosen[row]} is out of range: 0 to {self.core.layout.actions - 1}")
+
+    def _outcome(self, began: NDArray[np.int64] | None) -> tuple[Array, Array]:
+        """Rewards of the last step, and why rows are over (0: they are not); zeros for rows that began an episode in it."""
+        core, passage = self.core, self.core.passage
+        if core.baselines:
+            passage = passage._replace(baseline=np.array(core.baseline_queue(range(self.num_envs))))
+        rewards = np.asarray(core.reward(passage), np.float64)
+        if rewards.base is not None or rewards.shape != (self.num_envs,):
+            rewards = np.broadcast_to(rewards, (self.num_envs,)).copy()
+        if core.options.invalid_penalty > 0:
+            rewards -= core.options.invalid_penalty * core.measured["invalid"]
+        reasons = core.measured["reason"]
+        if began is not None:
+            rewards[began] = 0.0
+            reasons = reasons.copy()
+            reasons[began] = 0
+        return rewards, reasons
+
+    def _begin_again(
+        self, rewards: Array, terminated: Array, truncated: Array, info: dict[str, Any]
+    ) -> tuple[Observations, Array, Array, Array, dict[str, Any]]:
+        """SAME_STEP: the last observation and info of the rows that are over go into the info, the next episode begins."""
+        over = self._over.copy()
+        last = self.core.observation()
+        final = np.full(self.num_envs, None, object)
+        for row in np.flatnonzero(over):
+            final[row] = {name: array[row].copy() for name, array in last.items()}
+        final_info = {key: value.copy() for key, value in info.items()}
+        for key in [key for key in final_info if not key.startswith("_")]:
+            final_info[f"_{key}"] = over.copy()
+        self._restart(np.flatnonzero(over))
+        fresh = self._info(None)
+        ended = {key: info[key] for key in ("reason", "_reason")}
+        ended |= {"final_obs": final, "_final_obs": over.copy(), "final_info": final_info, "_final_info": over.copy()}
+        return self.core.observation(), rewards, terminated, truncated, fresh | ended
+
+    def _info(self, rows: Array | None) -> dict[str, Any]:
+        """Arrays with a row for each environment, and (as Gymnasium has it) under `_key` for which rows it is meant."""
+        measured = self.core.measured
+        info = {
+            "elapsed": measured["elapsed"].astype(np.int64),
+            "slot": measured["slot"].copy(),
+            "invalid": measured["invalid"].astype(np.bool_),
+            "action_mask": self.core.batch.mask.copy(),
+        }
+        if self.core.guard is not None:
+            info["guarded"] = measured["guarded"].astype(np.int64)
+        meant = np.ones(self.num_envs, np.bool_) if rows is None else rows.copy()
+        return info | {f"_{key}": meant for key in info}
+
+    def _reasons(self, over: Array) -> dict[str, Any]:
+        reasons = np.full(self.num_envs, None, object)
+        for row in np.flatnonzero(over):
+            reasons[row] = REASONS[self.core.measured["reason"][row]]
+        return {"reason": reasons, "_reason": over.copy()}
+
+    def _rows(self, chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
+        mask = np.zeros(self.num_envs, np.bool_)
+        mask[chosen] = True
+        return mask
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """(num_envs, A) which actions are valid now."""
+        return self.core.batch.mask.astype(np.bool_)
+
+    def wake_at(self, slot: int, row: int) -> None:
+        """Let row decide in a later slot even if nothing happens then."""
+        head = self.core.batch.c.head
+        if head["now"][row] < slot < head["wake"][row]:
+            head["wake"][row] = slot
+
+    def get_state(self) -> dict[str, Any]:
+        """A copy of everything that the future of all rows depends on."""
+        return self.core.get_state()
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go back to a state that `get_state` gave, of as many environments with the same arguments."""
+        self.core.set_state(state)
+        self._over = self.core.batch.turn["phase"] == OVER
+
+    def render(self) -> tuple[Any, ...] | None:
+        """What `render` of the single environment gives, for each row; `human` shows row 0."""
+        from packenv.envs.rendering.render import Viewer
+
+        if self.render_mode is None:
+            return None
+        rows = 1 if self.render_mode == "human" else self.num_envs
+        for row in range(rows):
+            if row not in self._viewers:
+                self._viewers[row] = Viewer(self.render_mode)
+        return tuple(self._viewers[row].show(self.core, row) for row in range(rows))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the window, if there is one."""
+        for viewer in self._viewers.values():
+            viewer.close()
+        self._viewers = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_viewers"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _viewers={})

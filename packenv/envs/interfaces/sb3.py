@@ -1,0 +1,147 @@
+"""The environments as a `VecEnv` of Stable-Baselines3: `PackVecEnv("Placement", num_envs=512, …)`.
+
+Needs stable-baselines3 (the extra `agents`). Masks come as one array, also through `env_method("action_masks")` as
+sb3-contrib asks; the slots that passed in the last step are in `elapsed` (num_envs,), and the ends of episodes in it in
+`terminal_rows`, `terminal_truncated` and `terminal_observations`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+from stable_baselines3.common.vec_env import VecEnv
+
+from packenv.envs.registration import find_vector_class
+from packenv.errors import InputError
+
+Indices = Any
+NO_ROWS: NDArray[np.int64] = np.zeros(0, np.int64)
+
+
+class NoInfos(list[dict[str, Any]]):
+    """The infos of a `bare` environment: the info of every row is empty, and a loop over all of them ends at once."""
+
+    def __getitem__(self, row: Any) -> Any:
+        return {}
+
+
+class PackVecEnv(VecEnv):
+    """`num_envs` environments of a kind: a registered name such as "ServerFill", and the options of that environment.
+
+    As SB3 has it, an episode that ends is followed by the next in the same step, and the last observation is in
+    `infos[i]["terminal_observation"]`. The infos of other rows are empty; read the arrays `elapsed`,
+    `invalid` and `action_masks()` instead. With `bare` all infos are empty, so that Stable-Baselines3 does not
+    bootstrap truncated episodes by itself: the buffers of `packenv.learning.reinforcement` do, from the arrays.
+    """
+
+    def __init__(self, kind: str, num_envs: int = 1, *, seed: int | None = None, bare: bool = False, **options: Any) -> None:
+        self.env = find_vector_class(kind)(num_envs, autoreset_mode="SameStep", **options)
+        self.core = self.env.core
+        super().__init__(num_envs, self.env.single_observation_space, self.env.single_action_space)
+        self.elapsed = np.zeros(num_envs, np.int64)  # slots
+        self.invalid = np.zeros(num_envs, np.bool_)
+        self.guarded = np.zeros(num_envs, np.int64)  # slots of `elapsed` that passed under the guard
+        self.bare = bare
+        self._no_ends()
+        self._masks = np.zeros((num_envs, self.core.layout.actions), np.bool_)
+        self._chosen: NDArray[np.int64] = np.zeros(num_envs, np.int64)
+        if seed is not None:
+            self.seed(seed)
+
+    def reset(self) -> dict[str, NDArray[np.float32]]:
+        """Begin an episode in every row: with the seeds of `seed`, or the next."""
+        observations, info = self.env.reset(seed=None if self._seeds[0] is None else list(self._seeds))
+        self._reset_seeds()
+        self._reset_options()
+        self._remember(info)
+        self.reset_infos = [{"seed": int(seed)} for seed in info["seed"]]
+        return observations
+
+    def step_async(self, actions: NDArray[Any]) -> None:
+        self._chosen = actions
+
+    def step_wait(self) -> tuple[Any, NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
+        observations, rewards, terminated, truncated, info = self.env.step(self._chosen)
+        done = terminated | truncated
+        infos: list[dict[str, Any]] = NoInfos() if self.bare else [{} for _ in range(self.num_envs)]
+        self._remember(info)
+        if not done.any():
+            self._no_ends()
+        else:
+            final = info["final_info"]
+            for name in ("elapsed", "invalid", "guarded"):
+                if name in final:
+                    getattr(self, name)[done] = final[name][done]
+            self._remember_ends(np.flatnonzero(done), truncated, info["final_obs"])
+            for row in self.terminal_rows if not self.bare else ():
+                infos[row] = {
+                    "terminal_observation": info["final_obs"][row],
+                    "TimeLimit.truncated": bool(truncated[row]),
+                    "reason": info["reason"][row],
+                    "elapsed": int(final["elapsed"][row]),
+                }
+        return observations, rewards.astype(np.float32), done, infos
+
+    def _remember(self, info: dict[str, Any]) -> None:
+        self.elapsed, self.invalid = info["elapsed"].copy(), info["invalid"].copy()
+        if "guarded" in info:
+            self.guarded = info["guarded"].copy()
+        self._masks = info["action_mask"].view(np.bool_)
+
+    def _no_ends(self) -> None:
+        self.terminal_rows = NO_ROWS  # (k,) rows whose episode ended in the last step
+        self.terminal_truncated: NDArray[np.bool_] = np.zeros(0, np.bool_)  # (k,)
+        self.terminal_observations: dict[str, NDArray[np.float32]] = {}  # (k, …) each; nothing where k = 0
+
+    def _remember_ends(self, rows: NDArray[np.int64], truncated: NDArray[np.bool_], final: NDArray[Any]) -> None:
+        self.terminal_rows, self.terminal_truncated = rows, truncated[rows]
+        self.terminal_observations = {key: np.stack([final[row][key] for row in rows]) for key in final[rows[0]]}
+
+    def stagger(self) -> None:
+        """After a reset: let the first episodes end one after the other, so that the rows are not all of the same age."""
+        turn, horizon = self.core.batch.turn, self.core.options.horizon
+        if horizon is not None:
+            turn["until"] -= horizon - horizon * np.arange(1, self.num_envs + 1) // self.num_envs
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """(num_envs, A) which actions are valid now."""
+        return self._masks
+
+    def close(self) -> None:
+        self.env.close()
+
+    def has_attr(self, attr_name: str) -> bool:
+        return hasattr(self, attr_name) or hasattr(self.env, attr_name)
+
+    def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
+        """The attribute, as often as there are rows: they share one environment."""
+        value = getattr(self.env, attr_name) if hasattr(self.env, attr_name) else getattr(self, attr_name)
+        return [value for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
+        """Set an attribute of all rows; they cannot differ."""
+        if len(list(self._get_indices(indices))) != self.num_envs:
+            raise InputError("rows of a batch share their attributes: set them for all")
+        setattr(self.env, attr_name, value)
+
+    def env_method(self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any) -> list[Any]:
+        """`action_masks`: one mask per row (an array). Other methods are called once, and their value repeated."""
+        rows = self._get_indices(indices)
+        if method_name == "action_masks":
+            return self._masks if indices is None else self._masks[list(rows)]  # type: ignore[return-value]
+        value = getattr(self.env, method_name)(*method_args, **method_kwargs)
+        return [value for _ in rows]
+
+    def env_is_wrapped(self, wrapper_class: type[gymnasium.Wrapper[Any, Any, Any, Any]], indices: Indices = None) -> list[bool]:
+        return [False for _ in self._get_indices(indices)]
+
+    def get_images(self) -> list[NDArray[np.uint8] | None]:
+        """A picture of each row."""
+        return list(self.env.render() or [])
+
+    def _get_indices(self, indices: Indices) -> Iterable[int]:
+        return super()._get_indices(indices)

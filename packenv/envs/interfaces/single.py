@@ -1,0 +1,199 @@
+"""One environment: `gymnasium.Env` over a batch of one."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium.error import ResetNeeded
+from numpy.typing import NDArray
+
+from packenv.cluster.state import NONE
+from packenv.envs.core.definition import Definition
+from packenv.envs.core.state import OVER, REASONS, WORK_DONE
+from packenv.envs.episodes.core import Core
+from packenv.envs.episodes.seeds import MOST
+from packenv.envs.interfaces.spaces import action_space, observation_space
+from packenv.envs.rewards import Passage
+from packenv.errors import InputError
+
+Observation = dict[str, NDArray[np.float32]]
+
+
+class SingleEnv(gymnasium.Env[Observation, np.int64]):
+    """What all environments have in common; each class of them has its `definition`."""
+
+    metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array", "ansi"], "render_fps": 30}  # noqa: RUF012
+    definition: ClassVar[Definition]
+
+    def __init__(self, *, render_mode: str | None = None, **options: Any) -> None:
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise InputError(f"unknown render_mode {render_mode!r}; known: {', '.join(self.metadata['render_modes'])}")
+        self.render_mode = render_mode
+        self.core = Core(self.definition, 1, options)
+        self.action_space = action_space(self.core.layout)
+        space: Any = observation_space(self.core.layout, self.core.sizes, self.core.options, self.core.workload)
+        self.observation_space = space
+        self._viewer: Any = None
+        self._bind()
+
+    def _bind(self) -> None:
+        """Look up what every step reads, anew whenever the batch has grown."""
+        core = self.core
+        batch = self._batch = core.parts[0] if core.tables else core.batch
+        self._step, self._rules, self._last = core.step_rows, core.layout.rules, core.layout.actions - 1
+        self._action, self._passage, self._mask = batch.action, batch.passage, batch.mask[0]
+        self._observed = [(name, getattr(batch, name)[0]) for name in core.layout.observed]
+        self._over = batch.turn["phase"][0] == OVER
+
+    def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Take an action and go to the next decision.
+
+        Raises InputError for an action that is no whole number or out of range, ResetNeeded after the end of an episode.
+        """
+        try:
+            chosen = operator.index(action)
+        except TypeError:
+            chosen = self._whole(action)
+        if not 0 <= chosen <= self._last:
+            raise InputError(f"action {chosen} is out of range: 0 to {self._last}")
+        if self._over:
+            raise ResetNeeded("the episode is over: call reset() first")
+        self._action[0] = chosen
+        if (row := self._step(self._rules, self._batch)) != NONE:
+            self._help(row)
+        elapsed, queue, size, delay, started, placed, arrivals, arriving, guarded, slot, invalid, reason = self._passage.item()
+        core = self.core
+        baseline = core.baseline_queue((0,))[0] if core.baselines else 0.0
+        reward = core.reward(Passage(elapsed, queue, size, delay, started, placed, arrivals, arriving, guarded, baseline))
+        info = {"elapsed": int(elapsed), "slot": slot, "invalid": invalid == 1, "action_mask": self._mask.copy()}
+        terminated = truncated = False
+        if core.guard is not None:
+            info["guarded"] = int(guarded)
+        if invalid:
+            reward -= core.options.invalid_penalty
+        if reason:
+            self._over = True
+            terminated = reason == WORK_DONE
+            truncated = not terminated
+            info["reason"] = REASONS[reason]
+        if self.render_mode is not None:
+            self._watch()
+        return self._observation(), float(reward), terminated, truncated, info
+
+    def _observation(self) -> Observation:
+        observed = {name: array.copy() for name, array in self._observed}
+        if self.core.options.mask_in_observation:
+            observed["action_mask"] = self._mask.astype(np.float32)
+        return observed
+
+    def _help(self, row: int) -> None:
+        """Do what the compiled step leaves to Python, and go on where it stopped."""
+        self.core.help(row)
+        self.core.step()
+        self._bind()
+
+    @staticmethod
+    def _whole(action: Any) -> int:
+        if isinstance(action, np.ndarray) and action.size == 1 and action.dtype.kind in "iu":
+            return int(action.item())
+        raise InputError(f"action must be a whole number, not {action!r}")
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
+        """Begin an episode: the first of `seed`, or the next one. `packenv.simulate` draws the same jobs with `info["seed"]`.
+
+        options: {"state": S} goes to a state of `get_state` instead. Raises InputError for other options.
+        """
+        super().reset(seed=seed)
+        core = self.core
+        unknown = set(options or ()) - {"state"}
+        if unknown:
+            raise InputError(f"unknown reset option {unknown.pop()!r}; known: state")
+        if seed is not None:
+            core.seed_rows((0,), (seed & MOST,))
+        elif core.episodes[0] < 0:
+            core.seed_rows((0,), (int(self.np_random.integers(MOST)),))
+        if options and "state" in options:
+            self.set_state(options["state"])
+        else:
+            core.restart((0,))
+            core.step()
+            self._bind()
+            self._over = False  # also of an episode without a decision: its first step ends it
+            for baseline in core.baselines:
+                baseline.advance(int(core.batch.passage["slot"][0]))
+        if self.render_mode is not None:
+            self._watch(anew=True)
+        info = {"elapsed": 0, "slot": int(core.batch.passage["slot"][0]), "invalid": False, "action_mask": self._mask.copy()}
+        return self._observation(), info | {"seed": int(core.seeds[0])}
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """(A,) which actions are valid now: what sb3-contrib asks for."""
+        return self._mask.astype(np.bool_)
+
+    def wake_at(self, slot: int) -> None:
+        """Let there be a decision in a later slot even if nothing happens then, as a policy's timer does."""
+        head = self.core.batch.c.head
+        if head["now"][0] < slot < head["wake"][0]:
+            head["wake"][0] = slot
+
+    def schedule(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """(rows,) start slot and server of the tasks so far, -1 where there is none; with `record_schedule`."""
+        c = self.core.batch.c
+        if c.measures.start.shape[1] == 0:
+            raise InputError("the schedule is not recorded: ask for record_schedule=True")
+        rows = int(c.head["next_row"][0])
+        return c.measures.start[0, :rows].copy(), c.measures.server[0, :rows].copy()
+
+    def get_state(self) -> dict[str, Any]:
+        """A copy of everything that the future depends on, for planning and tests."""
+        return self.core.get_state()
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go back to a state that `get_state` gave, of this environment or of one with the same arguments."""
+        self.core.set_state(state)
+        self._bind()
+
+    def render(self) -> Any:
+        """A picture (H, W, 3) of uint8 for `rgb_array`, a text for `ansi`, a window for `human`."""
+        if self.render_mode is None:
+            warnings.warn("render() does nothing without a render_mode", stacklevel=2)
+            return None
+        return self._watching().show(self.core, 0)
+
+    def _watch(self, anew: bool = False) -> None:
+        """Let the viewer record this decision; `human` shows it as well."""
+        viewer = self._watching()
+        if anew:
+            viewer.forget()
+        if self.render_mode == "human":
+            viewer.show(self.core, 0)
+        else:
+            viewer.look(self.core, 0)
+
+    def _watching(self) -> Any:
+        """The viewer, made when it is first needed."""
+        if self._viewer is None:
+            from packenv.envs.rendering.render import Viewer
+
+            assert self.render_mode is not None
+            self._viewer = Viewer(self.render_mode)
+        return self._viewer
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._viewer is not None:
+            self._viewer.close()
+            self._viewer = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        bound = ("_batch", "_step", "_rules", "_action", "_passage", "_mask", "_observed", "_viewer")
+        return {name: value for name, value in self.__dict__.items() if name not in bound}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._viewer = None
+        self._bind()

@@ -1,0 +1,53 @@
+"""Action and observation spaces. Bounds are finite and hold for every observation, also at the end of an episode."""
+
+from __future__ import annotations
+
+import numpy as np
+from gymnasium import spaces
+
+from packenv.envs.core.definition import Layout, Sizes
+from packenv.envs.observation.features import ACTION_FEATURES, CONTEXT, FEATURES, HIGHEST
+from packenv.envs.options import LATEST, Options
+from packenv.units import UNIT
+from packenv.workloads.workload import Workload
+
+
+def action_space(layout: Layout) -> spaces.Discrete[np.int64]:
+    """Discrete(A)."""
+    return spaces.Discrete(layout.actions)
+
+
+def observation_space(layout: Layout, sizes: Sizes, options: Options, workload: Workload) -> spaces.Dict:
+    """A one-level Dict of float32 Boxes, in the order of the observation."""
+    units = workload.servers.units
+    capacity = units.max(axis=0) / UNIT
+    largest = float(capacity.max())
+    most_jobs = float(units.max())  # tasks of one unit each
+    latest = float(LATEST) if options.horizon is None else float(options.horizon)
+    latest += options.warm.slots if options.warm else 0
+    many = float(options.waiting_limit)
+    full = options.observation == "full"
+    virtual_queue = [many, largest, many * largest, latest] if full else [many, largest]
+    types = [most_jobs] * sizes.types
+    highs: dict[str, list[float]] = {
+        "queue": [*capacity, latest, 1.0],
+        "virtual_queues": virtual_queue,
+        "servers": [*capacity, *types, 1.0],
+        "server": [*capacity, *types, latest, latest],
+        "cluster": [1.0] * (sizes.resources + sizes.types + 1),
+        "configurations": [most_jobs * sizes.servers] * sizes.types,
+        "actions": [HIGHEST] * FEATURES,
+        "context": [HIGHEST] * CONTEXT,
+    }
+    if not full and "servers" in layout.observed:
+        highs["servers"] = [*capacity, 1.0]
+    boxes: dict[str, spaces.Space[object]] = {}
+    for name, shape in layout.observed.items():
+        high = np.broadcast_to(np.array(highs[name][: shape[-1]], np.float32), shape)
+        low = np.zeros(shape, np.float32)
+        if name == "actions":
+            low[:, [n for n, feature in enumerate(ACTION_FEATURES) if feature.negative]] = -HIGHEST
+        boxes[name] = spaces.Box(low, high, dtype=np.float32)
+    if options.mask_in_observation:
+        boxes["action_mask"] = spaces.Box(0.0, 1.0, (layout.actions,), np.float32)
+    return spaces.Dict(tuple(boxes.items()))  # a dict would be sorted

@@ -1,0 +1,134 @@
+"""Write the arrays of the observations "full" and "compact" for row c.e. Amounts in units of capacity, times in slots."""
+
+from __future__ import annotations
+
+from packenv.cluster.queue.by_type import type_of
+from packenv.cluster.queue.waiting import demand_of, largest_size_up_to, now
+from packenv.cluster.servers import server_count
+from packenv.cluster.state import NONE
+from packenv.compiled.decorators import apart, fused
+from packenv.compiled.intrinsics import natural
+from packenv.envs.core.largest_fitting import largest_anywhere
+from packenv.envs.core.oldest_tasks import fill_window
+from packenv.envs.core.state import Batch
+from packenv.units import UNIT
+
+SHARE = 1.0 / UNIT
+
+
+@apart
+def write_queue(b: Batch) -> None:
+    """(K, D + 2): demand of the K oldest waiting tasks, their age, and 1 where there is one. Needs BY_QUEUE."""
+    c, e = b.c, b.c.e
+    seen, window = b.queue[e], b.window[e]
+    resources, slot, n = b.queue.shape[2] - 2, now(c), fill_window(b)
+    for k in range(n):
+        if resources == 1:
+            seen[k, 0] = window[k].size * SHARE
+        else:
+            for r in range(resources):
+                seen[k, r] = demand_of(c, window[k].place, r) * SHARE
+        seen[k, resources] = slot - window[k].since
+        seen[k, resources + 1] = 1.0
+    for k in range(n, seen.shape[0]):
+        for r in range(resources + 2):
+            seen[k, r] = 0.0
+
+
+@apart
+def write_virtual_queues(b: Batch, kind: int, row: int, room: int, server: int) -> None:
+    """From `row` on: tasks, and the largest that fits in `room`; in "full" also the size waiting and the age of the head.
+
+    Needs `survey`. With several resources a task fits if it fits on `server`, or on any server if that is NONE.
+    """
+    c, e = b.c, b.c.e
+    queues, seen = c.types.queue[e, kind], b.virtual_queues[e]
+    for j in range(queues.shape[0]):
+        seen[natural(row + j), 0] = queues[j].count
+    if b.virtual_queues.shape[2] > 2:
+        slot = now(c)
+        for j in range(queues.shape[0]):
+            seen[natural(row + j), 2] = queues[j].size * SHARE
+            seen[natural(row + j), 3] = slot - queues[j].since if queues[j].count > 0 else 0
+    if c.vectors:
+        for j in range(queues.shape[0]):
+            largest = largest_anywhere(b, kind, j, server) if queues[j].count > 0 else 0
+            seen[natural(row + j), 1] = largest * SHARE
+    else:
+        write_largest(b, kind, row, room)
+
+
+@fused
+def write_largest(b: Batch, kind: int, row: int, room: int) -> None:
+    """The largest task of each virtual queue that fits in `room`: its largest of all, except in the queue that `room` divides."""
+    c, e = b.c, b.c.e
+    least, most, seen = c.types.least[e, kind], c.types.most[e, kind], b.virtual_queues[e]
+    for j in range(most.shape[0]):
+        seen[natural(row + j), 1] = (most[j] if most[j] <= room else 0) * SHARE
+    j = type_of(c, kind, room)
+    if j != NONE and least[j] <= room < most[j]:
+        seen[row + j, 1] = largest_size_up_to(c, room) * SHARE
+
+
+@apart
+def write_servers(b: Batch, decided: int) -> None:
+    """(L, …): free amount of each resource; in "full" also jobs by type; for decisions about one server, 1 at that server."""
+    c, e = b.c, b.c.e
+    seen, record, jobs = b.servers[e], c.server[e], c.types.in_service[e]
+    types, width, resources = jobs.shape[1], seen.shape[1], c.capacity.shape[1]
+    servers = natural(seen.shape[0])
+    if c.free.shape[1] == 0:
+        for server in range(servers):
+            seen[server, 0] = record[server].room * SHARE
+    else:
+        for server in range(servers):
+            for r in range(resources):
+                seen[server, r] = c.free[e, server, r] * SHARE
+    column = resources
+    if width >= resources + types:
+        column += types
+        for server in range(servers):
+            for j in range(types):
+                seen[server, natural(resources + j)] = jobs[server, j]
+    if width > column:
+        for server in range(servers):
+            seen[server, column] = 1.0 if server == decided else 0.0
+
+
+@apart
+def write_server(b: Batch, server: int) -> None:
+    """The server of the decision: free amounts; in "full" also jobs by type, and mean and standard deviation of their ages."""
+    c, e = b.c, b.c.e
+    out = b.server[e]
+    if server == NONE:
+        for k in range(b.server.shape[1]):
+            out[k] = 0.0
+        return
+    if c.free.shape[1] == 0:
+        out[0] = c.server[e, server].room * SHARE
+    else:
+        for r in range(c.free.shape[2]):
+            out[r] = c.free[e, server, r] * SHARE
+    resources, types = c.capacity.shape[1], c.types.in_service.shape[2]
+    if b.server.shape[1] > resources:
+        for j in range(types):
+            out[resources + j] = c.types.in_service[e, server, j]
+        jobs, mean, spread = c.server[e, server].jobs, 0.0, 0.0
+        if jobs > 0:
+            start = b.ages[e, server, 0] / jobs
+            mean = now(c) - start
+            spread = max(b.ages[e, server, 1] / jobs - start * start, 0.0) ** 0.5
+        out[resources + types] = mean
+        out[resources + types + 1] = spread
+
+
+@apart
+def write_cluster(b: Batch) -> None:
+    """(D + 2J + 1,): free share of each resource, and the share of servers by the type of their room (the last: none)."""
+    c, e = b.c, b.c.e
+    resources = c.capacity.shape[1]
+    for r in range(resources):
+        total = float(b.total[r])
+        b.cluster[e, r] = 1.0 - c.used[e, r] / total if total > 0.0 else 0.0
+    for k in range(b.rooms.shape[1]):
+        b.cluster[e, resources + k] = b.rooms[e, k] / float(server_count(c))

@@ -1,0 +1,57 @@
+"""What the layouts of environments have in common: sizes, orders of tasks, and shapes of observations."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.virtual_queues.kinds import scalar_capacity, server_kinds
+from packenv.envs.core.definition import Shapes, Sizes
+from packenv.envs.observation.features import CONTEXT, FEATURES
+from packenv.envs.options import Options
+from packenv.errors import InputError
+from packenv.policy import BY_DEMAND, BY_LINE, BY_MIX, BY_QUEUE, BY_SIZE, BY_TYPE, Needs
+
+MOST_ACTIONS = 2**20
+
+
+def sizes_of(capacity: NDArray[np.int64], levels: int, options: Options) -> Sizes:
+    """Sizes of an environment on a cluster of capacity (L, D) units, with J = `levels`."""
+    servers, resources = capacity.shape
+    kinds = len(server_kinds(scalar_capacity(capacity))[1])
+    if options.types is not None:
+        return Sizes(servers, resources, kinds, options.types, 0, options.window)
+    return Sizes(servers, resources, kinds, 2 * levels, levels, options.window)
+
+
+def needs_of_types(sizes: Sizes, capacity: NDArray[np.int64], orders: int) -> Needs:
+    """Needs with the types of the partition I, or with types of equal width up to the largest capacity."""
+    needs = Needs(orders, vectors=sizes.resources > 1, levels=sizes.levels)
+    if sizes.levels:
+        return needs
+    most = scalar_capacity(capacity).max()
+    return needs._replace(types=most * np.arange(sizes.types, 0, -1, dtype=np.int64) // sizes.types)
+
+
+def orders_for(sizes: Sizes, observation: str) -> int:
+    """The orders of tasks that observations and masks read."""
+    orders = BY_TYPE | (BY_LINE | BY_MIX if observation != "compact" else 0)
+    if sizes.resources > 1:
+        return orders | BY_DEMAND | BY_QUEUE
+    return orders | BY_SIZE | (BY_QUEUE if observation == "full" else 0)
+
+
+def checked_actions(actions: int) -> int:
+    """The number of actions. Raises InputError for more than MOST_ACTIONS."""
+    if actions > MOST_ACTIONS:
+        raise InputError(f"{actions} actions are too many; ServerFill's do not grow with the number of servers")
+    return actions
+
+
+def observed_shapes(sizes: Sizes, options: Options, actions: int, always: Shapes, full: Shapes) -> Shapes:
+    """Shapes of an observation: `always` has the arrays of "full" and "compact", `full` those that only "full" has."""
+    if options.observation == "actions":
+        return {"actions": (actions, FEATURES), "context": (CONTEXT,)}
+    if options.observation == "compact":
+        return always
+    return {"queue": (sizes.window, sizes.resources + 2), **always, **full}

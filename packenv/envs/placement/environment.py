@@ -1,0 +1,47 @@
+"""Placement for Gymnasium: one environment, and a batch."""
+
+from __future__ import annotations
+
+from packenv.envs.documentation import documented
+from packenv.envs.interfaces.batched import BatchEnv
+from packenv.envs.interfaces.single import SingleEnv
+from packenv.envs.placement.definition import DEFINITION
+
+
+@documented
+class Placement(SingleEnv):
+    """Which job goes on which server: the whole cluster at once.
+
+    ## Description
+    Jobs arrive at a cluster, wait, are put on servers, run and leave (Psychas and Ghaderi, arXiv 1901.05998). The agent
+    places waiting tasks one at a time, several in one slot if it likes, or waits for the next event: an arrival, a
+    completion, or both.
+
+    ## Action Space
+    `Discrete(L·2J + 1)`: a = server·2J + j starts the largest task of virtual queue j that fits on the server (`rule`
+    "head": its head of line, if that fits). With `rule` "window" `Discrete(L·K + 1)`: a = server·K + k starts the k-th
+    oldest waiting task. The last action waits.
+
+    `info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. An invalid action counts as wait.
+
+    ## Observation Space
+    A Dict of float32 arrays. Amounts are in units of capacity, times in slots; all are at least 0.
+
+    | key | shape | |
+    |---|---|---|
+    | `queue` | (K, D + 2) | (f) of the oldest waiting tasks: demand of each resource, age, 1 where there is a task |
+    | `virtual_queues` | (G·2J, 4 or 2) | tasks, largest that fits on any server, (f) size waiting, (f) age of the head |
+    | `servers` | (L, D + 2J or D) | of each server: free amount of each resource, (f) jobs in service of each type |
+    | `action_mask` | (A,) | 1 where an action is valid; with `mask_in_observation` |
+
+    ## Own Arguments
+    | `rule` | `"largest"` | or `"head"`, `"window"` |
+    """
+
+    definition = DEFINITION
+
+
+class PlacementVector(BatchEnv):
+    """A batch of `Placement`: see there, and `BatchEnv`."""
+
+    definition = DEFINITION

@@ -1,0 +1,82 @@
+"""What a policy has planned for a slot, and the actions of virtual queues that come nearest to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.copy_tasks import tasks_of
+from packenv.cluster.queue.by_type import types_of
+from packenv.cluster.state import NONE
+
+if TYPE_CHECKING:
+    from packenv.envs.episodes.core import Core
+
+Targets = dict[int, int]
+"""Row of the Jobs table → server: the tasks that a policy starts in this slot."""
+
+
+class Planned(Protocol):
+    """A policy's plan for the slot of one row; actions take out of `targets` what they cannot carry out."""
+
+    policy: Any
+    state: Any
+    targets: Targets
+
+
+class Option(NamedTuple):
+    """The choice of an action on one server: the virtual queue, or place in the window, that comes nearest to a task."""
+
+    choice: int  # NONE if there is none
+    exact: bool  # whether the choice starts this very task
+
+
+def still_planned(core: Core, row: int, planned: Planned) -> tuple[NDArray[np.int64], list[tuple[int, int]]]:
+    """Places of all waiting tasks, and (place, server) of the planned ones among them."""
+    waiting, _ = tasks_of(core.batch.c, row)
+    rows = core.batch.c.task["row"][row, waiting].tolist()
+    return waiting, [(int(i), planned.targets[r]) for i, r in zip(waiting, rows, strict=True) if r in planned.targets]
+
+
+def largest_of_queue(core: Core, row: int, waiting: NDArray[np.int64], i: int, server: int) -> Option:
+    """The virtual queue of task i; exact if the task is the largest of it that fits on the server."""
+    c = core.batch.c
+    kind = int(c.server["kind"][row, server])
+    types = types_of(c, row, kind, c.task["size"][row, waiting])
+    j = int(types[waiting == i][0])
+    same = waiting[types == j]
+    if c.vectors:
+        same = same[(c.demand[row, same] <= c.free[row, server]).all(axis=1)]
+    else:
+        same = same[c.task["size"][row, same] <= c.server["room"][row, server]]
+    if len(same) == 0:
+        return Option(j, False)
+    largest = same[np.lexsort((c.task["row"][row, same], -c.task["size"][row, same]))[0]]
+    return Option(j, int(largest) == i)
+
+
+def nearest_action(
+    core: Core,
+    row: int,
+    planned: Planned,
+    tasks: list[tuple[int, int]],
+    action_of: Callable[[int, int], tuple[int, bool]],
+) -> int:
+    """The first valid action that starts just one of the planned tasks (place, server), or else the nearest valid one.
+
+    `action_of(place, server)` returns an action, NONE if there is none, and whether it is exact. Tasks whose nearest
+    action is taken, or is not valid, are planned no longer. With none left: the last action, which waits or passes.
+    """
+    mask = core.batch.mask[row]
+    actions = [action_of(i, server) for i, server in tasks]
+    for action, exact in actions:
+        if exact and mask[action]:
+            return action
+    for (i, _), (action, _) in zip(tasks, actions, strict=True):
+        del planned.targets[int(core.batch.c.task["row"][row, i])]
+        if action != NONE and mask[action]:
+            return action
+    return core.layout.actions - 1

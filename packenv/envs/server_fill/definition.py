@@ -1,0 +1,38 @@
+"""ServerFill: its options, actions and arrays on a given cluster."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.envs.core.definition import Definition, Layout, Sizes
+from packenv.envs.observation.layout import needs_of_types, observed_shapes, orders_for
+from packenv.envs.options import Options, one_of
+from packenv.envs.server_fill.policy_action import policy_action
+from packenv.envs.server_fill.rules import ServerFillRules
+from packenv.policy import BY_INDEX, BY_ROOM
+
+ORDERS = ("tightest", "index")  # in the order of packenv.envs.server_fill.rules
+
+
+def layout(
+    sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, order: str = "tightest", passing: bool = True
+) -> Layout:
+    """ServerFill on a cluster of capacity (L, D) units."""
+    rules = ServerFillRules(one_of("order", order, ORDERS), one_of("passing", passing, (False, True)))
+    full = options.observation == "full"
+    orders = orders_for(sizes, options.observation)
+    if sizes.resources == 1:
+        orders |= (BY_ROOM, BY_INDEX)[rules.order]
+    always = {"virtual_queues": (sizes.types, 4 if full else 2), "server": (sizes.resources + (sizes.types + 2 if full else 0),)}
+    only_full = {"cluster": (sizes.resources + sizes.types + 1,)}
+    return Layout(
+        rules=rules,
+        needs=needs_of_types(sizes, capacity, orders),
+        actions=sizes.types + 1,
+        observed=observed_shapes(sizes, options, sizes.types + 1, always, only_full),
+        summaries=options.observation != "compact",
+    )
+
+
+DEFINITION = Definition("ServerFill", layout, policy_action)
