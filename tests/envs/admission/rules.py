@@ -1,0 +1,57 @@
+"""Admission: action 0 starts the oldest waiting task on the first server with room for it, action 1 waits."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from packenv.cluster.queue.waiting import size_of
+from packenv.cluster.servers import first_server
+from packenv.cluster.state import NONE
+from packenv.compiled.decorators import inner
+from packenv.envs.core.between_decisions import put
+from packenv.envs.core.state import DECIDING, WAITING, Batch
+from packenv.envs.core.step import acts, begins, observes
+from packenv.envs.observation.arrays import write_queue, write_servers
+
+
+class AdmissionRules(NamedTuple):
+    """The options that compiled code reads."""
+
+    patient: int  # 1 if the agent may wait while the oldest task fits
+
+
+@inner
+def server_for_oldest(b: Batch) -> int:
+    """The server on which the oldest waiting task starts; NONE if it fits nowhere."""
+    oldest = b.c.queue[b.c.e].head
+    return NONE if oldest == NONE else first_server(b.c, size_of(b.c, oldest), 0)
+
+
+@begins(AdmissionRules)
+def begin(rules: AdmissionRules, b: Batch) -> None:
+    next_decision(b)
+
+
+@inner
+def next_decision(b: Batch) -> None:
+    """Decide about the oldest waiting task if it fits, otherwise wait."""
+    b.turn[b.c.e].phase = DECIDING if server_for_oldest(b) != NONE else WAITING
+
+
+@acts(AdmissionRules)
+def act(rules: AdmissionRules, b: Batch) -> None:
+    turn = b.turn[b.c.e]
+    turn.phase = WAITING
+    if b.action[b.c.e] == 0:
+        put(b, b.c.queue[b.c.e].head, server_for_oldest(b))
+        next_decision(b)
+    elif rules.patient == 0:
+        turn.invalid = 1
+
+
+@observes(AdmissionRules)
+def observe(rules: AdmissionRules, b: Batch) -> None:
+    write_queue(b)
+    write_servers(b, NONE)
+    b.mask[b.c.e, 0] = server_for_oldest(b) != NONE
+    b.mask[b.c.e, 1] = rules.patient or b.mask[b.c.e, 0] == 0
