@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 from numpy.typing import NDArray
+
+from packenv.cluster.virtual_queues.reduced import reduced_configuration
 
 Ints = NDArray[np.int64]
 
 
 def reduced_configurations(levels: int) -> Ints:
     """K_RED for J = `levels`, in the order of §1.4: numbers of tasks of each type, (4 J - 4, 2 J)."""
-    one = np.eye(2 * levels, dtype=np.int64)
-    found = [2**m * one[2 * m] for m in range(levels)]
-    found += [3 * 2 ** (m - 1) * one[2 * m + 1] for m in range(1, levels)]
-    found += [one[1] + 2**m // 3 * one[2 * m] for m in range(2, levels)]
-    found += [one[1] + 2 ** (m - 1) * one[2 * m + 1] for m in range(1, levels)]
-    return np.array(found)
+    rule = inspect.unwrap(reduced_configuration)  # in Python: nothing is compiled for a few small numbers
+    found = np.zeros((4 * levels - 4, 2 * levels), np.int64)
+    for n, row in enumerate(found):
+        ones, j, count = rule(levels, n)
+        row[1] += ones
+        row[j] += count
+    return found
 
 
 def halving_configurations(levels: int) -> Ints:

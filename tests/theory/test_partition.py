@@ -58,16 +58,19 @@ def test_cuts_at_powers_of_two_alone(levels: int, cover: float) -> None:
 
 @pytest.mark.parametrize("levels", range(2, 9))
 def test_reduced_configurations(levels: int) -> None:
-    """4J - 4 of them, each fits, and they are those of the policies, in their order."""
+    """4J - 4 of them, each fits, and they are those of PAPERS §1.4 in its order, compiled too."""
     found = reduced_configurations(levels)
     assert found.shape == (4 * levels - 4, 2 * levels)
     assert (found @ upper_ends(levels) <= 3 * 2**levels).all()
+    e = np.eye(2 * levels, dtype=np.int64)
+    listed = [2**m * e[2 * m] for m in range(levels)]
+    listed += [3 * 2 ** (m - 1) * e[2 * m + 1] for m in range(1, levels)]
+    listed += [e[1] + 2**m // 3 * e[2 * m] for m in range(2, levels)]
+    listed += [e[1] + 2 ** (m - 1) * e[2 * m + 1] for m in range(1, levels)]
+    assert found.tolist() == np.array(listed).tolist()
     for n, row in enumerate(found):
         one, j, count = reduced_configuration(levels, n)
-        expected = np.zeros(2 * levels, np.int64)
-        expected[j] += count
-        expected[1] += one
-        assert row.tolist() == expected.tolist()
+        assert (row == one * e[1] + count * e[j]).all()
 
 
 def test_types() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
+from packenv.theory import partition as theory
+
 TWO_THIRDS = Fraction(2, 3)
 
 
@@ -27,11 +29,8 @@ def partition(levels: int) -> list[Cell]:
 
 def reduced_configurations(levels: int) -> list[dict[int, int]]:
     """K_RED in the order of PAPERS §1.4: jobs by type."""
-    first = [{2 * m: 2**m} for m in range(levels)]
-    second = [{2 * m + 1: 3 * 2 ** (m - 1)} for m in range(1, levels)]
-    third = [{1: 1, 2 * m: 2**m // 3} for m in range(2, levels)]
-    fourth = [{1: 1, 2 * m + 1: 2 ** (m - 1)} for m in range(1, levels)]
-    return [*first, *second, *third, *fourth]
+    rows = theory.reduced_configurations(levels).tolist()
+    return [{kind: count for kind, count in enumerate(row) if count > 0} for row in rows]
 
 
 def room(configuration: dict[int, int], cells: list[Cell]) -> Fraction:
