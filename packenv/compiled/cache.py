@@ -97,9 +97,9 @@ def kept_in(folder: Path) -> Iterator[None]:
     """Functions that are made meanwhile keep their machine code in this folder; Numba's settings are as before after that."""
     ours = {"CACHE_DIR": str(folder), "CACHE_LOCATOR_CLASSES": f"{__name__}.Locator"}
     with _lock:
-        before = {name: getattr(numba.config, name) for name in ours if hasattr(numba.config, name)}
-        for name in before:
-            setattr(numba.config, name, ours[name])
+        before = {name: getattr(numba.config, name) for name in ours}
+        for name, value in ours.items():
+            setattr(numba.config, name, value)
         try:
             yield
         finally:
