@@ -40,6 +40,8 @@ coverage: $(VENV)/.all ## the default tests, and which lines they run; compiled 
 lint: $(VENV)/.all ## ruff, mypy, and the order of imports
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/mypy
+	$(VENV)/bin/mypy baselines
+	$(VENV)/bin/mypy experiments
 	$(VENV)/bin/lint-imports --no-cache
 
 ONE_CORE := $(shell command -v taskset >/dev/null 2>&1 && echo taskset -c 0)

@@ -56,7 +56,9 @@ def measures(run: packenv.Result) -> tuple[float, float, float]:
     """Share of tasks at home; mean and 95th percentile of jobs' completion times in seconds."""
     assert run.data is not None and run.jobs is not None
     seconds = run.jobs.completion * SLOT_SECONDS
-    return run.data.share(NODE), float(seconds.mean()), float(np.percentile(seconds, 95))
+    at_home = run.data.share(NODE)
+    assert at_home is not None
+    return at_home, float(seconds.mean()), float(np.percentile(seconds, 95))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ policy keeps stable. Theorems promise half of ρ* for BF-J/S and two thirds for 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from playing import play, print_table, same_schedule
 
@@ -19,7 +20,7 @@ import packenv
 
 POLICIES = ("bf-j", "bf-s", "bf-js", "vqs", "vqs-bf", "fifo-ff")
 INTENSITIES = (0.6, 0.9)  # shares of what the servers could serve if no room were ever wasted
-AGENTS = (  # environments in which an action says exactly what the policy does
+AGENTS: tuple[tuple[str, str, dict[str, Any]], ...] = (  # environments in which an action says exactly what the policy does
     ("bf-s", "ServerFill", {"order": "index"}),
     ("vqs", "Placement", {"rule": "head"}),
     ("vqs-bf", "Configuration", {}),

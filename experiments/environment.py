@@ -4,6 +4,7 @@ Valid actions at random on figure 4(b)'s workload at intensity 0.95, for 1,500 s
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import gymnasium
 from figure_script import options_of
@@ -25,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     while slot < (SLOTS // 10 if options.quick else SLOTS):
         *_, info = env.step(env.action_space.sample(mask=info["action_mask"]))
         slot += info["elapsed"]
-        pixels = env.render()
+        pixels: Any = env.render()
     path = options.folder / "environment.png"
     Image.fromarray(pixels).save(path)
     print(f"{path}: slot {slot}")
