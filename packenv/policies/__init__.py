@@ -1,4 +1,4 @@
-"""Policies that do not learn: one file per family, each reads like the paper's pseudo-code."""
+"""Policies that do not learn: one folder per paper. Each scheduling rule follows the paper's pseudo-code."""
 
 from packenv.policies.delay.delay import Delay, DelayDynamic, Fair
 from packenv.policies.eagle.hawk import Eagle, Hawk, LeastWaitingTime, Sparrow, Yaq

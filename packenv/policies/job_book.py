@@ -1,9 +1,10 @@
-"""What waits and what runs of every job: the state of policies that know which tasks make a job.
+"""Waiting and running tasks of every job: state shared by policies that need to know which tasks belong to which job.
 
-Waiting tasks are kept in groups of like tasks: one job, one phase, one demand vector, one believed duration, one set of
-home servers. Such a policy scans groups, not tasks (DESIGN, decision 3). It calls `note_new` when it schedules, `start`
-instead of `place`, and `note_end` for every completion. Jobs, groups and owners are numbered by first appearance in the
-table; an owner is a tenant, or a job where there are no tenants.
+Waiting tasks are kept in groups of identical tasks: same job, phase, demand vector, estimated duration and set of home
+servers. A policy scans groups, not tasks, so its cost does not grow with the number of tasks in a group. It calls
+`note_new` once in every slot in which it schedules, `start` instead of `place`, and `note_end` for every completion.
+Jobs, groups and owners are numbered in the order in which they first appear in the table. The owner of a task is its
+tenant, or its job if the table has no tenants.
 """
 
 from __future__ import annotations
@@ -27,51 +28,52 @@ Places = NDArray[np.int32]
 
 
 class Lists(Protocol):
-    """Rows in lists, one for each group."""
+    """One doubly linked list of rows for each group (G groups, n rows). NONE ends a list."""
 
-    first: Places  # (G,)
-    last: Places  # (G,)
-    next: Places  # (n,)
-    prev: Places  # (n,)
+    first: Places  # (G,) first row of each group
+    last: Places  # (G,) last row of each group
+    next: Places  # (n,) row after each row
+    prev: Places  # (n,) row before each row
 
 
 class Demands(Protocol):
-    """What the tasks of each group take."""
+    """Demand vectors of the groups."""
 
     demand: Ints  # (G, D) units
 
 
 class JobBook(Frame):
-    """One cluster's. The first arrays are of the table and stay as they are."""
+    """The jobs of one cluster: n rows, G groups, H home entries, D resources."""
 
+    # derived from the table, constant during a run
     group: Places  # (n,) group of each row
     job: Places  # (G,) job of each group
-    phase: Places  # (G,) number of its phase among all phases of all jobs
-    owner: Places  # (jobs,)
+    phase: Places  # (G,) phase of each group, numbered over all jobs
+    owner: Places  # (jobs,) owner of each job
     demand: Ints  # (G, D) units
-    duration: Ints  # (G,) slots that a policy may believe a task takes
-    home: Places  # (H,) servers that hold a group's data: home[home_of[g] : home_of[g + 1]]
+    duration: Ints  # (G,) slots, >= 1: the estimate, or the service time where the table has no estimates
+    home: Places  # (H,) home servers of group g: home[home_of[g] : home_of[g + 1]]
     home_of: Ints  # (G + 1,)
-    followed: NDArray[np.int8]  # (phases,) 1 if another phase of the job waits for this one
-    tasks: Ints  # (phases,) how many tasks each has
-    # what changes
-    ended: Ints  # (phases,) tasks that have completed
-    place: Places  # (n,) place in the pool of a waiting row
-    next: Places  # (n,) the waiting row behind this one in its group
-    prev: Places  # (n,)
+    followed: NDArray[np.int8]  # (phases,) 1 if the job has a later phase
+    tasks: Ints  # (phases,) number of tasks
+    # changes during a run
+    ended: Ints  # (phases,) completed tasks
+    place: Places  # (n,) index of a waiting row in the pool of tasks
+    next: Places  # (n,) next waiting row of the same group, NONE
+    prev: Places  # (n,) previous waiting row of the same group, NONE
     first: Places  # (G,) first waiting row of a group, NONE
-    last: Places  # (G,)
+    last: Places  # (G,) last waiting row of a group, NONE
     waiting: Ints  # (G,) waiting tasks
-    active: Places  # (G,) the groups that have any, in no order, are the first `count`
-    position: Places  # (G,) where a group is among them
-    count: Ints  # (1,)
+    active: Places  # (G,) active[:count] are the groups with waiting tasks, in no particular order
+    position: Places  # (G,) index of a group in `active`, valid while it has waiting tasks
+    count: Ints  # (1,) number of groups with waiting tasks
     queued: Ints  # (owners,) waiting tasks
     running: Ints  # (owners,) tasks in service
     used: Ints  # (owners, D) units in service
 
 
 def job_book(jobs: Jobs) -> JobBook:
-    """An empty book for this table. Raises InputError for a job of several tenants."""
+    """The state before slot 0, with no task waiting. Raises InputError if the tasks of one job have several tenants."""
     job, owner = job_numbers(jobs), owner_numbers(jobs)
     owners = owner[np.unique(job, return_index=True)[1]]
     several = owners[job] != owner
@@ -84,7 +86,7 @@ def job_book(jobs: Jobs) -> JobBook:
     heads = np.unique(group, return_index=True)[1]
     job_of_phase = job[np.unique(phase, return_index=True)[1]]
     last_phase = np.zeros(len(owners), np.int64)
-    np.maximum.at(last_phase, job, phase)  # later phases come later in the table, so they have higher numbers
+    np.maximum.at(last_phase, job, phase)  # a later phase first appears later in the table, so its number is higher
     n, groups, phases = len(jobs), len(heads), len(job_of_phase)
     sets = [np.zeros(0, np.int64)] * groups if jobs.home is None else [jobs.home.row(int(row)) for row in heads]
     return JobBook(
@@ -115,7 +117,7 @@ def job_book(jobs: Jobs) -> JobBook:
 
 
 def _homes(jobs: Jobs) -> Ints:
-    """(n,) number of each row's set of home servers."""
+    """(n,) number of each row's set of home servers; 0 for all rows if the table has no column `home`."""
     if jobs.home is None:
         return np.zeros(len(jobs), np.int64)
     numbers: dict[bytes, int] = {}
@@ -124,7 +126,7 @@ def _homes(jobs: Jobs) -> Ints:
 
 @inner
 def note_new(c: Cluster, book: JobBook) -> None:
-    """Take up the tasks that became eligible in this slot."""
+    """Add the tasks that became eligible in this slot and have not started."""
     for n in range(new_count(c)):
         i = new_task(c, n)
         if i != NONE:
@@ -133,7 +135,7 @@ def note_new(c: Cluster, book: JobBook) -> None:
 
 @inner
 def add(book: JobBook, row: int, i: int) -> None:
-    """Put a waiting task, in place i of the pool, into its group."""
+    """Add waiting task i of the pool, which is this row of the table, to its group."""
     g = book.group[row]
     book.place[row] = i
     enlist(book, g, row)
@@ -146,7 +148,7 @@ def add(book: JobBook, row: int, i: int) -> None:
 
 @inner
 def enlist(book: Lists, g: int, row: int) -> None:
-    """Put a row into its group's list: in row order, so nearly always at the end."""
+    """Insert a row into its group's list, which is kept in row order. Searches from the end, where new rows nearly always go."""
     before = book.last[g]
     while before != NONE and before > row:
         before = book.prev[before]
@@ -157,7 +159,7 @@ def enlist(book: Lists, g: int, row: int) -> None:
 
 @inner
 def link(book: Lists, g: int, before: int, after: int) -> None:
-    """Let row `after` stand behind row `before` in group g; NONE is the group's end."""
+    """Link row `after` directly behind row `before` in the list of group g; NONE stands for the end of the list on that side."""
     if before == NONE:
         book.first[g] = after
     else:
@@ -170,7 +172,7 @@ def link(book: Lists, g: int, before: int, after: int) -> None:
 
 @inner
 def start(c: Cluster, book: JobBook, row: int, server: int, extra_slots: int = 0) -> None:
-    """Place a waiting row on a server."""
+    """Start a waiting row on a server and update the counts of its group and owner. `extra_slots`: added to its service."""
     g = book.group[row]
     owner = book.owner[book.job[g]]
     link(book, g, book.prev[row], book.next[row])
@@ -188,7 +190,7 @@ def start(c: Cluster, book: JobBook, row: int, server: int, extra_slots: int = 0
 
 @inner
 def note_end(c: Cluster, book: JobBook, i: int) -> None:
-    """Take down a task that has just completed; jobs in service at the start of the run are nobody's."""
+    """Count the completion of task i. Tasks in service at the start of the run have no row and are ignored."""
     row = row_of(c, i)
     if row >= 0:
         g = book.group[row]
@@ -201,7 +203,7 @@ def note_end(c: Cluster, book: JobBook, i: int) -> None:
 
 @inner
 def at_home(book: JobBook, g: int, server: int) -> bool:
-    """Whether the group's data is on this server; a group without homes is at home everywhere."""
+    """Whether this is a home server of the group; for a group without home servers every server is."""
     if book.home_of[g] == book.home_of[g + 1]:
         return True
     for n in range(book.home_of[g], book.home_of[g + 1]):
@@ -212,7 +214,7 @@ def at_home(book: JobBook, g: int, server: int) -> bool:
 
 @inner
 def group_fits(c: Cluster, book: Demands, g: int, server: int) -> bool:
-    """Whether a task of the group fits in an open server in every resource."""
+    """Whether the server is open and has room for a task of the group in every resource."""
     if c.server[c.e, server].closed:
         return False
     if c.free.shape[1] == 0:
@@ -225,5 +227,5 @@ def group_fits(c: Cluster, book: Demands, g: int, server: int) -> bool:
 
 @inner
 def free_of(c: Cluster, server: int, resource: int) -> int:
-    """Units of a resource that are free on a server."""
+    """Free units of a resource on a server."""
     return c.free[c.e, server, resource] if c.free.shape[1] > 0 else c.server[c.e, server].room

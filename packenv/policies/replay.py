@@ -1,4 +1,4 @@
-"""`replay`: start every task when and where a schedule says, and refuse a schedule that the cluster does not allow."""
+"""`replay`: start every task in the slot and on the server that a given schedule says; reject an infeasible schedule."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ NEVER = -1
 
 
 class Starts(NamedTuple):
-    """What the replay still has to do. Rows of the Jobs table; those that never start are left out."""
+    """The starts of the schedule in order of slot, and how many are done. Rows that never start are left out."""
 
-    rows: NDArray[np.int64]  # (starts,) by slot
+    rows: NDArray[np.int64]  # (starts,) rows of the Jobs table, sorted by slot
     slot: NDArray[np.int64]  # (starts,)
     server: NDArray[np.int64]  # (starts,)
-    task: NDArray[np.int64]  # (rows of the table,) where each lies in the pool; NONE before it is eligible
-    begun: NDArray[np.int64]  # (1,) how many have started
+    task: NDArray[np.int64]  # (rows of the table,) index of each row in the pool of tasks; NONE before it is eligible
+    begun: NDArray[np.int64]  # (1,) number of starts that are done
 
 
 class Replaying(NamedTuple):
-    """The compiled part of every policy that replays a schedule."""
+    """Parameters of the compiled rule that replays a schedule: none. Shared by `Replay` and `Sat`."""
 
 
 class Replay(NamedTuple):
-    """Starts row i of the Jobs table in slot `start[i]` on `server[i]`; never where the slot is -1.
+    """Starts row i of the Jobs table in slot `start[i]` on `server[i]`; a row whose slot is -1 never starts.
 
-    Raises InputError for a schedule of another table, and for a start of a row that is not eligible or does not fit.
+    Raises InputError if the schedule has another length than the table, or starts a row before it is eligible or without room.
     """
 
     start: NDArray[np.integer[Any]]  # (n,) slots
@@ -52,12 +52,12 @@ class Replay(NamedTuple):
 
 
 def replay_needs(setting: Setting) -> Needs:
-    """No order of tasks or servers: the schedule says it all."""
+    """The table, but no sorted tasks or servers: the schedule already names row, slot and server."""
     return Needs(vectors=setting.capacity.shape[1] > 1, table=True)
 
 
 def starts_of(setting: Setting, start: NDArray[Any], server: NDArray[Any], name: str) -> Starts:
-    """The state in which a replay of a checked schedule begins."""
+    """The state before slot 0, after checking the schedule (`start`, `server`: (rows,)). Raises InputError, led by `name`."""
     rows = len(setting.table)
     if len(start) != rows:
         raise InputError(f"{name}: a schedule of {len(start)} tasks, for a table of {rows}")
@@ -89,7 +89,7 @@ def schedule_replay(policy: Replaying, cluster: Cluster, state: Starts) -> None:
 
 
 def find_replay(text: str) -> Replay:
-    """Starts every task when and where a file says that `packenv evaluate --schedule FILE` has written."""
+    """Starts every task as in a schedule file written by `packenv evaluate --schedule FILE`."""
     if not text:
         raise InputError("replay: say which schedule, replay:FILE")
     import pyarrow as pa
@@ -112,7 +112,7 @@ def find_replay(text: str) -> Replay:
 
 
 def _integers(file: str, name: str, column: Any) -> NDArray[np.int64]:
-    """A column, with NEVER in the place of nulls."""
+    """A column of a schedule file as integers, with NEVER for nulls. Raises InputError for any other type."""
     import pyarrow as pa
 
     if not pa.types.is_integer(column.type):

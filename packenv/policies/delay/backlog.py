@@ -1,7 +1,8 @@
-"""The waiting tasks of every job by what they take and by where their data lie, and the jobs in fair order.
+"""Waiting tasks of every job, indexed by demand and by home server, and the jobs sorted for fair sharing.
 
-For policies that look at one server at a time: which jobs have a task whose data is there? Jobs are numbered by first
-appearance in the table; in fair order those with fewer tasks in service come first, of equals the earlier one.
+Used by policies that take one server at a time and ask which jobs have a waiting task whose data is on it. Jobs are
+numbered in the order in which they first appear in the table. Fair sharing sorts jobs by the number of their tasks in
+service, fewest first; ties go to the lower number.
 """
 
 from __future__ import annotations
@@ -25,36 +26,42 @@ Places = NDArray[np.int32]
 
 JOB_BITS = 32
 
-pair_type = np.dtype([("server", "i4"), ("first", "i4"), ("last", "i4")], align=True)  # copies of waiting rows, in row order
+# A pair is a group and one of its home servers; it has the first and the last copy of its list.
+pair_type = np.dtype([("server", "i4"), ("first", "i4"), ("last", "i4")], align=True)
+# A waiting row has one copy for each of its home servers, in the list of the pair of its group and that server.
 copy_type = np.dtype([("row", "i4"), ("pair", "i4"), ("next", "i4"), ("prev", "i4")], align=True)
 
 
 class Backlog(Frame):
-    """n rows, J jobs, G groups: tasks of one job and phase with one demand vector, whose data lie somewhere or anywhere."""
+    """The waiting tasks of one cluster: n rows, J jobs, G groups, P pairs, H entries of column `home`.
 
-    job: Places  # (n,)
-    group: Places  # (n,)
+    A group is the tasks of one job and phase with one demand vector, either all with home servers or all without. A pair is
+    a group and a server that is a home of any of its tasks.
+    """
+
+    job: Places  # (n,) job of each row
+    group: Places  # (n,) group of each row
     groups_of: Ints  # (J + 1,) the groups of job j are groups_of[j] .. groups_of[j + 1] - 1
-    phase: Places  # (G,) number of the phase among the distinct values of the column
-    lies: NDArray[np.int8]  # (G,) 1 if its tasks have home servers
+    phase: Places  # (G,) rank of the phase among the distinct values of column `phase`
+    lies: NDArray[np.int8]  # (G,) 1 if the tasks of the group have home servers
     demand: Ints  # (G, D) units
-    least: Ints  # (D,) smallest demands in the table
-    pairs_of: Ints  # (G + 1,) the pairs of group g are pairs_of[g] .. pairs_of[g + 1] - 1, in order of their servers
-    # what changes
-    place: Places  # (n,) place in the pool of a waiting row
-    first: Places  # (G,) waiting rows of a group, in row order
-    last: Places  # (G,)
-    next: Places  # (n,)
-    prev: Places  # (n,)
-    pair: NDArray[np.void]  # (P,) pair_type: each group with each server that holds data of it
-    copy: NDArray[np.void]  # (H,) copy_type: the entries of the table's column `home`
-    waiting: Ints  # (J,) tasks
-    running: Ints  # (J,) tasks
-    order: SortedKeys  # of the jobs with waiting tasks: (running, job)
+    least: Ints  # (D,) units, smallest demand of any task for each resource
+    pairs_of: Ints  # (G + 1,) the pairs of group g are pairs_of[g] .. pairs_of[g + 1] - 1, sorted by server
+    # changes during a run
+    place: Places  # (n,) index of a waiting row in the pool of tasks
+    first: Places  # (G,) first waiting row of a group, NONE; the list is in row order
+    last: Places  # (G,) last waiting row, NONE
+    next: Places  # (n,) next waiting row of the same group, NONE
+    prev: Places  # (n,) previous waiting row of the same group, NONE
+    pair: NDArray[np.void]  # (P,) pair_type
+    copy: NDArray[np.void]  # (H,) copy_type, in the order of the entries of column `home`
+    waiting: Ints  # (J,) waiting tasks
+    running: Ints  # (J,) tasks in service
+    order: SortedKeys  # the jobs with waiting tasks, sorted by (running, job)
 
 
 def backlog(jobs: Jobs) -> Backlog:
-    """Before slot 0."""
+    """The state before slot 0, with no task waiting."""
     n, job = len(jobs), job_numbers(jobs)
     phase = np.zeros(n, np.int64) if jobs.phase is None else np.unique(jobs.phase, return_inverse=True)[1].ravel()
     homes = np.zeros(n, np.int64) if jobs.home is None else np.diff(jobs.home.offsets)
@@ -89,7 +96,7 @@ def backlog(jobs: Jobs) -> Backlog:
 
 
 def distinct(keys: Ints) -> tuple[Ints, Ints]:
-    """The distinct rows of (n, k) integers, in order, and (n,) the number of each row among them."""
+    """The distinct rows of an (n, k) array, sorted, and (n,) the index of each row among them."""
     order = np.lexsort(keys.T[::-1])
     changes = (np.diff(keys[order], axis=0) != 0).any(axis=1)
     first = np.append(np.ones(min(len(keys), 1), np.bool_), changes)
@@ -105,7 +112,7 @@ def anything_waits(b: Backlog) -> bool:
 
 @inner
 def take_up(c: Cluster, b: Backlog) -> None:
-    """Take up the tasks that became eligible in this slot."""
+    """Add the tasks that became eligible in this slot and have not started."""
     for n in range(new_count(c)):
         i = new_task(c, n)
         if i != NONE:
@@ -114,7 +121,7 @@ def take_up(c: Cluster, b: Backlog) -> None:
 
 @inner
 def add(c: Cluster, b: Backlog, row: int, i: int) -> None:
-    """A row in place i of the pool waits: in its group behind those of smaller rows, and on its home servers."""
+    """Add a waiting row, task i of the pool, to the list of its group and to those of its home servers, all in row order."""
     g, job = b.group[row], b.job[row]
     b.place[row] = i
     enlist(b, g, row)
@@ -134,7 +141,7 @@ def add(c: Cluster, b: Backlog, row: int, i: int) -> None:
 
 @inner
 def launch(c: Cluster, b: Backlog, row: int, server: int) -> None:
-    """Start a waiting row; its job moves back in the order."""
+    """Start a waiting row on a server and re-sort its job, which now has one more task in service."""
     g, job = b.group[row], b.job[row]
     link(b, g, b.prev[row], b.next[row])
     if b.lies[g]:
@@ -150,7 +157,7 @@ def launch(c: Cluster, b: Backlog, row: int, server: int) -> None:
 
 @inner
 def settle(b: Backlog, row: int) -> None:
-    """A row completed; its job moves forward."""
+    """Count the completion of a row and re-sort its job, which now has one task fewer in service."""
     job = b.job[row]
     if b.waiting[job] > 0:
         remove(b.order, 0, key_of(b, job))
@@ -166,7 +173,7 @@ def key_of(b: Backlog, job: int) -> int:
 
 @inner
 def link_copies(b: Backlog, pair: int, before: int, after: int) -> None:
-    """Let copy `after` stand behind copy `before` in a pair's list; NONE is its end."""
+    """Link copy `after` directly behind copy `before` in a pair's list; NONE stands for the end of the list on that side."""
     if before == NONE:
         b.pair[pair].first = after
     else:
@@ -179,7 +186,7 @@ def link_copies(b: Backlog, pair: int, before: int, after: int) -> None:
 
 @inner
 def first_local(c: Cluster, b: Backlog, job: int, server: int) -> int:
-    """The job's first waiting row that fits on a server and is at home there; NONE."""
+    """First waiting row of the job that fits on the server and has its data there (or has no homes); NONE if there is none."""
     row = NONE
     for g in range(b.groups_of[job], b.groups_of[job + 1]):
         if b.first[g] != NONE and group_fits(c, b, g, server):
@@ -194,7 +201,7 @@ def first_local(c: Cluster, b: Backlog, job: int, server: int) -> int:
 
 @inner
 def pair_of(b: Backlog, g: int, server: int) -> int:
-    """Number of the pair of a group and a server; NONE if the group has no data there."""
+    """Index of the pair of a group and a server; NONE if no task of the group has its data there."""
     low, high = b.pairs_of[g], b.pairs_of[g + 1]
     while low < high:
         middle = (low + high) >> 1
@@ -207,7 +214,7 @@ def pair_of(b: Backlog, g: int, server: int) -> int:
 
 @inner
 def first_fitting(c: Cluster, b: Backlog, job: int, server: int) -> int:
-    """The job's first waiting row that fits on a server; NONE."""
+    """First waiting row of the job that fits on the server; NONE if there is none."""
     row = NONE
     for g in range(b.groups_of[job], b.groups_of[job + 1]):
         if b.first[g] != NONE and group_fits(c, b, g, server):
@@ -217,7 +224,7 @@ def first_fitting(c: Cluster, b: Backlog, job: int, server: int) -> int:
 
 @inner
 def first_in_rack(c: Cluster, b: Backlog, job: int, server: int) -> int:
-    """The job's first waiting row that fits on a server and has data in its rack; NONE."""
+    """First waiting row of the job that fits on the server and has data in the server's rack; NONE if there is none."""
     found = NONE
     for g in range(b.groups_of[job], b.groups_of[job + 1]):
         if b.first[g] != NONE and group_fits(c, b, g, server):
@@ -236,13 +243,13 @@ def earlier(row: int, other: int) -> int:
 
 @inner
 def distance(c: Cluster, row: int, server: int) -> int:
-    """NODE, RACK or ANY, as `level_of`; NODE in tables that say nothing of homes."""
+    """Level of a row on a server: NODE, RACK or ANY, as in `level_of`; always NODE if the table has no column `home`."""
     return level_of(c, row, server) if has_homes(c) else 0
 
 
 @inner
 def phase_of(b: Backlog, job: int) -> int:
-    """Number of the phase that a job's waiting tasks are of; it must have some."""
+    """Phase of the job's first group with waiting tasks. The job must have waiting tasks."""
     g = b.groups_of[job]
     while b.first[g] == NONE:
         g += 1

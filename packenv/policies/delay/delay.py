@@ -1,14 +1,16 @@
-"""Delay scheduling: fair sharing that waits a little for a server that has the data (PAPERS §5; Zaharia et al., EuroSys 2010;
-dynamic: seed 004).
+"""Delay scheduling: fair sharing in which a job waits a limited time for a server that holds its data (PAPERS §5;
+Zaharia et al., EuroSys 2010; dynamic: seed 004).
 
-In every slot each server, in index order, is offered until it is refused. An offer looks through the jobs with tasks that fit
-there, those with the fewest tasks in service first. The first job with a task at home on the server launches it, or, in a rack
-and after the node interval, one whose data is in the rack; after the rack interval as well, any. A job that may launch nothing
-is skipped, and its wait begins with the first time. The intervals have run out when more slots than that have passed.
+In every slot each server, in index order, is offered to the jobs until none of them launches a task on it. An offer goes
+through the jobs with a task that fits, those with the fewest tasks in service first. A job launches a task with data on the
+server if it has one. Otherwise, once it has waited longer than the node interval, it may launch a task with data in the rack
+of the server; once it has waited longer than the node and the rack interval, any task. In a cluster without racks it may
+launch any task after the node interval. A job that may launch nothing is skipped; its wait begins when it is first skipped.
 
-A launch ends the wait. What follows, `robust` (as in Algorithm 3 of Zaharia et al.): the job stays on the level of the launch, so
-that after one far from its data it need not wait again until it finds a task nearer to them. `paper` (seed 004): it begins anew
-after every launch. Ties: the earlier job; in a job the earlier row.
+A launch ends the wait. By default (as in Algorithm 3 of Zaharia et al.) the job then keeps the level (node, rack, any) of
+that launch: after a launch far from its data it need not wait again until it launches a task nearer to them. With `paper`
+(seed 004) the level returns to node, so the job waits anew, after every launch. Ties go to the job, then to the row, that
+comes first in the table.
 """
 
 from __future__ import annotations
@@ -25,14 +27,14 @@ from packenv.workloads.network import NODE
 
 
 class Delay(NamedTuple):
-    """Delay scheduling with fixed intervals: a job waits a while for a server with its data.
+    """Delay scheduling with fixed intervals: a job waits up to `interval` seconds for a server with its data.
 
     interval   seconds that a job waits for a server with its data
-    rack       and then for one in the rack of one; of no account where the workload has no racks
-    skips      >= 0: a job waits for so many offers instead, with no rack level
-    paper      the variant: a job waits anew after every launch
+    rack       further seconds that it waits for a server in a rack with its data; ignored if the workload has no racks
+    skips      if >= 0, the number of offers that a job skips, instead of the intervals; there is no rack level then
+    paper      True: a job waits anew after every launch
 
-    A slot is a second if the workload does not say. InputError for a negative or infinite interval.
+    A slot lasts one second if the workload does not say. Raises InputError for a negative or infinite interval, or skips < -1.
     """
 
     interval: float = 3.0
@@ -54,12 +56,17 @@ class Delay(NamedTuple):
 
 
 class DelayDynamic(NamedTuple):
-    """Delay scheduling with intervals that follow the overhead that tasks report, for each kind of task: its phase number.
+    """Delay scheduling with intervals that follow the measured overhead of remote tasks, separately for each phase number.
 
-    A task that ran away from its data reports the slots that it took longer to the interval that ran out before it: in a
-    cluster with racks off-rack tasks report what is left of theirs beyond the node interval to the rack interval. Then
-    interval ← (1 − weight) · interval + weight · reading. `paper`: every task reports, 0 from home, and a job waits anew
-    after every launch. `interval`, `rack`: seconds, what is believed at first.
+    When a task that ran away from its data completes, its extra slots are a reading: interval ← (1 − weight) · interval +
+    weight · reading. In a cluster with racks, a task that ran off its rack updates the rack interval, with its extra slots
+    beyond the node interval (at least 0); every other task updates the node interval.
+
+    interval, rack   seconds at the start of the run
+    weight           of a new reading, 0 < weight <= 1
+    paper            True: tasks that ran at home report too, a reading of 0, and a job waits anew after every launch
+
+    Raises InputError for a weight or an interval out of range.
     """
 
     interval: float = 3.0
@@ -81,7 +88,7 @@ class DelayDynamic(NamedTuple):
 
 
 class Fair(NamedTuple):
-    """Fair sharing without delay: a job takes what it is offered, a task at home there if it has one."""
+    """Fair sharing without delay: a job accepts every offer, and launches a task with data on the server if it has one."""
 
     @property
     def rule(self) -> Rules:

@@ -1,4 +1,4 @@
-"""Offers of delay scheduling: the servers to the jobs, which wait for their data or take what there is."""
+"""Offering servers to jobs in delay scheduling: which job launches which task, which job waits, and until when."""
 
 from __future__ import annotations
 
@@ -32,34 +32,34 @@ BY_TIME = -1
 
 
 class Rules(NamedTuple):
-    """What the compiled rule knows. Intervals are in the state: they may change."""
+    """Parameters of the compiled rule. The intervals are in the state because `DelayDynamic` changes them."""
 
-    skips: int  # how often a job is skipped before it may launch anywhere; BY_TIME: it waits for slots to pass
+    skips: int  # offers that a job skips before it may launch anywhere; BY_TIME: it waits by intervals
     weight: float  # of a new reading in an interval; 0: intervals are fixed
-    paper: bool
+    paper: bool  # a job waits anew after every launch
 
 
 class Waits(Frame):
-    """How long each of J jobs has waited for its data, and how long it is to wait."""
+    """The waiting tasks, the intervals, and how long each of J jobs has waited for its data (n rows, L servers)."""
 
     tasks: Backlog
-    racks: int  # 1 if there are any
-    interval: NDArray[np.float64]  # (phases, 2) slots at the node level, and at the rack level
-    level: NDArray[np.int8]  # (J,) of the last launch, NODE before the first
+    racks: int  # 1 if the cluster has racks
+    interval: NDArray[np.float64]  # (phases, 2) slots: the node interval and the rack interval
+    level: NDArray[np.int8]  # (J,) NODE, RACK or ANY: the level that the job keeps from its last launch; NODE at first
     begin: Ints  # (J,) slot in which the job was first skipped since its last launch, NONE
-    skipped: Ints  # (J,) how often since its last launch at home
-    ran: NDArray[np.int8]  # (n,) level on which a row started,
-    overhead: Ints  # (n,) slots that it takes longer there
-    delayed: Ints  # (n,) slots from the first skip of its job since the launch before it: the waiting due to delay
-    open: NDArray[np.int32]  # (L,) scratch: servers with room that were refused
-    due: Ints  # (1,) slot in which an interval runs out, or may have
-    changed: Ints  # (J,) last slot in which a job might launch where it could not before
-    launched: Ints  # (J,) slot of its last launch, NONE,
-    last: NDArray[np.int32]  # (J,) and the server
+    skipped: Ints  # (J,) times skipped since the last launch at home (`paper`: since the last launch)
+    ran: NDArray[np.int8]  # (n,) level on which a row started
+    overhead: Ints  # (n,) extra slots of a row because it started away from its data
+    delayed: Ints  # (n,) slots that the job of a row had waited for its data when the row started
+    open: NDArray[np.int32]  # (L,) scratch: servers with room on which no job launched a task
+    due: Ints  # (1,) earliest slot in which an interval of some job may have run out
+    changed: Ints  # (J,) last slot in which the job got new tasks or a wider level, so may accept servers it refused before
+    launched: Ints  # (J,) slot of the last launch, NONE
+    last: NDArray[np.int32]  # (J,) server of the last launch, NONE
 
 
 def waits(setting: Setting, interval: float, rack: float) -> Waits:
-    """Before slot 0; seconds become slots."""
+    """The state before slot 0. `interval` and `rack` are in seconds, converted to slots of the workload."""
     table, workload = setting.table, setting.workload
     tasks = backlog(table)
     jobs, rows = len(tasks.waiting), len(table)
@@ -84,7 +84,7 @@ def waits(setting: Setting, interval: float, rack: float) -> Waits:
 
 @inner
 def report(rules: Rules, cluster: Cluster, state: Waits, row: int) -> None:
-    """A running average of what tasks lose away from their data."""
+    """Move the node or rack interval of the phase of a completed row towards the row's overhead (running average)."""
     interval = state.interval[state.tasks.phase[state.tasks.group[row]]]
     off_rack = state.racks and state.ran[row] == ANY
     reading = float(state.overhead[row])
@@ -97,9 +97,9 @@ def report(rules: Rules, cluster: Cluster, state: Waits, row: int) -> None:
 
 @inner
 def offer_servers(rules: Rules, cluster: Cluster, state: Waits) -> int:
-    """Offer the servers; how many with room were refused (`open`).
+    """Offer all servers in index order. Returns how many still have room and were refused by all jobs: they are in `open`.
 
-    What was refused before need only be offered to jobs that have changed since, unless offers are counted.
+    Unless offers are counted, a server without completions in this slot is offered only to the jobs that `note_changed` marked.
     """
     changed = note_changed(rules, cluster, state)
     count = 0
@@ -121,7 +121,7 @@ def offer_servers(rules: Rules, cluster: Cluster, state: Waits) -> int:
 
 @inner
 def note_changed(rules: Rules, cluster: Cluster, state: Waits) -> bool:
-    """Whether any jobs have changed: they have new tasks, or an interval has run out."""
+    """Mark the jobs with new tasks or with an interval that has run out; return whether there are any."""
     changed = False
     for n in range(new_count(cluster)):
         i = new_task(cluster, n)
@@ -141,7 +141,7 @@ def note_changed(rules: Rules, cluster: Cluster, state: Waits) -> bool:
 
 @inner
 def has_room(cluster: Cluster, state: Waits, server: int) -> bool:
-    """Whether any task of the table could fit."""
+    """Whether the server has room for the smallest demand of the table in each resource; if not, no task fits."""
     for r in range(state.tasks.least.shape[0]):
         if free_of(cluster, server, r) < state.tasks.least[r]:
             return False
@@ -150,7 +150,10 @@ def has_room(cluster: Cluster, state: Waits, server: int) -> bool:
 
 @inner
 def offer(rules: Rules, cluster: Cluster, state: Waits, server: int, to_all: bool) -> bool:
-    """Look once through the jobs, or those for which it can matter; whether one launched a task."""
+    """Offer a server once to the jobs, in fair order; return whether one launched a task.
+
+    Without `to_all`, jobs that have not changed and whose wait has already begun are left out: they would refuse again.
+    """
     order = state.tasks.order
     for k in range(order.used[0]):
         for q in range(order.block[0, k].count):
@@ -166,7 +169,7 @@ def offer(rules: Rules, cluster: Cluster, state: Waits, server: int, to_all: boo
 
 @inner
 def choice(rules: Rules, cluster: Cluster, state: Waits, job: int, server: int) -> int:
-    """The row that a job launches on a server; NONE if nothing fits, or it is skipped."""
+    """The row that a job launches on a server; NONE if nothing fits, or if the job waits, which counts as a skip."""
     tasks = state.tasks
     row = first_local(cluster, tasks, job, server)
     if row != NONE:
@@ -189,7 +192,7 @@ def choice(rules: Rules, cluster: Cluster, state: Waits, job: int, server: int) 
 
 @inner
 def allowed(rules: Rules, cluster: Cluster, state: Waits, job: int) -> int:
-    """How far from its data a job may launch now."""
+    """The widest level on which a job may launch now: NODE, RACK or ANY."""
     level = state.level[job]
     if level == ANY or rules.skips >= 0:
         return ANY if level == ANY or state.skipped[job] >= rules.skips else NODE
@@ -203,7 +206,7 @@ def allowed(rules: Rules, cluster: Cluster, state: Waits, job: int) -> int:
 
 @inner
 def patience(state: Waits, job: int, level: int) -> float:
-    """Slots that a job waits, from where it is, before it may launch on a level."""
+    """Slots that a job waits, given the level it keeps, before it may launch on `level` (RACK or ANY)."""
     interval = state.interval[phase_of(state.tasks, job)]
     if state.level[job] == RACK:
         return interval[1]
@@ -212,7 +215,7 @@ def patience(state: Waits, job: int, level: int) -> float:
 
 @inner
 def begin(rules: Rules, cluster: Cluster, state: Waits, job: int, row: int, server: int) -> None:
-    """Launch a row."""
+    """Launch a row on a server; record its level, overhead and delay, and end the wait of its job."""
     level = distance(cluster, row, server)
     state.ran[row], state.overhead[row] = level, remote_slots(cluster, row, server)
     state.delayed[row] = 0 if state.begin[job] == NONE else now(cluster) - state.begin[job]
@@ -226,10 +229,11 @@ def begin(rules: Rules, cluster: Cluster, state: Waits, job: int, row: int, serv
 
 @inner
 def wake_later(rules: Rules, cluster: Cluster, state: Waits, count: int) -> None:
-    """Ask for the slot in which a job may launch farther from its data on one of `count` servers with room.
+    """Set a timer for the first slot in which some job may launch farther from its data on one of the `count` servers in `open`.
 
-    That is the next one if offers are counted, or if a job is only then skipped for the first time since its last launch:
-    in this slot it was on those behind the server of a launch.
+    That is the next slot if offers are counted. It is also the next slot for a job that launched in this slot and fits only on
+    open servers up to that of the launch: it is offered them, and skipped, for the first time then. If it fits on an open
+    server behind that of the launch, it was skipped there in this slot, so its wait begins now.
     """
     state.due[0] = NEVER
     soon, order = NEVER, state.tasks.order
@@ -254,14 +258,14 @@ def wake_later(rules: Rules, cluster: Cluster, state: Waits, count: int) -> None
 
 @inner
 def runs_out(cluster: Cluster, state: Waits, job: int) -> int:
-    """The slot in which a job that waits may launch on the next level."""
+    """The slot in which a waiting job may launch on the next wider level."""
     near = state.begin[job] + int(np.floor(patience(state, job, RACK))) + 1
     return near if near > now(cluster) else state.begin[job] + int(np.floor(patience(state, job, ANY))) + 1
 
 
 @inner
 def fits_behind(cluster: Cluster, state: Waits, job: int, count: int, last: int) -> bool:
-    """Whether a task of the job fits on one of the first `count` open servers, of those behind server `last`."""
+    """Whether a task of the job fits on one of the first `count` servers in `open` with an index above `last`."""
     n = count - 1
     while n >= 0 and state.open[n] > last:
         if first_fitting(cluster, state.tasks, job, state.open[n]) != NONE:

@@ -1,12 +1,12 @@
-"""Hawk and Eagle, and what they are compared with: Sparrow, LWL and Yaq (PAPERS §4; seed 003).
+"""Hawk and Eagle, and the schedulers that they are compared with: Sparrow, LWL and Yaq (PAPERS §4; seed 003).
 
-A job is long if its tasks take longer than `cutoff` seconds on average, as its estimates say. Long jobs are placed by a central
-scheduler on the general partition; short ones send probes to servers, which ask for a task when they have a slot for it. A
-share of the servers, `reserved`, the last ones, never runs long tasks. -1 stands for a cutoff above which a tenth of the jobs
-lie, and for the short jobs' share of the work. Every message takes `delay` seconds.
+A job is long if the mean estimated duration of its tasks is above `cutoff` seconds. A central scheduler places long jobs on
+the general servers. Short jobs send probes to servers, and a server requests a task for a probe when it has a free slot. The
+last servers, a share `reserved` of all, never run long tasks. Every message takes `delay` seconds. By default (-1) `cutoff` is
+chosen so that at most a tenth of the jobs are long, and `reserved` is the short jobs' share of the work.
 
-A server runs as many tasks at once as the largest task of the table fits into it. A job's least number of probes, `minimum`,
-may not exceed the number of servers, nor `ratio` unless it is 2.
+A server runs at most as many tasks at once as it has room for copies of the largest task of the table. `ratio` is the number
+of probes per task, `minimum` the least number of probes per job. Neither may exceed the number of servers, except `ratio` = 2.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 AUTOMATIC = -1.0
-LONGEST = 0.1  # share of the jobs that are long where no cutoff is given
+LONGEST = 0.1  # share of the jobs that are long if no cutoff is given
 NETWORK_DELAY = 0.0005  # seconds, one way
-MOST = 1e12  # of any parameter: 30,000 years in seconds
+MOST = 1e12  # largest value of delay, threshold, attempts and cutoff: 30,000 years in seconds
 
 
 def _needs(setting: Setting) -> Needs:
-    """All five know the jobs and their estimates."""
+    """All five need the table of jobs and their estimated durations."""
     return Needs(vectors=setting.capacity.shape[1] > 1, table=True, durations=True)
 
 
 class Sparrow(NamedTuple):
-    """Sparrow: `ratio` probes for a task go to servers by chance; late binding, first come first served. No job is long."""
+    """Sparrow: `ratio` probes per task to random servers, late binding, first come first served. No job counts as long."""
 
     ratio: int = 2
     minimum: int = 2
@@ -57,7 +57,7 @@ class Sparrow(NamedTuple):
 
 
 class Hawk(NamedTuple):
-    """Hawk: Sparrow's probes for short jobs, LWL for long ones; an idle server tries `attempts` times to steal (0: never)."""
+    """Hawk: Sparrow's probes for short jobs, LWL for long ones; an idle server tries `attempts` times to steal probes."""
 
     cutoff: float = AUTOMATIC
     reserved: float = AUTOMATIC
@@ -81,11 +81,12 @@ class Hawk(NamedTuple):
 
 
 class Eagle(NamedTuple):
-    """Eagle: Hawk without stealing, with three mechanisms instead, each of them a switch.
+    """Eagle: Hawk without stealing, but with three mechanisms instead, which can be switched off one by one.
 
-    sharing: servers with long tasks reject probes and tell where others are; sticky: a probe stays until its job has no
-    unassigned task; srpt: the shortest remaining job first, but tasks that pass a probe may not add up to more than
-    `threshold` times its job's estimate.
+    sharing    servers with long tasks reject probes and say which other servers have long tasks
+    sticky     a probe stays in its queue until its job has no unassigned task
+    srpt       the shortest remaining job first; Σ estimates of the tasks that overtake a probe may not exceed `threshold`
+               times the estimate of its job
     """
 
     cutoff: float = AUTOMATIC
@@ -115,7 +116,7 @@ class Eagle(NamedTuple):
 
 
 class LeastWaitingTime(NamedTuple):
-    """LWL for all jobs: a central scheduler sends each task to the server with the least estimated waiting time, to stay."""
+    """LWL for all jobs: a central scheduler binds each task on arrival to the server with the least estimated waiting time."""
 
     delay: float = NETWORK_DELAY
 
@@ -133,7 +134,7 @@ class LeastWaitingTime(NamedTuple):
 
 
 class Yaq(NamedTuple):
-    """Yaq: LWL, and servers that start the task of the shortest remaining job first, within the patience of `threshold`."""
+    """Yaq: LWL, but servers start the shortest remaining job first; `threshold` limits how often a task is overtaken."""
 
     delay: float = NETWORK_DELAY
     srpt: bool = True
@@ -153,7 +154,7 @@ class Yaq(NamedTuple):
 
 
 class _Jobs:
-    """What a system makes of the jobs and servers before slot 0. Raises InputError for parameters that cannot be."""
+    """Jobs and servers as a system sees them before slot 0. Raises InputError for parameters out of range."""
 
     def __init__(self, policy: Any, setting: Setting, seed: int) -> None:
         self.name = name_of(policy)
@@ -180,7 +181,7 @@ class _Jobs:
             raise InputError(f"{self.name}: {knob} must lie between {least} and {most:g}{where}, not {value:g}")
 
     def _slots(self, capacity: Ints) -> Ints:
-        """(L,) how many of the largest tasks each server holds."""
+        """(L,) number of tasks that each server can run at once. Raises InputError if the largest task does not fit in each."""
         largest = self.table.demand.max(axis=0)
         slots = np.asarray((capacity[:, largest > 0] // largest[largest > 0]).min(axis=1))
         if (slots < 1).any():
@@ -188,7 +189,7 @@ class _Jobs:
         return slots
 
     def part(self, policy: Hawk | Eagle) -> None:
-        """Tell long jobs from short ones, and the servers that take them from those that do not."""
+        """Decide which jobs are long (`central`) and how many servers may run them (`general`)."""
         cutoff, reserved = policy.cutoff, policy.reserved
         if cutoff != AUTOMATIC:
             self._check(policy, "cutoff", 0, MOST)

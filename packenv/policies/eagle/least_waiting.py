@@ -1,11 +1,13 @@
-"""The server with the least waiting time, as a central scheduler believes it (PAPERS §4, LWL).
+"""The server with the least estimated waiting time, for a central scheduler (PAPERS §4, LWL).
 
 W(w) = (Σ estimates of the tasks placed on w that have not started + Σ max(1, start + estimate − now) over those in service)
-/ slots of w: what is in service takes a slot more at least, or tasks would wait behind those that outlive their estimates
-while servers are idle. While k of its tasks are within their estimates, W falls by k a slot; so servers of the same number of
-slots and the same k are in one tree, by what W is but for the time, and stay in order as time passes. When a task outlives its
-estimate, what the tree says of its server becomes too little: so the server is found, and moved, before it is taken for the
-least.
+/ slots of w. A task in service counts at least one slot; otherwise tasks would be sent to servers whose tasks have exceeded
+their estimates while other servers are idle.
+
+While k tasks of a server are within their estimates, the numerator falls by k a slot. Servers with the same number of slots
+and the same k are therefore kept in one tree, keyed by the numerator plus k · now, which does not change as time passes. When
+a task exceeds its estimate, the key of its server becomes too small, so the server can only come up too early: it is then
+moved to the right tree (`outlived`), and the search is repeated.
 """
 
 from __future__ import annotations
@@ -23,18 +25,18 @@ ABSENT = 2**62
 
 
 class LeastWaiting(Frame):
-    """Of servers 0 .. L - 1. Tree number first[s] + k is of those with s slots and k tasks within their estimates."""
+    """Servers 0 to L - 1 of at most S slots. Server w with k tasks within their estimates is in tree first[w] + k."""
 
-    key: Ints  # (trees, 2 M) Σ estimates waiting + Σ expected ends, least below each node; leaf M + server, ABSENT
-    fall: Ints  # (trees,) k of each tree,
-    of_slots: Ints  # (trees,) and its servers' slots
-    first: Ints  # (L,) the tree of each server with k = 0
-    within: Ints  # (L,) k
-    end: Ints  # (L, S) expected ends of these tasks, in no order
+    key: Ints  # (trees, 2 M) numerator + k · now at leaf M + server, ABSENT if not in the tree; inner nodes: least below
+    fall: Ints  # (trees,) k of each tree
+    of_slots: Ints  # (trees,) number of slots of the servers in each tree
+    first: Ints  # (L,) tree of each server when k = 0
+    within: Ints  # (L,) k of each server
+    end: Ints  # (L, S) slots in which these k tasks should end, in no particular order
 
 
 def least_waiting(slots: Ints, tasks: int) -> LeastWaiting:
-    """Nothing placed; `slots` (L,) is how many tasks each server runs at once, of `tasks` in all."""
+    """The state with no task placed. `slots` (L,): tasks that each server can run at once; `tasks`: number of tasks in all."""
     servers = len(slots)
     kinds, kind = np.unique(slots, return_inverse=True)
     most = np.minimum(kinds, tasks)
@@ -56,7 +58,7 @@ def least_waiting(slots: Ints, tasks: int) -> LeastWaiting:
 
 @inner
 def least_loaded(waiting: LeastWaiting, now: int) -> int:
-    """The server with the least W, the lower index of equals."""
+    """The server with the least W; ties go to the lower index."""
     while True:
         best, work, slots = NONE, ABSENT, 1
         for tree in range(waiting.key.shape[0]):
@@ -74,7 +76,7 @@ def least_loaded(waiting: LeastWaiting, now: int) -> int:
 
 @inner
 def first_least(waiting: LeastWaiting, tree: int) -> int:
-    """The first server with the least key of a tree."""
+    """The server with the least key of a tree; ties go to the lower index."""
     key = waiting.key
     node = 1
     while 2 * node < key.shape[1]:
@@ -86,7 +88,7 @@ def first_least(waiting: LeastWaiting, tree: int) -> int:
 
 @inner
 def outlived(waiting: LeastWaiting, server: int, now: int) -> bool:
-    """Move a server with tasks that have outlived their estimates to the tree where it belongs; whether it has any."""
+    """If tasks of a server have exceeded their estimates, move it to the tree where it now belongs; return whether it moved."""
     ends, k = waiting.end, 0
     for n in range(waiting.within[server]):
         k += ends[server, n] > now
@@ -106,13 +108,13 @@ def outlived(waiting: LeastWaiting, server: int, now: int) -> bool:
 
 @inner
 def note_placed(waiting: LeastWaiting, server: int, estimate: int) -> None:
-    """A task was sent to a server."""
+    """Record that a task was sent to a server."""
     put_in(waiting, server, take_out(waiting, server) + estimate)
 
 
 @inner
 def note_started(waiting: LeastWaiting, server: int, estimate: int, now: int) -> None:
-    """It starts there now."""
+    """Record that a task sent to a server starts there now."""
     work = take_out(waiting, server)
     waiting.end[server, waiting.within[server]] = now + estimate
     waiting.within[server] += 1
@@ -121,7 +123,7 @@ def note_started(waiting: LeastWaiting, server: int, estimate: int, now: int) ->
 
 @inner
 def note_completed(waiting: LeastWaiting, server: int, expected_end: int) -> None:
-    """It completed; it may have outlived its estimate before, noticed or not."""
+    """Record a completion. The task may have exceeded its estimate, whether or not `outlived` has seen it."""
     work, ends = take_out(waiting, server), waiting.end
     for n in range(waiting.within[server]):
         if ends[server, n] == expected_end:
@@ -130,13 +132,13 @@ def note_completed(waiting: LeastWaiting, server: int, expected_end: int) -> Non
             ends[server, n] = ends[server, waiting.within[server]]
             break
     else:
-        work -= 1  # noticed: believed to take one slot more
+        work -= 1  # `outlived` has seen it: it counts one slot
     put_in(waiting, server, work)
 
 
 @inner
 def take_out(waiting: LeastWaiting, server: int) -> int:
-    """Take a server out of its tree; returns its key."""
+    """Remove a server from its tree and return its key."""
     tree = waiting.first[server] + waiting.within[server]
     key = waiting.key[tree, waiting.key.shape[1] // 2 + server]
     set_key(waiting, tree, server, ABSENT)

@@ -1,8 +1,8 @@
-"""What servers and schedulers of the probing systems do when something happens to them (PAPERS §4, seed 003 §3.4).
+"""Actions of servers and schedulers in the probing systems: on completions, messages and new jobs (PAPERS §4, seed 003 §3.4).
 
-A message is handled when it is due, first sent first; what it causes is done at once. The order of a slot: servers with
-completions act, in index order; messages are delivered until none is due; jobs that became eligible are scheduled; and
-messages again.
+Messages are handled in the order in which they were sent, in the slot in which they are due. In every slot: servers with
+completions serve their queues, in index order; due messages are handled; jobs that became eligible are scheduled; messages
+that became due by that are handled.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ from packenv.policies.eagle.shortest_first import shortest
 from packenv.policies.job_book import free_of
 from packenv.policy import completes, schedules
 
+# Kinds of messages. Each round of probes leads to the next kind in this list (kind + 1): its rejections, then a new round.
 LONG, FIRST_ROUND, REJECTED, SECOND_ROUND, REJECTED_AGAIN, THIRD_ROUND, REQUEST, REPLY, STOLEN = range(9)
 
 
 class ServerQueues(NamedTuple):
-    """The parameters of all five: none."""
+    """Parameters of the compiled rule of all five systems: none. What distinguishes them is in their state."""
 
 
 @completes(ServerQueues)
 def complete(policy: ServerQueues, c: Cluster, p: Probing, i: int) -> None:
-    """Take note of a completion; the servers act when all have been."""
+    """Count the completion of a centrally placed task. Servers react in `schedule`, after all completions of the slot."""
     row = row_of(c, i)
     if row < 0 or p.row[row].central == 0:
         return
@@ -73,7 +74,7 @@ def next_message(p: Probing) -> Any:
 
 @inner
 def submit(c: Cluster, p: Probing) -> None:
-    """Schedule what became eligible in this slot: the tasks of one job together, jobs in order of their first rows."""
+    """Schedule the tasks that became eligible in this slot: those of one job together, jobs in order of their first rows."""
     for n in range(new_count(c)):
         i = new_task(c, n)
         row = row_of(c, i)
@@ -98,7 +99,7 @@ def submit(c: Cluster, p: Probing) -> None:
 
 @inner
 def place_centrally(c: Cluster, p: Probing, job: int) -> None:
-    """Each task goes to the server with the least waiting time."""
+    """Send each task of a job to the server with the least estimated waiting time (LWL), and take a snapshot if shared."""
     row = job
     while row != NONE:
         own = p.row[row]
@@ -117,7 +118,7 @@ def place_centrally(c: Cluster, p: Probing, job: int) -> None:
 
 @inner
 def deliver(c: Cluster, p: Probing) -> None:
-    """Handle all messages that are due."""
+    """Handle all messages that are due, in the order in which they were sent."""
     while p.received < p.sent and next_message(p).due <= now(c):
         message = next_message(p)
         kind, server, job, k, row = message.kind, message.server, message.job, message.entry, message.row
@@ -140,7 +141,7 @@ def deliver(c: Cluster, p: Probing) -> None:
 
 @inner
 def bring(c: Cluster, p: Probing, job: int) -> None:
-    """Centrally placed tasks arrive, and with them what the central scheduler knows."""
+    """Centrally placed tasks of a job reach their servers, with the snapshot of the central scheduler."""
     row = job
     while row != NONE:
         server = p.row[row].server
@@ -153,7 +154,11 @@ def bring(c: Cluster, p: Probing, job: int) -> None:
 
 @inner
 def probe(c: Cluster, p: Probing, job: int, count: int, kind: int) -> None:
-    """Probes arrive. Those that are rejected look for a server that is not long-loaded, and at last for a short one."""
+    """`count` probes of a job reach random servers (`draw_server`).
+
+    With `sharing`, servers with centrally placed tasks reject them. Probes rejected in the first round are sent to servers
+    without such tasks in the newest snapshot returned, those rejected in the second to the servers reserved for short jobs.
+    """
     own, knows = p.row[job], p.row[job].snapshot
     own.rejected = 0
     for _ in range(count):
@@ -183,7 +188,7 @@ def draw_server(c: Cluster, p: Probing, kind: int, snapshot: int) -> int:
 
 @inner
 def assign(c: Cluster, p: Probing, server: int, job: int, k: int) -> None:
-    """A scheduler binds the job's next task to the server that asks for one."""
+    """The scheduler of a job assigns its next task to the server that requests one, or replies that there is none (NONE)."""
     own = p.row[job]
     row = own.head
     if row != NONE:
@@ -193,7 +198,7 @@ def assign(c: Cluster, p: Probing, server: int, job: int, k: int) -> None:
 
 @inner
 def take(c: Cluster, p: Probing, server: int, job: int, k: int, row: int) -> None:
-    """A server hears which task it runs, or that there is none."""
+    """A server receives the reply to its request: start the task, or drop the probe if there is none."""
     p.queue[server].held -= 1
     p.entry[k].asked -= 1
     if row != NONE:
@@ -209,7 +214,7 @@ def take(c: Cluster, p: Probing, server: int, job: int, k: int, row: int) -> Non
 
 @inner
 def has_free_slot(c: Cluster, p: Probing, server: int) -> bool:
-    """Whether a slot is free, and room for the largest task in it: what was in service before slot 0 may be larger."""
+    """Whether a slot is free and the largest task fits in it; it may not, because jobs in service at the start may be larger."""
     held = p.queue[server].held
     if jobs_in(c, server) + held >= p.queue[server].slots:
         return False
@@ -221,7 +226,7 @@ def has_free_slot(c: Cluster, p: Probing, server: int) -> bool:
 
 @inner
 def serve(c: Cluster, p: Probing, server: int) -> None:
-    """Start bound tasks, and ask for those of probes, while slots are free."""
+    """While slots are free, start the bound tasks in the queue and request tasks for the probes."""
     queue = p.queue[server]
     while queue.first != NONE and has_free_slot(c, p, server):
         k = shortest(p, server) if p.srpt else queue.first
@@ -243,7 +248,7 @@ def serve(c: Cluster, p: Probing, server: int) -> None:
 
 @inner
 def begin(c: Cluster, p: Probing, row: int, server: int) -> None:
-    """Start a task; the central scheduler hears of its own."""
+    """Start a task on a server; the central scheduler is told at once if it placed the task."""
     if p.row[row].central:
         note_started(p.waiting, server, p.row[row].estimate, now(c))
         p.queue[server].running += 1
@@ -252,7 +257,7 @@ def begin(c: Cluster, p: Probing, row: int, server: int) -> None:
 
 @inner
 def steal(c: Cluster, p: Probing, thief: int) -> None:
-    """An idle server looks for probes behind a long task (Hawk)."""
+    """An idle server with an empty queue tries up to `attempts` random general servers and steals probes from one (Hawk)."""
     queue = p.queue[thief]
     if p.attempts == 0 or queue.first != NONE or queue.loot != NONE or not has_free_slot(c, p, thief):
         return
@@ -265,7 +270,7 @@ def steal(c: Cluster, p: Probing, thief: int) -> None:
 
 @inner
 def seize(p: Probing, victim: int, thief: int) -> bool:
-    """Take the probes behind a server's first long task, up to the next one; whether there are any."""
+    """Take the probes that wait behind a server's first long task, up to its next one; return whether there are any."""
     queue = p.queue[victim]
     if queue.central == 0:
         return False

@@ -1,7 +1,7 @@
-"""Servers with queues of their own, and the messages between them and the schedulers: the state of Sparrow, Hawk, Eagle,
-and of central schedulers that bind tasks early (PAPERS §4).
+"""State of Sparrow, Hawk, Eagle, LWL and Yaq: a queue on every server, and messages between servers and schedulers (PAPERS §4).
 
-What is scheduled as one job is the tasks of one job that become eligible in one slot. It goes by its first row.
+The tasks of one job that become eligible in the same slot are scheduled together, as if they were a job of their own. In the
+records below `job` is the first row of such a set of tasks, and the fields "of a job" are stored in that row.
 """
 
 from __future__ import annotations
@@ -26,33 +26,35 @@ UNBOUNDED = 2.0**62
 
 row_type = np.dtype(
     [
-        ("estimate", "i8"),  # slots that its job's tasks are believed to take, on average
-        ("patience", "i8"),  # estimates that may pass its job's probes in a queue, added up
-        ("job", "i4"),  # dense number of its job
-        ("central", "i4"),  # 1 if the central scheduler places it
-        ("place", "i4"),  # in the pool of tasks
-        ("server", "i4"),  # where the central scheduler has placed it
-        ("next", "i4"),  # the next row of the same job; NONE
-        # of a job, in its first row
-        ("tasks", "i4"),  # 0 in other rows
-        ("head", "i4"),  # its first unassigned row
-        ("told", "i4"),  # unassigned tasks, as servers have been told
-        ("rejected", "i4"),  # probes that look for another server
-        ("snapshot", "i4"),  # the freshest that came with them; of a long job, the one taken of its placement
+        ("estimate", "i8"),  # slots, mean estimated duration of the tasks of its job
+        ("patience", "i8"),  # largest Σ estimates of tasks that may overtake an entry of its job
+        ("job", "i4"),  # number of its job in the table, from 0
+        ("central", "i4"),  # 1 if the central scheduler chooses its server
+        ("place", "i4"),  # index in the pool of tasks
+        ("server", "i4"),  # server that the central scheduler chose
+        ("next", "i4"),  # next row of the same job; NONE
+        # of a job, valid in its first row only
+        ("tasks", "i4"),  # number of tasks; 0 in other rows
+        ("head", "i4"),  # its first unassigned row; NONE
+        ("told", "i4"),  # unassigned tasks, as far as servers have heard
+        ("rejected", "i4"),  # rejected probes that must be sent to another server
+        ("snapshot", "i4"),  # newest snapshot returned by rejections; of a long job: the one taken after its placement
     ],
     align=True,
 )
 
+# The set of rows of a job that became eligible in `slot`.
 open_type = np.dtype([("slot", "i8"), ("first", "i4"), ("last", "i4")], align=True)
 
+# A probe, or a task bound to a server, from its arrival in a queue until it is dropped.
 entry_type = np.dtype(
     [
-        ("passed", "i8"),  # estimates of those that have passed it
+        ("passed", "i8"),  # Σ estimates of the tasks that have overtaken it
         ("job", "i4"),  # first row of its job
-        ("row", "i4"),  # of a bound task; NONE: a probe
-        ("next", "i4"),  # in the queue; in the list of unused entries
-        ("prev", "i4"),
-        ("asked", "i4"),  # requests under way
+        ("row", "i4"),  # row of a bound task; NONE: a probe
+        ("next", "i4"),  # next entry of the queue, of a stolen list, or of the list of unused entries; NONE
+        ("prev", "i4"),  # previous entry of the queue; NONE
+        ("asked", "i4"),  # requests for a task that have no reply yet
         ("queued", "i4"),  # 1 while it is in a queue
     ],
     align=True,
@@ -60,15 +62,15 @@ entry_type = np.dtype(
 
 queue_type = np.dtype(
     [
-        ("first", "i4"),
-        ("last", "i4"),
-        ("slots", "i4"),  # tasks that the server runs at once
-        ("held", "i4"),  # slots kept for tasks that were asked for
-        ("central", "i4"),  # centrally placed tasks here, waiting or in service,
-        ("running", "i4"),  # and those of them in service
-        ("placed", "i4"),  # those under way included: what the central scheduler knows
-        ("snapshot", "i4"),  # the last that has come here
-        ("loot", "i4"),  # first probe that was stolen for this server and is under way; NONE
+        ("first", "i4"),  # first entry; NONE
+        ("last", "i4"),  # last entry; NONE
+        ("slots", "i4"),  # number of tasks that the server can run at once
+        ("held", "i4"),  # slots kept free for tasks that were requested
+        ("central", "i4"),  # centrally placed tasks on this server, waiting or in service
+        ("running", "i4"),  # centrally placed tasks in service
+        ("placed", "i4"),  # as `central`, plus those still on their way: what the central scheduler knows
+        ("snapshot", "i4"),  # newest snapshot that has reached this server
+        ("loot", "i4"),  # first of the stolen probes that are on their way to this server; NONE
     ],
     align=True,
 )
@@ -80,21 +82,21 @@ message_type = np.dtype(
 
 @dataclass(frozen=True)
 class Rules:
-    """What distinguishes the systems. Times in slots."""
+    """The rules in which the five systems differ. Times in slots."""
 
-    delay: int  # of every message
+    delay: int  # slots that every message takes
     general: int  # servers 0 .. general - 1 take centrally placed tasks
-    ratio: int = 0  # probes for a task,
-    minimum: int = 0  # and for a job at the least
-    sharing: bool = False  # servers with long tasks reject probes and tell where others are
-    sticky: bool = False  # a probe stays until its job has no unassigned task
-    srpt: bool = False  # the shortest remaining job first, within the patience of those that it passes
-    reorders: bool = False  # centrally placed tasks are passed, too
-    attempts: int = 0  # to steal
+    ratio: int = 0  # probes per task
+    minimum: int = 0  # least number of probes per job
+    sharing: bool = False  # servers with long tasks reject probes and return a snapshot of the servers with long tasks
+    sticky: bool = False  # a probe stays in its queue until its job has no unassigned task
+    srpt: bool = False  # shortest remaining job first, within the patience of the entries that it overtakes
+    reorders: bool = False  # centrally placed tasks overtake and are overtaken, too
+    attempts: int = 0  # servers that an idle server tries to steal from; 0: no stealing
 
 
 class Probing(Frame):
-    """L servers, n rows of the table."""
+    """L servers, n rows of the table, D resources. The first fields are those of `Rules`."""
 
     delay: int
     general: int
@@ -105,28 +107,33 @@ class Probing(Frame):
     srpt: int
     reorders: int
     attempts: int
-    largest: Ints  # (D,) units: the most that a task takes
+    largest: Ints  # (D,) units: largest demand of any task for each resource
     row: Records  # (n,) row_type
-    open: Records  # (jobs,) open_type: the rows of a job that became eligible in the slot at hand
+    open: Records  # (jobs,) open_type: rows of a job that became eligible in its last slot of submission
     queue: Records  # (L,) queue_type
-    entry: Records  # entry_type
-    unused: Ints  # (1,) the first unused entry that was used before; NONE
-    fresh: int  # entries never used begin here
-    message: Records  # message_type, a ring
-    sent: int
-    received: int
-    waiting: LeastWaiting  # of the general servers
-    loaded: Ints  # (words,) servers with centrally placed tasks, a bit each
-    snapshot: Ints  # (snapshots + 1, words) the same after each central placement; number 0 is of none
-    snapshots: int
-    key: NDArray[np.uint64]  # (1,) of the stream of chance
-    draws: int
+    entry: Records  # (entries,) entry_type
+    unused: Ints  # (1,) first entry of the list of returned entries; NONE
+    fresh: int  # entries from this index on have never been used
+    message: Records  # (power of 2,) message_type, a ring buffer
+    sent: int  # messages sent so far
+    received: int  # messages handled so far
+    waiting: LeastWaiting  # estimated waiting times of the general servers
+    loaded: Ints  # (words,) one bit per server: whether it has centrally placed tasks
+    snapshot: Ints  # (snapshots + 1, words) `loaded` after each central placement; row 0 has no bit set
+    snapshots: int  # snapshots taken so far
+    key: NDArray[np.uint64]  # (1,) key of the policy's own random stream
+    draws: int  # random numbers drawn so far
 
 
 def probing(
     jobs: Jobs, mean: NDArray[np.float64], central: NDArray[np.bool_], patience: float, slots: Ints, rules: Rules, seed: int
 ) -> Probing:
-    """Before slot 0. `mean` (n,) believed duration of the tasks of a row's job in slots, `slots` (L,) tasks at once."""
+    """The state before slot 0.
+
+    `mean` (n,) mean estimated duration of the tasks of each row's job in slots; `central` (n,) whether the central scheduler
+    places a row; `patience` how many times the estimate of its job may overtake an entry; `slots` (L,) tasks that each
+    server can run at once.
+    """
     n, servers = len(jobs), len(slots)
     row = np.zeros(n, row_type)
     row["job"], row["central"] = job_numbers(jobs), central
@@ -141,7 +148,7 @@ def probing(
     queue["slots"] = slots
     words = -(-servers // 64)
     long = int(central.sum()) if jobs.predecessors is not None else most_submissions(jobs, central)
-    in_flight = int(slots.sum()) + servers + most_submissions(jobs)  # a message for each slot held, theft and job at most
+    in_flight = int(slots.sum()) + servers + most_submissions(jobs)  # at most one message per held slot, thief and submission
     return Probing(
         delay=rules.delay,
         general=rules.general,
@@ -172,7 +179,7 @@ def probing(
 
 
 def most_submissions(jobs: Jobs, of: NDArray[np.bool_] | None = None) -> int:
-    """How many times the tasks of some job can become eligible together, at most."""
+    """Upper bound on the number of submissions in a run: sets of tasks that become eligible together. `of` (n,): rows counted."""
     rows = np.ones(len(jobs), np.bool_) if of is None else of
     if jobs.predecessors is not None or not rows.any():
         return int(rows.sum())
@@ -182,14 +189,14 @@ def most_submissions(jobs: Jobs, of: NDArray[np.bool_] | None = None) -> int:
 
 @inner
 def below(p: Probing, n: int) -> int:
-    """A number of 0 .. n - 1, by chance."""
+    """A random integer from 0 to n - 1, from the policy's own stream."""
     p.draws += 1
     return int(uniform(word_at(p.key[0], p.draws - 1)) * n)
 
 
 @inner
 def send(p: Probing, now: int, kind: int, server: int, job: int, entry: int = NONE, row: int = NONE) -> None:
-    """Send a message. All take equally long, so those sent first are due first."""
+    """Append a message, due `delay` slots from now. All messages take equally long, so the ring buffer is sorted by due slot."""
     message = p.message[p.sent & (len(p.message) - 1)]
     message.due, message.kind, message.server, message.job, message.entry, message.row = (
         now + p.delay,
@@ -204,7 +211,7 @@ def send(p: Probing, now: int, kind: int, server: int, job: int, entry: int = NO
 
 @inner
 def new_entry(p: Probing, job: int, row: int) -> int:
-    """An unused entry, for a bound row or (NONE) a probe."""
+    """Index of a new entry for a bound task, or for a probe if `row` is NONE. It is in no queue yet."""
     k = p.unused[0]
     if k == NONE:
         k = p.fresh
@@ -218,7 +225,7 @@ def new_entry(p: Probing, job: int, row: int) -> int:
 
 @inner
 def forget(p: Probing, k: int) -> None:
-    """Give an entry back that is in no queue and about which nothing is under way."""
+    """Return an entry to the list of unused ones, if it is in no queue and no request for it lacks a reply."""
     if p.entry[k].queued == 0 and p.entry[k].asked == 0:
         p.entry[k].next = p.unused[0]
         p.unused[0] = k
@@ -226,7 +233,7 @@ def forget(p: Probing, k: int) -> None:
 
 @inner
 def join(p: Probing, server: int, k: int) -> None:
-    """Put an entry at the end of a server's queue."""
+    """Append an entry to a server's queue."""
     queue, entry = p.queue[server], p.entry[k]
     entry.queued, entry.prev, entry.next = 1, queue.last, NONE
     if queue.last == NONE:
@@ -238,7 +245,7 @@ def join(p: Probing, server: int, k: int) -> None:
 
 @inner
 def leave(p: Probing, server: int, k: int) -> None:
-    """Take an entry out of its server's queue."""
+    """Remove an entry from its server's queue."""
     queue, entry = p.queue[server], p.entry[k]
     if entry.prev == NONE:
         queue.first = entry.next

@@ -1,4 +1,4 @@
-"""The order in which servers of Eagle and Yaq start what is in their queues: the shortest remaining job first (PAPERS §4)."""
+"""Shortest remaining job first: which entry of its queue a server of Eagle or Yaq serves next (PAPERS §4)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from packenv.policies.eagle.probing_state import Probing, forget, leave
 
 @inner
 def shortest(p: Probing, server: int) -> int:
-    """Algorithm 1 of seed 003: the shortest remaining job whose tasks may pass all those in front of it; NONE if none is left."""
+    """Algorithm 1 of seed 003: the entry of the job with the least remaining work among those that may overtake all entries in
+    front of them; NONE if the queue is empty.
+
+    Remaining work is unassigned tasks times their estimate. An entry may overtake another if its estimate is within the
+    other's remaining patience. Drops probes whose job has no unassigned task left. Without `reorders` no entry overtakes a
+    bound task, so the search ends at the first one.
+    """
     k, chosen, least, patience = p.queue[server].first, NONE, 2**62, 2**62
     while k != NONE:
         entry = p.entry[k]
@@ -34,7 +40,7 @@ def shortest(p: Probing, server: int) -> int:
 
 @inner
 def pass_all(p: Probing, first: int, chosen: int) -> None:
-    """Let an entry pass those in front of it."""
+    """Charge the estimate of the chosen entry to all entries in front of it, which it overtakes."""
     k = first
     while k != chosen:
         p.entry[k].passed += p.row[p.entry[chosen].job].estimate
