@@ -1,11 +1,11 @@
-"""Delay scheduling: wait a little for a server that holds the data, rather than read it over the network.
+"""Delay scheduling: wait a short time for a server that holds the data instead of reading it over the network.
 
     python baselines/delay.py
 
 Takes about 10 s once compiled; the first run compiles, which took up to five minutes on a busy machine of two cores.
 
-Zaharia et al., "Delay scheduling", EuroSys 2010, and "Dynamic delay scheduling", a report. Servers are shared fairly: the
-next one goes to the job with the fewest tasks in service. If none of its data is there, the job is skipped for a while.
+Zaharia et al., "Delay scheduling", EuroSys 2010, and "Dynamic delay scheduling", a report. Servers are shared fairly: a
+server is offered first to the job with the fewest tasks in service. A job without data on it is skipped for a limited time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from packenv.workloads.network import NODE
 
 POLICIES = ("fair", "delay:interval=1", "delay", "delay:interval=10", "delay:interval=30", "delay-dynamic")
 WHOLE_QUEUE = {"rule": "window", "window": 400, "waiting_limit": 400}
-SWINGS = tuple((300.0 * k, (0.1, 3.0)[k % 2]) for k in range(400))  # seconds, factor: reading from elsewhere, cheap or dear
+SWINGS = tuple((300.0 * k, (0.1, 3.0)[k % 2]) for k in range(400))  # seconds, factor on the time of a remote read
 EXPLAINED = """
 `at home` is the share of tasks that ran on a server with their data, `mean` and `p95` completion times of jobs in seconds.
 

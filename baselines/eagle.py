@@ -1,13 +1,13 @@
-"""Eagle, Hawk and Sparrow: short jobs that find their servers by probes, so that no scheduler is a bottleneck.
+"""Eagle, Hawk and Sparrow: short jobs find servers by random probes, so no central scheduler is a bottleneck.
 
     python baselines/eagle.py
 
 Takes about 20 s once compiled; the first run compiles, which took up to five minutes on a busy machine of two cores.
 
 Delgado et al., "Hawk" (USENIX ATC 2015) and "Job-aware scheduling in Eagle" (SoCC 2016). Every server has a queue. Nine
-jobs in ten are short, but the long ones hold nearly all servers, so a probe that joins a queue by chance is likely to
-stand behind a long task. Sparrow does nothing about it; Hawk keeps some servers for short jobs and lets idle servers
-steal; in Eagle servers with long tasks send probes away, and say where other long tasks are.
+jobs in ten are short, but long jobs occupy nearly all servers, so a probe sent to a random server is likely to wait behind
+a long task. Sparrow does nothing about it. Hawk reserves some servers for short jobs and lets idle servers steal probes. In
+Eagle servers with long tasks reject probes and say which other servers have long tasks.
 """
 
 from __future__ import annotations

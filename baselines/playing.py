@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: a policy played as an agent of a Gymnasium environment, and printed tables."""
+"""Functions shared by the scripts of this folder: play a policy as an agent of a Gymnasium environment, and print tables."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def same_schedule(run: packenv.Result, played: tuple[Any, Any]) -> bool:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Rows) -> None:
-    """Print rows under their columns, numbers to three digits after the point at most."""
+    """Print a title and aligned rows under their column names. Numbers are rounded as in `shown`."""
     cells = [list(columns), *([shown(value) for value in row] for row in rows)]
     widths = [max(len(line[n]) for line in cells) for n in range(len(columns))]
     print(f"\n{title}")
@@ -58,7 +58,7 @@ def print_table(title: str, columns: Sequence[str], rows: Rows) -> None:
 
 
 def shown(value: Any) -> str:
-    """A number as people read it: `1234`, `12.3`, `0.123`."""
+    """A value as text: floats rounded as `1234`, `12.3` or `0.123` by magnitude, None as a dash."""
     if value is None:
         return "–"
     if isinstance(value, float):

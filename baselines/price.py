@@ -1,12 +1,13 @@
-"""The price scheduler, and jobs in a fixed order: which job is worth most for the least waste.
+"""The price scheduler, which starts jobs of high value and little waste first, and jobs in a fixed order.
 
     python baselines/price.py
 
 Takes about 10 s once compiled; the first run compiles, which took up to five minutes on a busy machine of two cores.
 
 Zhang and Yao, "Multi-resource scheduling with consideration of differential services in multi-tenant sharing", 2016.
-All jobs are there in slot 0; each has a value and phases, one after the other. A resource that much waiting value needs
-has a high price. A phase goes first if it is worth much and leaves little of the dear resources idle.
+All jobs arrive in slot 0; each has a value and phases that run one after the other. The price of a resource is the total
+value of the waiting phases that need it. A phase starts first if its value is high and it leaves little of the expensive
+resources idle.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def main(seeds: int = 8, played_seed: int = 0) -> list[bool]:
 
 
 def measures(run: packenv.Result, workload: packenv.Workload, seed: int) -> tuple[float, float, float]:
-    """Makespan, mean completion time, and the mean weighed by value, in slots."""
+    """Makespan, mean completion time, and mean completion time weighted by value, in slots."""
     table = workload.at(seed).jobs
     assert table is not None and table.value is not None and run.jobs is not None and run.jobs.makespan is not None
     first_rows = np.unique(run.jobs.job, return_index=True)[1]

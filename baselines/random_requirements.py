@@ -1,12 +1,12 @@
-"""Best fit and virtual queues: the policies of Psychas and Ghaderi, and FIFO beside them.
+"""Best fit and virtual queues, the policies of Psychas and Ghaderi, compared with FIFO.
 
     python baselines/random_requirements.py
 
 Takes about 20 s once compiled; the first run compiles, which took up to five minutes on a busy machine of two cores.
 
 "Scheduling jobs with random resource requirements in computing clusters", arXiv 1901.05998. Jobs of random sizes arrive
-for good; a policy is the better, the larger the workload that it keeps stable, as a share of ρ*, the largest that any
-policy keeps stable. Theorems promise half of ρ* for BF-J/S and two thirds for VQS and VQS-BF.
+without end. A policy is measured by the largest workload that it keeps stable, as a share of ρ*, the largest workload that
+any policy keeps stable. Theorems guarantee half of ρ* for BF-J/S and two thirds for VQS and VQS-BF.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from playing import play, print_table, same_schedule
 import packenv
 
 POLICIES = ("bf-j", "bf-s", "bf-js", "vqs", "vqs-bf", "fifo-ff")
-INTENSITIES = (0.6, 0.9)  # shares of what the servers could serve if no room were ever wasted
+INTENSITIES = (0.6, 0.9)  # arrival rate as a share of what the servers could serve if no room were ever wasted
 AGENTS: tuple[tuple[str, str, dict[str, Any]], ...] = (  # environments in which an action says exactly what the policy does
     ("bf-s", "ServerFill", {"order": "index"}),
     ("vqs", "Placement", {"rule": "head"}),

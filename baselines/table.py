@@ -1,11 +1,11 @@
-"""All baselines in one table: what each does, where it is from, what is proven of it, and what was measured.
+"""All baselines in one table: what each does, its source, its guarantee, and what was measured.
 
     python baselines/table.py
 
 Takes about 20 s once compiled; the first run took six minutes on a busy machine of two cores.
 
 Writes `baselines/results/baselines.csv`, one line for each policy and measure, and the table of `baselines/README.md`
-between its two marks. Policies of one paper are measured on one named workload, over the same jobs.
+between the two comments that mark its place. Policies of one paper are measured on one named workload, over the same jobs.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ Measure = Callable[[packenv.Result, packenv.Workload], float]
 
 
 class Family(NamedTuple):
-    """The policies of one paper, and what they are measured by."""
+    """The policies of one paper, with the workload and the measure on which they are compared."""
 
     source: str
     policies: tuple[str, ...]
     workload: packenv.Workload
-    measured: str  # what the numbers are
+    measured: str  # name of the measure, as shown in the table
     measure: Measure
-    slots: int | None = None  # None: until all jobs have ended
+    slots: int | None = None  # None: until all jobs have completed
 
 
 def mean_queue(run: packenv.Result, workload: packenv.Workload) -> float:
@@ -57,13 +57,13 @@ def mean_completion(run: packenv.Result, workload: packenv.Workload) -> float:
 
 
 def makespan(run: packenv.Result, workload: packenv.Workload) -> float:
-    """Slots until the last job has ended."""
+    """Slots until the last job has completed."""
     assert run.jobs is not None and run.jobs.makespan is not None
     return float(run.jobs.makespan)
 
 
 def at_home(run: packenv.Result, workload: packenv.Workload) -> float:
-    """Share of the tasks that ran where their data lie."""
+    """Share of the tasks that ran on a server with their data."""
     share = None if run.data is None else run.data.share(NODE)
     assert share is not None
     return share
@@ -78,7 +78,7 @@ def short_jobs(run: packenv.Result, workload: packenv.Workload) -> float:
 
 
 def families(slots: int, jobs: int) -> list[Family]:
-    """What is measured: `slots` of endless workloads, `jobs` jobs of the traces of probing systems."""
+    """The families of policies. `slots`: length of runs of endless workloads; `jobs`: jobs of the traces for probing systems."""
     random = "Psychas and Ghaderi, arXiv 1901.05998"
     fit = ("bf-j", "bf-s", "bf-js", "vqs", "vqs-bf", "fifo-ff")
     fig4b, fig4a, fig3a = (packenv.workload(f"paper/fig{name}", intensity=0.6) for name in ("4b", "4a", "3a"))
@@ -103,7 +103,7 @@ def families(slots: int, jobs: int) -> list[Family]:
 
 
 def main(folder: Path = HERE, slots: int = 100_000, jobs: int = 1_500, seeds: int = 3) -> None:
-    """Run every baseline on `seeds` seeds; write the results, and the table, into a folder with a README."""
+    """Run every baseline on `seeds` seeds; write results/baselines.csv and the table of README.md in `folder`."""
     lines, records = (
         ["| name | what it does | source | guaranteed share of ρ* | workload | measure | |", "|---|---|---|---|---|---|---|"],
         [],
@@ -134,7 +134,7 @@ def main(folder: Path = HERE, slots: int = 100_000, jobs: int = 1_500, seeds: in
 
 
 def measured(family: Family, policy: str, seed: int) -> float:
-    """The family's measure of one run."""
+    """Run a policy with one seed and return the measure of its family."""
     run = packenv.simulate(family.workload, policy, slots=family.slots, seed=seed, drain=family.slots is None)
     return family.measure(run, family.workload.at(seed))
 

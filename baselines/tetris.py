@@ -1,12 +1,12 @@
-"""Tetris, and the fair sharing that it is compared with: packing many resources at once.
+"""Tetris, which packs several resources at once, compared with fair sharing.
 
     python baselines/tetris.py
 
 Takes about 10 to 25 s once compiled; the first run compiles, which took up to five minutes on a busy machine of two cores.
 
-Grandl et al., "Multi-resource packing for cluster schedulers", SIGCOMM 2014. A job is done when the last of its tasks
-is, and tasks need cpu, memory, disk and network together. Tetris starts the task whose demands point the same way as
-what a server has free, favours jobs with little work left, and looks only at those who are served least.
+Grandl et al., "Multi-resource packing for cluster schedulers", SIGCOMM 2014. A job completes when its last task
+does, and tasks need cpu, memory, disk and network together. Tetris starts the task whose demands are best aligned with the
+free resources of a server, favours jobs with little work left, and considers only the owners with the least shares.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from packenv.results.occupancy import most_allocated
 from packenv.workloads.named.analytics import analytics
 
 POLICIES = ("tetris", "tetris:m=0,f=0", "tetris:packing=0,f=0", "drf", "drf:checked=2", "slot-fair", "slot-fair:checked=2")
-WHOLE_QUEUE = {"rule": "window", "window": 900, "waiting_limit": 900}  # an action for every waiting task and server
+WHOLE_QUEUE = {"rule": "window", "window": 900, "waiting_limit": 900}  # actions cover all waiting tasks
 EXPLAINED = """
 `mean` and `p95` are completion times of jobs in slots; `promised` is the largest share of a resource of one server that
 was ever given to tasks at once.

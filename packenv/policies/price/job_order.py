@@ -1,7 +1,7 @@
-"""Jobs in a fixed order: FIFO, priority and capacity, what seed 002 compares the price scheduler with (PAPERS §3).
+"""Jobs in a fixed order: FIFO, priority and capacity, with which seed 002 compares the price scheduler (PAPERS §3).
 
-Each takes the ready phase that comes first in its order to the first server with room. `blocking`: the first one waits for
-room, and all others behind it; else it is passed over.
+Each starts the ready phase that comes first in its order on the first server with room. If no server has room for it, all
+others wait behind it (`blocking`), or else it is skipped.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from packenv.policy import Setting, schedules
 
 
 class OrderState(Frame):
-    """Merits are given beforehand, and the same on all servers."""
+    """State of the three policies. Merits are set before slot 0 and are the same on all servers."""
 
     book: JobBook
     ranking: Ranking
 
 
 def table_needs(setting: Setting) -> Needs:
-    """What policies that know jobs need: a table of them, and all resources."""
+    """Needs of policies that know jobs: the table of jobs, and demand vectors if there are several resources."""
     return Needs(vectors=setting.capacity.shape[1] > 1, table=True)
 
 
 class InOrder(NamedTuple):
-    """What compiled code knows of all three: the order itself is in their state."""
+    """Parameters of the compiled rule of all three policies; their orders are in their state, as merits."""
 
     blocking: bool
 
 
 def rows_in_order(setting: Setting) -> OrderState:
-    """The state in which a run begins; in the order of rows unless a policy sets merits."""
+    """The state before slot 0. All merits are 0, which means the order of the rows, until a policy sets them."""
     book = job_book(setting.table)
     return OrderState(book=book, ranking=ranking(book, setting.capacity, np.zeros(len(setting.capacity), np.int64)))
 
 
 class JobFifo(NamedTuple):
-    """FIFO by job: the earliest job's ready phase first."""
+    """FIFO by job: the ready phase of the earliest job first."""
 
     blocking: bool = True
 
@@ -79,7 +79,7 @@ class Priority(NamedTuple):
 
 
 class SmallestDemand(NamedTuple):
-    """The ready phase with the smallest demand first: Σ_r d_r / k_r, k_r the largest server's capacity."""
+    """The ready phase with the smallest demand first: Σ_r d_r / k_r, k_r the largest capacity of a server."""
 
     blocking: bool = False
 

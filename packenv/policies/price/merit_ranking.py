@@ -1,7 +1,8 @@
-"""Groups of like waiting tasks by merit: the highest starts first, on the first server with room of the best kind.
+"""Choosing the group of identical waiting tasks with the highest merit, and the server on which it starts.
 
-What the policies of seed 002 share (PAPERS §3). Merits of no more than 10⁻⁹ of the largest apart are equal: then the earlier
-job goes first, in a job the earlier phase, in a phase the earlier row; of servers the lower index.
+Shared by the policies of seed 002 (PAPERS §3). The merit of a group may differ from one kind of server to another; the group
+starts on the first server with room of the kind on which its merit is highest. Merits that differ by at most 10⁻⁹ of the
+largest absolute merit are equal; ties go to the earlier job, then phase, then row, and to the server of lower index.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ ALIKE = 1e-9
 
 
 class Ranking(Frame):
-    """G groups of the book, and K kinds of servers, numbered; each kind has its servers in index order."""
+    """Merits of G groups on K kinds of servers, and where each group has room (L servers)."""
 
-    merit: NDArray[np.float64]  # (G, K)
+    merit: NDArray[np.float64]  # (G, K) valid for groups with waiting tasks
     possible: NDArray[np.bool_]  # (G, K) whether an empty server of the kind can hold a task of the group
-    room: NDArray[np.int32]  # (G, K) place in `server` of the kind's first with room for one now; the kind's end if none
-    server: NDArray[np.int32]  # (L,)
+    room: NDArray[np.int32]  # (G, K) index in `server` of the first of the kind with room now; of_kind[k + 1] if none
+    server: NDArray[np.int32]  # (L,) servers sorted by kind, then by index
     of_kind: NDArray[np.int64]  # (K + 1,) the servers of kind k are server[of_kind[k] : of_kind[k + 1]]
 
 
 def ranking(book: JobBook, capacity: NDArray[np.int64], kind: NDArray[np.int64]) -> Ranking:
-    """For servers of (L, D) units, and the kind of each; no group has merit yet."""
+    """The ranking before slot 0, all merits 0. `capacity` (L, D) units and `kind` (L,) of the servers."""
     kinds, first = np.unique(kind, return_index=True)
     shape = len(book.demand), len(kinds)
     possible = np.ones(shape, np.bool_)
@@ -45,7 +46,7 @@ def ranking(book: JobBook, capacity: NDArray[np.int64], kind: NDArray[np.int64])
 
 @inner
 def look_for_room(c: Cluster, book: JobBook, r: Ranking) -> None:
-    """Find where the waiting groups have room; to be called before the first task of a slot is placed."""
+    """Find the first server with room for every waiting group and kind. Call it before the first start of a slot."""
     for n in range(book.count[0]):
         for k in range(r.merit.shape[1]):
             r.room[book.active[n], k] = r.of_kind[k]
@@ -54,7 +55,7 @@ def look_for_room(c: Cluster, book: JobBook, r: Ranking) -> None:
 
 @inner
 def move_on(c: Cluster, book: JobBook, r: Ranking, g: int, k: int) -> None:
-    """Go from the server of kind k where group g had room to the next one where it has."""
+    """Move `room` of group g and kind k forward to the next server that has room. Within a slot room only shrinks."""
     while has_room(r, g, k) and not group_fits(c, book, g, r.server[r.room[g, k]]):
         r.room[g, k] += 1
 
@@ -66,7 +67,7 @@ def has_room(r: Ranking, g: int, k: int) -> bool:
 
 @inner
 def best_group(book: JobBook, r: Ranking, blocking: bool) -> int:
-    """The group with the most merit on any kind of server, of those with room or (`blocking`) of all; NONE if there is none."""
+    """The group with the highest merit on any kind of server, among those with room or (`blocking`) all; NONE if none."""
     best, largest = -np.inf, 0.0
     for n in range(book.count[0]):
         g = book.active[n]
@@ -85,7 +86,7 @@ def best_group(book: JobBook, r: Ranking, blocking: bool) -> int:
 
 @inner
 def goes_first(book: JobBook, g: int, other: int) -> bool:
-    """Whether group g is the earlier one of two with the same merit."""
+    """Whether group g comes before another group of the same merit: by job, then phase, then row."""
     if book.job[g] != book.job[other]:
         return book.job[g] < book.job[other]
     if book.phase[g] != book.phase[other]:
@@ -95,7 +96,7 @@ def goes_first(book: JobBook, g: int, other: int) -> bool:
 
 @inner
 def best_kind(r: Ranking, g: int) -> int:
-    """The kind of server with room on which group g has the most merit; NONE if it has room nowhere."""
+    """The kind of server, among those with room, on which group g has the highest merit; NONE if no server has room."""
     best, largest = -np.inf, 0.0
     for k in range(r.merit.shape[1]):
         if has_room(r, g, k):
@@ -110,7 +111,7 @@ def best_kind(r: Ranking, g: int) -> int:
 
 @inner
 def start_first(c: Cluster, book: JobBook, r: Ranking, g: int, k: int) -> None:
-    """Start the first task of group g on its server of kind k, and move on those that no longer have room there."""
+    """Start the first task of group g on its server of kind k; update the groups that may no longer have room there."""
     place = r.room[g, k]
     start(c, book, book.first[g], r.server[place])
     for n in range(book.count[0]):

@@ -1,8 +1,9 @@
 """The price scheduler of Zhang and Yao (seed 002, §3.3; PAPERS §3).
 
-S are the phases that have not started, of all jobs that have arrived; a phase is a row of the table, and its value U is that
-of its job, shared equally by the job's phases. A resource has a price: the value of the phases in S that need it. A phase
-scores its own value, less the price of what it leaves idle on a server while it runs, and more the longer others go first.
+S is the set of phases that have not started, of all jobs that have arrived. A phase is a row of the table; its value U is the
+value of its job divided by the number of the job's phases. The price of a resource is the total value of the phases in S that
+need it. The score of a phase is its value, minus the price of what it leaves idle on a server while it runs, plus a welfare
+that grows whenever another phase starts before it.
 """
 
 from __future__ import annotations
@@ -26,26 +27,35 @@ Floats = NDArray[np.float64]
 
 
 class PriceState(Frame):
-    """D resources, N jobs, K kinds of servers: those of one capacity. The first arrays are of the table."""
+    """State for D resources, N jobs, n rows, G groups and K kinds of servers; servers of equal capacity are one kind."""
 
     book: JobBook
     ranking: Ranking
+    # derived from the table and the servers, constant during a run
     capacity: Ints  # (K, D) units
-    value: Floats  # (N,) U, of each phase of a job
-    phases: Ints  # (N,) rows of a job
-    needing: Ints  # (N, D) how many of them need a resource
-    slots: Floats  # (G,) duration of a group's phase, discounted: Σ (1 + γ)^-i over its slots i = 0, 1, …
-    # what changes
-    arrived: Ints  # (2,) rows, jobs
+    value: Floats  # (N,) U of each phase of a job
+    phases: Ints  # (N,) number of rows of a job
+    needing: Ints  # (N, D) number of rows of a job that need each resource
+    slots: Floats  # (G,) discounted duration of a task: Σ (1 + γ)^-i over its slots i = 0, 1, …
+    # changes during a run
+    arrived: Ints  # (2,) number of rows and of jobs that have arrived
     unstarted: Ints  # (1,) |S|
-    unstarted_needing: Ints  # (D,) phases in S that need a resource
-    demanded: Floats  # (D,) Σ U over them
-    paid: Floats  # (1,) welfare that a phase has which was ready from the start,
-    paid_before: Floats  # (n,) and what of it was paid before a row was ready
+    unstarted_needing: Ints  # (D,) number of phases in S that need each resource
+    demanded: Floats  # (D,) Σ U of these phases: the price of each resource
+    paid: Floats  # (1,) welfare of a phase that has been ready since the start of the run
+    paid_before: Floats  # (n,) value of `paid` when a row became ready; its own welfare is the difference
 
 
 class Price(NamedTuple):
-    """Price scheduler: most value for the least waste, waste priced by demand. Without values every job has 1."""
+    """Price scheduler: the phase with the most value for the least waste, which is priced by demand; value 1 if not given.
+
+    welfare   weight of the welfare, >= 0
+    c         divisor of the waste, > 0
+    gamma     discount rate per slot of a phase's duration, > -1
+    blocking  True: no phase starts before the one with the highest score
+
+    Raises InputError for parameters out of range.
+    """
 
     welfare: float = 0.1
     c: float = 4.0
@@ -109,7 +119,7 @@ def schedule_price(policy: Price, cluster: Cluster, state: PriceState) -> None:
 
 @inner
 def note_jobs(c: Cluster, state: PriceState) -> None:
-    """Put the phases of jobs that have arrived into S; jobs are numbered by arrival. A ready phase is owed what comes now."""
+    """Add the phases of newly arrived jobs to S (jobs are numbered by arrival). The welfare of newly ready rows starts at 0."""
     book = state.book
     for row in range(state.arrived[0], c.head[c.e].next_row):
         j = book.job[book.group[row]]
@@ -128,7 +138,7 @@ def note_jobs(c: Cluster, state: PriceState) -> None:
 
 @inner
 def score(state: PriceState, c: float) -> None:
-    """U − Waste + Welfare of the first task of every waiting group (eq. 15–18)."""
+    """Set the merits: U − Waste + Welfare of the first task of every waiting group (eq. 15–18)."""
     book, ranks = state.book, state.ranking
     for n in range(book.count[0]):
         g = book.active[n]
@@ -143,7 +153,7 @@ def score(state: PriceState, c: float) -> None:
 
 @inner
 def note_choice(state: PriceState, g: int, welfare: float) -> None:
-    """Take the first task of group g out of S, and pay the others for going behind it."""
+    """Remove the first task of group g from S, and raise the welfare of all other ready phases because it starts first."""
     book = state.book
     value = state.value[book.job[g]]
     state.paid[0] += welfare * value / state.value.shape[0]
@@ -153,4 +163,4 @@ def note_choice(state: PriceState, g: int, welfare: float) -> None:
             state.unstarted_needing[r] -= 1
             state.demanded[r] -= value
         if state.unstarted_needing[r] == 0:
-            state.demanded[r] = 0.0  # no rest of rounding
+            state.demanded[r] = 0.0  # removes rounding errors

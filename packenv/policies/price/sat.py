@@ -1,4 +1,4 @@
-"""`sat`: the SAT scheduler of seed 002 (PAPERS §3), which knows all jobs beforehand: an offline optimum, replayed."""
+"""`sat`: the SAT scheduler of seed 002 (PAPERS §3), which knows all jobs in advance: replays the shortest schedule found."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from packenv.theory.makespan.optimum import optimal_schedule
 
 
 class Sat(NamedTuple):
-    """The shortest schedule found in `limit` seconds, or one within `gap` of the bound; `fixed`: servers are decided before."""
+    """Replays the shortest schedule found in `limit` seconds, or the first one found within `gap` of the lower bound.
+
+    `fixed`: each task is assigned in advance to the server with the least work. `workers`: cores used, 0 for all.
+    """
 
     limit: float = 60.0
     fixed: bool = False
@@ -33,5 +36,5 @@ class Sat(NamedTuple):
 
     @property
     def rehearsal(self) -> Sat:
-        """The same machine code without the long search."""
+        """This policy with a minimal search: running it compiles the same code without the wait."""
         return self._replace(limit=1e-3)

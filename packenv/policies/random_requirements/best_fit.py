@@ -1,7 +1,7 @@
 """Best-fit scheduling: BF-J, BF-S and BF-J/S (Psychas & Ghaderi, arXiv 1901.05998, §IV; PAPERS §1.5).
 
 BF-J/S supports at least half of the maximum workload for geometric service and sizes bounded away from 0
-(Theorem 2). All three leave no waiting task that would fit anywhere.
+(Theorem 2). After each of the three, no waiting task fits on any server.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from packenv.policy import Setting, schedules, takes_over
 
 
 def _needs(setting: Setting, scalar: int, stall: bool) -> Needs:
-    """Orders for one resource; for several, groups of like tasks instead."""
+    """Orders to keep: `scalar` for one resource; for several, groups of tasks with equal demand vectors."""
     vectors = setting.capacity.shape[1] > 1
     orders = BY_DEMAND | BY_QUEUE if vectors else scalar
     return Needs(orders=orders | (BY_SIZE if stall else 0), vectors=vectors)
@@ -63,7 +63,7 @@ class BestFit(NamedTuple):
         return ()
 
     def guarantee(self, setting: Setting) -> float:
-        """½ of ρ* if sizes are bounded away from 0 (Theorem 2)."""
+        """½ of ρ* if sizes are bounded away from 0 (Theorem 2), else 0."""
         bounded = share_below(setting, 1) == 0
         return 1 / 2 if bounded and in_model(setting, self.stall) else 0.0
 
@@ -83,20 +83,20 @@ def schedule_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> No
 
 @takes_over(BestFit)
 def take_over_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> None:
-    """From here on only servers with completions are filled, so no other may have room for what waits."""
+    """Fill all servers once. Later slots fill only servers with completions, so no waiting task may fit on any other."""
     for server in range(server_count(cluster)):
         fill(cluster, server)
 
 
 @inner
 def smallest_fits(cluster: Cluster) -> bool:
-    """Whether anything that waits fits anywhere; with a long queue nothing does."""
+    """Whether the smallest waiting task fits on the server with the most room. With a long queue it rarely does."""
     return waiting(cluster) > 0 and smallest_size(cluster) <= largest_room(cluster)
 
 
 @inner
 def place_new(cluster: Cluster) -> None:
-    """BF-J over the tasks that are new in this slot."""
+    """BF-J for the tasks that became eligible in this slot: each goes to the tightest server with room, if there is one."""
     for n in range(new_count(cluster)):
         task = new_task(cluster, n)
         if task != NONE:
@@ -129,7 +129,10 @@ def schedule_best_fit_servers(policy: BestFitServers, cluster: Cluster, state: t
 
 @inner
 def next_server(cluster: Cluster, start: int) -> int:
-    """The next server on which some waiting task fits; all others would be passed over."""
+    """The first server from index `start` on which a waiting task fits; NONE if there is none.
+
+    With several resources a server that this returns may turn out to have no task that fits.
+    """
     if waiting(cluster) == 0:
         return NONE
     if cluster.orders & BY_DEMAND:
@@ -139,7 +142,10 @@ def next_server(cluster: Cluster, start: int) -> int:
 
 @inner
 def next_changed_server(cluster: Cluster, start: int) -> int:
-    """Several resources: nothing fitted anywhere at the end of the last slot, so something changed since where it does now."""
+    """Several resources: the first server from `start` with completions in this slot or room for a new task; else NONE.
+
+    At the end of the last slot nothing fitted on any server, so nothing fits now on the servers left out.
+    """
     for server in range(start, server_count(cluster)):
         if cluster.server[cluster.e, server].freed == cluster.head[cluster.e].now:
             return server
@@ -164,7 +170,7 @@ class BestFitJobs(NamedTuple):
 
 @inner
 def place_all(cluster: Cluster) -> None:
-    """BF-J over the whole queue."""
+    """BF-J for the whole queue, in queue order."""
     task = oldest(cluster)
     while task != NONE:
         following = next_in_queue(cluster, task)
@@ -179,7 +185,7 @@ def schedule_best_fit_jobs(policy: BestFitJobs, cluster: Cluster, state: tuple[(
     if cluster.orders & BY_DEMAND:
         if freed_count(cluster) > 0:
             place_all(cluster)
-        else:  # older ones fitted nowhere before
+        else:  # no older task fitted in the last slot, and no room came free since
             place_new(cluster)
     else:
         task = oldest_fitting(cluster, largest_room(cluster))

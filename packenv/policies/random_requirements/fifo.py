@@ -1,4 +1,4 @@
-"""FIFO scheduling: FIFO-FF, and the slots of Hadoop's first schedulers (PAPERS §1.5). Neither has a guarantee."""
+"""FIFO scheduling: FIFO-FF, and FIFO over equal slots as in Hadoop's first schedulers (PAPERS §1.5). Neither has a guarantee."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from packenv.units import UNIT
 
 
 class FifoFirstFit(NamedTuple):
-    """FIFO-FF: the head of line goes to the first server with room; if there is none, everything waits."""
+    """FIFO-FF: the oldest waiting task goes to the first server with room; if there is none, all tasks wait."""
 
     stall: bool = False
 
@@ -61,10 +61,10 @@ def schedule_fifo(policy: FifoFirstFit, cluster: Cluster, state: tuple[()]) -> N
 
 
 class SlotFifo(NamedTuple):
-    """FIFO over slots: each server is cut into n equal slots of one task each, whatever the tasks' sizes.
+    """FIFO over slots: each server is divided into n equal slots of one task each, whatever the tasks' sizes.
 
-    `slots` = 0 stands for ⌊1 / largest size⌋, relative to the smallest server. Raises InputError if a task may be larger
-    than a slot.
+    `slots` is n; 0 stands for ⌊capacity of the smallest server / largest size⌋, at least 1. Raises InputError if n is not in
+    1 to 1,024, or if a task may be larger than a slot.
     """
 
     slots: int = 0
@@ -91,7 +91,7 @@ class SlotFifo(NamedTuple):
 def schedule_slots(policy: SlotFifo, cluster: Cluster, state: tuple[()]) -> None:
     task = oldest(cluster)
     while task != NONE:
-        server = first_server(cluster, 1, 0)  # any room is a whole slot
+        server = first_server(cluster, 1, 0)  # every task occupies a whole slot, so any room is at least one slot
         if server == NONE:
             break
         place(cluster, task, server)
@@ -102,7 +102,7 @@ def schedule_slots(policy: SlotFifo, cluster: Cluster, state: tuple[()]) -> None
 
 @inner
 def stall_slots(cluster: Cluster) -> None:
-    """The stalling rule of FIFO, with whole slots as what is occupied."""
+    """The stalling rule of FIFO (`stall_half_empty`), with the slots in use as the occupied room."""
     for server in range(server_count(cluster)):
         record = cluster.server[cluster.e, server]
         occupied = jobs_in(cluster, server) * record.least

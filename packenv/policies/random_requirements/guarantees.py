@@ -1,4 +1,4 @@
-"""Where the theorems hold (PAPERS §1.5): the paper's model, with geometric service, or general service and stalling."""
+"""Conditions of the theorems (PAPERS §1.5): the paper's model, with geometric service, or general service and stalling."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from packenv.workloads.laws.services import Geometric
 
 
 def in_model(setting: Setting, stall: bool) -> bool:
-    """Equal servers, one resource, arrivals independent from slot to slot, service independent of size."""
+    """Whether the setting satisfies the assumptions of the theorems.
+
+    These are equal servers, one resource, independent arrivals from slot to slot, and service times that do not depend on
+    size and are geometric, unless the policy stalls.
+    """
     workload = setting.workload
     return (
         workload.jobs is None

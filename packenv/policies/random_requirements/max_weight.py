@@ -1,7 +1,8 @@
-"""MaxWeight (PAPERS §1.5): the reference that knows the law of sizes, and configurations of all kinds at its heart.
+"""MaxWeight (PAPERS §1.5): a reference policy that knows the law of sizes and chooses among all maximal configurations.
 
-Every type of jobs has a size up to which its jobs are rounded. With the law's distinct sizes as types it supports every
-workload below ρ*; with a grid, every one that its rounded sizes support (§1.2). Several resources: by scalar size.
+Jobs are divided into types by size, and every job occupies the largest size of its type. With the distinct sizes of the law
+as types, the policy supports every workload below ρ*. With a grid of types it supports every workload that is below ρ* of
+the rounded sizes (§1.2). Several resources: packs by scalar size.
 """
 
 from __future__ import annotations
@@ -43,28 +44,32 @@ from packenv.theory.rounded_types import distinct_sizes, largest_of_cells
 
 MOST_TYPES = 32
 MOST_LEVELS = 16
-QUICK = 2_000  # configurations: a renewal looks at them all
+QUICK = 2_000  # configurations; every renewal computes the weights of all of them
 
 
 class Configurations(NamedTuple):
-    """State of the policy."""
+    """State of the policy: the maximal configurations of each kind of server, and the active one of each of L servers."""
 
-    jobs: NDArray[np.int32]  # (n, types) jobs of each type: the configurations of kind 0, then those of kind 1, …
-    first: NDArray[np.int64]  # (kinds + 1,) where those of each kind begin
+    jobs: NDArray[np.int32]  # (n, types) number of jobs of each type: configurations of kind 0, then of kind 1, …
+    first: NDArray[np.int64]  # (kinds + 1,) configurations of kind k are rows first[k] .. first[k + 1] - 1
     size: NDArray[np.int64]  # (types,) units that a job of each type occupies
     active: NDArray[np.int64]  # (L,) row of each server's active configuration, NONE before the first renewal
-    most: NDArray[np.int64]  # (kinds,) scratch: the largest weight
-    present: NDArray[np.int64]  # (types,) scratch: the types that wait,
-    length: NDArray[np.int64]  # (types,) and how many jobs of each
+    most: NDArray[np.int64]  # (kinds,) scratch: largest weight of a configuration
+    present: NDArray[np.int64]  # (types,) scratch: types with waiting jobs
+    length: NDArray[np.int64]  # (types,) scratch: number of waiting jobs of these types
 
 
 class MaxWeight(NamedTuple):
     """MaxWeight: an empty server takes the heaviest of all maximal configurations, ⟨k, Q⟩, and keeps it until it is empty.
 
-    `types`: the distinct sizes of the law or table if there are no more, else so many cells of equal probability. `J`:
-    the 2J intervals of the partition I of the largest server instead. Each job occupies the largest size of its type.
-    More than `limit` configurations are refused. With neither, the types are the distinct sizes if those are at most 32
-    and within the limit, else the finest grid of at most 32 cells and 2,000 configurations.
+    types  number of types: the distinct sizes of the law or table if there are at most so many, else cells of equal
+           probability
+    J      instead of `types`: the types are the 2J intervals of partition I of the largest server
+    limit  largest number of configurations
+
+    Each job occupies the largest size of its type. With neither `types` nor `J`, the types are the distinct sizes if these
+    are at most 32 and have at most `limit` configurations, else the finest grid of at most 32 cells with at most 2,000
+    configurations. Raises InputError for more than `limit` configurations, and for both `types` and `J`.
     """
 
     types: int = 0
@@ -91,7 +96,7 @@ class MaxWeight(NamedTuple):
 
 
 def _types(policy: MaxWeight, setting: Setting) -> NDArray[np.int64]:
-    """(types,) units, descending: the size that jobs of each type occupy."""
+    """(types,) units, descending: the size that jobs of each type occupy. Raises InputError for parameters out of range."""
     if policy.types < 0 or not 0 <= policy.J <= MOST_LEVELS or policy.J == 1:
         raise InputError(f"{name_of(policy)}: types must be at least 1, and J lie between 2 and {MOST_LEVELS}")
     if policy.types and policy.J:
@@ -117,7 +122,7 @@ def _types(policy: MaxWeight, setting: Setting) -> NDArray[np.int64]:
 def _configurations(
     policy: MaxWeight, sizes: NDArray[np.int64], capacity: NDArray[np.int64], limit: int
 ) -> list[NDArray[np.int32]]:
-    """The maximal configurations of each kind of server."""
+    """The maximal configurations of each kind of server. Raises InputError if there are more than `limit` in all."""
     found: list[NDArray[np.int32]] = []
     for own in capacity:
         try:
@@ -130,7 +135,7 @@ def _configurations(
 
 @takes_over(MaxWeight)
 def take_over_max_weight(policy: MaxWeight, cluster: Cluster, state: Configurations) -> None:
-    """What another policy has put on a server need not suit its configuration: it gets one when it is empty."""
+    """Clear the configurations of servers with jobs: another policy placed these. Such a server gets one when it is empty."""
     for server in range(server_count(cluster)):
         if jobs_in(cluster, server) > 0:
             state.active[server] = NONE
@@ -138,7 +143,10 @@ def take_over_max_weight(policy: MaxWeight, cluster: Cluster, state: Configurati
 
 @schedules(MaxWeight)
 def schedule(policy: MaxWeight, cluster: Cluster, state: Configurations) -> None:
-    """A pass over the servers leaves nothing that its configurations ask for: only new tasks or completions change that."""
+    """Serve all servers if there are new tasks, else only those with completions.
+
+    After the last slot no waiting task had a place in an active configuration; only new tasks or completions change that.
+    """
     if waiting(cluster) == 0:
         return
     if new_count(cluster) > 0:
@@ -153,7 +161,7 @@ def schedule(policy: MaxWeight, cluster: Cluster, state: Configurations) -> None
 
 @inner
 def serve(cluster: Cluster, state: Configurations, server: int) -> None:
-    """Renew an empty server's configuration; start the jobs that it asks for, types in order, each from its head of line."""
+    """If the server is empty, renew its configuration; then start its missing jobs, type by type, each the head of line."""
     if is_closed(cluster, server):
         return
     kind = kind_of(cluster, server)
@@ -173,7 +181,7 @@ def serve(cluster: Cluster, state: Configurations, server: int) -> None:
 
 @inner
 def heaviest(cluster: Cluster, state: Configurations, kind: int) -> int:
-    """Row of the configuration of the largest weight, the earlier in the list on ties."""
+    """Row of the configuration of the largest weight; ties go to the earlier row."""
     types = 0
     for j in range(state.size.shape[0]):
         length = queue_length(cluster, kind, j)
@@ -193,7 +201,7 @@ def heaviest(cluster: Cluster, state: Configurations, kind: int) -> int:
 
 @inner
 def weight_of(cluster: Cluster, state: Configurations, kind: int, row: int) -> int:
-    """⟨k, Q⟩, Q the virtual queues of this kind of server."""
+    """Weight ⟨k, Q⟩ of a configuration, Q the lengths of the virtual queues of this kind of server."""
     weight = 0
     for j in range(state.size.shape[0]):
         weight += state.jobs[row, j] * queue_length(cluster, kind, j)
@@ -202,7 +210,7 @@ def weight_of(cluster: Cluster, state: Configurations, kind: int, row: int) -> i
 
 @inner
 def stall_light(cluster: Cluster, state: Configurations) -> None:
-    """Stall a server whose active configuration weighs less than half of the heaviest now."""
+    """Stall every server whose active configuration has less than half of the largest weight now."""
     for kind in range(state.most.shape[0]):
         state.most[kind] = weight_of(cluster, state, kind, heaviest(cluster, state, kind))
     for server in range(server_count(cluster)):

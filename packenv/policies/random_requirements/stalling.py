@@ -1,6 +1,7 @@
-"""Stalling (PAPERS §1.5), an option of every policy: a server that packs badly takes nothing until it is empty.
+"""Stalling (PAPERS §1.5), an option of the policies of this folder: a badly packed server starts nothing until it is empty.
 
-Tested once per slot, after scheduling, while tasks wait. It keeps the guarantees under general service times.
+Servers are checked once per slot, after scheduling, if tasks wait. With stalling the guarantees hold for general service
+times.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from packenv.compiled.decorators import apart, inner
 
 @apart
 def stall_half_empty(cluster: Cluster) -> None:
-    """Best fit and FIFO: stall a server that is less than half full when the largest waiting task does not fit."""
+    """Best fit and FIFO: stall every server that is less than half full and on which the largest waiting task does not fit."""
     if waiting(cluster) == 0:
         return
     largest = largest_waiting(cluster)
@@ -39,7 +40,7 @@ def stall_half_empty(cluster: Cluster) -> None:
 
 @inner
 def half_empty(c: Cluster, server: int) -> bool:
-    """Less than half full: in scalar size, or in every resource where the policy packs vectors."""
+    """Whether a server is less than half full: in scalar size, or in every resource if the policy packs demand vectors."""
     if c.orders & BY_DEMAND:
         for r in range(c.capacity.shape[1]):
             capacity = c.capacity[server, r]

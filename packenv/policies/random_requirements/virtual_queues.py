@@ -1,7 +1,7 @@
 """Scheduling by virtual queues: VQS and VQS-BF (Psychas & Ghaderi, arXiv 1901.05998, §V-VI; PAPERS §1.3-1.5).
 
-Both support at least two thirds of the maximum workload for geometric service and sizes >= 2^-J (Theorems 3, 4);
-VQS-BF at least (1 - ε)·⅔ where a share ε of the sizes lies below.
+Both support at least two thirds of the maximum workload for geometric service and sizes >= 2^-J (Theorems 3, 4). If a share ε
+of the sizes is below 2^-J, VQS-BF supports at least (1 - ε)·⅔.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ from packenv.policy import Setting, name_of, schedules, takes_over
 
 
 class VirtualQueues(NamedTuple):
-    """State of both policies."""
+    """State of both policies: the active configuration of each of L servers, and the levels J."""
 
-    one: NDArray[np.int64]  # (L,) active configuration of each server: k_1,
-    other: NDArray[np.int64]  # (L,) the other type j (NONE before the first renewal),
-    many: NDArray[np.int64]  # (L,) and k_j
-    reserved: NDArray[np.int64]  # (L,) VQS: room held by the type-1 job in the reserved part
+    one: NDArray[np.int64]  # (L,) active configuration of each server: k_1, number of type-1 jobs
+    other: NDArray[np.int64]  # (L,) its other type j; NONE before the first renewal
+    many: NDArray[np.int64]  # (L,) k_j, number of jobs of type j
+    reserved: NDArray[np.int64]  # (L,) VQS: units held by the type-1 job in the reserved part of the server
     levels: Levels
 
 
@@ -77,7 +77,7 @@ def _levels(policy: VQS | VQSBestFit, setting: Setting) -> int:
 
 
 def _queue(policy: VQS | VQSBestFit) -> int:
-    """Typing all tasks anew goes by queue order."""
+    """The order needed when J changes: all waiting tasks are then assigned to their new types in queue order."""
     return BY_QUEUE if policy.adaptive else 0
 
 
@@ -111,14 +111,14 @@ def _active_configuration(state: VirtualQueues, server: int, types: int) -> NDAr
 
 @inner
 def renew(cluster: Cluster, state: VirtualQueues, server: int) -> None:
-    """An empty server takes the reduced configuration of the largest weight (eq. 8)."""
+    """If the server is empty, make the reduced configuration of the largest weight (eq. 8) its active one."""
     if jobs_in(cluster, server) == 0:
         state.one[server], state.other[server], state.many[server] = heaviest(cluster, kind_of(cluster, server))
 
 
 @inner
 def stall_light(cluster: Cluster, state: VirtualQueues) -> None:
-    """Stall a server whose active configuration weighs less than half of the heaviest now."""
+    """Stall every server whose active configuration has less than half of the largest weight now."""
     for server in range(server_count(cluster)):
         if jobs_in(cluster, server) > 0 and not is_closed(cluster, server):
             kind = kind_of(cluster, server)
@@ -133,8 +133,8 @@ def stall_light(cluster: Cluster, state: VirtualQueues) -> None:
 class VQS(NamedTuple):
     """VQS: a server keeps its configuration until it is empty, and serves only that configuration's virtual queues.
 
-    J = 0 stands for the smallest J >= 2 with F(2^-J) <= 0.01; `adaptive` estimates that from the sizes seen so far,
-    from task number `check` on, then at every doubling.
+    `J` = 0 stands for the smallest J >= 2 with F(2^-J) <= 0.01, F the distribution of sizes. With `adaptive` this J is
+    estimated from the sizes seen so far, after `check` tasks and again whenever their number has doubled.
     """
 
     J: int = 0
@@ -158,7 +158,7 @@ class VQS(NamedTuple):
         return _initial_state(self, setting)
 
     def guarantee(self, setting: Setting) -> float:
-        """⅔ of ρ* less the share of sizes up to 2^-J (Theorem 3, Corollary 1)."""
+        """(1 − ε)·⅔ of ρ*, ε the share of sizes up to 2^-J (Theorem 3, Corollary 1); 0 outside the model or if adaptive."""
         return _guarantee(self, setting)
 
     def active_configuration(self, state: VirtualQueues, server: int, types: int) -> NDArray[np.int64] | None:
@@ -180,7 +180,7 @@ def schedule_vqs(policy: VQS, cluster: Cluster, state: VirtualQueues) -> None:
             if not is_closed(cluster, server):
                 renew(cluster, state, server)
                 started += serve_configuration(cluster, state, server)
-    if started > 0 and waiting(cluster) > 0:  # a new head of line may fit a server that this pass has left behind
+    if started > 0 and waiting(cluster) > 0:  # a new head of line may fit on a server that was served before in this pass
         wake_at(cluster, now(cluster) + 1)
     if policy.stall and waiting(cluster) > 0:
         stall_light(cluster, state)
@@ -188,7 +188,7 @@ def schedule_vqs(policy: VQS, cluster: Cluster, state: VirtualQueues) -> None:
 
 @inner
 def serve_configuration(cluster: Cluster, state: VirtualQueues, server: int) -> int:
-    """VQS on one server: a type-1 job in the reserved two thirds, then heads of the other virtual queue."""
+    """VQS on one server: a type-1 job in the reserved two thirds, then heads of line of VQ_j. Returns how many tasks started."""
     started = 0
     j = state.other[server]
     if j != NONE:
@@ -218,7 +218,7 @@ def take_over_vqs(policy: VQS, cluster: Cluster, state: VirtualQueues) -> None:
 
 @inner
 def forget_configurations(cluster: Cluster, state: VirtualQueues) -> None:
-    """What another policy has put on a server need not suit its configuration: it gets one when it is empty."""
+    """Clear the configurations of servers with jobs: another policy placed these. Such a server gets one when it is empty."""
     for server in range(server_count(cluster)):
         if jobs_in(cluster, server) > 0:
             state.one[server], state.other[server], state.many[server] = 0, NONE, 0
@@ -226,7 +226,7 @@ def forget_configurations(cluster: Cluster, state: VirtualQueues) -> None:
 
 
 class VQSBestFit(NamedTuple):
-    """VQS-BF: the active configuration first, each type largest first, then best fit from the whole queue. J as in VQS."""
+    """VQS-BF: first the active configuration, the largest tasks of each type, then best fit from the whole queue. J as in VQS."""
 
     J: int = 0
     adaptive: bool = False
@@ -241,7 +241,7 @@ class VQSBestFit(NamedTuple):
         return _initial_state(self, setting)
 
     def guarantee(self, setting: Setting) -> float:
-        """⅔ of ρ* less the share of sizes up to 2^-J (Theorem 4)."""
+        """(1 − ε)·⅔ of ρ*, ε the share of sizes up to 2^-J (Theorem 4); 0 outside the model or if adaptive."""
         return _guarantee(self, setting)
 
     def active_configuration(self, state: VirtualQueues, server: int, types: int) -> NDArray[np.int64] | None:
@@ -276,7 +276,10 @@ def take_over_vqs_bf(policy: VQSBestFit, cluster: Cluster, state: VirtualQueues)
 
 @inner
 def next_with_room(cluster: Cluster, start: int) -> int:
-    """The next server of the pass on which something starts: best fit leaves none where the smallest task would fit."""
+    """The first server from index `start` on which the smallest waiting task fits; NONE if there is none.
+
+    Best fit starts something on exactly these servers, so the pass can leave out the others.
+    """
     if waiting(cluster) == 0:
         return NONE
     return first_server(cluster, smallest_size(cluster), start)
@@ -284,7 +287,7 @@ def next_with_room(cluster: Cluster, start: int) -> int:
 
 @inner
 def serve_largest(cluster: Cluster, state: VirtualQueues, server: int) -> None:
-    """VQS-BF on one server: what the configuration asks for, the largest that fit."""
+    """VQS-BF on one server: start the jobs of its configuration, for each type the largest waiting tasks that fit."""
     j = state.other[server]
     if j != NONE:
         if state.one[server]:

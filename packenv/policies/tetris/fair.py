@@ -1,9 +1,9 @@
-"""Fair sharing: DRF, and by number of tasks as slot-based schedulers do (PAPERS §2, comparators of Tetris).
+"""Fair sharing: by dominant resource (DRF) and by number of tasks, as slot-based schedulers do (PAPERS §2).
 
-The owner (tenant, or job) with the least share starts its first task that fits anywhere, on the first server with room;
-an owner with no such task is passed over. With `checked=2` only the first two resources, cpu and memory in Tetris'
-setting, are looked at. The others may then be allocated more than once: a task that starts where one of them is allocated
-x > 1 times its capacity takes x times as long.
+Tetris is compared with both. The owner (tenant, or job) with the least share starts its first task that fits on any server,
+on the first server with room. An owner without such a task is skipped. With `checked=2` only the first two resources are
+checked (cpu and memory in the workloads of Tetris). The others may then be allocated beyond their capacity: a task that
+starts on a server where one of them is allocated x > 1 times its capacity takes x times as long.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from packenv.policy import Setting, completes, schedules
 
 
 class Sharing(NamedTuple):
-    """What compiled code knows of both: they differ in their state alone."""
+    """Parameters of the compiled rule of both policies: none. They differ in their state only."""
 
 
 class DRF(NamedTuple):
-    """Dominant resource fairness: a share is the largest, over resources, of what is in service of the whole cluster."""
+    """Dominant resource fairness: a share is the largest fraction, over resources, of the cluster that an owner uses."""
 
     checked: int = 0
 
@@ -37,7 +37,7 @@ class DRF(NamedTuple):
 
 
 class SlotFair(NamedTuple):
-    """Fair sharing of slots: a share is a number of tasks in service, whatever they take."""
+    """Fair sharing of slots: a share is the number of tasks in service, whatever their demands."""
 
     checked: int = 0
 
@@ -63,7 +63,10 @@ def complete_fair(policy: Sharing, cluster: Cluster, state: Shares, task: int) -
 
 @schedules(Sharing)
 def schedule_fair(policy: Sharing, cluster: Cluster, state: Shares) -> None:
-    """Progressive filling. Room only shrinks meanwhile, so an owner that was passed over once is for this slot."""
+    """Progressive filling: serve the owner with the least share until no owner has a task that fits.
+
+    Room only shrinks within a slot, so an owner without a task that fits is skipped for the rest of the slot.
+    """
     take_up(cluster, state)
     rank = 0
     while rank < state.ranked[0]:
@@ -73,7 +76,7 @@ def schedule_fair(policy: Sharing, cluster: Cluster, state: Shares) -> None:
 
 @inner
 def serve_owner(cluster: Cluster, state: Shares, owner: int) -> bool:
-    """Start the owner's first task that fits somewhere; whether there was one."""
+    """Start the owner's first task that fits on any server; return whether there was one."""
     book = state.book
     for n in range(state.groups_of[owner], state.groups_of[owner + 1]):
         g = state.groups[n]
@@ -88,7 +91,7 @@ def serve_owner(cluster: Cluster, state: Shares, owner: int) -> bool:
 
 @inner
 def slow_down(cluster: Cluster, state: Shares, row: int, server: int) -> int:
-    """Extra slots of a task that makes a server allocate resources that nobody checks beyond its capacity."""
+    """Extra slots of a task that starts where an unchecked resource is then allocated beyond the server's capacity."""
     extra = 0
     service = cluster.task[cluster.e, state.book.place[row]].slots
     for r in range(state.checked, cluster.free.shape[2]):

@@ -1,4 +1,4 @@
-"""Who is served least: the owners (tenants, or jobs) with waiting tasks, in the order in which fairness serves them."""
+"""Owners (tenants, or jobs) with waiting tasks, sorted by their share of the cluster, least first."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from packenv.policy import Setting
 Ints = NDArray[np.int64]
 Places = NDArray[np.int32]
 
-DOMINANT, TASKS = 0, 1  # what a share is: of the dominant resource, or the number of tasks in service
+DOMINANT, TASKS = 0, 1  # a share is the fraction of the dominant resource, or the number of tasks in service
 
 
 class Shares(Frame):
-    """A book of jobs, and its owners ranked by (share, number)."""
+    """Waiting and running tasks of every job, and the owners sorted by (share, number) (G groups, D resources)."""
 
     book: JobBook
-    kind: int  # DOMINANT, TASKS
-    checked: int  # the first so many resources count
+    kind: int  # DOMINANT or TASKS
+    checked: int  # number of resources that count, the first ones
     total: Ints  # (D,) capacity of the whole cluster, units
-    share: NDArray[np.float64]  # (owners,)
-    order: Places  # (owners,) the owners with waiting tasks, least share first, are the first `ranked`
-    rank: Places  # (owners,) where an owner is among them, NONE
-    ranked: Ints  # (1,)
-    groups: Places  # groups of each owner, by first row: groups[groups_of[o] : groups_of[o + 1]]
+    share: NDArray[np.float64]  # (owners,) share of each owner when it was last sorted
+    order: Places  # (owners,) order[:ranked] are the owners with waiting tasks, least share first
+    rank: Places  # (owners,) index of an owner in `order`; NONE if it has no waiting tasks
+    ranked: Ints  # (1,) number of owners with waiting tasks
+    groups: Places  # (G,) groups of owner o, sorted by first row: groups[groups_of[o] : groups_of[o + 1]]
     groups_of: Ints  # (owners + 1,)
 
 
 def shares(setting: Setting, kind: int = DOMINANT, checked: int = 0) -> Shares:
-    """Before slot 0. `checked` = 0 stands for all resources. Raises InputError for more than there are."""
+    """The state before slot 0. `checked` = 0 stands for all resources. Raises InputError if `checked` exceeds their number."""
     resources = setting.capacity.shape[1]
     if not 0 <= checked <= resources:
         raise InputError(f"fair sharing: checked must lie between 0 (all) and the {resources} resources, not {checked}")
@@ -62,7 +62,7 @@ def owner_of(shares: Shares, g: int) -> int:
 
 @inner
 def share_of(shares: Shares, owner: int) -> float:
-    """What an owner has in service."""
+    """Share of an owner: its tasks in service, or the largest fraction of a checked resource of the cluster that they use."""
     if shares.kind == TASKS:
         return float(shares.book.running[owner])
     most = 0.0
@@ -80,7 +80,7 @@ def less_served(shares: Shares, owner: int, other: int) -> bool:
 
 @inner
 def rerank(shares: Shares, owner: int) -> None:
-    """Bring an owner whose share or queue changed to its place: in, out, or some ranks up or down."""
+    """Move an owner whose share or queue changed to its new rank. Owners with waiting tasks are ranked, others are not."""
     shares.share[owner] = share_of(shares, owner)
     order, rank = shares.order, shares.rank
     if rank[owner] == NONE:
@@ -107,7 +107,7 @@ def rerank(shares: Shares, owner: int) -> None:
 
 @inner
 def take_up(c: Cluster, shares: Shares) -> None:
-    """Take up the tasks that became eligible in this slot, and rank their owners."""
+    """Add the tasks that became eligible in this slot, and rank their owners."""
     note_new(c, shares.book)
     for n in range(new_count(c)):
         i = new_task(c, n)
@@ -119,14 +119,14 @@ def take_up(c: Cluster, shares: Shares) -> None:
 
 @inner
 def launch(c: Cluster, shares: Shares, row: int, server: int, extra_slots: int = 0) -> None:
-    """Start a waiting row; its owner is served more."""
+    """Start a waiting row on a server and re-rank its owner, whose share grows. `extra_slots`: added to its service."""
     start(c, shares.book, row, server, extra_slots)
     rerank(shares, owner_of(shares, shares.book.group[row]))
 
 
 @inner
 def settle(c: Cluster, shares: Shares, i: int) -> None:
-    """A task completed; its owner is served less."""
+    """Count the completion of task i and re-rank its owner, whose share shrinks."""
     note_end(c, shares.book, i)
     row = row_of(c, i)
     if row >= 0:

@@ -1,10 +1,11 @@
-"""Tetris: pack tasks by the alignment of their demands with what is free, and favour jobs with little work left
+"""Tetris: pack tasks by the alignment of their demands with the free resources, and favour jobs with little work left
 (Grandl et al., SIGCOMM 2014; PAPERS §2).
 
-Servers are filled in index order. Of the tasks that fit in every resource, among the owners (tenants, or jobs) furthest
-below their fair share, the one of the highest score starts: packing · a − m · ε · p. Here a = Σ_r w_r (d_r / C_r) (free_r / C_r),
-less a penalty where the task would read its data from elsewhere; p is the work that its job has left; and ε = mean a / mean p
-of those tasks. Once a fraction b of a phase has completed on which another one waits, its last tasks go first.
+Servers are filled in index order. The candidates for a server are the tasks that fit in every resource and belong to the
+owners (tenants, or jobs) with the least shares. The candidate with the highest score, packing · a − m · ε · p, starts. Here
+a = Σ_r w_r (d_r / C_r) (free_r / C_r), reduced by a penalty on a server without the task's data; p is the remaining work of its
+job; and ε = mean a / mean p over the candidates. If a fraction b of a phase that is followed by another has completed, its
+remaining tasks go before all other candidates.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from packenv.policy import Setting, completes, schedules
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-WORK_UNITS = 2**20  # per slot of the whole of a resource: work is counted in integers, so that nothing drifts
-ALIKE = 1e-9  # scores closer than this, relative to what they are made of, are equal: the earlier row goes first
+WORK_UNITS = 2**20  # work of one slot of a whole resource; integers, because sums of floats would drift
+ALIKE = 1e-9  # scores that differ by less, relative to their largest terms, are equal: the earlier row goes first
 
 
 class Knobs(NamedTuple):
-    """What the compiled rule knows."""
+    """Parameters of the compiled rule, as in `Tetris`."""
 
     f: float
     b: float
@@ -41,15 +42,16 @@ class Knobs(NamedTuple):
 
 
 class Tetris(NamedTuple):
-    """Multi-resource packing with little work left first, fairness and barriers.
+    """Multi-resource packing that favours jobs with little work left, with fairness and barriers.
 
-    f  fairness knob, 0 ≤ f < 1: only the ⌈(1 − f) n⌉ owners of the n with waiting tasks that have the least dominant share
-    b  barrier knob, 0 ≤ b ≤ 1, 1 is off
-    m  weight of the work left; packing: weight of the alignment (0: only the work left counts)
-    remote   share of the alignment that is lost away from home
+    f        fairness, 0 ≤ f < 1: of the n owners with waiting tasks, only the ⌈(1 − f) n⌉ with the least dominant share count
+    b        barrier, 0 ≤ b ≤ 1: fraction of a phase after whose completion its remaining tasks go first; 1 is off
+    m        weight of the remaining work, >= 0
+    packing  weight of the alignment, >= 0; 0: only the remaining work counts
+    remote   share of the alignment that is lost on a server without the task's data, 0 ≤ remote ≤ 1
     weights  of the resources in the alignment, as 1:1:2:1; all 1 by default
 
-    Believes the durations in column `estimate`, or else those that are true. InputError for knobs out of range.
+    Durations are those of column `estimate`, or the true ones without it. Raises InputError for parameters out of range.
     """
 
     f: float = 0.25
@@ -106,22 +108,22 @@ class Tetris(NamedTuple):
 
 
 class Candidates(Frame):
-    """What Tetris knows of the jobs."""
+    """State of Tetris: owners, remaining work of every job, and the groups to look at (n rows, G groups, D resources)."""
 
     shares: Shares
-    weights: Floats  # (D,)
-    work: Ints  # (G,) work units of a task per slot: its demands, each in shares of the largest server, added up
+    weights: Floats  # (D,) of the resources in the alignment
+    work: Ints  # (G,) work units per slot of a task: Σ of its demands, each as a fraction of the largest server
     ahead: Ints  # (jobs,) work of the tasks that have not started, later phases included
-    ends: Ints  # (jobs,) Σ work · slot in which it should leave, over the tasks in service
+    ends: Ints  # (jobs,) Σ work · expected end over the tasks in service
     rate: Ints  # (jobs,) Σ work over the tasks in service
-    leaves: Ints  # (n,) that slot for each row
-    considered: NDArray[np.int8]  # (owners,) 1 for those that were, when that was last looked at
-    news: NDArray[np.int32]  # (G,) groups that have new tasks in this slot, or whose owner has come to be considered,
-    count: Ints  # (1,) how many there are,
-    noted: Ints  # (G,) and the slot in which each was last one of them
-    fitting: NDArray[np.int32]  # (G,) scratch: the groups that fit,
-    alignment: Floats  # (G,) and their a
-    left: Floats  # (G,) and p
+    leaves: Ints  # (n,) expected end of a row in service, slot
+    considered: NDArray[np.int8]  # (owners,) 1 if tasks of the owner were candidates when last checked
+    news: NDArray[np.int32]  # (G,) groups that got new tasks in this slot or whose owner became considered in it
+    count: Ints  # (1,) number of these groups
+    noted: Ints  # (G,) last slot in which a group was in `news`, NONE
+    fitting: NDArray[np.int32]  # (G,) scratch: groups of the candidates for a server
+    alignment: Floats  # (G,) scratch: a of these groups
+    left: Floats  # (G,) scratch: p of these groups
 
 
 @schedules(Knobs)
@@ -130,7 +132,7 @@ def schedule_tetris(knobs: Knobs, cluster: Cluster, state: Candidates) -> None:
     state.count[0] = 0
     note_new_groups(cluster, state)
     note_considered(knobs, cluster, state)
-    while fill_changed(knobs, cluster, state):  # who is considered changes with every start
+    while fill_changed(knobs, cluster, state):  # every start may change which owners are considered
         pass
 
 
@@ -155,7 +157,7 @@ def note_new_groups(cluster: Cluster, state: Candidates) -> None:
 
 @inner
 def note(cluster: Cluster, state: Candidates, g: int) -> None:
-    """A group that may fit where nothing did at the end of the last slot."""
+    """Add a group to `news`: it may fit on servers on which nothing fitted at the end of the last slot."""
     if state.noted[g] != now(cluster):
         state.noted[g] = now(cluster)
         state.news[state.count[0]] = g
@@ -164,7 +166,7 @@ def note(cluster: Cluster, state: Candidates, g: int) -> None:
 
 @inner
 def note_considered(knobs: Knobs, cluster: Cluster, state: Candidates) -> None:
-    """Note the groups of the owners that are considered and were not before."""
+    """Add the waiting groups of owners that are considered now and were not before to `news`."""
     fair = state.shares
     considered = owners_considered(knobs, state)
     for k in range(fair.ranked[0]):
@@ -180,9 +182,10 @@ def note_considered(knobs: Knobs, cluster: Cluster, state: Candidates) -> None:
 
 @inner
 def fill_changed(knobs: Knobs, cluster: Cluster, state: Candidates) -> bool:
-    """Fill the servers in index order; whether anything started.
+    """Fill the servers in index order; return whether anything started.
 
-    Nothing that was considered fitted anywhere at the end of the last slot: only completions and news can change that.
+    At the end of the last slot no candidate fitted on any server. So only servers with completions, and servers on which a
+    group in `news` fits, are looked at.
     """
     started = False
     for server in range(server_count(cluster)):
@@ -204,7 +207,7 @@ def any_news_fits(knobs: Knobs, cluster: Cluster, state: Candidates, server: int
 
 @inner
 def fill_one(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> bool:
-    """Start the best task on a server until nothing fits; whether anything started."""
+    """Start the candidate with the highest score on a server until none fits; return whether anything started."""
     started = False
     row = best_row(knobs, cluster, state, server)
     while row != NONE:
@@ -230,7 +233,7 @@ def begin(knobs: Knobs, cluster: Cluster, state: Candidates, row: int, server: i
 
 @inner
 def best_row(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> int:
-    """The task of the highest score that fits on a server; NONE if nothing fits."""
+    """Row of the candidate with the highest score on a server; NONE if nothing fits."""
     book = state.shares.book
     considered = owners_considered(knobs, state)
     count, total_a, total_p, most_a, most_p, urgent = 0, 0.0, 0.0, 0.0, 0.0, False
@@ -263,13 +266,13 @@ def best_row(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> 
 
 @inner
 def owners_considered(knobs: Knobs, state: Candidates) -> int:
-    """How many owners, from the least served on, may start tasks."""
+    """How many owners, those with the least shares, may start tasks."""
     return int(np.ceil((1 - knobs.f) * state.shares.ranked[0] - ALIKE))
 
 
 @inner
 def alignment(knobs: Knobs, cluster: Cluster, state: Candidates, g: int, server: int) -> float:
-    """a of a group of like tasks with what is free on a server."""
+    """a of a group: alignment of its demand with the free resources of a server, less the penalty for remote data."""
     book = state.shares.book
     a = 0.0
     for r in range(book.demand.shape[1]):
@@ -281,13 +284,13 @@ def alignment(knobs: Knobs, cluster: Cluster, state: Candidates, g: int, server:
 
 @inner
 def work_left(cluster: Cluster, state: Candidates, job: int) -> float:
-    """p of a job, in work units: what has not started, and what is left of the tasks in service."""
+    """p of a job, in work units: the work of its tasks that have not started, and the remaining work of those in service."""
     return float(max(state.ahead[job] + state.ends[job] - now(cluster) * state.rate[job], 0))
 
 
 @inner
 def holds_up(knobs: Knobs, state: Candidates, g: int) -> bool:
-    """Whether this is one of the last tasks of a phase on which another one waits."""
+    """Whether the group belongs to a phase that is followed by another and of which a fraction b has completed."""
     book = state.shares.book
     phase = book.phase[g]
     return knobs.b < 1 and book.followed[phase] == 1 and book.ended[phase] >= knobs.b * book.tasks[phase] - ALIKE
