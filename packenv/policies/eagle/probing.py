@@ -1,4 +1,4 @@
-"""Actions of servers and schedulers in the probing systems: on completions, messages and new jobs (PAPERS §4, seed 003 §3.4).
+"""Actions of servers and schedulers in the probing systems, on completions, messages and new jobs (PAPERS §4; seed 003 §3.4).
 
 Messages are handled in the order in which they were sent, in the slot in which they are due. In every slot: servers with
 completions serve their queues, in index order; due messages are handled; jobs that became eligible are scheduled; messages
@@ -154,11 +154,8 @@ def bring(c: Cluster, p: Probing, job: int) -> None:
 
 @inner
 def probe(c: Cluster, p: Probing, job: int, count: int, kind: int) -> None:
-    """`count` probes of a job reach random servers (`draw_server`).
-
-    With `sharing`, servers with centrally placed tasks reject them. Probes rejected in the first round are sent to servers
-    without such tasks in the newest snapshot returned, those rejected in the second to the servers reserved for short jobs.
-    """
+    """`count` probes of a job reach random servers (`draw_server`); with `sharing`, servers with centrally placed tasks reject
+    them. The second round tries servers without such tasks in the newest snapshot, the third those reserved for short jobs."""
     own, knows = p.row[job], p.row[job].snapshot
     own.rejected = 0
     for _ in range(count):

@@ -276,10 +276,7 @@ def take_over_vqs_bf(policy: VQSBestFit, cluster: Cluster, state: VirtualQueues)
 
 @inner
 def next_with_room(cluster: Cluster, start: int) -> int:
-    """The first server from index `start` on which the smallest waiting task fits; NONE if there is none.
-
-    Best fit starts something on exactly these servers, so the pass can leave out the others.
-    """
+    """The first server from index `start` on which the smallest waiting task fits, so that best fit starts one; NONE if none."""
     if waiting(cluster) == 0:
         return NONE
     return first_server(cluster, smallest_size(cluster), start)
