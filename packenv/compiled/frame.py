@@ -125,7 +125,7 @@ def _frame_type(value: Any) -> types.Type:
             fields.append((name, _frame_type(part), offset))
             offset += part._words.size if isinstance(part, Frame) else len(_words(part))
         found = _type_of_fields(tuple(fields))
-        _types.setdefault(type(value), set()).add(found)
+        _remember(type(value), found)
         return found
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
@@ -137,11 +137,23 @@ def _frame_type(value: Any) -> types.Type:
 _types: dict[type, set[types.Type]] = {}
 
 
+_settled: set[type] = set()
+"""Classes for which functions have been compiled that take every value of theirs to be of one type."""
+
+
+def _remember(kind: type, found: types.Type) -> None:
+    known = _types.setdefault(kind, set())
+    if kind in _settled and found not in known:
+        raise TypeError(f"{kind.__name__} is compiled with other fields, or fields of other types, than this one has")
+    known.add(found)
+
+
 def compiled_type(kind: type) -> types.Type:
-    """The type of all values of this class that have been in frames, or frames. Raises TypeError if that is not one."""
+    """The type of all values of this class, from now on too. Raises TypeError if those so far are not of one type."""
     found = _types.get(kind, set())
     if len(found) != 1:
         raise TypeError(f"{kind.__name__} has {len(found)} compiled types, not one")
+    _settled.add(kind)
     return next(iter(found))
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
+from unittest.mock import patch
 
 import gymnasium as gym
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 import packenv
@@ -21,6 +24,7 @@ from packenv.compiled.frame import Frame
 from packenv.units import to_units
 
 ALL = BY_SIZE | BY_AGE | BY_TYPE | BY_DEMAND | BY_ROOM | BY_INDEX | BY_QUEUE | BY_LINE | BY_MIX
+ROOT = Path(__file__).resolve().parents[2]
 PER_PLACE, PER_SERVER, SCRATCH = 7, 3, 5
 
 
@@ -86,9 +90,21 @@ def test_a_field_is_seen_in_one_row_and_is_copied_and_pickled() -> None:
         assert c.mark[1, 3] == 77
 
 
-def test_a_field_of_an_environment_is_reset_with_its_episode(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("packenv.envs.episodes.core.build", partial(build, kind=Marked))
-    env: Any = gym.make_vec("packenv/Placement-v0", num_envs=3, vectorization_mode="vector_entry_point", servers=2)
+def test_a_field_of_an_environment_is_reset_with_its_episode() -> None:
+    """In a process of its own: what is compiled for batches of these clusters is not for others."""
+    program = f"from {__name__} import check_an_environment\ncheck_an_environment()"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def check_an_environment() -> None:
+    marked(1, Needs())  # builds a plain cluster first
+    with patch("packenv.envs.episodes.core.build", partial(build, kind=Marked)):
+        env: Any = gym.make_vec("packenv/Placement-v0", num_envs=3, vectorization_mode="vector_entry_point", servers=2)
+        check_rows(env)
+
+
+def check_rows(env: Any) -> None:
     core = env.core if hasattr(env, "core") else env.unwrapped.core
     core.batch.c.mark[:] = 1
     core.grow()

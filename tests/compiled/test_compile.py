@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from packenv.compiled.apart import Apart
 from packenv.compiled.decorators import apart, compiled, fused, inner
-from packenv.compiled.frame import Frame
+from packenv.compiled.frame import Frame, compiled_type
 
 
 @inner
@@ -196,7 +196,15 @@ class TestApart:
 
         Any(what=np.zeros(1))
         Any(what=np.zeros((1, 1)))
-        from packenv.compiled.frame import compiled_type
-
         with pytest.raises(TypeError, match="Any has 2 compiled types"):
             compiled_type(Any)
+
+    def test_values_of_another_type_are_refused_once_functions_are_compiled_for_the_first(self):
+        class Settled(Frame):
+            what: NDArray[np.int64]
+
+        Settled(what=np.zeros(1))
+        compiled_type(Settled)
+        Settled(what=np.zeros(2))
+        with pytest.raises(TypeError, match="Settled is compiled with other fields"):
+            Settled(what=np.zeros((1, 1)))
