@@ -1,8 +1,8 @@
 """The simulator's compiled core, and all that a policy may ask of a cluster and do to it.
 
 A policy's `schedule(policy, cluster, state)` is called after the completions and arrivals of every slot in which
-something happened. Tasks are places in a pool, servers are indices; NONE (-1) stands for neither. Sizes and rooms
-are integer units (packenv.units). The same functions serve compiled policies and plain Python ones.
+something happened. A task is named by its place in the pool, a server by its index; NONE (-1) means no task or no
+server. Sizes and rooms are integer units (packenv.units). Compiled policies and plain Python ones call the same functions.
 """
 
 from packenv.cluster.best_fit import best_server, best_task, fill, foresee, foresee_smaller

@@ -16,12 +16,12 @@ from packenv.compiled.decorators import apart, inner
 from packenv.compiled.intrinsics import prefetch
 from packenv.policy import BY_DEMAND
 
-HANDFUL = 32  # servers: what they take fits in the nearest cache
+HANDFUL = 32  # servers whose next tasks are prefetched together: their records fit in the first-level cache
 
 
 @inner
 def score(c: Cluster, i: int, server: int) -> float:
-    """Alignment of task i's demand with what is occupied on the server, in shares of the server's capacity."""
+    """Σ_r (demand of task i / capacity) · (occupied on the server / capacity); resources of capacity 0 are left out."""
     total = 0.0
     for r in range(c.demand.shape[2]):
         capacity = float(c.capacity[server, r])
@@ -32,6 +32,7 @@ def score(c: Cluster, i: int, server: int) -> float:
 
 @inner
 def free_share(c: Cluster, server: int) -> float:
+    """Sum over the resources of the share of the server's capacity that is free."""
     total = 0.0
     for r in range(c.free.shape[2]):
         if c.capacity[server, r] > 0:
@@ -41,7 +42,7 @@ def free_share(c: Cluster, server: int) -> float:
 
 @apart
 def best_aligned_task(c: Cluster, server: int) -> int:
-    """Waiting task of the highest score that fits; ties: larger size, then earlier row. Needs BY_DEMAND."""
+    """Waiting task of the highest score that fits; ties: larger size, then earlier row. NONE if none fits. Needs BY_DEMAND."""
     best, best_score = NONE, -1.0
     for n in range(group_count(c)):
         i = first_of_group(c, n)
@@ -54,13 +55,14 @@ def best_aligned_task(c: Cluster, server: int) -> int:
 
 @inner
 def precedes(c: Cluster, i: int, other: int) -> bool:
+    """Whether task i is preferred to task `other` of the same score: larger size, then earlier row."""
     a, b = c.task[c.e, i], c.task[c.e, other]
     return a.size > b.size or (a.size == b.size and a.row < b.row)
 
 
 @apart
 def best_aligned_server(c: Cluster, i: int) -> int:
-    """Open server of the highest score with room; ties: less left over all resources, then lower index."""
+    """Open server of the highest score that task i fits on; ties: least free share, then lower index. NONE if it fits nowhere."""
     best, best_score = NONE, -1.0
     for server in range(c.server.shape[1]):
         if fits(c, i, server):
@@ -72,7 +74,7 @@ def best_aligned_server(c: Cluster, i: int) -> int:
 
 @inner
 def best_task(c: Cluster, server: int) -> int:
-    """What BF-S puts on this server next; NONE if nothing fits. Needs BY_SIZE, or BY_DEMAND for vectors."""
+    """The task that BF-S puts on this server next; NONE if nothing fits. Needs BY_SIZE, or BY_DEMAND for vectors."""
     if c.orders & BY_DEMAND:
         return best_aligned_task(c, server)
     return largest_fitting(c, room_of(c, server))
@@ -80,7 +82,7 @@ def best_task(c: Cluster, server: int) -> int:
 
 @inner
 def best_server(c: Cluster, i: int) -> int:
-    """Where BF-J puts this task; NONE if it fits nowhere. Needs BY_ROOM, or BY_DEMAND for vectors."""
+    """The server that BF-J puts task i on; NONE if it fits nowhere. Needs BY_ROOM, or BY_DEMAND for vectors."""
     if c.orders & BY_DEMAND:
         return best_aligned_server(c, i)
     return tightest_server(c, size_of(c, i))
@@ -88,9 +90,10 @@ def best_server(c: Cluster, i: int) -> int:
 
 @apart
 def foresee(c: Cluster, first: int) -> int:
-    """Ask memory for what the next servers with completions will probably take, from the first-th on; where it ends.
+    """Prefetch the tasks that servers number first, first + 1, … with completions will probably take.
 
-    Of a long queue no cache holds more than the latest tasks, and each look at it is a wait: these come side by side.
+    Returns the number of the first server that was left out. In a long queue almost every look-up misses the caches; these
+    requests wait for memory at the same time instead of one after another.
     """
     end = min(first + HANDFUL, freed_count(c))
     if is_long(c.sizes, c.e):
@@ -103,7 +106,7 @@ def foresee(c: Cluster, first: int) -> int:
 
 @inner
 def foresee_smaller(c: Cluster) -> None:
-    """The same for the task just below the one that was found last, which a server takes next if it takes several."""
+    """Prefetch the task just below the one that was found last: a server that takes several tasks takes it next."""
     sizes = c.sizes
     if is_long(sizes, c.e):
         k, p = sizes.found[c.e, 0], sizes.found[c.e, 1]
@@ -113,6 +116,7 @@ def foresee_smaller(c: Cluster) -> None:
 
 @inner
 def ask_for_task(c: Cluster, i: int) -> None:
+    """Prefetch the record of task i, unless it is NONE."""
     if i != NONE:
         prefetch(c.task[c.e], i)
 

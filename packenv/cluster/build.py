@@ -1,4 +1,4 @@
-"""Making a batch of clusters: which arrays there are, how large they are, and what is in them before slot 0."""
+"""Builds a batch of clusters: the arrays, their sizes, and their contents before slot 0."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def build(
     bins: int = TRAJECTORY_BINS,
     kind: type[Cluster] = Cluster,
 ) -> Cluster:
-    """A batch of empty clusters before slot 0, `capacity` (L, D) units, with room for `places` tasks each at first.
+    """A batch of clusters before slot 0, empty but for the `initial` jobs, each with room for `places` tasks at first.
 
-    `jobs` is the table behind `source` if it has predecessors or phases; `record_rows` rows get a place in the schedule;
-    `kind` may be a Cluster of more fields. Raises InputError for other resources than the tasks', and orders that lack
-    the one that they go with.
+    `capacity` is (L, D) units. `jobs` is the table behind `source` if it has predecessors or phases; the schedule records
+    the first `record_rows` rows; `kind` may be a subclass of Cluster with more fields. Raises InputError if tasks and
+    servers have different numbers of resources, or if `needs` names BY_LINE or BY_MIX without BY_TYPE.
     """
     servers, resources = capacity.shape
     if source.demand.shape[2] != resources:
@@ -89,7 +89,7 @@ def build(
         source=source,
     )
     head, server = c.head, c.server
-    head["now"] = -1  # so that slot 0 is still to come
+    head["now"] = -1  # so that slot 0 is the next slot
     head["wake"] = head["arrivals_end"] = NEVER
     head["waiting_limit"], head["warmup"], head["bin_slots"] = waiting_limit, warmup, 1
     head["reserve"], head["unused"] = needs.reserve, places
@@ -113,14 +113,14 @@ def build(
 
 
 def _types(needs: Needs) -> int:
-    """How many types there can be."""
+    """The most types of tasks that a kind of server can have."""
     if not needs.orders & BY_TYPE:
         return 0
     return 2 * max(needs.levels, needs.most_levels) if needs.types is None else len(needs.types)
 
 
 def _precedence(jobs: Jobs | None, clusters: int) -> Precedence:
-    """Successors of each row and barrier, from the table's predecessors and phases."""
+    """The successors of each row and barrier, from the table's predecessors and phases."""
     before, after, nodes = (np.zeros(0, np.int64), np.zeros(0, np.int64), 0) if jobs is None else precedence_edges(jobs)
     order = np.argsort(before, kind="stable")
     offsets = np.searchsorted(before[order], np.arange(nodes + 1)) if len(before) else np.zeros(0)
@@ -136,18 +136,21 @@ def _precedence(jobs: Jobs | None, clusters: int) -> Precedence:
 
 @compiled
 def _divide(c: Cluster, kind_capacity: NDArray[np.int64], levels: NDArray[np.int64]) -> None:
+    """Divide the capacity of each kind of server into the types of its own number of levels."""
     for kind in range(len(kind_capacity)):
         set_levels(c, kind, kind_capacity[kind], levels[kind])
 
 
 @compiled
 def _share_types(c: Cluster, kind_capacity: NDArray[np.int64], largest: NDArray[np.int64]) -> None:
+    """Give every kind of server the types that the policy named by their largest sizes."""
     for kind in range(len(kind_capacity)):
         set_types(c, kind, kind_capacity[kind], largest)
 
 
 @compiled
 def _order_servers(c: Cluster) -> None:
+    """Put all servers into the orders that the policy needs."""
     for server in range(c.server.shape[1]):
         touch(c, server)
     refresh(c)

@@ -1,4 +1,4 @@
-"""The tasks of one cluster put into another that keeps other orders, or packs by other rules."""
+"""Copies the tasks of one cluster into another, which may keep other orders or pack by other rules."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from packenv.cluster.state import NONE, TASK, Cluster, look_at
 from packenv.compiled.decorators import compiled, inner
 from packenv.workloads.source import refill
 
-NEW = -2  # mark of a task that became eligible in this slot
+NEW = -2  # marks a task that became eligible in this slot
 
 
 def tasks_of(c: Cluster, e: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Places of the tasks of cluster e: waiting, in queue order, and in service, by row."""
+    """Places of the waiting tasks of cluster e, in queue order, and of its tasks in service, in row order."""
     task = c.task[e]
     here = np.flatnonzero(task["kind"] == TASK)
     waits = task["server"][here] == NONE
@@ -30,17 +30,17 @@ def tasks_of(c: Cluster, e: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def transplant(
     a: Cluster,
     e: int,
-    waiting: NDArray[np.int64],  # places in a, in queue order: these wait in b
-    served: NDArray[np.int64],  # and these are in service
+    waiting: NDArray[np.int64],  # places in a of the tasks that will wait in b, in queue order
+    served: NDArray[np.int64],  # places in a of the tasks that will be in service in b
     b: Cluster,
     row: int,
-    at: NDArray[np.int64],  # (places of a,) out: where each of them is in b
-    held: NDArray[np.int64],  # (places of a,) room that it takes in b, if that is more than its size
+    at: NDArray[np.int64],  # (places of a,) output: the place of each task in b
+    held: NDArray[np.int64],  # (places of a,) room that each task takes in b, if that is more than its size
 ) -> None:
-    """Fill row `row` of b, an empty cluster of the same servers, with tasks of row e of a; b is then in the same slot.
+    """Copy tasks of row e of a into row `row` of b, an empty cluster of the same servers, and set b to the same slot.
 
-    b must have room for them. It keeps its own measures; what is new in this slot, and where something completed, is
-    the same in both. New tasks are not in size order yet: `begin_slot`, which the slot is still in, sees to that.
+    b must have room for them, and keeps its own measures. The new tasks of this slot and the servers with completions are
+    copied too. New tasks are not yet in size order: `begin_slot`, which has not finished this slot, puts them there.
     """
     look_at(b, row)
     source, head = a.head[e], b.head[row]
@@ -82,7 +82,7 @@ def transplant(
 
 @inner
 def adopt(a: Cluster, e: int, b: Cluster, place: int) -> int:
-    """Copy a task into an unused place of b, as one that waits."""
+    """Copy the task in `place` of a into an unused place of b, as a waiting task; returns its place in b."""
     i = take_place(b)
     old, new = a.task[e, place], b.task[b.e, i]
     new.kind, new.row, new.job, new.since, new.size = TASK, old.row, old.job, old.since, old.size
@@ -95,11 +95,11 @@ def adopt(a: Cluster, e: int, b: Cluster, place: int) -> int:
 
 
 def copy_rows(a: Cluster, e: int, b: Cluster, row: int) -> None:
-    """Let the rows to come of cluster `row` be those of cluster e, and wait for the same, for clusters of the same jobs."""
+    """Copy the future arrivals and pending predecessors of cluster e of a to cluster `row` of b; both must have the same jobs."""
     b.head["held_back"][row] = a.head["held_back"][e]
     b.precedence.pending[row] = a.precedence.pending[e]
     stream = b.source.stream[row if len(b.source.stream) > 1 else 0]
-    if a.source.stream["ended"][0]:  # a table, which b has as well, or as a stream that is still at its beginning
+    if a.source.stream["ended"][0]:  # b reads the same table, or a stream of it that it has yet to read up to here
         while stream["first_row"] + stream["filled"] < b.head["next_row"][row]:
             refill(b.source, row)
         return

@@ -1,4 +1,4 @@
-"""How far from its data a task of the table is on a server, and how much longer it stays there (packenv.Network)."""
+"""How far a task is from its data on a server, and how much longer it runs there (packenv.Network)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from packenv.workloads.network import ANY, NODE, RACK
 
 @inner
 def has_homes(c: Cluster) -> bool:
-    """Whether any data lies anywhere."""
+    """Whether any row of the table has home servers."""
     return c.source.locality.home_of.shape[0] > 1
 
 
 @inner
 def level_of(c: Cluster, row: int, server: int) -> int:
-    """NODE, RACK or ANY; a row without home servers is at home everywhere."""
+    """Distance of a server from the data of a row: NODE, RACK or ANY; NODE everywhere for a row without home servers."""
     places = c.source.locality
     begin, end = places.home_of[row], places.home_of[row + 1]
     level = NODE if begin == end else ANY
@@ -31,7 +31,7 @@ def level_of(c: Cluster, row: int, server: int) -> int:
 
 @apart
 def remote_slots(c: Cluster, row: int, server: int) -> int:
-    """How many slots longer than its service the row would stay if it started there now."""
+    """Slots by which the row would run longer than its service if it started on this server now."""
     if not has_homes(c):
         return 0
     level = level_of(c, row, server)
@@ -44,7 +44,7 @@ def remote_slots(c: Cluster, row: int, server: int) -> int:
 
 @inner
 def factor_now(c: Cluster) -> float:
-    """What overheads are multiplied by in this slot."""
+    """The factor that multiplies remote overheads in this slot."""
     places = c.source.locality
     step = 0
     while step + 1 < places.since.shape[0] and places.since[step + 1] <= c.head[c.e].now:

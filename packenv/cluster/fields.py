@@ -1,11 +1,11 @@
-"""The table of fields: each array of a state says in its annotation what it is, and all that is done with it follows.
+"""The table of fields: each array of a state declares its shape and its handling in its annotation.
 
     class Cluster(Frame):
         fresh: Annotated[NDArray[np.int32], Field("clusters", "places")]  # one row of the table
 
-A row names the dimensions, the first value, the orders (packenv.policy) without which the array stays empty, and what
-becomes of it when there are more tasks and when a cluster begins anew. `allocate`, `resized`, `reset_rows` and `one_row`
-read the rows, so a new array is one line here and none anywhere else.
+A row gives the dimensions, the first value, the orders (packenv.policy) without which the array stays empty, and whether
+the array is kept when the pool grows and when a cluster is reset. `allocate`, `resized`, `reset_rows` and `one_row` read
+the rows, so a new array of a state takes one line in its class and no other change.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from packenv.compiled.frame import Frame
 from packenv.compiled.intrinsics import aligned_zeros
 
 Sizes = Mapping[str, int]
-"""How long each named dimension is."""
+"""The length of each named dimension."""
 
 Start = int | float | Mapping[str, int] | Callable[[NDArray[Any]], None]
 """A value, values of a record's fields (0 for the others), or a function that writes the first values into zeros."""
@@ -30,16 +30,16 @@ AnyFrame = TypeVar("AnyFrame", bound=Frame)
 
 
 class Field:
-    """What an array is. Its first dimension is "clusters" if every cluster of a batch has a row of its own."""
+    """The row of one array. Its first dimension is "clusters" if every cluster of a batch has a row of its own."""
 
     def __init__(
         self,
         *shape: str | int,
         start: Start = 0,
-        records: np.dtype[Any] | None = None,  # where the annotation does not say the type
+        records: np.dtype[Any] | None = None,  # the type of a structured array
         orders: int = 0,  # without these its second dimension is 0
-        rebuilt: bool = False,  # in a larger pool it starts anew and its owner fills it; else it keeps what it has
-        scratch: bool = False,  # means nothing between two calls: a reset leaves it as it is
+        rebuilt: bool = False,  # when the pool grows, it is made new and then refilled; otherwise its contents are kept
+        scratch: bool = False,  # holds nothing from one call to the next, so a reset leaves it alone
     ) -> None:
         self.shape, self.start, self.records, self.orders = shape, start, records, orders
         self.rebuilt, self.scratch = rebuilt, scratch
@@ -49,7 +49,7 @@ class Field:
         return bool(self.shape) and self.shape[0] == "clusters"
 
     def is_absent(self, orders: int) -> bool:
-        """Whether nobody asked for it: then its second dimension is 0."""
+        """Whether an order that it needs is not kept: then its second dimension is 0."""
         return orders & self.orders != self.orders
 
     def shape_for(self, sizes: Sizes) -> tuple[int, ...]:
@@ -72,10 +72,10 @@ class Field:
 
 
 class Part:
-    """What a frame within a state is.
+    """The row of a frame within a state.
 
-    `sizes`: its own dimensions from those of the state and its orders; without it they are the state's.
-    `of_table`: it goes with the table of jobs, of which a cluster in a batch may have one of its own.
+    `sizes` computes its dimensions from those of the state and the orders; without it, it has the state's dimensions.
+    `of_table`: it belongs to the table of jobs, and a cluster of a batch may have a table of its own.
     """
 
     def __init__(self, sizes: Callable[[Sizes, int], Sizes] | None = None, of_table: bool = False) -> None:
@@ -86,8 +86,8 @@ class Part:
 
 
 def table_of(kind: type[Frame]) -> dict[str, tuple[Any, Field | Part]]:
-    """The rows of a state: by name the type of each array or part, and what is said of it."""
-    key: Any = kind  # which mypy does not take to be hashable
+    """The rows of a state: for each array or part, by name, its type and its Field or Part."""
+    key: Any = kind  # mypy does not accept a class as hashable
     return _table_of(key)
 
 
@@ -99,7 +99,7 @@ def _table_of(kind: Any) -> dict[str, tuple[Any, Field | Part]]:
 
 
 def allocate(kind: type[AnyFrame], sizes: Sizes, orders: int = 0, /, **given: Any) -> AnyFrame:
-    """A new state: what is given, and new arrays for all other rows of its table."""
+    """A new state: the given values, and new arrays for all other rows of its table."""
     for name, (own, row) in table_of(kind).items():
         if name not in given:
             if isinstance(row, Field):
@@ -110,7 +110,7 @@ def allocate(kind: type[AnyFrame], sizes: Sizes, orders: int = 0, /, **given: An
 
 
 def sizes_of(frame: Frame, orders: int = 0) -> dict[str, int]:
-    """How long the named dimensions of a state are: those that any of its arrays has."""
+    """The lengths of the named dimensions of a state, as far as its arrays show them."""
     sizes: dict[str, int] = {}
     for name, (_, row) in table_of(type(frame)).items():
         if isinstance(row, Field):
@@ -123,7 +123,7 @@ def sizes_of(frame: Frame, orders: int = 0) -> dict[str, int]:
 
 
 def resized(frame: AnyFrame, orders: int = 0, **sizes: int) -> AnyFrame:
-    """The same state with some dimensions larger: arrays keep what they have, unless their rows say `rebuilt`."""
+    """The same state with some dimensions larger; arrays keep their contents unless their rows say `rebuilt`."""
     return _resized(frame, sizes_of(frame, orders) | sizes, orders)
 
 
@@ -141,7 +141,7 @@ def _resized(frame: AnyFrame, sizes: Sizes, orders: int) -> AnyFrame:
 
 
 def row_arrays(frame: Frame) -> list[NDArray[Any]]:
-    """The arrays that a cluster's future depends on, first axis the cluster, always in the same order."""
+    """The arrays that determine how a cluster continues; first axis the cluster, always in the same order."""
     found = []
     for name, (_, row) in table_of(type(frame)).items():
         value = getattr(frame, name)
@@ -153,13 +153,13 @@ def row_arrays(frame: Frame) -> list[NDArray[Any]]:
 
 
 def reset_rows(frame: Frame, rows: Any, fresh: Frame) -> None:
-    """Put these clusters of a batch (an index or a slice) in the state of the one cluster of `fresh`."""
+    """Copy the state of the one cluster in `fresh` to these clusters of a batch (an index or a slice)."""
     for array, first in zip(row_arrays(frame), row_arrays(fresh), strict=True):
         array[rows] = first[0]
 
 
 def one_row(frame: AnyFrame, row: int, of_table: AnyFrame) -> AnyFrame:
-    """Cluster `row` of a batch as a batch of one, as views; what is not of a cluster is that of `of_table`."""
+    """Cluster `row` of a batch as a batch of one, by views; fields that no single cluster owns are those of `of_table`."""
     changes: dict[str, Any] = {}
     for name, (_, said) in table_of(type(frame)).items():
         value = getattr(frame, name)

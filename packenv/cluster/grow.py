@@ -1,4 +1,4 @@
-"""Larger arrays when the pool of tasks, or the schedule, runs out."""
+"""Makes the arrays larger when the pool of tasks or the schedule is full."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from packenv.policy import BY_AGE, BY_DEMAND, UNLIMITED
 
 
 def pool_sizes(places: int, in_service: int, few_events: bool) -> dict[str, int]:
-    """The dimensions that follow from the number of places, of which `in_service` can be in service at once."""
+    """The dimensions of a pool of `places` tasks, of which at most `in_service` are in service at once."""
     return {
         "places": places,
         "positions": 1 << (2 * places - 1).bit_length(),
@@ -24,13 +24,13 @@ def pool_sizes(places: int, in_service: int, few_events: bool) -> dict[str, int]
 
 
 def grow(c: Cluster, places: int, in_service: int = UNLIMITED) -> Cluster:
-    """The same batch with room for `places` tasks in each cluster, of which so many can be in service at once."""
+    """The same batch with room for `places` tasks in each cluster, at most `in_service` of them in service at once."""
     old, words = c.task.shape[1], c.events.shape[1]
     sizes = pool_sizes(places, in_service, has_few_events(c))
     if "event words" in sizes:
         sizes["event words"] = max(sizes["event words"], words)
     new = resized(c, all_orders(c), **sizes)
-    new.task["next"][:, -1] = c.head["free"]  # the new places go in front of the unused ones
+    new.task["next"][:, -1] = c.head["free"]  # the new places come first in the free list
     c.head["free"] = old
     c.head["unused"] += places - old
     if new.events.shape[1] > words:
@@ -45,7 +45,7 @@ def grow(c: Cluster, places: int, in_service: int = UNLIMITED) -> Cluster:
 
 
 def all_orders(c: Cluster) -> int:
-    """The orders that say which arrays there are."""
+    """The orders that decide which arrays exist, with SEVERAL if there are several resources."""
     return c.orders | (SEVERAL if len(c.scale) > 1 else 0)
 
 
@@ -56,7 +56,7 @@ def lengthen(c: Cluster) -> Cluster:
 
 @compiled
 def _rebuild(c: Cluster) -> None:
-    """Fill what a larger pool does not keep: groups of like tasks, and the tree of ages."""
+    """Refill the arrays that are made new in a larger pool: the groups of equal demands, and the tree by age."""
     if c.orders & BY_AGE:
         for position in range(c.ages.end[c.e]):
             i = c.ages.task[c.e, position]

@@ -23,9 +23,9 @@ class InService(NamedTuple):
 
 
 def start_initial(c: Cluster, jobs: tuple[InService, ...], slotted: bool) -> None:
-    """Put the jobs into service before slot 0, the n-th as row -1 - n; on slotted servers each holds a whole slot.
+    """Put the jobs into service before slot 0, the n-th as row -1 - n; on slotted servers each takes a whole slot of a server.
 
-    Raises InputError for one that is larger than its slot.
+    Raises InputError for a job that is larger than its server's slots.
     """
     for n, job in enumerate(jobs):
         if slotted and _scalar(job, c.scale) > c.server["least"][c.e, job.server] > 0:
@@ -41,7 +41,7 @@ def _scalar(job: InService, scale: NDArray[np.int64]) -> int:
 
 @compiled
 def _start(c: Cluster, n: int, demand: NDArray[np.int64], server: int, remaining: int, slotted: bool) -> None:
-    """Put job n into service; it holds its size, or a whole slot of a slotted server."""
+    """Put job n into service; it takes its size of the room, or a whole slot of a slotted server."""
     i = take_place(c)
     task = c.task[c.e, i]
     task.kind, task.row, task.job, task.since = TASK, -1 - n, -1 - n, 0

@@ -1,4 +1,4 @@
-"""Doubly linked lists over the entries 0 .. n - 1 of an array; an entry is in one list at most, once.
+"""Doubly linked lists over the entries 0 .. n - 1 of an array; an entry is in at most one list.
 
 `links` is an array (n,) of records with the fields `next` and `prev`; `ends` is a record with the fields `head` and
 `tail`, one for each list. NONE (-1) stands for no entry: an empty list has it at both ends.
@@ -26,7 +26,7 @@ def append(links: NDArray[np.void], ends: Any, i: int) -> None:
 
 @inner
 def insert_behind(links: NDArray[np.void], ends: Any, before: int, i: int) -> None:
-    """Put entry i behind entry `before`, or in front of all for NONE."""
+    """Put entry i behind entry `before`; at the front if `before` is NONE."""
     after = ends.head if before == NONE else links[before].next
     connect(links, ends, before, i)
     connect(links, ends, i, after)
@@ -40,7 +40,7 @@ def unlink(links: NDArray[np.void], ends: Any, i: int) -> None:
 
 @inner
 def connect(links: NDArray[np.void], ends: Any, before: int, after: int) -> None:
-    """Let entry `after` follow entry `before`; NONE is the end of the list on that side."""
+    """Make entry `after` follow entry `before`; NONE for one of them makes the other an end of the list."""
     if before == NONE:
         ends.head = after
     else:

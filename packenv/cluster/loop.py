@@ -1,7 +1,7 @@
-"""The one loop of all policies: next event, completions, arrivals, then the policy.
+"""The simulation loop of all policies: next event, completions, arrivals, then the policy.
 
-`schedule`, `on_completion` and `on_message` are generic: which function they stand for is decided by the type of the
-policy's parameters when the loop is compiled, so nothing is looked up while it runs.
+`schedule`, `on_completion`, `on_message` and `take_over` are generic: the type of the policy's parameters selects the
+function that they call when the loop is compiled, so nothing is looked up while it runs.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ def schedule(policy: Any, cluster: Cluster, state: Any) -> None:
 
 
 def on_completion(policy: Any, cluster: Cluster, state: Any, task: int) -> None:
-    """Hear of a completion; see packenv.policy.completes."""
+    """Tell the policy of a completion; see packenv.policy.completes."""
 
 
 def on_message(policy: Any, cluster: Cluster, state: Any, code: int, payload: int) -> None:
-    """Hear a message that was posted; see packenv.policy.receives."""
+    """Deliver to the policy a message that it posted; see packenv.policy.receives."""
 
 
 def take_over(policy: Any, cluster: Cluster, state: Any) -> None:
-    """Adopt a cluster that another policy has scheduled so far; see packenv.policy.takes_over."""
+    """Prepare the policy for a cluster that another policy has scheduled so far; see packenv.policy.takes_over."""
 
 
 dispatched(schedule, hooks, forceinline=True)
@@ -45,7 +45,7 @@ dispatched(take_over, hooks, lambda policy, cluster, state: None)
 
 
 def deliver(policy: Any, c: Cluster, state: Any) -> None:
-    """Tell the policy of the slot's completions and messages, if it wants to hear of them."""
+    """Tell the policy of the slot's completions and messages, if it registered functions for them."""
 
 
 @overload(deliver, strict=False)
@@ -58,7 +58,7 @@ def _deliver(policy: Any, c: Cluster, state: Any) -> Callable[..., None]:
 
 @apart
 def in_order(c: Cluster) -> None:
-    """Put the slot's events in an order that does not depend on the wheel: completions by row, then messages as posted."""
+    """Sort the slot's events, so that their order does not depend on the wheel: completions by row, then messages as posted."""
     for k in range(1, c.head[c.e].due):
         i = c.due[c.e, k]
         m = k
@@ -70,12 +70,14 @@ def in_order(c: Cluster) -> None:
 
 @inner
 def rank(c: Cluster, i: int) -> int:
+    """Sort key of an event: the row for a completion; larger for a message, by the order of posting."""
     task = c.task[c.e, i]
     return NEVER + task.since if task.kind == MESSAGE else task.row
 
 
 @inner
 def deliver_all(policy: Any, c: Cluster, state: Any) -> None:
+    """Call `on_completion` and `on_message` for the slot's events."""
     in_order(c)
     for n in range(c.head[c.e].due):
         task = c.task[c.e, c.due[c.e, n]]
@@ -87,9 +89,9 @@ def deliver_all(policy: Any, c: Cluster, state: Any) -> None:
 
 @compiled
 def run(policy: Any, c: Cluster, state: Any, until: int, slots: int, checked: bool = False) -> int:
-    """Simulate up to slot `until`, or `slots` eventful slots, whichever is less; returns why it stopped.
+    """Simulate up to slot `until`, or for `slots` slots with events, whichever comes first; returns why it stopped.
 
-    `checked` makes sure in every slot that the policy left no server above its capacity.
+    With `checked`, stop with OVERFULL in the first slot in which the policy leaves a server above its capacity.
     """
     for _ in range(slots):
         reason = begin_slot(c, until)
@@ -145,8 +147,8 @@ def run_in_python(policy: Any, c: Cluster, state: Any, until: int, slots: int) -
 def runner_for(policy: Any) -> Callable[[Any, Cluster, Any, int, int], int]:
     """The loop for this policy: compiled for parameters with a registered `schedule`, in Python otherwise.
 
-    The machine code is kept with that of the policy's module. Of a user's policy it is checked that it leaves no server
-    above its capacity.
+    The machine code is cached by the sources of the policy's modules. For a policy from outside this package, every slot is
+    checked for servers above their capacity. Raises InputError for a policy without `schedule`.
     """
     named = parameters_of(policy)
     if ("schedule", type(named)) not in hooks:
@@ -160,6 +162,6 @@ def runner_for(policy: Any) -> Callable[[Any, Cluster, Any, int, int], int]:
 
 
 def modules_of(policy: Any) -> list[str]:
-    """Where a policy's type comes from, and those of the policies in it."""
+    """The modules that define a policy's type and the types of the policies among its parameters."""
     inner = [name for part in policy if hasattr(part, "_fields") for name in modules_of(part)]
     return list(dict.fromkeys([*inner, type(policy).__module__]))

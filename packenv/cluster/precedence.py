@@ -1,4 +1,4 @@
-"""Rows whose predecessors have completed join the queue, if they have arrived."""
+"""Releases rows into the queue when their predecessors have completed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from packenv.compiled.decorators import apart, inner
 
 @apart
 def release_successors(c: Cluster, row: int) -> None:
-    """Count down the predecessors of those that wait for `row`, and of those behind a barrier that it opens."""
+    """Count a completed row off the pending predecessors of its successors, through barriers; release rows with none left."""
     precedence = c.precedence
     rows = precedence.released.shape[1]
     for n in range(precedence.offsets[row], precedence.offsets[row + 1]):
@@ -25,14 +25,14 @@ def release_successors(c: Cluster, row: int) -> None:
 
 @inner
 def was_last(c: Cluster, node: int) -> bool:
-    """Count down a node's predecessors; whether none is left."""
+    """Subtract one from a node's pending predecessors; returns whether none is left."""
     c.precedence.pending[c.e, node] -= 1
     return c.precedence.pending[c.e, node] == 0
 
 
 @inner
 def release(c: Cluster, row: int) -> None:
-    """Let a row whose predecessors have completed join the queue in this slot, if it has arrived."""
+    """Add a row whose predecessors have completed to the rows that join the queue in this slot, if it has arrived."""
     head = c.head[c.e]
     if row < head.next_row:
         c.precedence.released[c.e, head.released] = row

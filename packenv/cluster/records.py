@@ -1,4 +1,4 @@
-"""What the records of the structured arrays hold (times in slots, sizes and rooms in units), and their first values."""
+"""The record types of the structured arrays (times in slots, sizes and rooms in units), and their first values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NEVER = 2**62
 NO_SIZE = 2**31 - 1
 
 TASK, MESSAGE, DONE, UNUSED = 0, 1, 2, 3
-"""What a place of the pool holds."""
+"""The contents of a place of the pool."""
 
 BLOCK = 32
 """Words of a block of the event wheel: the number of the block before it, then events."""
@@ -19,26 +19,26 @@ head_type = np.dtype(
     [
         ("now", "i8"),  # slot being scheduled, or scheduled last
         ("next_row", "i8"),  # first row of the Jobs table that has not arrived
-        ("arrivals_end", "i8"),  # rows that arrive in this slot or later never do
+        ("arrivals_end", "i8"),  # rows with this arrival slot or a later one do not arrive
         ("wake", "i8"),  # slot for which the policy asked, NEVER if none
-        ("wheel", "i8"),  # slot up to which the event wheel has turned
-        ("arriving", "i8"),  # 1 while the arrivals of slot `now` are under way
+        ("wheel", "i8"),  # current slot of the event wheel
+        ("arriving", "i8"),  # 1 while the arrivals of slot `now` are being admitted
         ("block", "i8"),  # first unused block of the wheel's events
-        ("events", "i8"),  # how many there are, where they are few
+        ("events", "i8"),  # number of events in `few_events`
         ("free", "i8"),  # first unused place in the pool
-        ("unused", "i8"),  # how many there are
-        ("reserve", "i8"),  # how many arrivals must leave for the policy's messages
+        ("unused", "i8"),  # number of unused places
+        ("reserve", "i8"),  # places that arrivals must leave unused for the policy's messages
         ("posted", "i8"),  # messages so far
         ("waiting", "i8"),
         ("waiting_limit", "i8"),
-        ("backlog", "i8"),  # so many tasks are kept waiting, whatever the rows' arrivals; 0: tasks come when these say
+        ("backlog", "i8"),  # keep this many tasks waiting, whatever their arrival slots; 0: tasks arrive in their arrival slots
         ("waiting_size", "i8"),
         ("fresh", "i8"),  # tasks that became eligible in slot `now`
         ("due", "i8"),  # events in slot `now`
         ("freed", "i8"),  # servers with a completion in slot `now`
-        ("stale", "i8"),  # servers whose place in the orders is out of date
+        ("stale", "i8"),  # servers whose position in the orders is out of date
         ("released", "i8"),  # rows whose last predecessor completed in slot `now`,
-        ("next_released", "i8"),  # and how many of them have joined the queue
+        ("next_released", "i8"),  # number of these that have joined the queue
         ("held_back", "i8"),  # rows that arrived and wait for predecessors
         ("arrived", "i8"),
         ("started", "i8"),
@@ -63,12 +63,12 @@ task_type = np.dtype(
         ("row", "i8"),  # row of the Jobs table; negative for a job that was in service at the start
         ("since", "i8"),  # slot in which it became eligible; in service: in which it started
         ("size", "i8"),  # largest demand, normalised
-        ("held", "i8"),  # what it takes of its server's room
+        ("held", "i8"),  # room that it takes on its server
         ("slots", "i8"),  # while waiting: service; in service: the slot in which it leaves
         ("job", "i8"),
         ("server", "i4"),  # NONE while waiting
         ("next", "i4"),  # waiting: queue order (BY_QUEUE); unused: free list
-        ("prev", "i4"),  # waiting: the same
+        ("prev", "i4"),  # waiting: queue order (BY_QUEUE)
         ("kind", "i4"),  # TASK, MESSAGE, DONE in the slot of its completion, UNUSED
     ],
     align=True,
@@ -78,8 +78,8 @@ server_type = np.dtype(
     [
         ("freed", "i8"),  # slot of its last completion
         ("capacity", "i4"),  # scalar capacity
-        ("room", "i4"),  # what is left of it (not kept for policies that pack vectors)
-        ("indexed", "i4"),  # the room under which the orders know it
+        ("room", "i4"),  # capacity that no job takes (not kept for policies that pack vectors)
+        ("indexed", "i4"),  # its room when the orders were last brought up to date
         ("least", "i4"),  # every job takes at least this much room
         ("jobs", "i4"),
         ("kind", "i2"),

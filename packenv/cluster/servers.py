@@ -1,8 +1,8 @@
-"""The servers, by room and by index.
+"""The servers, ordered by room and by index.
 
-`room` is what a policy may still put on a server: its capacity less what its jobs hold, in scalar sizes, or the
-free vector where the policy packs vectors. Orders are brought up to date only when somebody asks them: a server
-that changes five times in a slot moves once.
+The room of a server is its capacity less what its jobs take: in scalar sizes, or the free vector if the policy packs
+vectors. The orders are brought up to date only when they are read, so a server that changes five times in a slot moves
+once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ INDEX_MASK = (1 << INDEX_BITS) - 1
 
 @inner
 def touch(c: Cluster, server: int) -> None:
-    """Note that a server's room changed."""
+    """Mark a server's position in the orders as out of date."""
     if c.orders & (BY_ROOM | BY_INDEX) and c.server[c.e, server].stale == 0:
         head = c.head[c.e]
         c.server[c.e, server].stale = 1
@@ -32,7 +32,7 @@ def refresh(c: Cluster) -> None:
     """Bring the orders of servers up to date."""
     head = c.head[c.e]
     if c.orders & BY_ROOM and head.stale > LARGE and 16 * head.stale > c.server.shape[1]:
-        sort_rooms(c)  # so many that a new order costs less than moving them one by one
+        sort_rooms(c)  # sorting all servers anew costs less than moving so many one by one
     for n in range(head.stale):
         server = c.stale[c.e, n]
         record = c.server[c.e, server]
@@ -46,7 +46,7 @@ def refresh(c: Cluster) -> None:
 
 @apart
 def sort_rooms(c: Cluster) -> None:
-    """Forget the order of rooms and make a new one."""
+    """Sort all servers by room anew."""
     words = c.sorting.words
     n = 0
     for server in range(c.server.shape[1]):
@@ -63,6 +63,7 @@ def sort_rooms(c: Cluster) -> None:
 
 @apart
 def move_in_rooms(c: Cluster, server: int) -> None:
+    """Move a server to the position of its current room in the order by room; a closed server is in none."""
     record = c.server[c.e, server]
     room = NONE if record.closed else record.room
     if room != record.indexed:
@@ -75,6 +76,7 @@ def move_in_rooms(c: Cluster, server: int) -> None:
 
 @apart
 def move_in_tree(c: Cluster, server: int) -> None:
+    """Write a server's current room to its leaf of the tree by index, and correct the nodes above it."""
     tree = c.tree
     node = tree.shape[1] // 2 + server
     closed = c.server[c.e, server].closed
@@ -134,7 +136,7 @@ def first_server(c: Cluster, size: int, start: int) -> int:
         node = after_subtree(node)
         if node == 0:
             return NONE
-    while node < leaves:  # without a branch to guess wrong
+    while node < leaves:  # without branches, which the processor would mispredict
         node *= 4
         first = c.tree[c.e, node, 0] < size
         second = first & (c.tree[c.e, node + 1, 0] < size)
@@ -145,7 +147,7 @@ def first_server(c: Cluster, size: int, start: int) -> int:
 
 @inner
 def after_subtree(node: int) -> int:
-    """The node right of a subtree (climbing as far as needed), 0 at the end."""
+    """The node of the next servers after the subtree of `node`, as high in the tree as possible; 0 if there is none."""
     while node & 3 == 3:
         node >>= 2
     return node + 1 if node > 1 else 0
@@ -153,7 +155,7 @@ def after_subtree(node: int) -> int:
 
 @inner
 def first_server_for(c: Cluster, i: int, checked: int = 0) -> int:
-    """The first open server with room for task i in every resource, or in the first `checked`; NONE if there is none.
+    """The first open server with room for task i in every resource, or in the first `checked` ones; NONE if there is none.
 
     Needs BY_INDEX.
     """
@@ -178,7 +180,7 @@ def first_server_for(c: Cluster, i: int, checked: int = 0) -> int:
 
 @inner
 def fits(c: Cluster, i: int, server: int) -> bool:
-    """Whether task i fits in an open server in every resource."""
+    """Whether the server is open and has room for task i in every resource."""
     if c.server[c.e, server].closed:
         return False
     if c.demand.shape[1] == 0:
@@ -213,24 +215,25 @@ def reopen_all(c: Cluster) -> None:
 
 @inner
 def is_closed(c: Cluster, server: int) -> bool:
+    """Whether a server takes no tasks until it is empty."""
     return c.server[c.e, server].closed != 0
 
 
 @inner
 def server_count(c: Cluster) -> int:
-    """L."""
+    """Number of servers, L."""
     return c.server.shape[1]
 
 
 @inner
 def jobs_in(c: Cluster, server: int) -> int:
-    """Jobs in service on a server."""
+    """Number of jobs in service on a server."""
     return c.server[c.e, server].jobs
 
 
 @inner
 def kind_of(c: Cluster, server: int) -> int:
-    """Kind of a server: those of one scalar capacity, numbered by first appearance."""
+    """Kind of a server. Servers of equal scalar capacity are one kind; kinds are numbered by first appearance."""
     return c.server[c.e, server].kind
 
 
@@ -242,5 +245,5 @@ def freed_count(c: Cluster) -> int:
 
 @inner
 def freed_server(c: Cluster, n: int) -> int:
-    """The n-th of them in index order."""
+    """The n-th server with a completion in this slot, in index order, 0 <= n < freed_count(c)."""
     return c.freed[c.e, n]

@@ -1,4 +1,4 @@
-"""A slot, from its completions to the moment when the policy is asked, and the placing of a task.
+"""The steps of a slot before the policy schedules (completions, arrivals), and the start of a task on a server.
 
 Order of events (PAPERS §1.1): completions, arrivals and newly eligible tasks in row order, scheduling, measure.
 """
@@ -19,7 +19,7 @@ from packenv.compiled.intrinsics import prefetch
 from packenv.policy import BY_MIX
 from packenv.workloads.source import refill
 
-AHEAD = 8  # due events: about as many as are under way at once
+AHEAD = 8  # due events that are prefetched ahead: about as many as memory serves at once
 
 READY, FINISHED, GROW, LIMIT, PAUSED = 0, 1, 2, 3, 4
 
@@ -28,8 +28,8 @@ READY, FINISHED, GROW, LIMIT, PAUSED = 0, 1, 2, 3, 4
 def place(c: Cluster, i: int, server: int, extra_slots: int = 0) -> None:
     """Start waiting task i on a server now; it stays for its service time plus `extra_slots`.
 
-    Away from its data it stays longer, whoever places it (packenv.Network). The policy answers for the fit. Raises
-    ValueError for NONE and for a task that does not wait.
+    On a server away from its data it stays longer by its remote overhead (packenv.Network). The policy must make sure that
+    it fits. Raises ValueError if i or server is NONE, and for a task that does not wait.
     """
     if i < 0 or server < 0 or c.task[c.e, i].server != NONE:
         raise ValueError("only a waiting task can be placed, and only on a server")
@@ -38,7 +38,7 @@ def place(c: Cluster, i: int, server: int, extra_slots: int = 0) -> None:
 
 @apart
 def put_in_service(c: Cluster, i: int, server: int, extra_slots: int) -> None:
-    """Start waiting task i."""
+    """Take task i out of the queue and start it on a server."""
     head = c.head[c.e]
     task = c.task[c.e, i]
     record = c.server[c.e, server]
@@ -60,7 +60,7 @@ def put_in_service(c: Cluster, i: int, server: int, extra_slots: int) -> None:
 
 @inner
 def hold(c: Cluster, i: int, room: int) -> None:
-    """Let task i, just placed, take `room` of its server's room, rather than its size, until it leaves."""
+    """Make task i, just placed, take `room` units of its server's room instead of its size, until it leaves."""
     task = c.task[c.e, i]
     c.server[c.e, task.server].room -= room - task.held
     task.held = room
@@ -69,7 +69,7 @@ def hold(c: Cluster, i: int, room: int) -> None:
 
 @inner
 def change_use(c: Cluster, i: int, server: int, sign: int) -> None:
-    """Take (1) or give back (-1) task i's demand on a server, and count its type there."""
+    """Add (sign = 1) or subtract (-1) task i's demand in the resources in use and its type in the count of its server."""
     if c.demand.shape[1] == 0:
         c.used[c.e, 0] += sign * c.task[c.e, i].size
     else:
@@ -80,7 +80,7 @@ def change_use(c: Cluster, i: int, server: int, sign: int) -> None:
 
 @apart
 def change_use_of_all(c: Cluster, i: int, server: int, sign: int) -> None:
-    """The same for each of several resources."""
+    """Add (sign = 1) or subtract (-1) task i's demand in each of several resources."""
     for r in range(c.demand.shape[2]):
         amount = sign * c.demand[c.e, i, r]
         c.free[c.e, server, r] -= amount
@@ -89,7 +89,7 @@ def change_use_of_all(c: Cluster, i: int, server: int, sign: int) -> None:
 
 @apart
 def count_in_service(c: Cluster, i: int, server: int, sign: int) -> None:
-    """Count task i's type on a server."""
+    """Add `sign` to the number of jobs of task i's type on a server."""
     j = type_of(c, c.server[c.e, server].kind, c.task[c.e, i].size)
     if j != NONE:
         c.types.in_service[c.e, server, j] += sign
@@ -123,7 +123,7 @@ def complete(c: Cluster, i: int) -> None:
 
 @inner
 def next_arrival(c: Cluster) -> int:
-    """Slot of the next row of the Jobs table, NEVER at its end."""
+    """Arrival slot of the next row of the Jobs table; NEVER if no more rows arrive."""
     head = c.head[c.e]
     stream = c.source.stream[c.s]
     if head.next_row == stream.first_row + stream.filled:
@@ -138,7 +138,7 @@ def next_arrival(c: Cluster) -> int:
 
 @inner
 def admit(c: Cluster, row: int) -> None:
-    """Row `row` of the Jobs table becomes eligible and joins the queue."""
+    """Make row `row` of the Jobs table eligible and put it in the queue."""
     head = c.head[c.e]
     k = row - c.source.stream[c.s].first_row
     i = take_place(c)
@@ -158,7 +158,7 @@ def admit(c: Cluster, row: int) -> None:
 
 @apart
 def read_demand(c: Cluster, i: int, k: int) -> None:
-    """Task i takes what row k of the source's chunk says, of several resources."""
+    """Copy the demand vector of row k of the source's chunk to task i, and compute its scalar size."""
     for r in range(c.demand.shape[2]):
         c.demand[c.e, i, r] = c.source.demand[c.s, k, r]
     c.task[c.e, i].size = scalar_size(c, i)
@@ -166,7 +166,7 @@ def read_demand(c: Cluster, i: int, k: int) -> None:
 
 @inner
 def scalar_size(c: Cluster, i: int) -> int:
-    """The largest demand of several, each resource scaled to the largest server's."""
+    """Scalar size in units: the largest demand, each resource scaled by its largest capacity on any server."""
     most = 0
     for r in range(c.scale.shape[0]):
         most = max(most, c.scale[r])
@@ -180,7 +180,10 @@ def scalar_size(c: Cluster, i: int) -> int:
 
 @inner
 def arrivals(c: Cluster) -> int:
-    """Admit all that becomes eligible in slot `now`, in row order; stops (to be called again) where room is short."""
+    """Admit all rows that become eligible in slot `now`, in row order.
+
+    READY when all are admitted; GROW or LIMIT if there is no room for the next one: call again after making room.
+    """
     head = c.head[c.e]
     while head.next_released < head.released or next_arrival(c) == head.now:
         held_back = head.next_released < head.released
@@ -188,7 +191,7 @@ def arrivals(c: Cluster) -> int:
             return GROW
         if head.waiting >= head.waiting_limit:
             return LIMIT
-        if held_back:  # these arrived earlier, so their rows come first
+        if held_back:  # they arrived in earlier slots, so their rows come first
             head.next_released += 1
             admit(c, c.precedence.released[c.e, head.next_released - 1])
         else:
@@ -208,7 +211,7 @@ def arrivals(c: Cluster) -> int:
 
 @apart
 def begin_slot(c: Cluster, until: int) -> int:
-    """Go to the next slot before `until` in which something happens, up to its scheduling.
+    """Go to the next slot before `until` in which something happens, and process its completions and arrivals.
 
     READY to schedule; FINISHED at `until` (or, if that is NEVER, when nothing is left to happen); GROW when the
     pool must grow, LIMIT when too many wait: call again after that.
@@ -235,14 +238,14 @@ def begin_slot(c: Cluster, until: int) -> int:
 
 @inner
 def all_done(c: Cluster) -> bool:
-    """Whether no task is left anywhere; a policy's timers may still be running."""
+    """Whether no task is in service, waiting or still to arrive; a policy's timers may still be set."""
     head = c.head[c.e]
     return head.in_service == 0 and head.waiting + head.held_back == 0 and next_arrival(c) == NEVER
 
 
 @apart
 def completions(c: Cluster) -> None:
-    """Everything that leaves in slot `now`."""
+    """Complete all tasks that leave in slot `now`."""
     collect_due(c)
     head = c.head[c.e]
     for n in range(head.due):
@@ -258,13 +261,13 @@ def completions(c: Cluster) -> None:
 
 @apart
 def order_released(c: Cluster) -> None:
-    """Put the rows whose last predecessor has completed in order."""
+    """Sort the rows whose last predecessor completed in this slot."""
     sort(c.precedence.released[c.e], c.head[c.e].released)
 
 
 @inner
 def expect(c: Cluster, n: int) -> None:
-    """Ask early for what the due events after number n will touch: in a large cluster it is anywhere in memory.
+    """Prefetch the records that the due events after number n will need: a large cluster exceeds the caches.
 
     Without this best fit does 0.8 times as many tasks/s on 10^5 servers.
     """
@@ -280,7 +283,7 @@ def expect(c: Cluster, n: int) -> None:
 
 @apart
 def order_freed(c: Cluster) -> None:
-    """Put the servers with completions in index order: by sorting them, or by looking at all servers if they are many."""
+    """Put the servers with completions in index order: by sorting them or, if they are many, by a pass over all servers."""
     head = c.head[c.e]
     if 8 * head.freed < c.server.shape[1]:
         sort(c.freed[c.e], head.freed)

@@ -1,7 +1,7 @@
-"""The state of a batch of clusters: one plain value of NumPy arrays, first axis the cluster.
+"""The state of a batch of clusters: a plain value of NumPy arrays, first axis the cluster.
 
-Compiled functions take a `Cluster` c and work on row c.e of each array; `look_at(c, e)` turns to another row, and
-costs nothing. All amounts are integer units (packenv.units), all times are slots.
+Compiled functions take a `Cluster` c and work on row c.e of each array; `look_at(c, e)` selects another row without
+copying anything. All amounts are integer units (packenv.units), all times are slots.
 
 Each annotation is a row of the table of fields (packenv.cluster.fields). The dimensions: clusters of the batch; places
 of the pool, one for each task in the system (waiting or in service); servers; resources; packed: resources that the
@@ -48,7 +48,7 @@ ROW_BITS = 32
 ROW_MASK = (1 << ROW_BITS) - 1
 
 SEVERAL = 1 << 40
-"""Beside the orders that a policy names: tasks and servers have several resources."""
+"""A flag used with the orders that a policy names: tasks and servers have several resources."""
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
@@ -72,8 +72,8 @@ class ByType(Frame):
     bound: Annotated[Ints, Field("clusters", "kinds", "types")]  # type j holds sizes above bound[j], up to bound[j - 1]
     count: Annotated[Ints, Field("clusters", "kinds")]  # types of each kind
     queue: Annotated[Records, Field("clusters", "kinds", "types", records=queue_type, start=EMPTY)]
-    least: Annotated[Small, Field("clusters", "kinds", "types", start=NO_SIZE)]  # size of its smallest task: with BY_SIZE
-    most: Annotated[Small, Field("clusters", "kinds", "types")]  # and of its largest, 0 if it has none
+    least: Annotated[Small, Field("clusters", "kinds", "types", start=NO_SIZE)]  # size of its smallest task; kept with BY_SIZE
+    most: Annotated[Small, Field("clusters", "kinds", "types")]  # size of its largest task; 0 if it has none
     link: Annotated[Records, Field("clusters", "kinds", "places", records=link_type, orders=BY_LINE)]
     in_service: Annotated[Small, Field("clusters", "servers", "types", orders=BY_MIX)]  # jobs of each type (of the server's kind)
 
@@ -82,17 +82,18 @@ class ByDemand(Frame):
     """Groups of waiting tasks with equal demand vectors, each in row order."""
 
     group: Annotated[Records, Field("clusters", "places", records=group_type, orders=BY_DEMAND, rebuilt=True)]
-    active: Annotated[Small, Field("clusters", "places", start=numbered, orders=BY_DEMAND, rebuilt=True)]  # the used first
-    count: Annotated[Ints, Field("clusters", rebuilt=True)]  # how many have tasks
-    bucket: Annotated[Small, Field("clusters", "hash chains", start=NONE, orders=BY_DEMAND, rebuilt=True)]  # first group of each
+    active: Annotated[Small, Field("clusters", "places", start=numbered, orders=BY_DEMAND, rebuilt=True)]  # used ones first
+    count: Annotated[Ints, Field("clusters", rebuilt=True)]  # number of groups in use
+    bucket: Annotated[Small, Field("clusters", "hash chains", start=NONE, orders=BY_DEMAND, rebuilt=True)]  # first in chain
     of: Annotated[Small, Field("clusters", "places", orders=BY_DEMAND, rebuilt=True)]  # group of a task
     link: Annotated[Records, Field("clusters", "places", records=link_type, orders=BY_DEMAND, rebuilt=True)]
 
 
 class Precedence(Frame):
-    """Who waits for whom, for tables that have predecessors or phases (else empty).
+    """Which rows wait for which, for tables with predecessors or phases; empty for other tables.
 
-    Nodes are the n rows and B barriers: behind all tasks of a phase, in front of all tasks of its job's next phase.
+    Nodes are the n rows and B barriers. A barrier stands between two phases of a job: its predecessors are the tasks of one
+    phase, its successors those of the next.
     """
 
     offsets: Ints  # (n + B + 1,) successors of node i: successor[offsets[i] : offsets[i + 1]]
@@ -102,9 +103,9 @@ class Precedence(Frame):
 
 
 class Measures(Frame):
-    """What a run adds up beside the counters of the head."""
+    """Sums and records of a run, in addition to the counters in `head`."""
 
-    bins: Annotated[Floats, Field("clusters", "bins", 2)]  # queue and waiting size, added up over each bin of `bin_slots`
+    bins: Annotated[Floats, Field("clusters", "bins", 2)]  # queue and waiting size, summed over each bin of `bin_slots` slots
     delays: Annotated[Ints, Field("clusters", "delay bins")]  # histogram (packenv.cluster.outcome.measures)
     used: Annotated[Floats, Field("clusters", "resources")]  # unit-slots in service
     start: Annotated[Ints, Field("clusters", "recorded", start=NONE)]  # slot in which each row started
@@ -126,21 +127,21 @@ def _batches(sizes: Sizes, orders: int) -> Sizes:
 
 
 class Cluster(Frame):
-    """A batch of clusters, seen from row e."""
+    """A batch of clusters; functions work on row e."""
 
     e: int
-    s: int  # row of `source`: e, or 0 where one table serves all
+    s: int  # row of `source`: e, or 0 if all clusters share one table
     orders: int  # BY_… flags
     vectors: int  # 1 if the policy packs all resources of a server, not the scalar size
     head: Annotated[Records, Field("clusters", records=head_type)]
     queue: Annotated[Records, Field("clusters", records=ends_type, start=EMPTY)]  # oldest and newest waiting task: BY_QUEUE
     task: Annotated[Records, Field("clusters", "places", records=task_type, start=empty_pool)]
-    demand: Annotated[Ints, Field("clusters", "places", "resources", orders=SEVERAL)]  # where there is one, the size says it
-    events: Annotated[Ints, Field("clusters", "event words", start=unused_blocks)]  # what is in the buckets of the wheel
-    few_events: Annotated[Ints, Field("clusters", "few event words")]  # or, of few tasks, pairs of slot and place
+    demand: Annotated[Ints, Field("clusters", "places", "resources", orders=SEVERAL)]  # one resource: empty (see size)
+    events: Annotated[Ints, Field("clusters", "event words", start=unused_blocks)]  # the blocks of the wheel's buckets
+    few_events: Annotated[Ints, Field("clusters", "few event words")]  # in clusters of few tasks: pairs of slot and place
     due: Annotated[Small, Field("clusters", "due")]  # events of slot `now`
     fresh: Annotated[Small, Field("clusters", "places")]  # tasks that became eligible in slot `now`, in row order
-    sizes: Annotated[SortedKeys, Part(_size_order)]  # waiting tasks by (size, earlier row last)
+    sizes: Annotated[SortedKeys, Part(_size_order)]  # waiting tasks by size; of equal sizes the earliest row last
     ages: Annotated[ByAge, Part()]
     types: Annotated[ByType, Part()]
     groups: Annotated[ByDemand, Part()]
@@ -151,10 +152,10 @@ class Cluster(Frame):
     used: Annotated[Ints, Field("clusters", "resources")]  # in service now
     rooms: Annotated[SortedKeys, Part(_room_order)]  # servers by (room, index)
     tree: Annotated[Small, Field("clusters", "tree nodes", "packed", start=NONE, orders=BY_INDEX)]  # largest room below each node
-    stale: Annotated[Small, Field("clusters", "servers")]  # those whose place in the orders is out of date
+    stale: Annotated[Small, Field("clusters", "servers")]  # servers whose position in the orders is out of date
     sorting: Annotated[Sorting, Part(_batches)]
-    freed: Annotated[Small, Field("clusters", "servers")]  # those with a completion in slot `now`
-    wheel: Annotated[Small, Field("clusters", "buckets", start=NONE)]  # position of the last event of each; none: few events
+    freed: Annotated[Small, Field("clusters", "servers")]  # servers with a completion in slot `now`
+    wheel: Annotated[Small, Field("clusters", "buckets", start=NONE)]  # last event of each; empty if events are few
     wheel_bits: Annotated[Ints, Field("clusters", "levels")]  # which buckets have events
     precedence: Annotated[Precedence, Part(of_table=True)]
     measures: Annotated[Measures, Part()]
@@ -163,13 +164,13 @@ class Cluster(Frame):
 
 @inner
 def look_at(c: Cluster, e: int) -> None:
-    """See the batch from row e."""
+    """Make row e of the batch the one that functions work on."""
     c.e = e
     c.s = e if c.source.stream.shape[0] > 1 else 0
 
 
 @inner
 def require(c: Cluster, orders: int) -> None:
-    """Raise ValueError unless the policy named these orders: without them the answer would be garbage."""
+    """Raise ValueError unless the policy's needs name these orders; without them the answer would be wrong."""
     if c.orders & orders != orders:
         raise ValueError("the policy asks for an order of tasks or servers that its `needs` do not name")

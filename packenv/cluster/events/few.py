@@ -1,6 +1,6 @@
-"""The event queue of clusters that can have only few tasks in service: in the order of slots, the first event last.
+"""The event queue of clusters with at most FEW tasks in service: an array sorted by slot, the first event last.
 
-Of a small cluster everything is in a cache line or two then, and no event is moved on its way, as in the wheel.
+All events of a small cluster then share a few cache lines, and no event moves between levels as in the wheel.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ FEW = 64
 
 @fused
 def has_few_events(c: Cluster) -> bool:
+    """Whether this array is used instead of the wheel."""
     return c.wheel.shape[1] == 0
 
 
 @fused
 def insert_event(c: Cluster, i: int, slot: int) -> None:
-    """Events are pairs of words: the slot, and the place in the pool."""
+    """Add an event, a pair of words: the slot, and the place in the pool."""
     head, events = c.head[c.e], c.few_events[c.e]
     n = head.events
     while n > 0 and events[2 * n - 2] < slot:

@@ -1,13 +1,14 @@
-"""The one event queue: a timing wheel of 64-slot levels (completions, timers and messages alike).
+"""The event queue for completions and messages: a timing wheel whose levels have 64 buckets each.
 
-An event in slot x lies on the level of the highest base-64 digit in which x differs from the wheel's own slot, in
-the bucket of that digit: posting is O(1), and each event moves down once per level at most; idle time costs nothing.
+An event in slot x is on the level of the highest base-64 digit in which x differs from the wheel's current slot, in the
+bucket of that digit of x. Adding an event is O(1), each event moves down at most once per level, and slots without events
+cost nothing.
 
-A bucket is a chain of blocks of four cache lines: the block before, then up to 31 events, each a place of the task
-pool below the last 32 bits of its slot. So the tasks' own records, far apart in memory, are not touched until their
-events are due, and few links are followed. A position in `events` names both an event and its block.
+A bucket is a chain of blocks of BLOCK words: the number of the block before, then up to 31 events. An event has the last 32
+bits of its slot above the 32 bits of its place in the task pool, so that the tasks' records, which are far apart in memory,
+are not read until their events are due. A position in `events` identifies an event and its block.
 
-Small clusters have no wheel (packenv.cluster.events.few).
+Clusters with few tasks in service have no wheel (packenv.cluster.events.few).
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ LAST_LOW_LEVEL = SLOT_BITS // 6  # a bucket of this level or below spans fewer t
 
 
 def blocks_for(places: int) -> int:
-    """How many blocks hold any `places` events: every bucket may have one that is not full, and one is being emptied."""
+    """Blocks that suffice for any `places` events: each bucket may have one that is not full, and one is being emptied."""
     in_use = min(places, BUCKETS)
     return (places + (BLOCK - 2) * in_use) // (BLOCK - 1) + 1
 
 
 @inner
 def schedule_event(c: Cluster, i: int, slot: int) -> None:
-    """Put pool place i into the wheel, due in `slot` >= the wheel's own."""
+    """Add an event for place i of the pool, due in `slot`, which is not before the current slot."""
     if has_few_events(c):
         insert_event(c, i, slot)
     else:
@@ -42,7 +43,7 @@ def schedule_event(c: Cluster, i: int, slot: int) -> None:
 
 @apart
 def add_to_wheel(c: Cluster, i: int, slot: int) -> None:
-    """The same where there is a wheel."""
+    """`schedule_event` for clusters with a wheel."""
     difference = slot ^ c.head[c.e].wheel
     level = 0 if difference == 0 else (63 - leading_zeros(difference)) // 6
     digit = (slot >> (6 * level)) & 63
@@ -57,7 +58,7 @@ def add_to_wheel(c: Cluster, i: int, slot: int) -> None:
 
 @inner
 def take_block(c: Cluster, before: int) -> int:
-    """The position of an unused block, which now follows block `before` (NONE for the first one of a bucket)."""
+    """Take an unused block, chained to block `before` (NONE for the first one of a bucket); returns its first position."""
     head = c.head[c.e]
     position = head.block * BLOCK
     head.block = c.events[c.e, position]
@@ -67,7 +68,7 @@ def take_block(c: Cluster, before: int) -> int:
 
 @inner
 def event_before(c: Cluster, position: int) -> int:
-    """The position of the event before this one in a bucket that is being emptied, or NONE."""
+    """The position of the event before this one in a bucket that is being emptied, or NONE; frees a block that is read."""
     if position % BLOCK > 1:
         return position - 1
     head = c.head[c.e]
@@ -85,7 +86,7 @@ def next_event(c: Cluster, limit: int) -> int:
 
 @apart
 def turn_wheel(c: Cluster, limit: int) -> int:
-    """Turn it up to the slot of the first event, or to `limit` if that is earlier; returns that slot."""
+    """`next_event` for clusters with a wheel: moves events down the levels until the slot of the first one is known."""
     head = c.head[c.e]
     while True:
         level = 0
@@ -130,7 +131,7 @@ def collect_due(c: Cluster) -> None:
 
 @apart
 def take_from_wheel(c: Cluster) -> None:
-    """The same where there is a wheel."""
+    """`collect_due` for clusters with a wheel."""
     head = c.head[c.e]
     n = 0
     if head.now >> 6 == head.wheel >> 6:
@@ -147,7 +148,7 @@ def take_from_wheel(c: Cluster) -> None:
 
 @inner
 def take_place(c: Cluster) -> int:
-    """An unused place of the pool; there must be one."""
+    """Take an unused place of the pool; there must be one."""
     head = c.head[c.e]
     i = head.free
     head.free = c.task[c.e, i].next
@@ -157,7 +158,7 @@ def take_place(c: Cluster) -> int:
 
 @inner
 def give_place_back(c: Cluster, i: int) -> None:
-    """Let place i be the first one to be taken again."""
+    """Mark place i as unused; it is the next one to be taken."""
     head = c.head[c.e]
     place = c.task[c.e, i]
     place.next = head.free
@@ -169,7 +170,7 @@ def give_place_back(c: Cluster, i: int) -> None:
 
 @inner
 def post(c: Cluster, slot: int, code: int, payload: int) -> None:
-    """A message from the policy to itself, delivered to its `on_message` in a later slot, before it schedules.
+    """Post a message from the policy to itself: `on_message` receives it in a later slot, before the policy schedules.
 
     Raises ValueError for a slot that is not in the future, RuntimeError if the pool's reserve is used up.
     """
@@ -191,7 +192,10 @@ def post(c: Cluster, slot: int, code: int, payload: int) -> None:
 
 @inner
 def wake_at(c: Cluster, slot: int) -> None:
-    """Ask to schedule in `slot` even if nothing arrives or completes; a bare timer, cheaper than a message."""
+    """Ask to schedule in `slot` even if nothing arrives or completes; cheaper than a message.
+
+    Only the earliest slot asked for is kept.
+    """
     head = c.head[c.e]
     if head.now < slot < head.wake:
         head.wake = slot
@@ -199,4 +203,5 @@ def wake_at(c: Cluster, slot: int) -> None:
 
 @inner
 def clear_wake(c: Cluster) -> None:
+    """Remove the policy's timer."""
     c.head[c.e].wake = NEVER

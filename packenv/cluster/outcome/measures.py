@@ -1,4 +1,4 @@
-"""What a run adds up: integrals over slots, delays, and the trajectory, all in memory that does not grow.
+"""The measures of a run: sums over slots, delays and the trajectory, in memory that does not grow with the run.
 
 Between two events nothing changes, so the state after scheduling in slot `now` counts for all slots up to the
 next event (PAPERS §1.1, Measure).
@@ -21,7 +21,7 @@ DELAY_BINS = EXACT + HALF * 30  # up to 2^41 slots
 
 @inner
 def delay_bin(delay: int) -> int:
-    """Histogram bin of a delay: as a floating-point number with EXACT_BITS significant bits."""
+    """Histogram bin of a delay, rounded down to EXACT_BITS significant bits."""
     if delay < EXACT:
         return delay
     shift = 64 - EXACT_BITS - leading_zeros(delay)
@@ -38,7 +38,7 @@ def delay_values() -> NDArray[np.float64]:
 
 @inner
 def record_start(c: Cluster, i: int) -> None:
-    """Count the delay of a task that starts now."""
+    """Record the delay of a task that starts now, and its row in the schedule."""
     head = c.head[c.e]
     task = c.task[c.e, i]
     head.started += 1
@@ -58,7 +58,7 @@ def record_start(c: Cluster, i: int) -> None:
 
 @inner
 def elapse(c: Cluster, until: int) -> None:
-    """Let the state stand from slot `now` up to, not including, slot `until`."""
+    """Count the present state for all slots from `now` up to, but not including, `until`."""
     head = c.head[c.e]
     start = max(head.now, head.warmup)
     slots = until - start
@@ -74,7 +74,7 @@ def elapse(c: Cluster, until: int) -> None:
 
 @inner
 def add_to_bins(c: Cluster, start: int, until: int) -> None:
-    """The trajectory: sums over bins of equal width; when the bins are used up, pairs of them are merged."""
+    """Add slots start .. until - 1 to the trajectory's bins of equal width; when the bins are full, pairs are merged."""
     head = c.head[c.e]
     bins = c.measures.bins.shape[1]
     if bins == 0:
@@ -91,6 +91,7 @@ def add_to_bins(c: Cluster, start: int, until: int) -> None:
 
 @apart
 def merge_bins(c: Cluster) -> None:
+    """Merge pairs of bins, so that each bin is twice as wide."""
     bins = c.measures.bins
     for b in range(bins.shape[1] // 2):
         for k in range(2):

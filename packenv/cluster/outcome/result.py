@@ -22,7 +22,7 @@ def schedule_of(cluster: Cluster) -> Schedule:
 def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seconds: float, stopped: str | None) -> Result:
     """The result of the run that `cluster` has just finished, without its schedule and the measures that need one.
 
-    `seconds` is the time that the loop took; `stopped` says why the run ended early, if it did.
+    `seconds` is the time of the loop; `stopped` says why the run ended early, or is None.
     """
     head = cluster.head[0]
     measured = int(head["measured"])

@@ -1,7 +1,7 @@
-"""Waiting tasks by age with their sizes: the oldest task that fits, in O(log n).
+"""Finds the oldest waiting task that fits, in O(log n).
 
-A tree of smallest sizes over positions in queue order. A task that starts leaves a gap; when the positions are
-used up they are numbered anew, which costs O(1) per task as long as half of them are free by then.
+Each node of a binary tree over the positions in queue order holds the smallest size below it. A task that starts leaves
+a gap; when all positions are used, the tasks are renumbered, which costs O(1) per task if half of the positions are gaps.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from packenv.policy import BY_AGE
 
 @inner
 def set_leaf(c: Cluster, position: int, size: int) -> None:
+    """Set the size at a position (NEVER for a gap), and correct the nodes above it."""
     least = c.ages.least
     node = c.ages.task.shape[1] + position
     least[c.e, node] = size
@@ -27,7 +28,7 @@ def set_leaf(c: Cluster, position: int, size: int) -> None:
 
 @apart
 def renumber(c: Cluster) -> None:
-    """Close the gaps."""
+    """Move the tasks to the first positions, without gaps."""
     ages = c.ages
     positions = ages.task.shape[1]
     n = 0
@@ -47,6 +48,7 @@ def renumber(c: Cluster) -> None:
 
 @apart
 def build_tree(c: Cluster) -> None:
+    """Compute all inner nodes from the leaves."""
     least = c.ages.least
     for node in range(c.ages.task.shape[1] - 1, 0, -1):
         least[c.e, node] = min(least[c.e, 2 * node], least[c.e, 2 * node + 1])
@@ -54,7 +56,7 @@ def build_tree(c: Cluster) -> None:
 
 @apart
 def add_newest(c: Cluster, i: int) -> None:
-    """Add a task younger than all others."""
+    """Add a task at the end of the queue order."""
     if c.ages.end[c.e] == c.ages.task.shape[1]:
         renumber(c)
     position = c.ages.end[c.e]
@@ -66,6 +68,7 @@ def add_newest(c: Cluster, i: int) -> None:
 
 @apart
 def remove_aged(c: Cluster, i: int) -> None:
+    """Take task i out; its position becomes a gap."""
     set_leaf(c, c.ages.position[c.e, i], NEVER)
 
 

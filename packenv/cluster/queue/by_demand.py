@@ -1,4 +1,4 @@
-"""Waiting tasks by demand vector: with several resources a scheduler looks at groups of like tasks, not at rows."""
+"""Waiting tasks grouped by demand vector, so that a policy for several resources looks at groups, not at every task."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from packenv.policy import BY_DEMAND
 
 @inner
 def bucket_of(c: Cluster, i: int) -> int:
+    """Hash chain of task i's demand vector."""
     mixed = 0
     for r in range(c.demand.shape[2]):
         mixed = (mixed ^ c.demand[c.e, i, r]) * 0x9E3779B97F4A7
@@ -19,6 +20,7 @@ def bucket_of(c: Cluster, i: int) -> int:
 
 @inner
 def same_demand(c: Cluster, i: int, other: int) -> bool:
+    """Whether two tasks have the same demand in every resource."""
     for r in range(c.demand.shape[2]):
         if c.demand[c.e, i, r] != c.demand[c.e, other, r]:
             return False
@@ -35,7 +37,7 @@ def add_to_group(c: Cluster, i: int) -> None:
         g = groups.group[c.e, g].chain
     if g == NONE:
         n = groups.count[c.e]
-        g = groups.active[c.e, n]  # beyond `count` lie the unused groups
+        g = groups.active[c.e, n]  # the unused groups follow the first `count`
         groups.count[c.e] = n + 1
         group = groups.group[c.e, g]
         group.head, group.tail, group.count, group.place = NONE, NONE, 0, n
@@ -52,6 +54,7 @@ def add_to_group(c: Cluster, i: int) -> None:
 
 @apart
 def remove_from_group(c: Cluster, i: int) -> None:
+    """Take a task out of its group, and drop the group if it was the last."""
     groups = c.groups
     g = groups.of[c.e, i]
     group = groups.group[c.e, g]
@@ -63,7 +66,7 @@ def remove_from_group(c: Cluster, i: int) -> None:
 
 @inner
 def forget_group(c: Cluster, g: int, bucket: int) -> None:
-    """Take an emptied group out of its hash chain and out of the active ones."""
+    """Take a group that becomes empty out of its hash chain and out of the groups in use."""
     groups = c.groups
     other = groups.bucket[c.e, bucket]
     if other == g:
@@ -82,13 +85,13 @@ def forget_group(c: Cluster, g: int, bucket: int) -> None:
 
 @inner
 def group_count(c: Cluster) -> int:
-    """How many different demand vectors wait. Needs BY_DEMAND."""
+    """Number of different demand vectors among the waiting tasks. Needs BY_DEMAND."""
     require(c, BY_DEMAND)
     return c.groups.count[c.e]
 
 
 @inner
 def first_of_group(c: Cluster, n: int) -> int:
-    """The earliest row's task of the n-th group, 0 <= n < group_count(c); the order of groups means nothing."""
+    """Task of the earliest row in the n-th group, 0 <= n < group_count(c). Groups are in no particular order. Needs BY_DEMAND."""
     require(c, BY_DEMAND)
     return c.groups.group[c.e, c.groups.active[c.e, n]].head

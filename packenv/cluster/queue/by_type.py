@@ -1,8 +1,8 @@
 """Virtual queues (PAPERS §1.3): waiting tasks by type, one set for each kind of server.
 
-The types of a kind divide its own capacity by the universal partition I, with J levels:
+The types of a kind of server divide its capacity by the universal partition I, with J levels:
 I_2m = (2/3 · 2^-m, 2^-m], I_2m+1 = (1/2 · 2^-m, 2/3 · 2^-m], and sizes up to 2^-J in the last.
-Or all kinds share the types of which a policy named the largest sizes.
+If the policy names the largest size of each type, all kinds share these types instead.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from packenv.policy import BY_LINE, BY_MIX, BY_SIZE, BY_TYPE
 
 @inner
 def type_of(c: Cluster, kind: int, size: int) -> int:
-    """Type of a size for this kind of server; NONE if it is above those of the kind."""
+    """Type of a size for this kind of server; NONE if the size is larger than all its types."""
     bound, last = c.types.bound[c.e, kind], c.types.count[c.e, kind] - 1
-    if size > bound[last]:  # the last bound holds the largest size: those below bound[last - 1] are the last type's
+    if size > bound[last]:  # bound[last] is the largest size of all; the last type has sizes up to bound[last - 1]
         return NONE
     j = 0
-    for k in range(last):  # compared with all, which leaves nothing to guess
+    for k in range(last):  # compares with all bounds: no branch that the processor could mispredict
         j += size <= bound[natural(k)]
     return j
 
 
 def types_of(c: Cluster, row: int, kind: int, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same for Python, of many sizes, in cluster `row`."""
+    """`type_of` for Python and an array of sizes, in cluster `row`; same shape as `sizes`."""
     bound = c.types.bound[row, kind, : c.types.count[row, kind]]
     found = (sizes[..., None] <= bound[:-1]).sum(axis=-1)
     return np.where(sizes > bound[-1], NONE, found)
@@ -39,7 +39,7 @@ def types_of(c: Cluster, row: int, kind: int, sizes: NDArray[np.int64]) -> NDArr
 
 @inner
 def set_levels(c: Cluster, kind: int, capacity: int, levels: int) -> None:
-    """Divide `capacity` into 2·levels types. Waiting tasks must be typed anew (`retype`)."""
+    """Divide `capacity` into 2·levels types. Call `retype` afterwards if there are tasks."""
     for m in range(levels):
         c.types.bound[c.e, kind, 2 * m] = 2 * capacity // (3 << m)
         c.types.bound[c.e, kind, 2 * m + 1] = capacity // (2 << m)
@@ -49,7 +49,7 @@ def set_levels(c: Cluster, kind: int, capacity: int, levels: int) -> None:
 
 @inner
 def set_types(c: Cluster, kind: int, capacity: int, largest: NDArray[np.int64]) -> None:
-    """Types with these largest sizes, in descending order; those with one above `capacity` are not for this kind."""
+    """Set types with these largest sizes, in descending order; sizes above `capacity` get no type for this kind."""
     last = len(largest) - 1
     c.types.bound[c.e, kind, last] = 0
     for j in range(last, -1, -1):
@@ -62,7 +62,7 @@ def set_types(c: Cluster, kind: int, capacity: int, largest: NDArray[np.int64]) 
 
 @apart
 def add_typed(c: Cluster, i: int) -> None:
-    """Put a task in its virtual queue of every kind of server; BY_LINE: at the tail of it."""
+    """Count a task in its virtual queue of every kind of server; with BY_LINE, put it at the tail of that queue."""
     size = c.task[c.e, i].size
     for kind in range(c.types.bound.shape[1]):
         j = type_of(c, kind, size)
@@ -78,6 +78,7 @@ def add_typed(c: Cluster, i: int) -> None:
 
 @inner
 def join_line(c: Cluster, i: int, kind: int, j: int) -> None:
+    """Put task i at the tail of virtual queue j."""
     queue = c.types.queue[c.e, kind, j]
     append(c.types.link[c.e, kind], queue, i)
     if queue.head == i:
@@ -86,7 +87,7 @@ def join_line(c: Cluster, i: int, kind: int, j: int) -> None:
 
 @apart
 def remove_typed(c: Cluster, i: int) -> None:
-    """With BY_SIZE the task is the one that was found last in size order."""
+    """Take a task out of its virtual queues. With BY_SIZE it must be the task that was found last in size order."""
     size = c.task[c.e, i].size
     for kind in range(c.types.bound.shape[1]):
         j = type_of(c, kind, size)
@@ -102,7 +103,7 @@ def remove_typed(c: Cluster, i: int) -> None:
 
 @inner
 def narrow(c: Cluster, kind: int, j: int, size: int) -> None:
-    """A task of this size leaves: if it was the smallest or the largest of its type, a neighbour in size order is now."""
+    """Update the smallest and largest size of type j, of which the task that was found last in size order leaves."""
     least, most = c.types.least[c.e, kind], c.types.most[c.e, kind]
     if c.types.queue[c.e, kind, j].count == 0:
         least[j], most[j] = NO_SIZE, 0
@@ -116,6 +117,7 @@ def narrow(c: Cluster, kind: int, j: int, size: int) -> None:
 
 @inner
 def leave_line(c: Cluster, i: int, kind: int, j: int) -> None:
+    """Take task i out of virtual queue j."""
     queue, was_head = c.types.queue[c.e, kind, j], c.types.link[c.e, kind, i].prev == NONE
     unlink(c.types.link[c.e, kind], queue, i)
     if was_head and queue.head != NONE:
@@ -124,7 +126,7 @@ def leave_line(c: Cluster, i: int, kind: int, j: int) -> None:
 
 @apart
 def retype(c: Cluster) -> None:
-    """Sort all tasks, waiting and in service, into the types anew, in queue order."""
+    """Assign all tasks, waiting (in queue order) and in service, to the types again, after the types have changed."""
     for kind in range(c.types.queue.shape[1]):
         for j in range(c.types.queue.shape[2]):
             queue = c.types.queue[c.e, kind, j]
@@ -159,6 +161,6 @@ def head_of_line(c: Cluster, kind: int, j: int) -> int:
 
 @inner
 def jobs_of_type(c: Cluster, server: int, j: int) -> int:
-    """Jobs of type j (of the server's own kind) in service there. Needs BY_MIX."""
+    """Number of jobs of type j (of the server's kind) in service on a server. Needs BY_MIX."""
     require(c, BY_MIX)
     return c.types.in_service[c.e, server, j]

@@ -1,6 +1,6 @@
-"""The waiting tasks: in queue order always, and in the other orders that the policy named.
+"""The waiting tasks, in the orders that the policy's needs name.
 
-Tasks are known by their place i in the pool; NONE (-1) where there is none.
+A task is named by its place i in the pool; NONE (-1) means no task.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from packenv.cluster.state import NEVER, NONE, ROW_BITS, ROW_MASK, Cluster, requ
 from packenv.compiled.decorators import apart, inner
 from packenv.policy import BY_AGE, BY_DEMAND, BY_QUEUE, BY_SIZE, BY_TYPE
 
-AHEAD = 4  # new tasks whose blocks are asked for: about as many as are under way at once
+AHEAD = 4  # new tasks whose blocks are prefetched: about as many as memory serves at once
 
 
 @inner
 def size_key(c: Cluster, i: int) -> int:
-    """Larger size later; of one size, earlier row later: the largest key is the one that best fit takes first."""
+    """Key in the order by size: larger for a larger size, then for an earlier row. Best fit takes the largest key first."""
     return (c.task[c.e, i].size << ROW_BITS) | (ROW_MASK - c.task[c.e, i].row)
 
 
 @inner
 def enqueue(c: Cluster, i: int) -> None:
-    """Put task i at the tail of the queue, as one of this slot's new tasks; `order_new` puts them all in size order."""
+    """Put task i at the tail of the queue, as a new task of this slot; `order_new` puts the new tasks in size order."""
     head = c.head[c.e]
     c.fresh[c.e, head.fresh] = i
     head.fresh += 1
@@ -68,11 +68,11 @@ def order_new(c: Cluster) -> None:
 
 @apart
 def order_many_new(c: Cluster) -> None:
-    """What `order_new` does, for so many tasks that sorting them first costs less than going back and forth."""
+    """`order_new` for more than LARGE tasks: sorting them first costs less than inserting them in row order."""
     head = c.head[c.e]
     words, count = c.sorting.words, head.fresh
     for k in range(count):
-        n = count - 1 - k  # of equal sizes the later row has the smaller key
+        n = count - 1 - k  # of equal sizes, the later row has the smaller key
         words[c.e, k] = (c.task[c.e, c.fresh[c.e, n]].size << ROW_BITS) | n
     sort_by_high_half(c.sorting, c.e, count)
     alone = head.waiting == count
@@ -112,7 +112,7 @@ def now(c: Cluster) -> int:
 
 @inner
 def waiting(c: Cluster) -> int:
-    """How many tasks wait."""
+    """Number of waiting tasks."""
     return c.head[c.e].waiting
 
 
@@ -132,13 +132,13 @@ def next_in_queue(c: Cluster, i: int) -> int:
 
 @inner
 def new_count(c: Cluster) -> int:
-    """How many tasks became eligible in this slot."""
+    """Number of tasks that became eligible in this slot."""
     return c.head[c.e].fresh
 
 
 @inner
 def new_task(c: Cluster, n: int) -> int:
-    """The n-th of them in row order; NONE if it has started."""
+    """The n-th task that became eligible in this slot, in row order; NONE if it has started. 0 <= n < new_count(c)."""
     i = c.fresh[c.e, n]
     return i if c.task[c.e, i].server == NONE else NONE
 
@@ -151,13 +151,13 @@ def size_of(c: Cluster, i: int) -> int:
 
 @inner
 def fitting_key(room: int) -> int:
-    """Above the keys of all sizes <= room, below those of all others."""
+    """A key above those of all sizes <= room and below those of all larger sizes."""
     return (room << ROW_BITS) | ROW_MASK
 
 
 @inner
 def largest_fitting(c: Cluster, room: int) -> int:
-    """The largest waiting task of size <= room, earlier row first. Needs BY_SIZE."""
+    """The largest waiting task of size <= room, earlier row first; NONE if there is none. Needs BY_SIZE."""
     require(c, BY_SIZE)
     return floor_item(c.sizes, c.e, fitting_key(room))
 
@@ -171,11 +171,11 @@ def largest_size_up_to(c: Cluster, room: int) -> int:
 
 @inner
 def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
-    """The largest waiting task of type j (of this kind of server) and of size <= room. Needs BY_SIZE, BY_TYPE."""
+    """The largest waiting task of type j (of this kind of server) and size <= room; NONE if none. Needs BY_SIZE, BY_TYPE."""
     require(c, BY_SIZE | BY_TYPE)
     if c.types.least[c.e, kind, j] > room:
         return NONE
-    if j > 0:  # types are intervals of size: in size order a virtual queue is one range
+    if j > 0:  # types are intervals of size, so a virtual queue is one range in size order
         room = min(room, c.types.bound[c.e, kind, j - 1])
     return largest_fitting(c, room)
 
@@ -189,7 +189,7 @@ def smallest_size(c: Cluster) -> int:
 
 @inner
 def smallest_waiting(c: Cluster) -> int:
-    """The smallest waiting task, of one size the latest row; NONE if nothing waits. Needs BY_SIZE."""
+    """The smallest waiting task, later row first; NONE if nothing waits. Needs BY_SIZE."""
     require(c, BY_SIZE)
     return first_item(c.sizes, c.e)
 
@@ -210,13 +210,13 @@ def largest_waiting(c: Cluster) -> int:
 
 @inner
 def demand_of(c: Cluster, i: int, resource: int) -> int:
-    """Units of a resource that task i takes."""
+    """Demand of task i for a resource, in units."""
     return c.demand[c.e, i, resource] if c.demand.shape[1] > 0 else c.task[c.e, i].size
 
 
 @inner
 def row_of(c: Cluster, i: int) -> int:
-    """Row of the Jobs table."""
+    """Row of task i in the Jobs table."""
     return c.task[c.e, i].row
 
 

@@ -1,4 +1,4 @@
-"""Making room where a block is full, and using fewer blocks where they have few keys."""
+"""Splits a full block, or moves keys out of it, and merges blocks that have few keys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from packenv.compiled.intrinsics import move
 
 @apart
 def make_room(s: SortedKeys, e: int, k: int, key: int) -> int:
-    """The block for `key`, which belongs to full block k, with room for it."""
+    """Make room for `key`, which belongs in full block k; returns the block to insert it in."""
     end = end_of_node(s, e, k)
     if k + 1 < end and s.block[e, k + 1].count <= WIDTH - SHARED:
         share(s, e, k)
@@ -39,7 +39,7 @@ def make_room(s: SortedKeys, e: int, k: int, key: int) -> int:
 
 @apart
 def use_less(s: SortedKeys, e: int, k: int, left: int) -> None:
-    """Have block k, of few keys or none, and a neighbour in its node put together; an empty one always goes."""
+    """Merge block k, which has `left` keys, with a neighbour in its node if both are nearly empty; drop it if it is empty."""
     together = WIDTH // 2
     if left == 0:
         if s.used[e] > 1:
@@ -54,7 +54,7 @@ def use_less(s: SortedKeys, e: int, k: int, left: int) -> None:
 
 @apart
 def add_block(s: SortedKeys, e: int) -> None:
-    """A new block behind all others, of no keys yet."""
+    """Add an empty block behind all others."""
     if is_long(s, e) and s.filled[e, s.nodes[e] - 1] >= DENSE:
         s.nodes[e] += 1
     use_block(s, e, s.nodes[e] - 1)
@@ -62,7 +62,7 @@ def add_block(s: SortedKeys, e: int) -> None:
 
 @apart
 def share(s: SortedKeys, e: int, k: int) -> None:
-    """Let full block k share the room of the next one, which is less work than a new block."""
+    """Move keys of full block k to the next block, which has room; cheaper than making a new block."""
     storage, following, count = s.block[e, k].storage, s.block[e, k + 1].storage, s.block[e, k + 1].count
     moved = (WIDTH - count) >> 1
     left = WIDTH - moved
@@ -96,7 +96,7 @@ def split(s: SortedKeys, e: int, k: int) -> None:
 
 @inner
 def use_block(s: SortedKeys, e: int, n: int) -> None:
-    """Count a new block, in node n of a long list; one that has become long gets its nodes."""
+    """Count a new block, of node n if the list is long; make the nodes if the list has just become long."""
     s.used[e] += 1
     if s.used[e] == LONG + 1:
         deal_out_all(s, e)
@@ -106,7 +106,7 @@ def use_block(s: SortedKeys, e: int, n: int) -> None:
 
 @apart
 def drop(s: SortedKeys, e: int, k: int) -> None:
-    """Give back block k, which has no keys."""
+    """Take block k, which has no keys, out of the directory."""
     last, storage = end_of_node(s, e, k) - 1, s.block[e, k].storage
     move(s.block[e], k, k + 1, last - k)
     unused = s.block[e, last]

@@ -1,8 +1,8 @@
-"""Sorted 64-bit keys with an item each: a blocked sorted list, one per cluster of a batch.
+"""A sorted list of 64-bit keys, each with an item; one list for each cluster of a batch.
 
 With few keys it is one sorted array; with millions it is a directory of blocks (`blocks`), each a sorted array
-of at most WIDTH keys. Finding, inserting and removing are a search for the block and a move within it. When the blocks
-run out, neighbours that fit in one are put together: n keys never need more than 2n/WIDTH + 2 blocks.
+of at most WIDTH keys. To insert or remove a key is to search for its block and move keys within it. When all blocks are
+used, neighbours that fit in one are merged: n keys never need more than 2n/WIDTH + 2 blocks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from packenv.compiled.intrinsics import move, natural
 
 @inner
 def lower_bound(s: SortedKeys, e: int, k: int, key: int) -> int:
-    """How many keys of block k are below `key`: all are compared, STRIDE at once, which loads its cache lines side by side."""
+    """Number of keys of block k below `key`. Comparing all, STRIDE at once, loads the cache lines at the same time."""
     keys = s.keys[e, s.block[e, k].storage]
     below = 0
     for start in range(0, s.block[e, k].count, STRIDE):
@@ -36,7 +36,7 @@ def lower_bound(s: SortedKeys, e: int, k: int, key: int) -> int:
 
 @apart
 def insert(s: SortedKeys, e: int, key: int, item: int) -> None:
-    """Add a key that is not yet there."""
+    """Add a key that is not in the list."""
     k = block_of(s, e, key)
     if s.block[e, k].count == WIDTH:
         k = make_room(s, e, k, key)
@@ -79,14 +79,14 @@ def add_last(s: SortedKeys, e: int, key: int, item: int) -> None:
 
 @apart
 def remove(s: SortedKeys, e: int, key: int) -> None:
-    """Take out a key that is there."""
+    """Remove a key that is in the list."""
     find(s, e, key)
     remove_found(s, e)
 
 
 @apart
 def find(s: SortedKeys, e: int, key: int) -> None:
-    """Let a key that is there be the one that was found last."""
+    """Find a key that is in the list and store its position in `found`."""
     k, p = s.found[e, 0], s.found[e, 1]
     if s.keys[e, s.block[e, k].storage, p] != key:
         k = block_of(s, e, key)
@@ -116,7 +116,7 @@ def key_after(s: SortedKeys, e: int) -> int:
 
 @apart
 def remove_found(s: SortedKeys, e: int) -> None:
-    """Take out the key that was found last."""
+    """Remove the key that was found last."""
     k, p = s.found[e, 0], s.found[e, 1]
     storage, left = s.block[e, k].storage, s.block[e, k].count - 1
     move(s.keys[e, storage], p, p + 1, left - p)

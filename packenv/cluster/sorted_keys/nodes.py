@@ -1,4 +1,4 @@
-"""Moving blocks about in the directory: between nodes of a long list, and blocks that fit together into one."""
+"""Moves blocks in the directory: evens out the nodes of a long list, and merges neighbouring blocks of few keys."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from packenv.compiled.decorators import apart, inner
 
 @apart
 def forget_nodes(s: SortedKeys, e: int) -> None:
+    """Empty all nodes, for a list that is no longer long."""
     for n in range(s.nodes[e]):
         s.filled[e, n], s.top[e, n] = 0, PADDING
     s.nodes[e] = 0
@@ -24,7 +25,10 @@ def forget_nodes(s: SortedKeys, e: int) -> None:
 
 @apart
 def even_out(s: SortedKeys, e: int, n: int) -> None:
-    """Let node n, which is full or empty, share its blocks with as few nodes around it as it takes; or all with all."""
+    """Spread the blocks of node n, which is full or empty, and of the nodes around it evenly over these nodes.
+
+    It takes the smallest aligned range of nodes of the right density; if there is none, all nodes are made anew.
+    """
     width, nodes = 1, s.nodes[e]
     while width < nodes:
         width *= 2
@@ -46,14 +50,14 @@ def even_out(s: SortedKeys, e: int, n: int) -> None:
 
 @apart
 def deal_out_all(s: SortedKeys, e: int) -> None:
-    """Give a list as many nodes as it needs; its blocks lie together at the front."""
+    """Make the nodes that a list needs, and spread over them its blocks, which lie together at the front."""
     s.nodes[e] = min(s.used[e] // EVEN + 1, s.filled.shape[1])
     deal_out(s, e, 0, s.nodes[e], s.used[e])
 
 
 @apart
 def gather(s: SortedKeys, e: int, first: int, end: int) -> int:
-    """Move the blocks of nodes first .. end - 1 together, to the front; returns how many they are."""
+    """Move the blocks of nodes first .. end - 1 together, to the front of these nodes; returns their number."""
     start = to = first * NODE
     for node in range(first, end):
         for q in range(s.filled[e, node]):
@@ -64,8 +68,8 @@ def gather(s: SortedKeys, e: int, first: int, end: int) -> int:
 
 @inner
 def deal_out(s: SortedKeys, e: int, first: int, end: int, blocks: int) -> None:
-    """Give each of these nodes as many of the blocks that lie together at their front."""
-    for node in range(end - 1, first - 1, -1):  # from behind: no block meets another that is still to move
+    """Spread `blocks` blocks, which lie together at the front of nodes first .. end - 1, evenly over these nodes."""
+    for node in range(end - 1, first - 1, -1):  # from the end, so that no block moves onto one that has not moved yet
         start, stop = blocks * (node - first) // (end - first), blocks * (node + 1 - first) // (end - first)
         for q in range(stop - start - 1, -1, -1):
             swap(s, e, node * NODE + q, first * NODE + start + q)
@@ -84,7 +88,7 @@ def swap(s: SortedKeys, e: int, k: int, other: int) -> None:
 
 @apart
 def put_together(s: SortedKeys, e: int, blocks: int) -> int:
-    """Append every one of the first `blocks` blocks to the one before it if that has room; returns how many are left."""
+    """Append each of the first `blocks` blocks to the one before it if that has room; returns the number that is left."""
     last = 0
     for k in range(1, blocks):
         if s.block[e, last].count + s.block[e, k].count <= WIDTH:

@@ -1,4 +1,4 @@
-"""Sorting integers without the allocations of the library's sort: a few in place, thousands by their digits."""
+"""Sorting of integers without allocating memory: Shell sort for a few, radix sort for thousands."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from packenv.cluster.fields import Field, Sizes
 from packenv.compiled.decorators import apart, inner
 from packenv.compiled.frame import Frame
 
-LARGE = 1024  # a batch of more than this is sorted before it goes into an order, so that neighbours meet in the cache
+LARGE = 1024  # larger batches are sorted before they are inserted: neighbouring keys then share cache lines
 LOW_BITS = 32
 DIGIT_BITS = 11
 DIGITS = 1 << DIGIT_BITS
-SIGN = 63  # the bit that is never set: a digit from here on is 0
+SIGN = 63  # the sign bit, never set: a digit that starts here is 0
 
 
 class Sorting(Frame):
-    """Scratch for one large batch in each cluster; empty where there can be none."""
+    """Working memory to sort one large batch in each cluster; empty if there can be no large batch."""
 
     words: Annotated[NDArray[np.int64], Field("clusters", "batch", scratch=True)]
     spare: Annotated[NDArray[np.int64], Field("clusters", "batch", scratch=True)]
@@ -27,7 +27,7 @@ class Sorting(Frame):
 
 
 def sorting_sizes(clusters: int, largest: int) -> Sizes:
-    """Dimensions of the scratch for batches of up to `largest`."""
+    """Dimensions of the working memory for batches of up to `largest` words."""
     batch, digits = (largest, DIGITS) if largest > LARGE else (0, 0)
     return {"clusters": clusters, "batch": batch, "digits": digits}
 
@@ -48,7 +48,7 @@ def sort(values: NDArray[Any], n: int) -> None:
 
 @apart
 def sort_by_high_half(s: Sorting, e: int, n: int) -> None:
-    """Sort the first n words, none negative, by what is above their low 32 bits; equal ones keep their order."""
+    """Sort the first n words, none negative, by their bits above the low 32; the sort is stable."""
     words, spare = s.words[e], s.spare[e]
     bits = 0
     for k in range(n):
@@ -62,7 +62,7 @@ def sort_by_high_half(s: Sorting, e: int, n: int) -> None:
 
 @inner
 def sort_by_digit(words: NDArray[np.int64], target: NDArray[np.int64], counts: NDArray[np.int64], n: int, shift: int) -> None:
-    """Copy n words to `target`, in the order of one digit."""
+    """Copy n words to `target`, sorted by the digit at bit `shift`; the sort is stable."""
     for digit in range(DIGITS):
         counts[digit] = 0
     for k in range(n):

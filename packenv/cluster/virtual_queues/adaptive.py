@@ -1,6 +1,6 @@
 """Adaptive J (PAPERS §1.3): the number of levels of the universal partition, from the sizes seen so far.
 
-Re-evaluated after the n-th task for n = check, 2·check, 4·check, …, in the slot that follows, and never lowered.
+J is decided after the n-th task for n = check, 2·check, 4·check, …, changes in the next slot, and never decreases.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ SEEN, CHECK, NOW, NEXT = 0, 1, 2, 3
 
 
 class Levels(NamedTuple):
-    """J now and next, and the tally of sizes that decides it."""
+    """The current and the next J, and the counts of sizes that decide it."""
 
-    number: NDArray[np.int64]  # (4,) tasks seen, next check, J in force, J from the next slot on
+    number: NDArray[np.int64]  # (4,) tasks seen, next check, current J, J from the next slot on
     below: NDArray[np.int64]  # (MOST_LEVELS + 1,) tasks seen of size <= 2^-J of the largest server, by J (up to the last only)
 
 
 def first_levels(levels: int, check: int) -> Levels:
+    """The counts before the first task: J = levels, first check after `check` tasks."""
     return Levels(np.array([0, check, levels, levels]), np.zeros(MOST_LEVELS + 2, np.int64))
 
 
 @inner
 def adapt(c: Cluster, levels: Levels, occupy: bool) -> None:
-    """Put a decided J into force, then see this slot's new tasks. `occupy`: jobs take at least 2^-J of a server."""
+    """Change to the J that was decided, then count this slot's new tasks. `occupy`: jobs take at least 2^-J of a server."""
     if levels.number[NEXT] > levels.number[NOW]:
         levels.number[NOW] = levels.number[NEXT]
         divide(c, levels.number[NOW], occupy)
@@ -47,7 +48,7 @@ def adapt(c: Cluster, levels: Levels, occupy: bool) -> None:
 
 @inner
 def see(levels: Levels, capacity: int, size: int) -> None:
-    """Count a size; at a check, decide the J of the next slot."""
+    """Count a size; if it is the check's, decide the J of the next slot."""
     depth = 0
     while depth < MOST_LEVELS and size << (depth + 1) <= capacity:
         depth += 1
@@ -65,7 +66,7 @@ def see(levels: Levels, capacity: int, size: int) -> None:
 
 @inner
 def divide(c: Cluster, levels: int, occupy: bool) -> None:
-    """Give each kind of server its levels, and type all tasks anew."""
+    """Give each kind of server its number of levels, and assign all tasks to the new types."""
     most = 0
     for server in range(c.server.shape[1]):
         most = max(most, c.server[c.e, server].capacity)

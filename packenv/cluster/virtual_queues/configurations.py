@@ -1,4 +1,4 @@
-"""Serving a server by its active configuration: the rules of VQS and VQS-BF (PAPERS §1.5), for one server of the pass."""
+"""The tasks that VQS and VQS-BF start next on a server with an active configuration (PAPERS §1.5)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from packenv.compiled.decorators import inner
 
 @inner
 def unreserved_room(c: Cluster, server: int, reserved: int) -> int:
-    """VQS: what is left of the third of a server that is not reserved for its type-1 job, which holds `reserved`."""
+    """VQS: free room in the third of a server that is not reserved for its type-1 job; that job takes `reserved`."""
     record = c.server[c.e, server]
     third = record.capacity - (2 * record.capacity + 2) // 3
     others = record.capacity - record.room - reserved
@@ -26,7 +26,7 @@ def held_by(c: Cluster, server: int, i: int) -> int:
 
 @inner
 def next_reserved(c: Cluster, server: int) -> int:
-    """VQS: the head of VQ_1 that starts in the reserved two thirds of a server; NONE if there is none, or one is there."""
+    """VQS: the head of VQ_1, to start in the reserved two thirds; NONE if there is none, if the server has one or no room."""
     if jobs_of_type(c, server, 1) > 0:
         return NONE
     i = head_of_line(c, kind_of(c, server), 1)
@@ -42,7 +42,7 @@ def next_unreserved(c: Cluster, server: int, j: int, room: int) -> int:
 
 @inner
 def next_of_configuration(c: Cluster, server: int, j: int, count: int) -> int:
-    """VQS-BF: the largest of VQ_j that fits, while fewer than `count` of that type are in the server; else NONE."""
+    """VQS-BF: the largest of VQ_j that fits, while fewer than `count` of that type are in service on the server; else NONE."""
     if jobs_of_type(c, server, j) >= count:
         return NONE
     return largest_of_type_fitting(c, kind_of(c, server), j, room_of(c, server))

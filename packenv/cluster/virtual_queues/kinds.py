@@ -1,4 +1,4 @@
-"""Kinds of server: those of one scalar capacity. Each has virtual queues of its own (PAPERS §1.5)."""
+"""Kinds of server: servers of equal scalar capacity are one kind, with its own virtual queues (PAPERS §1.5)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def scalar_capacity(capacity: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(L,) capacity of each server in scalar size units: its scarcest resource, scaled as task sizes are."""
+    """(L,) capacity of each server in scalar size units: the smallest over its resources, scaled like task sizes."""
     scale = capacity.max(axis=0)
     most = int(scale.max())
     wide = capacity[:, scale > 0].astype(object) * most // scale[scale > 0].astype(object)
@@ -22,6 +22,6 @@ def server_kinds(capacity: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArra
 
 
 def kind_levels(levels: int, capacity: NDArray[np.int64]) -> list[int]:
-    """J of each kind (PAPERS §1.5): a kind of 2^-i of the largest capacity has i levels fewer, 2 at the least."""
+    """J of each kind (PAPERS §1.5): a kind with 2^-i of the largest capacity has i levels fewer, but at least 2."""
     most = int(capacity.max())
     return [max(2, levels - ((most // max(int(own), 1)).bit_length() - 1)) for own in capacity]

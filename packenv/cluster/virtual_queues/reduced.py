@@ -24,13 +24,13 @@ def reduced_configuration(levels: int, n: int) -> tuple[int, int, int]:
 
 @inner
 def weight(c: Cluster, kind: int, one: int, j: int, count: int) -> int:
-    """⟨k, Q⟩ of a configuration, Q the virtual queues of this kind of server."""
+    """⟨k, Q⟩ of the configuration (k_1, j, k_j) = (one, j, count); Q: virtual queue lengths of this kind of server."""
     return one * queue_length(c, kind, 1) + count * queue_length(c, kind, j)
 
 
 @inner
 def heaviest(c: Cluster, kind: int) -> tuple[int, int, int]:
-    """The configuration of the largest weight, the earlier in the list on ties (eq. 8)."""
+    """The configuration of the largest weight, as (k_1, j, k_j); ties: the first in the list (eq. 8)."""
     levels = c.types.count[c.e, kind] >> 1
     best, best_weight = 0, -1
     for n in range(4 * levels - 4):
