@@ -1,11 +1,11 @@
-"""What every scheduler must offer, and how it is found by name.
+"""The interface of a policy, its registration, and finding a policy by its name.
 
 A compiled policy is a NamedTuple of its parameters, with an `initial_state`, and compiled functions registered
 for its type: `@schedules(MyPolicy)` and, where needed, `@completes(MyPolicy)` and `@receives(MyPolicy)`. One generic
-loop dispatches on that type, so machine code is kept on disk. Policies that differ in their state alone, or have
-parameters that compiled code cannot read (texts), have a property `rule` as well: the NamedTuple that compiled code is
-given in place of the policy, and for whose type the functions are registered. A policy in plain Python is any object with
-`schedule(cluster, state)`; it reads and acts through the same functions, called from Python.
+loop dispatches on that type, so machine code is kept on disk. Policies that differ only in their state, or have parameters
+that compiled code cannot read (texts), also have a property `rule`: a NamedTuple that is passed to compiled code in place of
+the policy, and for whose type the functions are registered. A policy in plain Python is any object with
+`schedule(cluster, state)`; it calls the same functions of the cluster, from Python.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 # Orders in which waiting tasks and servers can be kept; a policy names those it uses.
 BY_SIZE = 1  # waiting tasks by (size, row): the largest that fits
 BY_AGE = 2  # by (eligible slot, row), with their sizes: the oldest that fits
-BY_TYPE = 4  # virtual queues: how many tasks each has
+BY_TYPE = 4  # virtual queues: the number of tasks in each
 BY_DEMAND = 8  # groups of waiting tasks with the same demand vector
 BY_ROOM = 16  # servers by (room, index): the tightest that fits
 BY_INDEX = 32  # by index, with their room: the first that fits
-BY_QUEUE = 64  # waiting tasks in queue order: the oldest, the next behind it
+BY_QUEUE = 64  # waiting tasks in queue order: the oldest, and the next one behind a task
 BY_LINE = 128  # each virtual queue in queue order; goes with BY_TYPE
-BY_MIX = 256  # how many jobs of each type each server has; goes with BY_TYPE
+BY_MIX = 256  # number of jobs of each type on each server; goes with BY_TYPE
 
 UNLIMITED = 2**62
 
 
 class Needs(NamedTuple):
-    """What a policy needs of a cluster: the orders that it asks for, how it packs, and its types of tasks."""
+    """What a policy needs of a cluster: the orders that it reads, how it packs, and its types of tasks."""
 
     orders: int = 0  # BY_… flags
     vectors: bool = False  # packs all resources of a server rather than the scalar size
@@ -51,9 +51,9 @@ class Needs(NamedTuple):
     least: NDArray[np.int64] | None = None  # (L,) units: every job takes at least this much of a server's room
     room: NDArray[np.int64] | None = None  # (L,) units: scalar room of an empty server, if not its capacity
     reserve: int = 0  # the most messages that the policy posts in one slot
-    in_service: int = UNLIMITED  # the most tasks in service at once, where that is known
-    durations: bool = False  # is told how long tasks take: column `estimate`, or the truth where there is none
-    table: bool = False  # knows all jobs of the run beforehand, as a Jobs table: what they are made of, not when they come
+    in_service: int = UNLIMITED  # the most tasks in service at once, if known
+    durations: bool = False  # knows the service of tasks: column `estimate`, or the true one if there is no such column
+    table: bool = False  # knows the Jobs table of the run beforehand, except the arrival slots
 
 
 @runtime_checkable
@@ -61,40 +61,40 @@ class Policy(Protocol):
     """A scheduler. Compiled ones are NamedTuples (their fields are the parameters) without a `schedule` method."""
 
     def needs(self, setting: Setting) -> Needs:
-        """The orders of tasks and servers that `schedule` asks for, and how the policy sees sizes."""
+        """The orders of tasks and servers that `schedule` reads, and how the policy packs."""
         ...
 
     def initial_state(self, setting: Setting, seed: int) -> Any:
         """Arrays that the policy keeps through a run (a NamedTuple of them, or an empty tuple).
 
-        A policy that prepares long here offers a `rehearsal`: one with the same machine code that does not.
+        A policy that takes long here should offer `rehearsal`: a policy with the same machine code that does not.
         """
         ...
 
 
 class Setting(NamedTuple):
-    """What a policy is told before a run: the cluster, and what is known of the jobs."""
+    """What a policy knows before a run: the cluster, and the workload."""
 
     capacity: NDArray[np.int64]  # (L, D) units
     workload: Workload
     levels: int  # J by default (PAPERS §1.3), from the law or table of sizes
-    largest_size: int  # units of scalar size; sup of the law
+    largest_size: int  # units of scalar size; the supremum of the law of sizes
 
     @property
     def table(self) -> Jobs:
-        """All jobs of the run, for a policy whose `needs` say so. Raises InputError where the workload is a stream."""
+        """All jobs of the run, for a policy whose `needs` have `table`. Raises InputError if the workload is a stream."""
         if self.workload.jobs is None:
             raise InputError(f"workload {self.workload.name} is a stream: a policy that knows all jobs needs a table of them")
         return self.workload.jobs
 
     def playing(self, workload: Workload) -> Setting:
-        """The same setting, J included, with the table of one seed."""
+        """The same setting, with the same J, for `workload`: the table of one seed."""
         return self if workload is self.workload else self._replace(workload=workload, largest_size=workload.largest_size())
 
 
 @functools.cache
 def registered() -> dict[str, str]:
-    """Names of all installed policies, each with where it is found."""
+    """Names of all installed policies, each with its `module:attribute`."""
     return {entry.name: entry.value for entry in sorted(entry_points(group="packenv.policies"))}
 
 
@@ -159,7 +159,7 @@ def _value(text: str, kind: Any, what: str) -> Any:
 
 
 def name_of(policy: Any) -> str:
-    """The name under which results show a policy: `vqs:J=5`, with those parameters that are not the defaults."""
+    """The name of a policy in results: `vqs:J=5`, with the parameters that differ from their defaults."""
     if isinstance(getattr(policy, "name", None), str):
         return str(policy.name)
     kind = type(policy)
@@ -173,15 +173,12 @@ def name_of(policy: Any) -> str:
 
 
 def guarantee_of(policy: Any, setting: Setting) -> float:
-    """The fraction of ρ* that a theorem promises for this policy in this setting; 0 where none does.
-
-    A policy says so with `guarantee(setting)`.
-    """
+    """The fraction of ρ* that a theorem guarantees for this policy in this setting: its `guarantee(setting)`; 0 without one."""
     return float(policy.guarantee(setting)) if hasattr(policy, "guarantee") else 0.0
 
 
 def needs_of(policy: Any, setting: Setting) -> Needs:
-    """The policy's `needs`; where it has none, every order of tasks and servers except virtual queues."""
+    """The policy's `needs`; if it has none, all orders of tasks and servers except virtual queues."""
     if hasattr(policy, "needs"):
         return policy.needs(setting)
     vectors = setting.capacity.shape[1] > 1
@@ -189,23 +186,23 @@ def needs_of(policy: Any, setting: Setting) -> Needs:
 
 
 def initial_state_of(policy: Any, setting: Setting, seed: int) -> Any:
-    """The policy's `initial_state`; an empty tuple where it has none."""
+    """The policy's `initial_state`; an empty tuple if it has none."""
     return policy.initial_state(setting, seed) if hasattr(policy, "initial_state") else ()
 
 
 def keeps_books(policy: Any, setting: Setting) -> bool:
-    """Whether a policy must see a run from its first slot on: it hears of completions or messages, or knows all jobs."""
+    """Whether a policy must see a run from slot 0 on: it handles completions or messages, or needs the table of all jobs."""
     events, kind = ("on_completion", "on_message"), type(parameters_of(policy))
     return needs_of(policy, setting).table or any((event, kind) in hooks or hasattr(policy, event) for event in events)
 
 
 def attached(policy: Any, cluster: Any, state: Any) -> Any:
-    """The policy's state for a cluster that has just been made, or whose arrays have moved, by its `attach(cluster, state)`."""
+    """The policy's state for a cluster that is new or has new arrays: the result of `attach(cluster, state)` if it has that."""
     return policy.attach(cluster, state) if hasattr(policy, "attach") else state
 
 
 def parameters_of(policy: Any) -> Any:
-    """What compiled code is given in place of a policy: its `rule`, or the policy itself where it has none."""
+    """What is passed to compiled code for a policy: its `rule`, or the policy itself if it has none."""
     return getattr(policy, "rule", policy)
 
 

@@ -1,4 +1,4 @@
-"""`packenv train`: let an agent learn a policy, watched in TensorBoard, resumable, and saved."""
+"""`packenv train`: train an agent, log to TensorBoard, resume a run, and save the agent."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def train_command(source: str | None, **words: Any) -> None:
 
 
 def settings_of(source: str | None, words: dict[str, Any]) -> Settings:
-    """What is trained, from the command line's words."""
+    """The training settings, from the command's options. Raises InputError for options that contradict each other."""
     from packenv.learning.settings import Settings
 
     given = [key for key in INTENSITIES if words[key] is not None]
@@ -135,7 +135,7 @@ def settings_of(source: str | None, words: dict[str, Any]) -> Settings:
 
 
 def plan_of(settings: Settings, words: dict[str, Any]) -> dict[str, Any]:
-    """How it is watched and kept."""
+    """How a run is evaluated, logged and saved, from the command's options. Raises InputError for invalid ones."""
     for key in ("checkpoint_every", "evaluate_every", "judge_every"):
         if (words[key] or 0) < 0:
             raise InputError(f"--{key.replace('_', '-')} must not be negative, not {words[key]}")
@@ -157,13 +157,13 @@ def plan_of(settings: Settings, words: dict[str, Any]) -> dict[str, Any]:
 
 
 def default_name(settings: Settings) -> str:
-    """A folder's name that says what is in it."""
+    """The name of a run's folder: environment, workload, algorithm and seed."""
     workload = settings.workload.name.replace("/", "-").replace(":", "-")
     return f"{settings.environment}-{workload}-{settings.algorithm}-{settings.seed}"
 
 
 def interval(option: str, text: str) -> tuple[float, float]:
-    """`X` or `LOW:HIGH`."""
+    """Ends of the interval `X` or `LOW:HIGH`. Raises InputError unless 0 < LOW <= HIGH."""
     try:
         ends = [float(part) for part in text.split(":")]
     except ValueError:
@@ -174,7 +174,7 @@ def interval(option: str, text: str) -> tuple[float, float]:
 
 
 def own_option(text: str) -> tuple[str, Any]:
-    """`key=value`, the value a number, true, false or a word."""
+    """Key and value of `KEY=VALUE`; the value an integer, true, false or a word. Raises InputError for another form."""
     key, equals, value = text.partition("=")
     if not key or not equals or not value:
         raise InputError(f"--option {text}: must be KEY=VALUE")

@@ -1,9 +1,10 @@
-"""Functions compiled apart from their callers: once, when they are first called, and called through an address.
+"""Functions that are compiled once, apart from their callers, at the first call, and are called through an address.
 
-Compiled code has all that it calls inside, so without these the whole simulator would be compiled again for every policy.
-Of such a function a caller knows the types only. Its address lies in a word of memory, which machine code finds by name; it
-is 0 until the first call, which has Python compile the function or take it from the cache. So what a run never calls
-costs no time at all. Errors reach the caller as they are. Each call costs some 2 ns, and nothing is optimised across it.
+Numba compiles every function into its callers, so without these the whole simulator would be compiled again for each policy.
+The caller is compiled with the types of such a function only. The function's address is in a word of memory that machine code
+finds by name. The word is 0 until the first call, in which Python compiles the function or loads it from the cache; so a
+function that a run never calls costs no time. Errors reach the caller unchanged. A call costs about 2 ns, and the compiler
+does not optimise across it.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ class NotCompiled(RuntimeError):
 
 
 class Apart:
-    """Such a function, and its word."""
+    """A function that is compiled apart from its callers, and the word that holds its address."""
 
     known: ClassVar[dict[int, Apart]] = {}  # by the address of the word
     failure: ClassVar[BaseException | None] = None  # why the last one could not be compiled
     seconds: ClassVar[float] = 0.0  # spent in compiling and loading such functions so far
 
     def __init__(self, face: Any, function: Callable[..., Any], make: Callable[[], Any]) -> None:
-        """Let compiled code that calls `face` call `function`, which `make` makes a dispatcher of, by its address."""
+        """Make compiled calls of `face` call `function` by its address; `make` returns Numba's dispatcher for it."""
         self.function = function
         self.make = make
         self.name = f"packenv.{function.__module__}.{function.__qualname__}"
@@ -54,12 +55,12 @@ class Apart:
         lower_builtin(face, types.VarArg(types.Any))(self._call)
 
     def signature(self) -> Any:
-        """The parameters' types; of a Frame class those of the frames that there have been."""
+        """Numba's signature; for a parameter of a Frame class, the type of the frames of that class made so far."""
         names = sys.modules[self.function.__module__].__dict__
         return self.result(*(compiled_type(names[kind]) if isinstance(kind, str) else kind for kind in self.parameters))
 
     def address(self) -> int:
-        """Where its machine code is. Compiles it, or loads it, if need be."""
+        """The address of its machine code, compiled or loaded first if necessary."""
         if self.word.value == 0:
             began = time.perf_counter()
             dispatcher, signature = self.make(), self.signature()
@@ -71,7 +72,7 @@ class Apart:
         return self.word.value
 
     def _type_call(self, context: Any) -> Any:
-        """What Numba asks: the type of a call with arguments of these types."""
+        """For Numba: the signature of a call with arguments of these types."""
         names = inspect.signature(self.function)
 
         def call(*args: Any, **keywords: Any) -> Any:
@@ -82,7 +83,7 @@ class Apart:
         return call
 
     def _call(self, context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        """The machine code of a call: through the word, which is filled first if it is empty."""
+        """For Numba: emit a call through the word; if the word is 0, first have Python find the address."""
         conventions = context.call_conv
         word = _external(builder, self.name)
         address = cgutils.alloca_once_value(builder, builder.load(word))
@@ -100,7 +101,7 @@ class Apart:
 
 
 def _external(builder: Any, name: str) -> Any:
-    """The word of this name, which is somewhere else."""
+    """The external variable of this name in the module that is being compiled."""
     known = builder.module.globals.get(name)
     if known is None:
         known = ir.GlobalVariable(builder.module, WORD, name)
@@ -109,9 +110,12 @@ def _external(builder: Any, name: str) -> Any:
 
 
 def _find(word: int) -> int:
+    """The address of the function with this word; 0 if it cannot be compiled. Called by machine code."""
     try:
         return Apart.known[word].address()
-    except BaseException as failure:  # not for C to see: the caller raises NotCompiled, and the entry point this
+    except (
+        BaseException
+    ) as failure:  # must not reach C: the compiled caller raises NotCompiled instead
         Apart.failure = failure
         return 0
 

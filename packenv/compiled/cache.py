@@ -1,4 +1,4 @@
-"""Machine code on disk: where it is kept, and how Numba's cache is told so while a function of ours is made."""
+"""The cache of machine code on disk: its folders, and how Numba is made to use them for functions of packenv."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ import numba
 
 from packenv.compiled.sources import has_file, key_of
 
-KEPT = 8  # states of a module's sources whose machine code is kept
+KEPT = 8  # versions of a module's sources whose machine code is kept
 
 
 @functools.cache
 def base() -> Path:
-    """The folder of all machine code: `PACKENV_CACHE`, or the user's cache; one of this process if that cannot be written."""
+    """The folder of all machine code: `PACKENV_CACHE` or the user's cache folder; a temporary one if that is not writable."""
     own = os.environ.get("PACKENV_CACHE")
     folder = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "packenv"
     folder = folder.expanduser().absolute()
@@ -37,7 +37,7 @@ def base() -> Path:
 
 
 def temporary() -> Path:
-    """A folder of this user among the temporary files, that nobody else can write; if there is none, one of this process."""
+    """A temporary folder that only this user can write; if it cannot be had, one that is removed when the process exits."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     folder = Path(tempfile.gettempdir()) / f"packenv-{user}"
     with suppress(OSError):
@@ -51,7 +51,7 @@ def temporary() -> Path:
 
 
 def folder_for(modules: tuple[str, ...]) -> Path | None:
-    """Where machine code is kept that comes from these loaded modules, in their present state; None for what has no file."""
+    """The folder for machine code of these loaded modules in their present version; None if one of them has no file."""
     if not all(has_file(name) for name in modules):
         return None
     above = base() / modules[-1]
@@ -65,10 +65,10 @@ def folder_for(modules: tuple[str, ...]) -> Path | None:
 
 
 class Locator:
-    """What Numba's cache asks: where machine code is kept, and whether it is still good, which the folder's name says."""
+    """Numba's interface to a cache: the folder of machine code. The folder's name is the key of the sources."""
 
     def __init__(self, function: Callable[..., Any], folder: str) -> None:
-        self._py_file = inspect.getfile(function)  # which Numba names in warnings
+        self._py_file = inspect.getfile(function)  # Numba names it in warnings
         self.module = function.__module__
         self.folder = folder
 
@@ -94,7 +94,7 @@ _lock = threading.RLock()
 
 @contextmanager
 def kept_in(folder: Path) -> Iterator[None]:
-    """Functions that are made meanwhile keep their machine code in this folder; Numba's settings are as before after that."""
+    """Make Numba cache the functions that are made in this context in this folder; its settings are restored afterwards."""
     ours = {"CACHE_DIR": str(folder), "CACHE_LOCATOR_CLASSES": f"{__name__}.Locator"}
     with _lock:
         before = {name: getattr(numba.config, name) for name in ours}
@@ -108,7 +108,7 @@ def kept_in(folder: Path) -> Iterator[None]:
 
 
 def discard_damaged(folder: Path, function: Callable[..., Any]) -> None:
-    """Remove files of this function's machine code that were cut short or are something else: Numba would raise."""
+    """Remove cache files of this function that are truncated or not pickles: Numba would raise an error."""
     for path in folder.glob(f"*.{function.__qualname__}-*.nb?"):
         try:
             with path.open("rb") as file:
@@ -117,7 +117,7 @@ def discard_damaged(folder: Path, function: Callable[..., Any]) -> None:
                     pickle.load(file)
                 file.seek(-1, os.SEEK_END)
                 whole = file.read() == pickle.STOP
-        except Exception:  # whatever a file that is none of ours makes of it
+        except Exception:  # a file with other contents may raise anything
             whole = False
         if not whole:
             path.unlink(missing_ok=True)

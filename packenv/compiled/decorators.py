@@ -1,7 +1,8 @@
-"""How a function is compiled: the decorators of all machine code in packenv.
+"""The decorators of all compiled functions in packenv.
 
-`@compiled` and `@inner` functions become part of what calls them, `@apart` ones are compiled once for all callers. Python may
-call any of them: its entrance, which takes longer to compile than most of these functions, is made when it first does.
+`@compiled` and `@inner` functions are compiled into each compiled caller, `@apart` ones once for all callers. Python may call
+any of them. The entry point for Python takes longer to compile than most of these functions, so it is made at the first call
+from Python.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from packenv.compiled.apart import Apart, NotCompiled
 from packenv.compiled.cache import discard_damaged, folder_for, kept_in
 from packenv.compiled.sources import note
 
-# No reference counts: compiled code makes no arrays, it only works in those it is given (measured: 10 times as fast).
+# No reference counts: compiled code makes no arrays and only uses those it is given (measured: 10 times as fast).
 LEAN = {"_nrt": False, "no_cfunc_wrapper": True}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Compiled:
-    """A compiled function as Python calls it: kept on disk."""
+    """A compiled function with an entry point for Python; its machine code is cached on disk."""
 
     def __init__(self, function: Callable[..., Any], beside: tuple[str, ...] = (), **options: Any) -> None:
         functools.update_wrapper(self, function)
@@ -48,7 +49,7 @@ class Compiled:
             raise Apart.failure or NotCompiled from None
 
     def __reduce__(self) -> Any:
-        """Pickled and copied as what it is the name of."""
+        """Pickle and copy by module and name."""
         return _named, (self.function.__module__, self.function.__qualname__, self.modules[1:])
 
 
@@ -58,7 +59,7 @@ def _named(module: str, name: str, beside_modules: tuple[str, ...]) -> Any:
 
 
 class Inner(Compiled):
-    """One that compiled callers have inside."""
+    """A compiled function that is also compiled into its compiled callers."""
 
     @functools.cached_property
     def inner(self) -> Any:
@@ -66,7 +67,7 @@ class Inner(Compiled):
 
 
 def beside(function: Callable[..., Any], modules: Iterable[str]) -> Callable[..., Any]:
-    """A compiled function for calls in which parts of these modules stand for `dispatched` ones: kept with their code."""
+    """A version of a compiled function whose machine code is cached by these modules too: they define its `dispatched` parts."""
     own: Compiled = function  # type: ignore[assignment]
     names = tuple(modules)
     return _beside(own, names, folder_for((*own.modules, *names)))
@@ -78,7 +79,7 @@ def _beside(function: Compiled, modules: tuple[str, ...], folder: Path | None) -
 
 
 def kept(function: Callable[..., Any], modules: tuple[str, ...], **options: Any) -> Any:
-    """Numba's dispatcher, with machine code on disk for this state of these modules; not of what was typed at a prompt."""
+    """Numba's dispatcher, cached on disk by the sources of these modules; not cached if one of them has no file."""
     folder = folder_for(modules)
     if folder is None:
         return numba.njit(**options)(function)
@@ -88,7 +89,7 @@ def kept(function: Callable[..., Any], modules: tuple[str, ...], **options: Any)
 
 
 class WordsType(numba.types.Dispatcher):
-    """A compiled function to its compiled callers: one for integers of every length, and for constants."""
+    """Numba's type of an `Inner` function: integers of every length, and constants, are passed as int64."""
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
         return super().get_call_type(context, tuple(map(_widened, args)), {name: _widened(kind) for name, kind in kws.items()})
@@ -108,29 +109,29 @@ def _type_of_inner(function: Inner, context: Any) -> Any:
 
 
 def compiled(function: Function) -> Function:
-    """A function that Python calls."""
+    """Compile a function that Python calls."""
     return Inner(function)  # type: ignore[return-value]
 
 
 def unlocked(function: Function) -> Function:
-    """One beside which other Python threads run."""
+    """Compile a function that Python calls and that lets other Python threads run meanwhile (it releases the lock)."""
     return Inner(function, nogil=True)  # type: ignore[return-value]
 
 
 def inner(function: Function) -> Function:
-    """A function for compiled callers, inlined where the compiler sees a gain."""
+    """Compile a function for compiled callers; the compiler decides whether to inline it."""
     return Inner(function)  # type: ignore[return-value]
 
 
 def fused(function: Function) -> Function:
-    """One that is always inlined: where the compiler would not, of its own, and time was measured to be lost."""
+    """Compile a function that is always inlined, where the compiler would not inline it and that was measured to be slower."""
     return Inner(function, forceinline=True)  # type: ignore[return-value]
 
 
 def apart(function: Function) -> Function:
-    """A function that is compiled once, when it is first called, and not again for every caller; see packenv.compiled.apart.
+    """Compile a function once, at its first call, and not again for each caller; see packenv.compiled.apart.
 
-    Its parameters and what it returns are annotated, with Frame classes, int, float, bool and None.
+    Its parameters and result must be annotated: Frame classes, int, float, bool, np.uint64 or None.
     """
     entrance = Compiled(function)
     Apart(entrance, function, lambda: kept(function, entrance.modules, no_cpython_wrapper=True, **LEAN))
@@ -138,11 +139,11 @@ def apart(function: Function) -> Function:
 
 
 def dispatched(stub: Function, parts: dict[tuple[str, type], Any], default: Any = None, **jit_options: Any) -> Function:
-    """Let compiled calls of `stub` mean the function of `parts` under (name of the stub, type of the first argument).
+    """Make compiled calls of `stub` call the function in `parts` under (name of the stub, type of the first argument).
 
-    That type is a NamedTuple's. Which function it is is decided when the caller is compiled, so nothing is looked up while
-    it runs, and machine code is kept on disk, as it would not be for functions passed as arguments. Python calls such a
-    caller `beside` the module of the part.
+    The type must be a NamedTuple; `default` is called for other types. The function is selected when the caller is compiled,
+    so nothing is looked up while it runs, and the machine code is cached on disk, which Numba does not do for functions passed
+    as arguments. Python calls such a caller by the version that `beside` returns for the module of the function.
     """
 
     @overload(stub, strict=False, jit_options={"no_cpython_wrapper": True} | LEAN | jit_options)

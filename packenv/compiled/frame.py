@@ -1,10 +1,9 @@
 """Frames: many arrays passed to compiled code as one pointer.
 
 Numba passes a tuple of arrays field by field: for the sixty arrays of a cluster that is hundreds of arguments at every
-call, microseconds from Python, and most of the compile time. A Frame lists what an array is to compiled code (data,
-shape, strides: one 64-bit word each) in a buffer of its own, and compiled code gets the buffer's address. It reads a
-field when it uses it; the compiler may assume that arrays stay where they are. Plain integers, which must not be negative,
-can be assigned to.
+call, microseconds from Python, and most of the compile time. A Frame has a buffer with what compiled code needs of each array
+(data, shape, strides: one 64-bit word each), and compiled code gets the buffer's address. It reads a field when it uses it;
+the compiler may assume that arrays do not move. Compiled code can assign to integer fields, which must not be negative.
 """
 
 from __future__ import annotations
@@ -47,16 +46,16 @@ class Frame:
             setattr(self, name, fields[name])
         self._words = np.array([word for name in names for word in _words(fields[name])], dtype=np.int64)
         self._address = int(self._words.ctypes.data)
-        self._numba_type_ = _frame_type(self)  # where Numba looks first
+        self._numba_type_ = _frame_type(self)  # Numba looks here first
 
     def replace(self, **changes: Any) -> Self:
-        """The same value but for some fields."""
+        """A copy with some fields changed."""
         return type(self)(**{name: getattr(self, name) for name in self._fields} | changes)
 
     def point(self, name: str, array: NDArray[Any], address: int | None = None) -> None:
-        """Let a field stand for another array of the same shape and type, from the next compiled call on.
+        """Replace an array field by another array of the same shape and type, from the next compiled call on.
 
-        `address`: where it lies, if that is known.
+        `address` is the address of its data, if known. Raises TypeError for another shape or type.
         """
         old = getattr(self, name)
         if array.shape != old.shape or array.dtype != old.dtype or not array.flags.c_contiguous:
@@ -65,16 +64,16 @@ class Frame:
         self._words[self._numba_type_.fields[name][1] + 4] = array.ctypes.data if address is None else address
 
     def assign(self, name: str, value: int) -> None:
-        """Give an integer field another value, as compiled code does by assignment."""
+        """Set an integer field, for Python and for compiled code. Raises ValueError if negative."""
         setattr(self, name, value)
         self._words[self._numba_type_.fields[name][1]] = _natural_number(value)
 
     def assigned(self, name: str) -> int:
-        """What an integer field is to compiled code, which may have assigned to it; Python's attribute does not follow."""
+        """The value of an integer field in compiled code, which may have assigned to it without changing Python's attribute."""
         return int(self._words[self._numba_type_.fields[name][1]])
 
     def __reduce__(self) -> Any:
-        """Pickled and copied by its fields: the addresses of its arrays mean nothing elsewhere."""
+        """Pickle and copy by the fields: a copy's arrays have other addresses."""
         return _frame_of, (type(self), {name: getattr(self, name) for name in self._fields})
 
 
@@ -83,7 +82,7 @@ def _frame_of(kind: type[Frame], fields: dict[str, Any]) -> Frame:
 
 
 class FrameType(types.Type):
-    """The compiled type: the fields' types and where they lie, in words."""
+    """Numba's type of a frame: the fields' types and their offsets, in words."""
 
     def __init__(self, fields: tuple[tuple[str, types.Type, int], ...]) -> None:
         self.fields = {name: (kind, offset) for name, kind, offset in fields}
@@ -91,13 +90,13 @@ class FrameType(types.Type):
 
 
 def _parts(value: Any) -> list[tuple[str, Any]] | None:
-    """The named fields of a frame or NamedTuple."""
+    """The named fields of a frame or NamedTuple; None for other values."""
     names = getattr(value, "_fields", None)
     return None if names is None else [(name, getattr(value, name)) for name in names]
 
 
 def _words(value: Any) -> list[int]:
-    """What compiled code finds in memory."""
+    """The words of a value in the buffer."""
     if isinstance(value, Frame):
         return value._words.tolist()
     parts = _parts(value)
@@ -220,7 +219,7 @@ def _set_field(context: Any, builder: Any, signature: Any, args: Any, name: str)
 
 
 def _natural(builder: Any, word: Any) -> Any:
-    """A word that is never negative: an index that need not be counted from the end."""
+    """Mark a word as never negative, so that no code is made for indices counted from the end."""
     word.set_metadata("range", builder.module.add_metadata([word.type(0), word.type(2**63 - 1)]))
     return word
 
@@ -230,7 +229,7 @@ def _word_at(builder: Any, frame: Any, offset: int, kind: Any) -> Any:
 
 
 def _constant_word(builder: Any, frame: Any, offset: int) -> Any:
-    """A word that never changes while compiled code runs, so that the compiler may keep it in a register."""
+    """Load a word that never changes while compiled code runs, so that the compiler may keep it in a register."""
     word = _natural(builder, builder.load(_word_at(builder, frame, offset, ir.IntType(64))))
     word.set_metadata("invariant.load", builder.module.add_metadata([]))
     return word

@@ -1,4 +1,4 @@
-"""Machine instructions that Python has no name for: positions of bits, moving a block of memory, asking for it early."""
+"""Machine instructions that Numba does not offer: bit positions, memory moves and prefetches; and aligned arrays."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def move(typing_context: Any, row: Any, target: Any, start: Any, count: Any) -> 
 
 @intrinsic
 def natural(typing_context: Any, index: Any) -> Any:
-    """An index that is not negative, so that it need not be told from one counted from the end (an unsigned word)."""
+    """An index >= 0 as an unsigned word, so that no code is made for indices counted from the end."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return args[0]
@@ -61,7 +61,7 @@ def natural(typing_context: Any, index: Any) -> Any:
 
 @intrinsic
 def prefetch(typing_context: Any, row: Any, position: Any) -> Any:
-    """Ask for the cache line of row[position] of a 1-D array, which is wanted soon; of a larger record, for all its lines."""
+    """Prefetch row[position] of a 1-D array, which is needed soon; all cache lines of a larger record."""
     signature = types.void(row, types.intp)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -84,7 +84,7 @@ def prefetch(typing_context: Any, row: Any, position: Any) -> Any:
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Zeros that start at a cache line, so that 64 bytes that belong together lie in one."""
+    """An array of zeros that starts at a cache line, so that aligned records of 64 bytes each lie in one line."""
     size = int(np.prod(shape)) * dtype.itemsize
     memory = np.zeros(size + CACHE_LINE, np.uint8)
     start = -memory.ctypes.data % CACHE_LINE

@@ -1,7 +1,7 @@
-"""Which sources machine code comes from: a key that changes when code does, and not with comments and docstrings.
+"""Keys of source code for the cache of machine code: a key changes with the code, not with comments and docstrings.
 
-Compiled code of a module comes from it and from what it imports, whether that is ours or a user's. Of every file a digest
-of its syntax tree is kept on disk, so that a file is parsed again only when it has changed.
+The machine code of a module depends on it and on the modules that it imports, of packenv or of a user. A digest of each file's
+syntax tree is kept on disk, so that a file is parsed again only when it has changed.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ MEMORY = "sources.json"
 
 
 class Source(NamedTuple):
-    """What is known of a file in one state."""
+    """The digest and imports of a file in one version."""
 
     stamp: list[int]  # times of its last change, nanoseconds, and size, bytes
     digest: str
-    imports: list[str]  # names that it imports, or may: modules and what is in them
+    imports: list[str]  # imported names: modules, and names in them that may be modules
 
 
 _when_imported: dict[str, tuple[Any, list[int]]] = {}  # by file: the module's spec, and the file's stamp when it was first seen
@@ -38,12 +38,13 @@ _known: dict[str, Source] = {}
 
 
 def stamp_of(file: str) -> list[int]:
+    """Times of a file's last changes, in nanoseconds, and its size in bytes."""
     found = Path(file).stat()
     return [found.st_mtime_ns, found.st_ctime_ns, found.st_size]
 
 
 def note(module: str) -> None:
-    """Remember which state of a module's file is in memory: if the file changes from now on, its key is no longer its own."""
+    """Record the stamp of a module's file when it is imported, to detect later that the file differs from the loaded code."""
     loaded = sys.modules.get(module)
     file, spec = getattr(loaded, "__file__", None), getattr(loaded, "__spec__", None)
     if file is not None and (file not in _when_imported or _when_imported[file][0] is not spec):  # new, or imported again
@@ -52,7 +53,7 @@ def note(module: str) -> None:
 
 
 def has_file(module: str) -> bool:
-    """Whether a loaded module was read from a file, and not typed at a prompt."""
+    """Whether a loaded module was read from a file, rather than typed at a prompt."""
     return Path(getattr(sys.modules.get(module), "__file__", None) or "").is_file()
 
 
@@ -63,7 +64,7 @@ def is_ours(module: ModuleType) -> bool:
 
 
 def key_of(modules: Iterable[str], folder: Path) -> str:
-    """The key of these loaded modules and of all that they import. What is known of files is kept in `folder`."""
+    """The key of these loaded modules and all that they import; digests of files are kept in `folder`."""
     digest = hashlib.sha256()
     for name, source in sorted(sources_of(modules, folder).items()):
         digest.update(f"{name} {source.digest}\n".encode())
@@ -71,7 +72,7 @@ def key_of(modules: Iterable[str], folder: Path) -> str:
 
 
 def key_of_package(folder: Path) -> str:
-    """The key of all our sources on which a result may depend, whether they are loaded or not."""
+    """The key of all sources of packenv on which a result may depend, whether they are loaded or not."""
     _recall(folder)
     digest, known = hashlib.sha256(), dict(_known)
     for file in sorted(PACKAGE.rglob("*.py")):
@@ -85,9 +86,9 @@ def key_of_package(folder: Path) -> str:
 
 
 def sources_of(modules: Iterable[str], folder: Path) -> dict[str, Source]:
-    """The files behind these loaded modules, by the modules' names, and those of all modules that they import.
+    """The sources of these loaded modules and of all modules that they import, by module name.
 
-    Of what is installed beside us only modules of the same package are followed: others have versions.
+    Installed modules of other packages are left out, since their versions identify them.
     """
     _recall(folder)
     found: dict[str, Source] = {}
@@ -95,7 +96,7 @@ def sources_of(modules: Iterable[str], folder: Path) -> dict[str, Source]:
     ahead = list(modules)
     own = {name.partition(".")[0] for name in ahead}
     if own != {"packenv"}:
-        ahead.append("packenv.cluster")  # which a user's module may call by way of `packenv`
+        ahead.append("packenv.cluster")  # a user's module may call it through `packenv`
     while ahead:
         name = ahead.pop()
         file = getattr(sys.modules.get(name), "__file__", None)
@@ -111,14 +112,14 @@ def sources_of(modules: Iterable[str], folder: Path) -> dict[str, Source]:
 
 
 def _look_at(file: str, name: str) -> Source:
-    """What the file of this module is."""
+    """The digest and imports of a module's file, parsed if it is not known in this version."""
     note(name)
     now = stamp_of(file)
     stamp = _when_imported[file][1] if file in _when_imported else now
     known = _known.get(file)
     if known is not None and known.stamp == stamp:
         return known
-    if stamp != now:  # changed since it was imported: nobody else has this code
+    if stamp != now:  # changed since it was imported: only this process has the loaded code
         return Source(stamp, f"{file} {os.getpid()} {stamp}", [] if known is None else known.imports)
     package = name if Path(file).name == "__init__.py" else name.rpartition(".")[0]
     tree = ast.parse(Path(file).read_bytes())
@@ -128,7 +129,7 @@ def _look_at(file: str, name: str) -> Source:
 
 
 def digest_of(tree: ast.Module) -> str:
-    """A hash of the code: without comments, docstrings and line numbers."""
+    """A hash of the code, without comments, docstrings and line numbers."""
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and _is_text(body[0]):
@@ -141,7 +142,7 @@ def _is_text(node: Any) -> bool:
 
 
 def imported(tree: ast.Module, package: str) -> Iterator[str]:
-    """Names of modules that the code imports, and of what it imports from them, which may be modules as well."""
+    """Names of modules that the code imports, and of names imported from them, which may be modules too."""
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             node.body = []
@@ -157,14 +158,15 @@ def imported(tree: ast.Module, package: str) -> Iterator[str]:
 
 
 def _recall(folder: Path) -> None:
-    """Look up, once, what is known of files."""
+    """Read the digests kept in `folder`, once."""
     if not _known:
-        with suppress(OSError, ValueError, TypeError, AttributeError):  # there is none, or something else
+        with suppress(OSError, ValueError, TypeError, AttributeError):  # the file is missing or malformed
             kept = json.loads((folder / MEMORY).read_text())
             _known.update({file: Source(*source) for file, source in kept.items()})
 
 
 def _remember(folder: Path) -> None:
+    """Write the digests of existing files to `folder`."""
     kept = {file: source for file, source in _known.items() if Path(file).is_file()}
     with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
         json.dump(kept, file)

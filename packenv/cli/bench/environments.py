@@ -1,4 +1,4 @@
-"""The environments' rows of `packenv bench`: single, batched, under Stable-Baselines3, and their memory."""
+"""The rows of `packenv bench` for environments: speed single, batched and in Stable-Baselines3, and memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_OVERHEAD = 0.10  # of MaskablePPO's loop
 
 
 class EnvEffort(NamedTuple):
-    """How much is measured."""
+    """How often and for how long each environment is measured."""
 
     repeats: int
     single_steps: int
@@ -33,7 +33,7 @@ Measured = tuple[str, str, float, str, float | None, float | None]
 def environment_rows(
     yardstick: Callable[[], float], effort: EnvEffort, say: Callable[[str], None], sb3: bool = True
 ) -> Iterator[Measured]:
-    """All rows. The yardstick is measured anew beside each, so that a busy machine slows both."""
+    """All rows. The yardstick is measured again next to each row, so that a busy machine slows both."""
     group = "environments"
     for kind in ("ServerFill", "Placement"):
         say(f"one {kind}")
@@ -60,7 +60,7 @@ def environment_rows(
 
 
 def _beside(yardstick: Callable[[], float], measure: Callable[[], float], repeats: int) -> tuple[float, float]:
-    """The best speed, and the best ratio to a yardstick measured just before and after."""
+    """The best speed, and the best ratio to the faster of the yardsticks measured just before and just after."""
     speeds, ratios = [], []
     for _ in range(repeats):
         before = yardstick()
@@ -81,7 +81,7 @@ def single_speed(kind: str, steps: int) -> float:
     chosen, spent, done = int(info["action_mask"].argmax()), 0.0, 0
     while done < steps:
         began = time.perf_counter()
-        for _ in range(100):  # the choice is a part of it, as in the yardstick's loop
+        for _ in range(100):  # the time includes the choice of the action
             _, _, terminated, truncated, info = env.step(chosen)
             chosen = int(info["action_mask"].argmax())
             if terminated or truncated:
@@ -93,7 +93,7 @@ def single_speed(kind: str, steps: int) -> float:
 
 
 def batched_speed(kind: str, observation: str, steps: int) -> float:
-    """Decisions per second of a batch after it has filled: stepping, drawing the jobs, observations, masks and resets."""
+    """Decisions per second of a batch after `steps` warm-up steps: jobs, observations, masks and resets included."""
     env = _batch(kind, BATCH, observation=observation)
     _, info = env.reset(seed=0)
     spent = 0.0
@@ -115,7 +115,7 @@ def _batch(kind: str, rows: int, **options: Any) -> Any:
 
 
 def memory(kind: str, waiting: int, rows: int = 64) -> float:
-    """Bytes per environment once `waiting` tasks wait in each: all arrays of the core, the jobs to come included."""
+    """Bytes per environment when `waiting` tasks wait in one of them: all arrays, those of future jobs included."""
     env = _batch(kind, rows, observation="compact", waiting_limit=waiting, horizon=1_000_000, intensity=2.0)
     _, info = env.reset(seed=0)
     last = np.full(rows, info["action_mask"].shape[1] - 1)
@@ -134,7 +134,7 @@ def _arrays(frame: Any) -> Iterator[Any]:
 
 
 def sb3_overhead(samples: int) -> tuple[float, float]:
-    """Seconds that MaskablePPO takes for so many samples, and those of them that the environment does."""
+    """Seconds that MaskablePPO takes for about half of `samples`, the rest warming it up; and the environment's part of them."""
     from sb3_contrib import MaskablePPO
 
     from packenv.envs.interfaces.sb3 import PackVecEnv

@@ -1,4 +1,4 @@
-"""How fast policies that know jobs are, against the speeds to reach."""
+"""The rows of `packenv bench` for policies that schedule jobs of several tasks or phases, with their target speeds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PRICE_SPEED = 50_000  # phases per second
 
 
 class Speed(NamedTuple):
-    """What was measured, and what is to be reached."""
+    """A measured speed and its target, both in `unit`."""
 
     group: str
     what: str
@@ -28,7 +28,7 @@ def job_speeds(repeats: int, say: Callable[[str], None]) -> Iterator[Speed]:
 
 
 def tetris_speed(repeats: int) -> Speed:
-    """On a thousand servers with four resources, nearly full."""
+    """Tetris on 1,000 servers with four resources, at intensity 0.95."""
     from packenv.workloads.named.analytics import analytics
 
     run = fastest(repeats, analytics(jobs=2100, servers=1000, intensity=0.95), "tetris")
@@ -37,7 +37,7 @@ def tetris_speed(repeats: int) -> Speed:
 
 
 def price_speed(repeats: int, jobs: int = 160, phases: int = 1000) -> Speed:
-    """On the machines of its figures, with about a hundred phases ready at all times."""
+    """The price scheduler on the machines of its figures, with about a hundred phases ready at all times."""
     import packenv
     from packenv.workloads.named.instances import MACHINES, at_once
 
@@ -51,7 +51,7 @@ def price_speed(repeats: int, jobs: int = 160, phases: int = 1000) -> Speed:
 
 
 def delay_speed(repeats: int) -> Speed:
-    """Of jobs that read blocks, on a thousand servers that take one task each, nearly full."""
+    """Delay scheduling of jobs that read blocks, on 1,000 servers that take one task each, at intensity 0.95."""
     from packenv.workloads.named.blocks import readers
 
     run = fastest(repeats, readers(servers=1000, jobs=1250, intensity=0.95), "delay")
@@ -60,7 +60,7 @@ def delay_speed(repeats: int) -> Speed:
 
 
 def eagle_speed(repeats: int) -> Speed:
-    """On the cluster of its figures that is used most."""
+    """Eagle on the Google mix of its figures."""
     from packenv.workloads.named.eagle import MIXES, eagle
 
     run = fastest(repeats, eagle("google"), f"eagle:cutoff={MIXES['google'].cutoff}")
@@ -69,7 +69,7 @@ def eagle_speed(repeats: int) -> Speed:
 
 
 def fastest(repeats: int, workload: Any, policy: str) -> Any:
-    """Of several runs until all work is done."""
+    """The fastest of several runs, each until all jobs have completed."""
     import packenv
 
     return min((packenv.simulate(workload, policy, drain=True) for _ in range(repeats)), key=lambda run: run.seconds)

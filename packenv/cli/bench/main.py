@@ -1,4 +1,4 @@
-"""`packenv bench`: how fast this installation is. Times are the best of several, so that a busy machine matters less."""
+"""`packenv bench`: the speed of this installation. Times are the best of several, to reduce the effect of a busy machine."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from packenv.cli.bench.theory import bracket_times, schedule_times
 from packenv.files import write_json
 
 POLICIES = {"bf-js": 15.0, "vqs-bf": 10.0, "fifo-ff": 10.0, "vqs": None}
-"""By policy, the throughput to reach as a multiple of the yardstick's steps per second."""
+"""Target throughput of each policy, as a multiple of the yardstick's steps per second; None: no target."""
 
 GROWTH = 2.0
-"""What the cost per task must stay below, relative to the smallest cluster or backlog."""
+"""The cost per task must stay below this multiple of that in the smallest cluster or backlog."""
 
 MEAN_SIZE, MEAN_SERVICE, INTENSITY = 0.05, 100, 0.9
 TOO_LONG = 5_000_000  # tasks in a run that is not repeated
@@ -136,7 +136,7 @@ def measurements(effort: Effort, say: Callable[[str], None]) -> Iterator[Row]:
 
 
 def _series(of: str, name: str, values: tuple[int, ...], measure: Callable[[int], Cost]) -> Iterator[Row]:
-    """Cost per task as something grows, relative to where it is smallest."""
+    """Cost per task for each of `values` servers or waiting tasks, relative to the first value."""
     first = None
     for value in values:
         cost = measure(value)
@@ -161,7 +161,7 @@ def cartpole_steps(steps: int = 100_000) -> float:
 
 
 def crowd(servers: int, intensity: float = INTENSITY) -> Any:
-    """Many small tasks: about 18 in service per server."""
+    """A workload of many small tasks: about 18 in service per server."""
     import packenv
     from packenv.workloads.laws import Exponential, Geometric
 
@@ -169,7 +169,7 @@ def crowd(servers: int, intensity: float = INTENSITY) -> Any:
 
 
 def cost(name: str, servers: int, tasks: int, repeats: int) -> float:
-    """Seconds per task, of runs from an empty cluster."""
+    """Seconds per task, the best of several runs from an empty cluster."""
     import packenv
 
     workload = crowd(servers)
@@ -179,14 +179,14 @@ def cost(name: str, servers: int, tasks: int, repeats: int) -> float:
 
 
 def server_cost(name: str, repeats: int, servers: int) -> Cost:
-    """The cost where ten times as many tasks pass as are in service at once."""
+    """The cost per task in a run of ten times as many tasks as are in service at once."""
     return Cost(cost(name, servers, round(10 * servers * INTENSITY / MEAN_SIZE), repeats))
 
 
 def backlog_cost(name: str, repeats: int, waiting: int, fill: int = 200, steady: int = 2000) -> Cost:
-    """A full cluster of 1,000 servers that leaves about `waiting` tasks behind it in every slot; the note says how many.
+    """The cost per task on 1,000 full servers with about `waiting` tasks left waiting in each slot; the note has the mean.
 
-    As many as start come with the next slot. The difference between a long and a short run leaves out the first slots.
+    As many tasks as start arrive in the next slot. The cost is the difference of a long and a short run, without the start.
     """
     import packenv
 
@@ -204,7 +204,7 @@ def backlog_cost(name: str, repeats: int, waiting: int, fill: int = 200, steady:
 
 
 def trace_rows(folder: Path, effort: Effort, say: Callable[[str], None]) -> Iterator[Row]:
-    """The Google trace: reading it in both forms, and each policy on it."""
+    """Seconds to read the Google trace in both formats, and of each policy on it."""
     import packenv
     from packenv.workloads.traces import read_trace
 
@@ -227,7 +227,7 @@ def trace_rows(folder: Path, effort: Effort, say: Callable[[str], None]) -> Iter
 
 
 def start_rows(effort: Effort) -> Iterator[Row]:
-    """What a user waits for before the first result."""
+    """Seconds that a user waits before the first result: import, commands and first compilation."""
     timed = "import time; began = time.perf_counter(); import packenv; print(time.perf_counter() - began)"
     yield Row("start", "import packenv", min(float(_python("-c", timed)) for _ in range(5)), "s")
     command = ("-m", "packenv.cli.main", "evaluate")
@@ -242,13 +242,13 @@ def start_rows(effort: Effort) -> Iterator[Row]:
 
 
 def cold_compile(name: str) -> float:
-    """Seconds to compile a policy with nothing on disk: a first run less a second one."""
+    """Seconds to compile a policy with an empty cache: the time of a first run less that of a second."""
     with tempfile.TemporaryDirectory() as empty:
         return float(_python("-c", COLD, name, PACKENV_CACHE=empty))
 
 
 def _python(*arguments: str, **environment: str) -> str:
-    """What this Python prints."""
+    """The output of this Python interpreter, run with these arguments and environment variables."""
     done = subprocess.run([sys.executable, *arguments], env=os.environ | environment, capture_output=True, text=True, check=True)
     return done.stdout
 
@@ -260,7 +260,7 @@ def _seconds(work: Callable[..., object], *arguments: Any) -> float:
 
 
 def table_of(rows: list[Row]) -> Table:
-    """Measured, ratio and target of each row."""
+    """A table of the measured value, the ratio and the target of each row."""
     table = Table("", title="packenv bench", title_justify="left")
     for name in ("measured", "ratio", "target", "met"):
         table.add_column(name, justify="right", no_wrap=True)

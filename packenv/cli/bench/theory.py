@@ -1,4 +1,4 @@
-"""The part of `packenv bench` that measures how fast theory is: brackets on ρ*, and schedules close to their lower bound."""
+"""The rows of `packenv bench` for theory: the time for brackets on ρ* and for schedules close to their lower bound."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class Measured(NamedTuple):
-    """Seconds to a gap, and those it may take."""
+    """Seconds until a gap is reached, and the target."""
 
     what: str
     seconds: float
@@ -18,7 +18,7 @@ class Measured(NamedTuple):
 
 
 def bracket_times(traces: Path | None, repeats: int, say: Callable[[str], None]) -> Iterator[Measured]:
-    """Of the paper's laws on five servers, of two whose area bound is out of reach, and of the Google trace's sizes."""
+    """Brackets on ρ* for the paper's laws, two laws whose area bound is out of reach, and the Google trace's sizes."""
     import packenv
     from packenv.workloads.laws import Fixed, Uniform
 
@@ -45,7 +45,7 @@ def bracket_times(traces: Path | None, repeats: int, say: Callable[[str], None])
 
 
 def _measured(name: str, workload: Any, gap: float, target: float, repeats: int) -> Measured:
-    """The best of several; checking the proof is part of it. Infinite where the gap is not reached."""
+    """The best time of several, the check of the proof included; infinite if the gap is not reached."""
     import packenv
 
     found = []
@@ -58,7 +58,7 @@ def _measured(name: str, workload: Any, gap: float, target: float, repeats: int)
 
 
 def schedule_times(instances: int, say: Callable[[str], None]) -> Iterator[Measured]:
-    """Of the offline optimum, in the setting of seed 002's figure 3, on all cores; none without OR-tools."""
+    """The slowest offline optimum of several instances of price/fig3, on all cores; nothing without OR-tools."""
     if find_spec("ortools") is None:
         return
     import packenv

@@ -23,7 +23,7 @@ class Levels(NamedTuple):
     """The current and the next J, and the counts of sizes that decide it."""
 
     number: NDArray[np.int64]  # (4,) tasks seen, next check, current J, J from the next slot on
-    below: NDArray[np.int64]  # (MOST_LEVELS + 1,) tasks seen of size <= 2^-J of the largest server, by J (up to the last only)
+    below: NDArray[np.int64]  # (MOST_LEVELS + 2,) tasks by the largest J with size <= 2^-J of the largest server
 
 
 def first_levels(levels: int, check: int) -> Levels:
