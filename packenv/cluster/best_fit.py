@@ -12,14 +12,14 @@ from packenv.cluster.servers import fits, freed_count, freed_server, room_of, ti
 from packenv.cluster.slots import place
 from packenv.cluster.sorted_keys.directory import expect, is_long
 from packenv.cluster.state import NONE, Cluster
-from packenv.compiled.decorators import apart, inner
+from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.intrinsics import prefetch
 from packenv.policy import BY_DEMAND
 
 HANDFUL = 32  # servers whose next tasks are prefetched together: their records fit in the first-level cache
 
 
-@inner
+@compiled
 def score(c: Cluster, i: int, server: int) -> float:
     """Σ_r (demand of task i / capacity) · (occupied on the server / capacity); resources of capacity 0 are left out."""
     total = 0.0
@@ -30,7 +30,7 @@ def score(c: Cluster, i: int, server: int) -> float:
     return total
 
 
-@inner
+@compiled
 def free_share(c: Cluster, server: int) -> float:
     """Sum over the resources of the share of the server's capacity that is free."""
     total = 0.0
@@ -53,7 +53,7 @@ def best_aligned_task(c: Cluster, server: int) -> int:
     return best
 
 
-@inner
+@compiled
 def precedes(c: Cluster, i: int, other: int) -> bool:
     """Whether task i is preferred to task `other` of the same score: larger size, then earlier row."""
     a, b = c.task[c.e, i], c.task[c.e, other]
@@ -72,7 +72,7 @@ def best_aligned_server(c: Cluster, i: int) -> int:
     return best
 
 
-@inner
+@compiled
 def best_task(c: Cluster, server: int) -> int:
     """The task that BF-S puts on this server next; NONE if nothing fits. Needs BY_SIZE, or BY_DEMAND for vectors."""
     if c.orders & BY_DEMAND:
@@ -80,7 +80,7 @@ def best_task(c: Cluster, server: int) -> int:
     return largest_fitting(c, room_of(c, server))
 
 
-@inner
+@compiled
 def best_server(c: Cluster, i: int) -> int:
     """The server that BF-J puts task i on; NONE if it fits nowhere. Needs BY_ROOM, or BY_DEMAND for vectors."""
     if c.orders & BY_DEMAND:
@@ -104,7 +104,7 @@ def foresee(c: Cluster, first: int) -> int:
     return end
 
 
-@inner
+@compiled
 def foresee_smaller(c: Cluster) -> None:
     """Prefetch the task just below the one that was found last: a server that takes several tasks takes it next."""
     sizes = c.sizes
@@ -114,14 +114,14 @@ def foresee_smaller(c: Cluster) -> None:
             ask_for_task(c, sizes.items[c.e, sizes.block[c.e, k].storage, p - 1])
 
 
-@inner
+@compiled
 def ask_for_task(c: Cluster, i: int) -> None:
     """Prefetch the record of task i, unless it is NONE."""
     if i != NONE:
         prefetch(c.task[c.e], i)
 
 
-@inner
+@compiled
 def fill(c: Cluster, server: int) -> int:
     """BF-S on one server until nothing fits; returns how many tasks started."""
     started = 0

@@ -10,7 +10,7 @@ from packenv.cluster.queue.waiting import enqueue, order_new
 from packenv.cluster.servers import refresh, touch
 from packenv.cluster.slots import change_use
 from packenv.cluster.state import NONE, TASK, Cluster, look_at
-from packenv.compiled.decorators import compiled, inner
+from packenv.compiled.decorators import compiled
 from packenv.workloads.source import refill
 
 NEW = -2  # marks a task that became eligible in this slot
@@ -80,7 +80,7 @@ def transplant(
     refresh(b)
 
 
-@inner
+@compiled
 def adopt(a: Cluster, e: int, b: Cluster, place: int) -> int:
     """Copy the task in `place` of a into an unused place of b, as a waiting task; returns its place in b."""
     i = take_place(b)

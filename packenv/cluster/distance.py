@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from packenv.cluster.state import Cluster
-from packenv.compiled.decorators import apart, inner
+from packenv.compiled.decorators import apart, compiled
 from packenv.workloads.network import ANY, NODE, RACK
 
 
-@inner
+@compiled
 def has_homes(c: Cluster) -> bool:
     """Whether any row of the table has home servers."""
     return c.source.locality.home_of.shape[0] > 1
 
 
-@inner
+@compiled
 def level_of(c: Cluster, row: int, server: int) -> int:
     """Distance of a server from the data of a row: NODE, RACK or ANY; NODE everywhere for a row without home servers."""
     places = c.source.locality
@@ -42,7 +42,7 @@ def remote_slots(c: Cluster, row: int, server: int) -> int:
     return int(np.rint(slots * places.same_rack[0] if level == RACK else slots))
 
 
-@inner
+@compiled
 def factor_now(c: Cluster) -> float:
     """The factor that multiplies remote overheads in this slot."""
     places = c.source.locality

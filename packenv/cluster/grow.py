@@ -9,7 +9,7 @@ from packenv.cluster.queue.by_age import build_tree
 from packenv.cluster.queue.by_demand import add_to_group
 from packenv.cluster.records import BLOCK
 from packenv.cluster.state import NONE, SEVERAL, TASK, Cluster, look_at
-from packenv.compiled.decorators import compiled, inner
+from packenv.compiled.decorators import compiled
 from packenv.policy import BY_AGE, BY_DEMAND, UNLIMITED
 
 
@@ -69,7 +69,7 @@ def _rebuild(c: Cluster) -> None:
                 add_to_group(c, i)
 
 
-@inner
+@compiled
 def waits(c: Cluster, i: int) -> bool:
     """Whether place i holds a waiting task."""
     return c.task[c.e, i].kind == TASK and c.task[c.e, i].server == NONE

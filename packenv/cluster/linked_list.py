@@ -12,19 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.records import NONE
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 
 link_type = np.dtype([("next", "i4"), ("prev", "i4")], align=True)
 ends_type = np.dtype([("head", "i4"), ("tail", "i4")], align=True)
 
 
-@inner
+@compiled
 def append(links: NDArray[np.void], ends: Any, i: int) -> None:
     """Put entry i behind the last one."""
     insert_behind(links, ends, ends.tail, i)
 
 
-@inner
+@compiled
 def insert_behind(links: NDArray[np.void], ends: Any, before: int, i: int) -> None:
     """Put entry i behind entry `before`; at the front if `before` is NONE."""
     after = ends.head if before == NONE else links[before].next
@@ -32,13 +32,13 @@ def insert_behind(links: NDArray[np.void], ends: Any, before: int, i: int) -> No
     connect(links, ends, i, after)
 
 
-@inner
+@compiled
 def unlink(links: NDArray[np.void], ends: Any, i: int) -> None:
     """Take entry i out of the list that it is in. Its own `next` and `prev` stay as they are."""
     connect(links, ends, links[i].prev, links[i].next)
 
 
-@inner
+@compiled
 def connect(links: NDArray[np.void], ends: Any, before: int, after: int) -> None:
     """Make entry `after` follow entry `before`; NONE for one of them makes the other an end of the list."""
     if before == NONE:

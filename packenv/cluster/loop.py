@@ -14,7 +14,7 @@ from numba.extending import overload
 
 from packenv.cluster.slots import PAUSED, READY, begin_slot
 from packenv.cluster.state import DONE, MESSAGE, NEVER, NONE, Cluster
-from packenv.compiled.decorators import apart, beside, compiled, dispatched, inner
+from packenv.compiled.decorators import apart, beside, compiled, dispatched
 from packenv.compiled.sources import is_ours
 from packenv.errors import InputError
 from packenv.policy import hooks, parameters_of
@@ -68,14 +68,14 @@ def in_order(c: Cluster) -> None:
         c.due[c.e, m] = i
 
 
-@inner
+@compiled
 def rank(c: Cluster, i: int) -> int:
     """Sort key of an event: the row for a completion; larger for a message, by the order of posting."""
     task = c.task[c.e, i]
     return NEVER + task.since if task.kind == MESSAGE else task.row
 
 
-@inner
+@compiled
 def deliver_all(policy: Any, c: Cluster, state: Any) -> None:
     """Call `on_completion` and `on_message` for the slot's events."""
     in_order(c)

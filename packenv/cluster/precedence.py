@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from packenv.cluster.state import Cluster
-from packenv.compiled.decorators import apart, inner
+from packenv.compiled.decorators import apart, compiled
 
 
 @apart
@@ -23,14 +23,14 @@ def release_successors(c: Cluster, row: int) -> None:
                     release(c, precedence.successor[m])
 
 
-@inner
+@compiled
 def was_last(c: Cluster, node: int) -> bool:
     """Subtract one from a node's pending predecessors; returns whether none is left."""
     c.precedence.pending[c.e, node] -= 1
     return c.precedence.pending[c.e, node] == 0
 
 
-@inner
+@compiled
 def release(c: Cluster, row: int) -> None:
     """Add a row whose predecessors have completed to the rows that join the queue in this slot, if it has arrived."""
     head = c.head[c.e]

@@ -10,14 +10,14 @@ from __future__ import annotations
 from packenv.cluster.sorted_keys.keys import add_last, ceiling_item, clear, insert, last_key, remove
 from packenv.cluster.sorted_keys.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import NONE, Cluster, require
-from packenv.compiled.decorators import apart, inner
+from packenv.compiled.decorators import apart, compiled
 from packenv.policy import BY_INDEX, BY_ROOM
 
 INDEX_BITS = 32
 INDEX_MASK = (1 << INDEX_BITS) - 1
 
 
-@inner
+@compiled
 def touch(c: Cluster, server: int) -> None:
     """Mark a server's position in the orders as out of date."""
     if c.orders & (BY_ROOM | BY_INDEX) and c.server[c.e, server].stale == 0:
@@ -99,14 +99,14 @@ def move_in_tree(c: Cluster, server: int) -> None:
         node >>= 2
 
 
-@inner
+@compiled
 def room_of(c: Cluster, server: int) -> int:
     """Room of a server in scalar units; NONE if it is closed."""
     record = c.server[c.e, server]
     return NONE if record.closed else record.room
 
 
-@inner
+@compiled
 def tightest_server(c: Cluster, size: int) -> int:
     """The open server with the least room >= size, lower index first; NONE if there is none. Needs BY_ROOM."""
     require(c, BY_ROOM)
@@ -114,7 +114,7 @@ def tightest_server(c: Cluster, size: int) -> int:
     return ceiling_item(c.rooms, c.e, size << INDEX_BITS)
 
 
-@inner
+@compiled
 def largest_room(c: Cluster) -> int:
     """The largest room of any open server; NONE if all are closed. Needs BY_ROOM."""
     require(c, BY_ROOM)
@@ -123,7 +123,7 @@ def largest_room(c: Cluster) -> int:
     return NONE if key == NONE else key >> INDEX_BITS
 
 
-@inner
+@compiled
 def first_server(c: Cluster, size: int, start: int) -> int:
     """The first open server of index >= start with room for `size`; NONE if there is none. Needs BY_INDEX."""
     require(c, BY_INDEX)
@@ -145,7 +145,7 @@ def first_server(c: Cluster, size: int, start: int) -> int:
     return node - leaves
 
 
-@inner
+@compiled
 def after_subtree(node: int) -> int:
     """The node of the next servers after the subtree of `node`, as high in the tree as possible; 0 if there is none."""
     while node & 3 == 3:
@@ -153,7 +153,7 @@ def after_subtree(node: int) -> int:
     return node + 1 if node > 1 else 0
 
 
-@inner
+@compiled
 def first_server_for(c: Cluster, i: int, checked: int = 0) -> int:
     """The first open server with room for task i in every resource, or in the first `checked` ones; NONE if there is none.
 
@@ -178,7 +178,7 @@ def first_server_for(c: Cluster, i: int, checked: int = 0) -> int:
     return NONE
 
 
-@inner
+@compiled
 def fits(c: Cluster, i: int, server: int) -> bool:
     """Whether the server is open and has room for task i in every resource."""
     if c.server[c.e, server].closed:
@@ -191,14 +191,14 @@ def fits(c: Cluster, i: int, server: int) -> bool:
     return True
 
 
-@inner
+@compiled
 def close(c: Cluster, server: int) -> None:
     """Stall a server that has jobs: it takes nothing until it is empty."""
     c.server[c.e, server].closed = 1
     touch(c, server)
 
 
-@inner
+@compiled
 def reopen(c: Cluster, server: int) -> None:
     """Let a closed server take jobs again."""
     if c.server[c.e, server].closed:
@@ -206,44 +206,44 @@ def reopen(c: Cluster, server: int) -> None:
         touch(c, server)
 
 
-@inner
+@compiled
 def reopen_all(c: Cluster) -> None:
     """Let every server take jobs."""
     for server in range(c.server.shape[1]):
         reopen(c, server)
 
 
-@inner
+@compiled
 def is_closed(c: Cluster, server: int) -> bool:
     """Whether a server takes no tasks until it is empty."""
     return c.server[c.e, server].closed != 0
 
 
-@inner
+@compiled
 def server_count(c: Cluster) -> int:
     """Number of servers, L."""
     return c.server.shape[1]
 
 
-@inner
+@compiled
 def jobs_in(c: Cluster, server: int) -> int:
     """Number of jobs in service on a server."""
     return c.server[c.e, server].jobs
 
 
-@inner
+@compiled
 def kind_of(c: Cluster, server: int) -> int:
     """Kind of a server. Servers of equal scalar capacity are one kind; kinds are numbered by first appearance."""
     return c.server[c.e, server].kind
 
 
-@inner
+@compiled
 def freed_count(c: Cluster) -> int:
     """How many servers have a completion in this slot."""
     return c.head[c.e].freed
 
 
-@inner
+@compiled
 def freed_server(c: Cluster, n: int) -> int:
     """The n-th server with a completion in this slot, in index order, 0 <= n < freed_count(c)."""
     return c.freed[c.e, n]

@@ -14,7 +14,7 @@ from packenv.cluster.queue.waiting import dequeue, enqueue, order_new
 from packenv.cluster.servers import touch
 from packenv.cluster.sorted_keys.sorting import sort
 from packenv.cluster.state import DONE, NEVER, NONE, TASK, Cluster
-from packenv.compiled.decorators import apart, inner
+from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.intrinsics import prefetch
 from packenv.policy import BY_MIX
 from packenv.workloads.source import refill
@@ -24,7 +24,7 @@ AHEAD = 8  # due events that are prefetched ahead: about as many as memory serve
 READY, FINISHED, GROW, LIMIT, PAUSED = 0, 1, 2, 3, 4
 
 
-@inner
+@compiled
 def place(c: Cluster, i: int, server: int, extra_slots: int = 0) -> None:
     """Start waiting task i on a server now; it stays for its service time plus `extra_slots`.
 
@@ -58,7 +58,7 @@ def put_in_service(c: Cluster, i: int, server: int, extra_slots: int) -> None:
     touch(c, server)
 
 
-@inner
+@compiled
 def hold(c: Cluster, i: int, room: int) -> None:
     """Make task i, just placed, take `room` units of its server's room instead of its size, until it leaves."""
     task = c.task[c.e, i]
@@ -67,7 +67,7 @@ def hold(c: Cluster, i: int, room: int) -> None:
     touch(c, task.server)
 
 
-@inner
+@compiled
 def change_use(c: Cluster, i: int, server: int, sign: int) -> None:
     """Add (sign = 1) or subtract (-1) task i's demand in the resources in use and its type in the count of its server."""
     if c.demand.shape[1] == 0:
@@ -95,7 +95,7 @@ def count_in_service(c: Cluster, i: int, server: int, sign: int) -> None:
         c.types.in_service[c.e, server, j] += sign
 
 
-@inner
+@compiled
 def complete(c: Cluster, i: int) -> None:
     """Task i leaves its server. Its place stays readable until the next slot."""
     head = c.head[c.e]
@@ -121,7 +121,7 @@ def complete(c: Cluster, i: int) -> None:
             release_successors(c, task.row)
 
 
-@inner
+@compiled
 def next_arrival(c: Cluster) -> int:
     """Arrival slot of the next row of the Jobs table; NEVER if no more rows arrive."""
     head = c.head[c.e]
@@ -136,7 +136,7 @@ def next_arrival(c: Cluster) -> int:
     return slot if slot < head.arrivals_end else NEVER
 
 
-@inner
+@compiled
 def admit(c: Cluster, row: int) -> None:
     """Make row `row` of the Jobs table eligible and put it in the queue."""
     head = c.head[c.e]
@@ -164,7 +164,7 @@ def read_demand(c: Cluster, i: int, k: int) -> None:
     c.task[c.e, i].size = scalar_size(c, i)
 
 
-@inner
+@compiled
 def scalar_size(c: Cluster, i: int) -> int:
     """Scalar size in units: the largest demand, each resource scaled by its largest capacity on any server."""
     most = 0
@@ -178,7 +178,7 @@ def scalar_size(c: Cluster, i: int) -> int:
     return size
 
 
-@inner
+@compiled
 def arrivals(c: Cluster) -> int:
     """Admit all rows that become eligible in slot `now`, in row order.
 
@@ -236,7 +236,7 @@ def begin_slot(c: Cluster, until: int) -> int:
     return arrivals(c)
 
 
-@inner
+@compiled
 def all_done(c: Cluster) -> bool:
     """Whether no task is in service, waiting or still to arrive; a policy's timers may still be set."""
     head = c.head[c.e]
@@ -265,7 +265,7 @@ def order_released(c: Cluster) -> None:
     sort(c.precedence.released[c.e], c.head[c.e].released)
 
 
-@inner
+@compiled
 def expect(c: Cluster, n: int) -> None:
     """Prefetch the records that the due events after number n will need: a large cluster exceeds the caches.
 

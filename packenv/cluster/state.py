@@ -36,7 +36,7 @@ from packenv.cluster.records import (
 )
 from packenv.cluster.sorted_keys.arrays import SortedKeys, key_sizes
 from packenv.cluster.sorted_keys.sorting import Sorting, sorting_sizes
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.policy import BY_AGE, BY_DEMAND, BY_INDEX, BY_LINE, BY_MIX, BY_ROOM, BY_SIZE
 from packenv.workloads.source import Source
@@ -162,14 +162,14 @@ class Cluster(Frame):
     source: Source
 
 
-@inner
+@compiled
 def look_at(c: Cluster, e: int) -> None:
     """Make row e of the batch the one that functions work on."""
     c.e = e
     c.s = e if c.source.stream.shape[0] > 1 else 0
 
 
-@inner
+@compiled
 def require(c: Cluster, orders: int) -> None:
     """Raise ValueError unless the policy's needs name these orders; without them the answer would be wrong."""
     if c.orders & orders != orders:

@@ -1,6 +1,6 @@
 """The decorators of all compiled functions in packenv.
 
-`@compiled` and `@inner` functions are compiled into each compiled caller, `@apart` ones once for all callers. Python may call
+`@compiled` and `@fused` functions are compiled into each compiled caller, `@apart` ones once for all callers. Python may call
 any of them. The entry point for Python takes longer to compile than most of these functions, so it is made at the first call
 from Python.
 """
@@ -109,18 +109,13 @@ def _type_of_inner(function: Inner, context: Any) -> Any:
 
 
 def compiled(function: Function) -> Function:
-    """Compile a function that Python calls."""
+    """Compile a function for Python and for compiled callers; the compiler decides whether these have it inlined."""
     return Inner(function)  # type: ignore[return-value]
 
 
 def unlocked(function: Function) -> Function:
     """Compile a function that Python calls and that lets other Python threads run meanwhile (it releases the lock)."""
     return Inner(function, nogil=True)  # type: ignore[return-value]
-
-
-def inner(function: Function) -> Function:
-    """Compile a function for compiled callers; the compiler decides whether to inline it."""
-    return Inner(function)  # type: ignore[return-value]
 
 
 def fused(function: Function) -> Function:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from packenv.cluster.queue.waiting import new_count, new_task, row_of
 from packenv.cluster.slots import place
 from packenv.cluster.state import NONE, Cluster
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
 from packenv.jobs import Jobs
@@ -124,7 +124,7 @@ def _homes(jobs: Jobs) -> Ints:
     return np.array([numbers.setdefault(np.sort(jobs.home.row(i)).tobytes(), len(numbers)) for i in range(len(jobs))])
 
 
-@inner
+@compiled
 def note_new(c: Cluster, book: JobBook) -> None:
     """Add the tasks that became eligible in this slot and have not started."""
     for n in range(new_count(c)):
@@ -133,7 +133,7 @@ def note_new(c: Cluster, book: JobBook) -> None:
             add(book, row_of(c, i), i)
 
 
-@inner
+@compiled
 def add(book: JobBook, row: int, i: int) -> None:
     """Add waiting task i of the pool, which is this row of the table, to its group."""
     g = book.group[row]
@@ -146,7 +146,7 @@ def add(book: JobBook, row: int, i: int) -> None:
     book.queued[book.owner[book.job[g]]] += 1
 
 
-@inner
+@compiled
 def enlist(book: Lists, g: int, row: int) -> None:
     """Insert a row into its group's list, which is kept in row order. Searches from the end, where new rows nearly always go."""
     before = book.last[g]
@@ -157,7 +157,7 @@ def enlist(book: Lists, g: int, row: int) -> None:
     link(book, g, row, after)
 
 
-@inner
+@compiled
 def link(book: Lists, g: int, before: int, after: int) -> None:
     """Link row `after` directly behind row `before` in the list of group g; NONE stands for the end of the list on that side."""
     if before == NONE:
@@ -170,7 +170,7 @@ def link(book: Lists, g: int, before: int, after: int) -> None:
         book.prev[after] = before
 
 
-@inner
+@compiled
 def start(c: Cluster, book: JobBook, row: int, server: int, extra_slots: int = 0) -> None:
     """Start a waiting row on a server and update the counts of its group and owner. `extra_slots`: added to its service."""
     g = book.group[row]
@@ -188,7 +188,7 @@ def start(c: Cluster, book: JobBook, row: int, server: int, extra_slots: int = 0
     place(c, book.place[row], server, extra_slots)
 
 
-@inner
+@compiled
 def note_end(c: Cluster, book: JobBook, i: int) -> None:
     """Count the completion of task i. Tasks in service at the start of the run have no row and are ignored."""
     row = row_of(c, i)
@@ -201,7 +201,7 @@ def note_end(c: Cluster, book: JobBook, i: int) -> None:
             book.used[owner, r] -= book.demand[g, r]
 
 
-@inner
+@compiled
 def at_home(book: JobBook, g: int, server: int) -> bool:
     """Whether this is a home server of the group; for a group without home servers every server is."""
     if book.home_of[g] == book.home_of[g + 1]:
@@ -212,7 +212,7 @@ def at_home(book: JobBook, g: int, server: int) -> bool:
     return False
 
 
-@inner
+@compiled
 def group_fits(c: Cluster, book: Demands, g: int, server: int) -> bool:
     """Whether the server is open and has room for a task of the group in every resource."""
     if c.server[c.e, server].closed:
@@ -225,7 +225,7 @@ def group_fits(c: Cluster, book: Demands, g: int, server: int) -> bool:
     return True
 
 
-@inner
+@compiled
 def free_of(c: Cluster, server: int, resource: int) -> int:
     """Free units of a resource on a server."""
     return c.free[c.e, server, resource] if c.free.shape[1] > 0 else c.server[c.e, server].room

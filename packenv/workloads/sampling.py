@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compiled.decorators import apart, compiled, inner
+from packenv.compiled.decorators import apart, compiled
 from packenv.units import UNIT
 from packenv.workloads.laws.encoding import (
     BERNOULLI,
@@ -66,7 +66,7 @@ FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 S27, S30, S31, S12 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(12)
 
 
-@inner
+@compiled
 def mix(word: np.uint64) -> np.uint64:
     """SplitMix64's finaliser: a bijection of 64-bit words whose results look independent."""
     word = (word ^ (word >> S30)) * FIRST
@@ -74,25 +74,25 @@ def mix(word: np.uint64) -> np.uint64:
     return word ^ (word >> S31)
 
 
-@inner
+@compiled
 def word_at(key: np.uint64, index: int) -> np.uint64:
     """Random word number `index` of the column with this key."""
     return mix(key + np.uint64(index) * GOLDEN)
 
 
-@inner
+@compiled
 def uniform(word: np.uint64) -> float:
     """A random word as a number in the open interval (0, 1): the middle of one of 2^52 equal cells."""
     return (float(word >> S12) + 0.5) * 2.0**-52
 
 
-@inner
+@compiled
 def another(word: np.uint64) -> np.uint64:
     """A second random word for the same draw."""
     return mix(word + FIRST)
 
 
-@inner
+@compiled
 def row_above(table: NDArray[np.float64], first: int, count: int, u: float) -> int:
     """The first of `count` rows of the table, from `first` on, whose cumulative weight exceeds u; that of the last row is 1."""
     low, high = first, first + count - 1
@@ -105,7 +105,7 @@ def row_above(table: NDArray[np.float64], first: int, count: int, u: float) -> i
     return low
 
 
-@inner
+@compiled
 def interpolate(table: NDArray[np.float64], first: int, count: int, u: float) -> float:
     """The u-quantile of a piecewise-linear distribution function, whose knots are rows of the table."""
     k = row_above(table, first, count, u)
@@ -143,20 +143,20 @@ def draw(laws: Laws, number: int, word: np.uint64) -> float:
     return x
 
 
-@inner
+@compiled
 def whole(x: float) -> int:
     """A draw as a number of slots or tasks: rounded up, at least 1."""
     return int(min(max(math.ceil(x), 1.0), 2.0**53))
 
 
-@inner
+@compiled
 def units_of(x: float) -> int:
     """A draw in integer units, as `packenv.units.to_units` rounds."""
     units = math.floor(x * UNIT + 1e-3)
     return 1 if units == 0 and x > 0.0 else units
 
 
-@inner
+@compiled
 def begin_phase(laws: Laws, stream: Any) -> None:
     """Begin the next modulating phase and draw its end. The first is drawn by its share of time, so the start is stationary."""
     phases = laws.phase.shape[0]
@@ -175,7 +175,7 @@ def begin_phase(laws: Laws, stream: Any) -> None:
     stream.sojourns += 1
 
 
-@inner
+@compiled
 def modulated_time(laws: Laws, stream: Any, hazard: float) -> float:
     """The time at which the integral of the modulated rate since stream.clock reaches `hazard`."""
     if stream.sojourns == 0:
@@ -190,7 +190,7 @@ def modulated_time(laws: Laws, stream: Any, hazard: float) -> float:
         begin_phase(laws, stream)
 
 
-@inner
+@compiled
 def next_job(laws: Laws, stream: Any) -> None:
     """Draw the arrival slot of the next job, and its number of tasks."""
     plan = laws.plan[0]
@@ -216,7 +216,7 @@ def next_job(laws: Laws, stream: Any) -> None:
         stream.unseen = whole(draw(laws, plan.batch, word_at(stream.batch_key, stream.job)))
 
 
-@inner
+@compiled
 def fill_chunk(
     laws: Laws,
     stream: Any,  # one record of stream_type; its rows from first_row on are written

@@ -37,12 +37,12 @@ def answer(x):
 '''
 
 HELPER = '''
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 
 STEP = 1
 
 
-@inner
+@compiled
 def double(x):
     """Twice as much."""
     return 2 * x

@@ -11,18 +11,18 @@ from numba.core.errors import TypingError
 from numpy.typing import NDArray
 
 from packenv.compiled.apart import Apart
-from packenv.compiled.decorators import apart, compiled, fused, inner
+from packenv.compiled.decorators import apart, compiled, fused
 from packenv.compiled.frame import Frame, compiled_type
 
 
-@inner
+@compiled
 def shared(x):
     if x < 0:
         raise ValueError("below zero")
     return 2 * x + 1
 
 
-@inner
+@compiled
 def above(x):
     return shared(x) + shared(x + 1)
 
@@ -40,7 +40,7 @@ def outermost(values):
     return above(values[0]) * beside(values)
 
 
-@inner
+@compiled
 def next_to(x, step=1):
     return x + step
 

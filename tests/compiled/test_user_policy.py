@@ -44,12 +44,12 @@ def schedule(policy, cluster, state):
 
 RULES = '''
 from packenv.cluster import first_server_for
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 
 EXTRA = 0
 
 
-@inner
+@compiled
 def server_for(cluster, task):
     """Where a task goes."""
     return first_server_for(cluster, task)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from packenv.cluster.events.few import first_event, has_few_events, insert_event, take_due
 from packenv.cluster.records import BLOCK
 from packenv.cluster.state import MESSAGE, NEVER, NONE, UNUSED, Cluster
-from packenv.compiled.decorators import apart, inner
+from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.intrinsics import leading_zeros, lowest_bit
 
 LEVELS = 11  # 64 ** 11 > 2 ** 63
@@ -32,7 +32,7 @@ def blocks_for(places: int) -> int:
     return (places + (BLOCK - 2) * in_use) // (BLOCK - 1) + 1
 
 
-@inner
+@compiled
 def schedule_event(c: Cluster, i: int, slot: int) -> None:
     """Add an event for place i of the pool, due in `slot`, which is not before the current slot."""
     if has_few_events(c):
@@ -56,7 +56,7 @@ def add_to_wheel(c: Cluster, i: int, slot: int) -> None:
     c.wheel_bits[c.e, level] |= 1 << digit
 
 
-@inner
+@compiled
 def take_block(c: Cluster, before: int) -> int:
     """Take an unused block, chained to block `before` (NONE for the first one of a bucket); returns its first position."""
     head = c.head[c.e]
@@ -66,7 +66,7 @@ def take_block(c: Cluster, before: int) -> int:
     return position
 
 
-@inner
+@compiled
 def event_before(c: Cluster, position: int) -> int:
     """The position of the event before this one in a bucket that is being emptied, or NONE; frees a block that is read."""
     if position % BLOCK > 1:
@@ -78,7 +78,7 @@ def event_before(c: Cluster, position: int) -> int:
     return before * BLOCK + BLOCK - 1  # NONE if that is NONE
 
 
-@inner
+@compiled
 def next_event(c: Cluster, limit: int) -> int:
     """The slot of the first event, or `limit` if that is earlier."""
     return first_event(c, limit) if has_few_events(c) else turn_wheel(c, limit)
@@ -110,7 +110,7 @@ def turn_wheel(c: Cluster, limit: int) -> int:
                 add_to_wheel(c, i, c.task[c.e, i].slots)
 
 
-@inner
+@compiled
 def take_bucket(c: Cluster, level: int, digit: int) -> int:
     """Empty a bucket; returns the position of its last event."""
     bucket = level * 64 + digit
@@ -120,7 +120,7 @@ def take_bucket(c: Cluster, level: int, digit: int) -> int:
     return last
 
 
-@inner
+@compiled
 def collect_due(c: Cluster) -> None:
     """Move the events of slot `now` to the list `due`."""
     if has_few_events(c):
@@ -146,7 +146,7 @@ def take_from_wheel(c: Cluster) -> None:
     head.due = n
 
 
-@inner
+@compiled
 def take_place(c: Cluster) -> int:
     """Take an unused place of the pool; there must be one."""
     head = c.head[c.e]
@@ -156,7 +156,7 @@ def take_place(c: Cluster) -> int:
     return i
 
 
-@inner
+@compiled
 def give_place_back(c: Cluster, i: int) -> None:
     """Mark place i as unused; it is the next one to be taken."""
     head = c.head[c.e]
@@ -168,7 +168,7 @@ def give_place_back(c: Cluster, i: int) -> None:
     head.unused += 1
 
 
-@inner
+@compiled
 def post(c: Cluster, slot: int, code: int, payload: int) -> None:
     """Post a message from the policy to itself: `on_message` receives it in a later slot, before the policy schedules.
 
@@ -190,7 +190,7 @@ def post(c: Cluster, slot: int, code: int, payload: int) -> None:
     schedule_event(c, i, slot)
 
 
-@inner
+@compiled
 def wake_at(c: Cluster, slot: int) -> None:
     """Ask to schedule in `slot` even if nothing arrives or completes; cheaper than a message.
 
@@ -201,7 +201,7 @@ def wake_at(c: Cluster, slot: int) -> None:
         head.wake = slot
 
 
-@inner
+@compiled
 def clear_wake(c: Cluster) -> None:
     """Remove the policy's timer."""
     c.head[c.e].wake = NEVER

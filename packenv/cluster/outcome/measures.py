@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.state import Cluster
-from packenv.compiled.decorators import apart, inner
+from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.intrinsics import leading_zeros
 
 EXACT_BITS = 11
@@ -19,7 +19,7 @@ HALF = EXACT // 2
 DELAY_BINS = EXACT + HALF * 30  # up to 2^41 slots
 
 
-@inner
+@compiled
 def delay_bin(delay: int) -> int:
     """Histogram bin of a delay, rounded down to EXACT_BITS significant bits."""
     if delay < EXACT:
@@ -36,7 +36,7 @@ def delay_values() -> NDArray[np.float64]:
     return np.concatenate([exact, (low + (2.0**shift - 1) / 2).ravel()])
 
 
-@inner
+@compiled
 def record_start(c: Cluster, i: int) -> None:
     """Record the delay of a task that starts now, and its row in the schedule."""
     head = c.head[c.e]
@@ -56,7 +56,7 @@ def record_start(c: Cluster, i: int) -> None:
     task.since = head.now
 
 
-@inner
+@compiled
 def elapse(c: Cluster, until: int) -> None:
     """Count the present state for all slots from `now` up to, but not including, `until`."""
     head = c.head[c.e]
@@ -72,7 +72,7 @@ def elapse(c: Cluster, until: int) -> None:
     add_to_bins(c, head.now, until)
 
 
-@inner
+@compiled
 def add_to_bins(c: Cluster, start: int, until: int) -> None:
     """Add slots start .. until - 1 to the trajectory's bins of equal width; when the bins are full, pairs are merged."""
     head = c.head[c.e]

@@ -7,11 +7,11 @@ a gap; when all positions are used, the tasks are renumbered, which costs O(1) p
 from __future__ import annotations
 
 from packenv.cluster.state import NEVER, NONE, Cluster, require
-from packenv.compiled.decorators import apart, inner
+from packenv.compiled.decorators import apart, compiled
 from packenv.policy import BY_AGE
 
 
-@inner
+@compiled
 def set_leaf(c: Cluster, position: int, size: int) -> None:
     """Set the size at a position (NEVER for a gap), and correct the nodes above it."""
     least = c.ages.least

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from packenv.cluster.linked_list import insert_behind, unlink
 from packenv.cluster.state import NONE, Cluster, require
-from packenv.compiled.decorators import apart, inner
+from packenv.compiled.decorators import apart, compiled
 from packenv.policy import BY_DEMAND
 
 
-@inner
+@compiled
 def bucket_of(c: Cluster, i: int) -> int:
     """Hash chain of task i's demand vector."""
     mixed = 0
@@ -18,7 +18,7 @@ def bucket_of(c: Cluster, i: int) -> int:
     return mixed & (c.groups.bucket.shape[1] - 1)
 
 
-@inner
+@compiled
 def same_demand(c: Cluster, i: int, other: int) -> bool:
     """Whether two tasks have the same demand in every resource."""
     for r in range(c.demand.shape[2]):
@@ -64,7 +64,7 @@ def remove_from_group(c: Cluster, i: int) -> None:
     group.count -= 1
 
 
-@inner
+@compiled
 def forget_group(c: Cluster, g: int, bucket: int) -> None:
     """Take a group that becomes empty out of its hash chain and out of the groups in use."""
     groups = c.groups
@@ -83,14 +83,14 @@ def forget_group(c: Cluster, g: int, bucket: int) -> None:
     groups.count[c.e] = n
 
 
-@inner
+@compiled
 def group_count(c: Cluster) -> int:
     """Number of different demand vectors among the waiting tasks. Needs BY_DEMAND."""
     require(c, BY_DEMAND)
     return c.groups.count[c.e]
 
 
-@inner
+@compiled
 def first_of_group(c: Cluster, n: int) -> int:
     """Task of the earliest row in the n-th group, 0 <= n < group_count(c). Groups are in no particular order. Needs BY_DEMAND."""
     require(c, BY_DEMAND)

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from packenv.cluster.linked_list import append, unlink
 from packenv.cluster.sorted_keys.keys import key_after, key_before
 from packenv.cluster.state import NO_SIZE, NONE, ROW_BITS, TASK, Cluster, require
-from packenv.compiled.decorators import apart, inner
+from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.intrinsics import natural
 from packenv.policy import BY_LINE, BY_MIX, BY_SIZE, BY_TYPE
 
 
-@inner
+@compiled
 def type_of(c: Cluster, kind: int, size: int) -> int:
     """Type of a size for this kind of server; NONE if the size is larger than all its types."""
     bound, last = c.types.bound[c.e, kind], c.types.count[c.e, kind] - 1
@@ -37,7 +37,7 @@ def types_of(c: Cluster, row: int, kind: int, sizes: NDArray[np.int64]) -> NDArr
     return np.where(sizes > bound[-1], NONE, found)
 
 
-@inner
+@compiled
 def set_levels(c: Cluster, kind: int, capacity: int, levels: int) -> None:
     """Divide `capacity` into 2·levels types. Call `retype` afterwards if there are tasks."""
     for m in range(levels):
@@ -47,7 +47,7 @@ def set_levels(c: Cluster, kind: int, capacity: int, levels: int) -> None:
     c.types.count[c.e, kind] = 2 * levels
 
 
-@inner
+@compiled
 def set_types(c: Cluster, kind: int, capacity: int, largest: NDArray[np.int64]) -> None:
     """Set types with these largest sizes, in descending order; sizes above `capacity` get no type for this kind."""
     last = len(largest) - 1
@@ -76,7 +76,7 @@ def add_typed(c: Cluster, i: int) -> None:
                 join_line(c, i, kind, j)
 
 
-@inner
+@compiled
 def join_line(c: Cluster, i: int, kind: int, j: int) -> None:
     """Put task i at the tail of virtual queue j."""
     queue = c.types.queue[c.e, kind, j]
@@ -101,7 +101,7 @@ def remove_typed(c: Cluster, i: int) -> None:
                 leave_line(c, i, kind, j)
 
 
-@inner
+@compiled
 def narrow(c: Cluster, kind: int, j: int, size: int) -> None:
     """Update the smallest and largest size of type j, of which the task that was found last in size order leaves."""
     least, most = c.types.least[c.e, kind], c.types.most[c.e, kind]
@@ -115,7 +115,7 @@ def narrow(c: Cluster, kind: int, j: int, size: int) -> None:
             most[j] = below
 
 
-@inner
+@compiled
 def leave_line(c: Cluster, i: int, kind: int, j: int) -> None:
     """Take task i out of virtual queue j."""
     queue, was_head = c.types.queue[c.e, kind, j], c.types.link[c.e, kind, i].prev == NONE
@@ -145,21 +145,21 @@ def retype(c: Cluster) -> None:
             c.types.in_service[c.e, server, type_of(c, c.server[c.e, server].kind, c.task[c.e, i].size)] += 1
 
 
-@inner
+@compiled
 def queue_length(c: Cluster, kind: int, j: int) -> int:
     """Tasks waiting in virtual queue j of this kind of server. Needs BY_TYPE."""
     require(c, BY_TYPE)
     return c.types.queue[c.e, kind, j].count
 
 
-@inner
+@compiled
 def head_of_line(c: Cluster, kind: int, j: int) -> int:
     """First task of virtual queue j of this kind of server; NONE if empty. Needs BY_LINE."""
     require(c, BY_LINE)
     return c.types.queue[c.e, kind, j].head
 
 
-@inner
+@compiled
 def jobs_of_type(c: Cluster, server: int, j: int) -> int:
     """Number of jobs of type j (of the server's kind) in service on a server. Needs BY_MIX."""
     require(c, BY_MIX)

@@ -23,19 +23,19 @@ from packenv.cluster.sorted_keys.keys import (
 )
 from packenv.cluster.sorted_keys.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import NEVER, NONE, ROW_BITS, ROW_MASK, Cluster, require
-from packenv.compiled.decorators import apart, inner
+from packenv.compiled.decorators import apart, compiled
 from packenv.policy import BY_AGE, BY_DEMAND, BY_QUEUE, BY_SIZE, BY_TYPE
 
 AHEAD = 4  # new tasks whose blocks are prefetched: about as many as memory serves at once
 
 
-@inner
+@compiled
 def size_key(c: Cluster, i: int) -> int:
     """Key in the order by size: larger for a larger size, then for an earlier row. Best fit takes the largest key first."""
     return (c.task[c.e, i].size << ROW_BITS) | (ROW_MASK - c.task[c.e, i].row)
 
 
-@inner
+@compiled
 def enqueue(c: Cluster, i: int) -> None:
     """Put task i at the tail of the queue, as a new task of this slot; `order_new` puts the new tasks in size order."""
     head = c.head[c.e]
@@ -53,7 +53,7 @@ def enqueue(c: Cluster, i: int) -> None:
         add_to_group(c, i)
 
 
-@inner
+@compiled
 def order_new(c: Cluster) -> None:
     """Put the slot's new tasks in size order."""
     if c.orders & BY_SIZE:
@@ -84,7 +84,7 @@ def order_many_new(c: Cluster) -> None:
             insert(c.sizes, c.e, size_key(c, i), i)
 
 
-@inner
+@compiled
 def dequeue(c: Cluster, i: int) -> None:
     """Take task i out of the queue and all orders."""
     head = c.head[c.e]
@@ -104,72 +104,72 @@ def dequeue(c: Cluster, i: int) -> None:
         remove_from_group(c, i)
 
 
-@inner
+@compiled
 def now(c: Cluster) -> int:
     """The slot being scheduled."""
     return c.head[c.e].now
 
 
-@inner
+@compiled
 def waiting(c: Cluster) -> int:
     """Number of waiting tasks."""
     return c.head[c.e].waiting
 
 
-@inner
+@compiled
 def oldest(c: Cluster) -> int:
     """Head of line of the whole queue: earliest eligible slot, then row; NONE if nothing waits. Needs BY_QUEUE."""
     require(c, BY_QUEUE)
     return c.queue[c.e].head
 
 
-@inner
+@compiled
 def next_in_queue(c: Cluster, i: int) -> int:
     """The waiting task behind i; NONE at the end. Ask before placing i. Needs BY_QUEUE."""
     require(c, BY_QUEUE)
     return c.task[c.e, i].next
 
 
-@inner
+@compiled
 def new_count(c: Cluster) -> int:
     """Number of tasks that became eligible in this slot."""
     return c.head[c.e].fresh
 
 
-@inner
+@compiled
 def new_task(c: Cluster, n: int) -> int:
     """The n-th task that became eligible in this slot, in row order; NONE if it has started. 0 <= n < new_count(c)."""
     i = c.fresh[c.e, n]
     return i if c.task[c.e, i].server == NONE else NONE
 
 
-@inner
+@compiled
 def size_of(c: Cluster, i: int) -> int:
     """Scalar size in units: the largest demand, normalised by the largest server."""
     return c.task[c.e, i].size
 
 
-@inner
+@compiled
 def fitting_key(room: int) -> int:
     """A key above those of all sizes <= room and below those of all larger sizes."""
     return (room << ROW_BITS) | ROW_MASK
 
 
-@inner
+@compiled
 def largest_fitting(c: Cluster, room: int) -> int:
     """The largest waiting task of size <= room, earlier row first; NONE if there is none. Needs BY_SIZE."""
     require(c, BY_SIZE)
     return floor_item(c.sizes, c.e, fitting_key(room))
 
 
-@inner
+@compiled
 def largest_size_up_to(c: Cluster, room: int) -> int:
     """The largest size <= room of a waiting task; NONE if there is none. Needs BY_SIZE."""
     require(c, BY_SIZE)
     return floor_key(c.sizes, c.e, fitting_key(room)) >> ROW_BITS
 
 
-@inner
+@compiled
 def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
     """The largest waiting task of type j (of this kind of server) and size <= room; NONE if none. Needs BY_SIZE, BY_TYPE."""
     require(c, BY_SIZE | BY_TYPE)
@@ -180,53 +180,53 @@ def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
     return largest_fitting(c, room)
 
 
-@inner
+@compiled
 def smallest_size(c: Cluster) -> int:
     """Size of the smallest waiting task; there must be one. Needs BY_SIZE."""
     require(c, BY_SIZE)
     return first_key(c.sizes, c.e) >> ROW_BITS
 
 
-@inner
+@compiled
 def smallest_waiting(c: Cluster) -> int:
     """The smallest waiting task, later row first; NONE if nothing waits. Needs BY_SIZE."""
     require(c, BY_SIZE)
     return first_item(c.sizes, c.e)
 
 
-@inner
+@compiled
 def largest_size(c: Cluster) -> int:
     """Size of the largest waiting task; there must be one. Needs BY_SIZE."""
     require(c, BY_SIZE)
     return last_key(c.sizes, c.e) >> ROW_BITS
 
 
-@inner
+@compiled
 def largest_waiting(c: Cluster) -> int:
     """The largest waiting task, earlier row first; NONE if nothing waits. Needs BY_SIZE."""
     require(c, BY_SIZE)
     return floor_item(c.sizes, c.e, NEVER)
 
 
-@inner
+@compiled
 def demand_of(c: Cluster, i: int, resource: int) -> int:
     """Demand of task i for a resource, in units."""
     return c.demand[c.e, i, resource] if c.demand.shape[1] > 0 else c.task[c.e, i].size
 
 
-@inner
+@compiled
 def row_of(c: Cluster, i: int) -> int:
     """Row of task i in the Jobs table."""
     return c.task[c.e, i].row
 
 
-@inner
+@compiled
 def eligible_since(c: Cluster, i: int) -> int:
     """Slot in which waiting task i joined the queue."""
     return c.task[c.e, i].since
 
 
-@inner
+@compiled
 def started_in(c: Cluster, i: int) -> int:
     """Slot in which task i, in service or just completed, started."""
     return c.task[c.e, i].since

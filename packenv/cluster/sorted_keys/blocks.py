@@ -13,7 +13,7 @@ from packenv.cluster.sorted_keys.arrays import (
 )
 from packenv.cluster.sorted_keys.directory import block_of, end_of_node, is_long, set_low, start_of_node
 from packenv.cluster.sorted_keys.nodes import append, deal_out_all, even_out, forget_nodes, gather, put_together
-from packenv.compiled.decorators import apart, inner
+from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.intrinsics import move
 
 
@@ -94,7 +94,7 @@ def split(s: SortedKeys, e: int, k: int) -> None:
     use_block(s, e, k // NODE)
 
 
-@inner
+@compiled
 def use_block(s: SortedKeys, e: int, n: int) -> None:
     """Count a new block, of node n if the list is long; make the nodes if the list has just become long."""
     s.used[e] += 1

@@ -16,17 +16,17 @@ from packenv.cluster.sorted_keys.arrays import (
     WIDTH,
     SortedKeys,
 )
-from packenv.compiled.decorators import apart, inner
+from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.intrinsics import prefetch
 
 
-@inner
+@compiled
 def is_long(s: SortedKeys, e: int) -> bool:
     """Whether the directory has nodes; only then is it worth prefetching blocks."""
     return s.used[e] > LONG
 
 
-@inner
+@compiled
 def block_of(s: SortedKeys, e: int, key: int) -> int:
     """Position of the last block that starts at or below `key` (the first block if none does)."""
     if is_long(s, e):
@@ -51,7 +51,7 @@ def block_of_many(s: SortedKeys, e: int, key: int) -> int:
     return search_many(s, e, key)
 
 
-@inner
+@compiled
 def block_after(s: SortedKeys, e: int, k: int) -> int:
     """The block behind block k; an unused block behind the last one."""
     if s.block[e, k + 1].low == PADDING and is_long(s, e):
@@ -59,7 +59,7 @@ def block_after(s: SortedKeys, e: int, k: int) -> int:
     return k + 1
 
 
-@inner
+@compiled
 def mark_of(key: int) -> int:
     """Position of a key in the table of prefetched keys."""
     return (key ^ (key >> 32)) & (EXPECTED - 1)
@@ -86,7 +86,7 @@ def search_many(s: SortedKeys, e: int, key: int) -> int:
     return max(k, 0)
 
 
-@inner
+@compiled
 def set_low(s: SortedKeys, e: int, k: int, key: int) -> None:
     """Set the smallest key of block k, and of its node if k is its first block."""
     s.block[e, k].low = key
@@ -94,26 +94,26 @@ def set_low(s: SortedKeys, e: int, k: int, key: int) -> None:
         s.top[e, k // NODE] = key
 
 
-@inner
+@compiled
 def start_of_node(s: SortedKeys, e: int, k: int) -> int:
     """The first block of k's node, or of a short list."""
     return k - k % NODE if is_long(s, e) else 0
 
 
-@inner
+@compiled
 def end_of_node(s: SortedKeys, e: int, k: int) -> int:
     """The position behind the last block in use of k's node, or of a short list."""
     return k - k % NODE + s.filled[e, k // NODE] if is_long(s, e) else s.used[e]
 
 
-@inner
+@compiled
 def last_block(s: SortedKeys, e: int) -> int:
     """The last block in use. In a long list some blocks before it are unused and have no keys."""
     last = s.nodes[e] - 1
     return last * NODE + s.filled[e, last] - 1 if is_long(s, e) else s.used[e] - 1
 
 
-@inner
+@compiled
 def expect(s: SortedKeys, e: int, key: int) -> None:
     """Prefetch the block of a key that is needed soon, if the list is long.
 
@@ -134,7 +134,7 @@ def ask_for_block(s: SortedKeys, e: int, key: int) -> None:
     ask_for_items(s, e, storage)
 
 
-@inner
+@compiled
 def ask_for_items(s: SortedKeys, e: int, storage: int) -> None:
     """Prefetch the items of a block."""
     for q in range(0, WIDTH, 16):

@@ -19,11 +19,11 @@ from packenv.cluster.sorted_keys.directory import (
     start_of_node,
 )
 from packenv.cluster.sorted_keys.nodes import forget_nodes
-from packenv.compiled.decorators import apart, inner
+from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.intrinsics import move, natural
 
 
-@inner
+@compiled
 def lower_bound(s: SortedKeys, e: int, k: int, key: int) -> int:
     """Number of keys of block k below `key`. Comparing all, STRIDE at once, loads the cache lines at the same time."""
     keys = s.keys[e, s.block[e, k].storage]
@@ -163,19 +163,19 @@ def ceiling_item(s: SortedKeys, e: int, key: int) -> int:
     return s.items[e, s.block[e, k].storage, p]
 
 
-@inner
+@compiled
 def first_key(s: SortedKeys, e: int) -> int:
     """The smallest key; NONE if empty."""
     return s.keys[e, s.block[e, 0].storage, 0] if s.block[e, 0].count > 0 else NONE
 
 
-@inner
+@compiled
 def first_item(s: SortedKeys, e: int) -> int:
     """Item of the smallest key; NONE if empty."""
     return s.items[e, s.block[e, 0].storage, 0] if s.block[e, 0].count > 0 else NONE
 
 
-@inner
+@compiled
 def last_key(s: SortedKeys, e: int) -> int:
     """The largest key; NONE if empty."""
     last = s.block[e, last_block(s, e)]

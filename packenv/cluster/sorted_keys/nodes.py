@@ -12,7 +12,7 @@ from packenv.cluster.sorted_keys.arrays import (
     SortedKeys,
 )
 from packenv.cluster.sorted_keys.directory import is_long
-from packenv.compiled.decorators import apart, inner
+from packenv.compiled.decorators import apart, compiled
 
 
 @apart
@@ -66,7 +66,7 @@ def gather(s: SortedKeys, e: int, first: int, end: int) -> int:
     return to - start
 
 
-@inner
+@compiled
 def deal_out(s: SortedKeys, e: int, first: int, end: int, blocks: int) -> None:
     """Spread `blocks` blocks, which lie together at the front of nodes first .. end - 1, evenly over these nodes."""
     for node in range(end - 1, first - 1, -1):  # from the end, so that no block moves onto one that has not moved yet
@@ -77,7 +77,7 @@ def deal_out(s: SortedKeys, e: int, first: int, end: int, blocks: int) -> None:
         s.top[e, node] = s.block[e, node * NODE].low
 
 
-@inner
+@compiled
 def swap(s: SortedKeys, e: int, k: int, other: int) -> None:
     """Exchange two blocks."""
     a, b = s.block[e, k], s.block[e, other]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.fields import Field, Sizes
-from packenv.compiled.decorators import apart, inner
+from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame
 
 LARGE = 1024  # larger batches are sorted before they are inserted: neighbouring keys then share cache lines
@@ -32,7 +32,7 @@ def sorting_sizes(clusters: int, largest: int) -> Sizes:
     return {"clusters": clusters, "batch": batch, "digits": digits}
 
 
-@inner
+@compiled
 def sort(values: NDArray[Any], n: int) -> None:
     """Sort the first n values: insertion sort in strides (Shell, with Ciura's gaps)."""
     for gap in (57000, 25000, 11000, 4500, 1750, 701, 301, 132, 57, 23, 10, 4, 1):
@@ -60,7 +60,7 @@ def sort_by_high_half(s: Sorting, e: int, n: int) -> None:
         shift += 2 * DIGIT_BITS
 
 
-@inner
+@compiled
 def sort_by_digit(words: NDArray[np.int64], target: NDArray[np.int64], counts: NDArray[np.int64], n: int, shift: int) -> None:
     """Copy n words to `target`, sorted by the digit at bit `shift`; the sort is stable."""
     for digit in range(DIGITS):

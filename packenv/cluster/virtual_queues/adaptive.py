@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from packenv.cluster.events.wheel import wake_at
 from packenv.cluster.queue.by_type import retype, set_levels
 from packenv.cluster.state import Cluster
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 
 MOST_LEVELS = 16
 SEEN, CHECK, NOW, NEXT = 0, 1, 2, 3
@@ -31,7 +31,7 @@ def first_levels(levels: int, check: int) -> Levels:
     return Levels(np.array([0, check, levels, levels]), np.zeros(MOST_LEVELS + 2, np.int64))
 
 
-@inner
+@compiled
 def adapt(c: Cluster, levels: Levels, occupy: bool) -> None:
     """Change to the J that was decided, then count this slot's new tasks. `occupy`: jobs take at least 2^-J of a server."""
     if levels.number[NEXT] > levels.number[NOW]:
@@ -46,7 +46,7 @@ def adapt(c: Cluster, levels: Levels, occupy: bool) -> None:
         wake_at(c, c.head[c.e].now + 1)
 
 
-@inner
+@compiled
 def see(levels: Levels, capacity: int, size: int) -> None:
     """Count a size; if it is the check's, decide the J of the next slot."""
     depth = 0
@@ -64,7 +64,7 @@ def see(levels: Levels, capacity: int, size: int) -> None:
         levels.number[NEXT] = max(levels.number[NEXT], j)
 
 
-@inner
+@compiled
 def divide(c: Cluster, levels: int, occupy: bool) -> None:
     """Give each kind of server its number of levels, and assign all tasks to the new types."""
     most = 0

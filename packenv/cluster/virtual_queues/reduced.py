@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from packenv.cluster.queue.by_type import queue_length
 from packenv.cluster.state import Cluster
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 
 
-@inner
+@compiled
 def reduced_configuration(levels: int, n: int) -> tuple[int, int, int]:
     """The n-th configuration of K_RED for J = levels, 0 <= n < 4J - 4, as (k_1, j, k_j)."""
     if n < levels:
@@ -22,13 +22,13 @@ def reduced_configuration(levels: int, n: int) -> tuple[int, int, int]:
     return 1, 2 * n + 1, 1 << (n - 1)
 
 
-@inner
+@compiled
 def weight(c: Cluster, kind: int, one: int, j: int, count: int) -> int:
     """⟨k, Q⟩ of the configuration (k_1, j, k_j) = (one, j, count); Q: virtual queue lengths of this kind of server."""
     return one * queue_length(c, kind, 1) + count * queue_length(c, kind, j)
 
 
-@inner
+@compiled
 def heaviest(c: Cluster, kind: int) -> tuple[int, int, int]:
     """The configuration of the largest weight, as (k_1, j, k_j); ties: the first in the list (eq. 8)."""
     levels = c.types.count[c.e, kind] >> 1

@@ -16,7 +16,7 @@ from packenv.cluster.virtual_queues.configurations import (
     next_unreserved,
     unreserved_room,
 )
-from packenv.compiled.decorators import apart, fused, inner
+from packenv.compiled.decorators import apart, compiled, fused
 from packenv.envs.configuration.observation import describe_configuration, write_configurations
 from packenv.envs.core.between_decisions import put
 from packenv.envs.core.largest_fitting import survey
@@ -56,7 +56,7 @@ def act(rules: ConfigurationRules, b: Batch) -> None:
     serve_until_decision(rules, b)
 
 
-@inner
+@compiled
 def serve_until_decision(rules: ConfigurationRules, b: Batch) -> None:
     """Go on with the pass over the servers at `cursor`, up to an empty server that needs a configuration, or to the end."""
     c, turn = b.c, b.turn[b.c.e]

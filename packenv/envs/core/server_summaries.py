@@ -6,7 +6,7 @@ from packenv.cluster.queue.by_type import type_of
 from packenv.cluster.queue.waiting import now
 from packenv.cluster.servers import kind_of, server_count
 from packenv.cluster.state import DONE, NONE, TASK
-from packenv.compiled.decorators import apart, fused, inner
+from packenv.compiled.decorators import apart, compiled, fused
 from packenv.envs.core.state import Batch
 
 
@@ -89,7 +89,7 @@ def scalar_room(b: Batch, server: int) -> int:
     return room
 
 
-@inner
+@compiled
 def classify_room(b: Batch, server: int) -> None:
     """Count a server under the type of its room: the largest of its kind if it has more, the last class if it has none."""
     c = b.c

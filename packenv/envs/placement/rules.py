@@ -8,7 +8,7 @@ from packenv.cluster.queue.by_type import head_of_line, type_of
 from packenv.cluster.queue.waiting import size_of
 from packenv.cluster.servers import fits, kind_of, server_count
 from packenv.cluster.state import NONE
-from packenv.compiled.decorators import apart, fused, inner
+from packenv.compiled.decorators import apart, compiled, fused
 from packenv.compiled.intrinsics import natural
 from packenv.envs.core.between_decisions import put
 from packenv.envs.core.largest_fitting import largest_on, survey
@@ -94,7 +94,7 @@ def observe(rules: PlacementRules, b: Batch) -> None:
         describe_all(rules, b)
 
 
-@inner
+@compiled
 def describe_all(rules: PlacementRules, b: Batch) -> None:
     """Write the observation "actions"."""
     c, e = b.c, b.c.e
@@ -136,7 +136,7 @@ def mask_types(b: Batch) -> None:
             mask[first + natural(j)] = least[j] <= room
 
 
-@inner
+@compiled
 def mask_tasks(rules: PlacementRules, b: Batch) -> None:
     """Several resources, or heads of line: look for the task of every virtual queue on every server."""
     types = b.c.types.least.shape[2]
@@ -145,7 +145,7 @@ def mask_tasks(rules: PlacementRules, b: Batch) -> None:
             b.mask[b.c.e, server * types + j] = chosen(rules, b, server, j) != NONE
 
 
-@inner
+@compiled
 def mask_window(rules: PlacementRules, b: Batch) -> None:
     """Look whether each task of the window fits on every server."""
     c, e = b.c, b.c.e

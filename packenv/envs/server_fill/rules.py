@@ -10,7 +10,7 @@ from packenv.cluster.queue.by_type import type_of
 from packenv.cluster.queue.waiting import largest_fitting, size_of, smallest_size, smallest_waiting, waiting
 from packenv.cluster.servers import first_server, fits, kind_of, room_of, server_count, tightest_server
 from packenv.cluster.state import NONE
-from packenv.compiled.decorators import apart, fused, inner
+from packenv.compiled.decorators import apart, compiled, fused
 from packenv.compiled.intrinsics import natural
 from packenv.envs.core.between_decisions import pass_over, put, reopen_passed
 from packenv.envs.core.largest_fitting import largest_of_groups, largest_on, survey
@@ -54,7 +54,7 @@ def act(rules: ServerFillRules, b: Batch) -> None:
     next_decision(rules, b)
 
 
-@inner
+@compiled
 def next_decision(rules: ServerFillRules, b: Batch) -> None:
     """Find the server that the next decision is about. Where none may be passed, carry out decisions with one choice only."""
     turn = b.turn[b.c.e]
@@ -129,7 +129,7 @@ def next_server(rules: ServerFillRules, b: Batch) -> int:
     return tightest_server(c, smallest_size(c))
 
 
-@inner
+@compiled
 def next_of_all(rules: ServerFillRules, b: Batch) -> int:
     """Several resources: look at every server."""
     c = b.c

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.envs.core.server_summaries import remove_completed
 from packenv.envs.core.state import DECIDING, Batch
 from packenv.envs.core.step import act, begin, observe
@@ -49,7 +49,7 @@ def schedule_learned(policy: Learned, cluster: Cluster, state: LearnedState) -> 
         act(policy.rules, b)
 
 
-@inner
+@compiled
 def only_action(b: Batch) -> int:
     """The only valid action; NONE if there are several."""
     only = NONE

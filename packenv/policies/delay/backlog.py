@@ -14,7 +14,7 @@ from packenv.cluster import NONE, Cluster, level_of, new_count, new_task, place,
 from packenv.cluster.distance import has_homes
 from packenv.cluster.sorted_keys.arrays import SortedKeys, sorted_keys
 from packenv.cluster.sorted_keys.keys import first_key, insert, remove
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.jobs import Jobs
 from packenv.policies.job_book import enlist, group_fits, link
@@ -105,12 +105,12 @@ def distinct(keys: Ints) -> tuple[Ints, Ints]:
     return keys[order[first]], number
 
 
-@inner
+@compiled
 def anything_waits(b: Backlog) -> bool:
     return first_key(b.order, 0) != NONE
 
 
-@inner
+@compiled
 def take_up(c: Cluster, b: Backlog) -> None:
     """Add the tasks that became eligible in this slot and have not started."""
     for n in range(new_count(c)):
@@ -119,7 +119,7 @@ def take_up(c: Cluster, b: Backlog) -> None:
             add(c, b, row_of(c, i), i)
 
 
-@inner
+@compiled
 def add(c: Cluster, b: Backlog, row: int, i: int) -> None:
     """Add a waiting row, task i of the pool, to the list of its group and to those of its home servers, all in row order."""
     g, job = b.group[row], b.job[row]
@@ -139,7 +139,7 @@ def add(c: Cluster, b: Backlog, row: int, i: int) -> None:
         insert(b.order, 0, key_of(b, job), job)
 
 
-@inner
+@compiled
 def launch(c: Cluster, b: Backlog, row: int, server: int) -> None:
     """Start a waiting row on a server and re-sort its job, which now has one more task in service."""
     g, job = b.group[row], b.job[row]
@@ -155,7 +155,7 @@ def launch(c: Cluster, b: Backlog, row: int, server: int) -> None:
     place(c, b.place[row], server)
 
 
-@inner
+@compiled
 def settle(b: Backlog, row: int) -> None:
     """Count the completion of a row and re-sort its job, which now has one task fewer in service."""
     job = b.job[row]
@@ -166,12 +166,12 @@ def settle(b: Backlog, row: int) -> None:
         insert(b.order, 0, key_of(b, job), job)
 
 
-@inner
+@compiled
 def key_of(b: Backlog, job: int) -> int:
     return (b.running[job] << JOB_BITS) | job
 
 
-@inner
+@compiled
 def link_copies(b: Backlog, pair: int, before: int, after: int) -> None:
     """Link copy `after` directly behind copy `before` in a pair's list; NONE stands for the end of the list on that side."""
     if before == NONE:
@@ -184,7 +184,7 @@ def link_copies(b: Backlog, pair: int, before: int, after: int) -> None:
         b.copy[after].prev = before
 
 
-@inner
+@compiled
 def first_local(c: Cluster, b: Backlog, job: int, server: int) -> int:
     """First waiting row of the job that fits on the server and has its data there (or has no homes); NONE if there is none."""
     row = NONE
@@ -199,7 +199,7 @@ def first_local(c: Cluster, b: Backlog, job: int, server: int) -> int:
     return row
 
 
-@inner
+@compiled
 def pair_of(b: Backlog, g: int, server: int) -> int:
     """Index of the pair of a group and a server; NONE if no task of the group has its data there."""
     low, high = b.pairs_of[g], b.pairs_of[g + 1]
@@ -212,7 +212,7 @@ def pair_of(b: Backlog, g: int, server: int) -> int:
     return low if low < b.pairs_of[g + 1] and b.pair[low].server == server else NONE
 
 
-@inner
+@compiled
 def first_fitting(c: Cluster, b: Backlog, job: int, server: int) -> int:
     """First waiting row of the job that fits on the server; NONE if there is none."""
     row = NONE
@@ -222,7 +222,7 @@ def first_fitting(c: Cluster, b: Backlog, job: int, server: int) -> int:
     return row
 
 
-@inner
+@compiled
 def first_in_rack(c: Cluster, b: Backlog, job: int, server: int) -> int:
     """First waiting row of the job that fits on the server and has data in the server's rack; NONE if there is none."""
     found = NONE
@@ -236,18 +236,18 @@ def first_in_rack(c: Cluster, b: Backlog, job: int, server: int) -> int:
     return found
 
 
-@inner
+@compiled
 def earlier(row: int, other: int) -> int:
     return other if row == NONE else min(row, other)
 
 
-@inner
+@compiled
 def distance(c: Cluster, row: int, server: int) -> int:
     """Level of a row on a server: NODE, RACK or ANY, as in `level_of`; always NODE if the table has no column `home`."""
     return level_of(c, row, server) if has_homes(c) else 0
 
 
-@inner
+@compiled
 def phase_of(b: Backlog, job: int) -> int:
     """Phase of the job's first group with waiting tasks. The job must have waiting tasks."""
     g = b.groups_of[job]

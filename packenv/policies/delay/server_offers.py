@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, new_count, new_task, now, remote_slots, row_of, server_count, wake_at
 from packenv.cluster.state import NEVER
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.policies.delay.backlog import (
     Backlog,
@@ -82,7 +82,7 @@ def waits(setting: Setting, interval: float, rack: float) -> Waits:
     )
 
 
-@inner
+@compiled
 def report(rules: Rules, cluster: Cluster, state: Waits, row: int) -> None:
     """Move the node or rack interval of the phase of a completed row towards the row's overhead (running average)."""
     interval = state.interval[state.tasks.phase[state.tasks.group[row]]]
@@ -95,7 +95,7 @@ def report(rules: Rules, cluster: Cluster, state: Waits, row: int) -> None:
     state.due[0] = now(cluster)
 
 
-@inner
+@compiled
 def offer_servers(rules: Rules, cluster: Cluster, state: Waits) -> int:
     """Offer all servers in index order. Returns how many still have room and were refused by all jobs: they are in `open`.
 
@@ -119,7 +119,7 @@ def offer_servers(rules: Rules, cluster: Cluster, state: Waits) -> int:
     return count
 
 
-@inner
+@compiled
 def note_changed(rules: Rules, cluster: Cluster, state: Waits) -> bool:
     """Mark the jobs with new tasks or with an interval that has run out; return whether there are any."""
     changed = False
@@ -139,7 +139,7 @@ def note_changed(rules: Rules, cluster: Cluster, state: Waits) -> bool:
     return changed
 
 
-@inner
+@compiled
 def has_room(cluster: Cluster, state: Waits, server: int) -> bool:
     """Whether the server has room for the smallest demand of the table in each resource; if not, no task fits."""
     for r in range(state.tasks.least.shape[0]):
@@ -148,7 +148,7 @@ def has_room(cluster: Cluster, state: Waits, server: int) -> bool:
     return True
 
 
-@inner
+@compiled
 def offer(rules: Rules, cluster: Cluster, state: Waits, server: int, to_all: bool) -> bool:
     """Offer a server once to the jobs, in fair order; return whether one launched a task.
 
@@ -167,7 +167,7 @@ def offer(rules: Rules, cluster: Cluster, state: Waits, server: int, to_all: boo
     return False
 
 
-@inner
+@compiled
 def choice(rules: Rules, cluster: Cluster, state: Waits, job: int, server: int) -> int:
     """The row that a job launches on a server; NONE if nothing fits, or if the job waits, which counts as a skip."""
     tasks = state.tasks
@@ -190,7 +190,7 @@ def choice(rules: Rules, cluster: Cluster, state: Waits, job: int, server: int) 
     return NONE
 
 
-@inner
+@compiled
 def allowed(rules: Rules, cluster: Cluster, state: Waits, job: int) -> int:
     """The widest level on which a job may launch now: NODE, RACK or ANY."""
     level = state.level[job]
@@ -204,7 +204,7 @@ def allowed(rules: Rules, cluster: Cluster, state: Waits, job: int) -> int:
     return RACK if level == RACK or (state.racks and waited > patience(state, job, RACK)) else NODE
 
 
-@inner
+@compiled
 def patience(state: Waits, job: int, level: int) -> float:
     """Slots that a job waits, given the level it keeps, before it may launch on `level` (RACK or ANY)."""
     interval = state.interval[phase_of(state.tasks, job)]
@@ -213,7 +213,7 @@ def patience(state: Waits, job: int, level: int) -> float:
     return interval[0] + interval[1] if level == ANY and state.racks else interval[0]
 
 
-@inner
+@compiled
 def begin(rules: Rules, cluster: Cluster, state: Waits, job: int, row: int, server: int) -> None:
     """Launch a row on a server; record its level, overhead and delay, and end the wait of its job."""
     level = distance(cluster, row, server)
@@ -227,7 +227,7 @@ def begin(rules: Rules, cluster: Cluster, state: Waits, job: int, row: int, serv
     launch(cluster, state.tasks, row, server)
 
 
-@inner
+@compiled
 def wake_later(rules: Rules, cluster: Cluster, state: Waits, count: int) -> None:
     """Set a timer for the first slot in which some job may launch farther from its data on one of the `count` servers in `open`.
 
@@ -256,14 +256,14 @@ def wake_later(rules: Rules, cluster: Cluster, state: Waits, count: int) -> None
         wake_at(cluster, min(soon, state.due[0]))
 
 
-@inner
+@compiled
 def runs_out(cluster: Cluster, state: Waits, job: int) -> int:
     """The slot in which a waiting job may launch on the next wider level."""
     near = state.begin[job] + int(np.floor(patience(state, job, RACK))) + 1
     return near if near > now(cluster) else state.begin[job] + int(np.floor(patience(state, job, ANY))) + 1
 
 
-@inner
+@compiled
 def fits_behind(cluster: Cluster, state: Waits, job: int, count: int, last: int) -> bool:
     """Whether a task of the job fits on one of the first `count` servers in `open` with an index above `last`."""
     n = count - 1

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 
 Ints = NDArray[np.int64]
@@ -56,7 +56,7 @@ def least_waiting(slots: Ints, tasks: int) -> LeastWaiting:
     )
 
 
-@inner
+@compiled
 def least_loaded(waiting: LeastWaiting, now: int) -> int:
     """The server with the least W; ties go to the lower index."""
     while True:
@@ -74,7 +74,7 @@ def least_loaded(waiting: LeastWaiting, now: int) -> int:
             return best
 
 
-@inner
+@compiled
 def first_least(waiting: LeastWaiting, tree: int) -> int:
     """The server with the least key of a tree; ties go to the lower index."""
     key = waiting.key
@@ -86,7 +86,7 @@ def first_least(waiting: LeastWaiting, tree: int) -> int:
     return node - key.shape[1] // 2
 
 
-@inner
+@compiled
 def outlived(waiting: LeastWaiting, server: int, now: int) -> bool:
     """If tasks of a server have exceeded their estimates, move it to the tree where it now belongs; return whether it moved."""
     ends, k = waiting.end, 0
@@ -106,13 +106,13 @@ def outlived(waiting: LeastWaiting, server: int, now: int) -> bool:
     return True
 
 
-@inner
+@compiled
 def note_placed(waiting: LeastWaiting, server: int, estimate: int) -> None:
     """Record that a task was sent to a server."""
     put_in(waiting, server, take_out(waiting, server) + estimate)
 
 
-@inner
+@compiled
 def note_started(waiting: LeastWaiting, server: int, estimate: int, now: int) -> None:
     """Record that a task sent to a server starts there now."""
     work = take_out(waiting, server)
@@ -121,7 +121,7 @@ def note_started(waiting: LeastWaiting, server: int, estimate: int, now: int) ->
     put_in(waiting, server, work + now)
 
 
-@inner
+@compiled
 def note_completed(waiting: LeastWaiting, server: int, expected_end: int) -> None:
     """Record a completion. The task may have exceeded its estimate, whether or not `outlived` has seen it."""
     work, ends = take_out(waiting, server), waiting.end
@@ -136,7 +136,7 @@ def note_completed(waiting: LeastWaiting, server: int, expected_end: int) -> Non
     put_in(waiting, server, work)
 
 
-@inner
+@compiled
 def take_out(waiting: LeastWaiting, server: int) -> int:
     """Remove a server from its tree and return its key."""
     tree = waiting.first[server] + waiting.within[server]
@@ -145,12 +145,12 @@ def take_out(waiting: LeastWaiting, server: int) -> int:
     return key
 
 
-@inner
+@compiled
 def put_in(waiting: LeastWaiting, server: int, key: int) -> None:
     set_key(waiting, waiting.first[server] + waiting.within[server], server, key)
 
 
-@inner
+@compiled
 def set_key(waiting: LeastWaiting, tree: int, server: int, key: int) -> None:
     keys = waiting.key
     node = keys.shape[1] // 2 + server

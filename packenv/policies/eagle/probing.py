@@ -24,7 +24,7 @@ from packenv.cluster import (
     started_in,
     wake_at,
 )
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.policies.eagle.least_waiting import least_loaded, note_completed, note_placed, note_started
 from packenv.policies.eagle.probing_state import Probing, below, forget, join, leave, new_entry, send
 from packenv.policies.eagle.shortest_first import shortest
@@ -67,12 +67,12 @@ def schedule(policy: ServerQueues, c: Cluster, p: Probing) -> None:
         wake_at(c, next_message(p).due)
 
 
-@inner
+@compiled
 def next_message(p: Probing) -> Any:
     return p.message[p.received & (len(p.message) - 1)]
 
 
-@inner
+@compiled
 def submit(c: Cluster, p: Probing) -> None:
     """Schedule the tasks that became eligible in this slot: those of one job together, jobs in order of their first rows."""
     for n in range(new_count(c)):
@@ -97,7 +97,7 @@ def submit(c: Cluster, p: Probing) -> None:
                 send(p, now(c), FIRST_ROUND, NONE, row)
 
 
-@inner
+@compiled
 def place_centrally(c: Cluster, p: Probing, job: int) -> None:
     """Send each task of a job to the server with the least estimated waiting time (LWL), and take a snapshot if shared."""
     row = job
@@ -116,7 +116,7 @@ def place_centrally(c: Cluster, p: Probing, job: int) -> None:
     send(p, now(c), LONG, NONE, job)
 
 
-@inner
+@compiled
 def deliver(c: Cluster, p: Probing) -> None:
     """Handle all messages that are due, in the order in which they were sent."""
     while p.received < p.sent and next_message(p).due <= now(c):
@@ -139,7 +139,7 @@ def deliver(c: Cluster, p: Probing) -> None:
             receive_loot(c, p, server)
 
 
-@inner
+@compiled
 def bring(c: Cluster, p: Probing, job: int) -> None:
     """Centrally placed tasks of a job reach their servers, with the snapshot of the central scheduler."""
     row = job
@@ -152,7 +152,7 @@ def bring(c: Cluster, p: Probing, job: int) -> None:
         row = p.row[row].next
 
 
-@inner
+@compiled
 def probe(c: Cluster, p: Probing, job: int, count: int, kind: int) -> None:
     """`count` probes of a job reach random servers (`draw_server`); with `sharing`, servers with centrally placed tasks reject
     them. The second round tries servers without such tasks in the newest snapshot, the third those reserved for short jobs."""
@@ -171,7 +171,7 @@ def probe(c: Cluster, p: Probing, job: int, count: int, kind: int) -> None:
         send(p, now(c), kind + 1, NONE, job)
 
 
-@inner
+@compiled
 def draw_server(c: Cluster, p: Probing, kind: int, snapshot: int) -> int:
     if kind == FIRST_ROUND:
         return below(p, server_count(c))
@@ -183,7 +183,7 @@ def draw_server(c: Cluster, p: Probing, kind: int, snapshot: int) -> int:
             return server
 
 
-@inner
+@compiled
 def assign(c: Cluster, p: Probing, server: int, job: int, k: int) -> None:
     """The scheduler of a job assigns its next task to the server that requests one, or replies that there is none (NONE)."""
     own = p.row[job]
@@ -193,7 +193,7 @@ def assign(c: Cluster, p: Probing, server: int, job: int, k: int) -> None:
     send(p, now(c), REPLY, server, job, k, row)
 
 
-@inner
+@compiled
 def take(c: Cluster, p: Probing, server: int, job: int, k: int, row: int) -> None:
     """A server receives the reply to its request: start the task, or drop the probe if there is none."""
     p.queue[server].held -= 1
@@ -209,7 +209,7 @@ def take(c: Cluster, p: Probing, server: int, job: int, k: int, row: int) -> Non
         steal(c, p, server)
 
 
-@inner
+@compiled
 def has_free_slot(c: Cluster, p: Probing, server: int) -> bool:
     """Whether a slot is free and the largest task fits in it; it may not, because jobs in service at the start may be larger."""
     held = p.queue[server].held
@@ -221,7 +221,7 @@ def has_free_slot(c: Cluster, p: Probing, server: int) -> bool:
     return True
 
 
-@inner
+@compiled
 def serve(c: Cluster, p: Probing, server: int) -> None:
     """While slots are free, start the bound tasks in the queue and request tasks for the probes."""
     queue = p.queue[server]
@@ -243,7 +243,7 @@ def serve(c: Cluster, p: Probing, server: int) -> None:
             send(p, now(c), REQUEST, server, entry.job, k)
 
 
-@inner
+@compiled
 def begin(c: Cluster, p: Probing, row: int, server: int) -> None:
     """Start a task on a server; the central scheduler is told at once if it placed the task."""
     if p.row[row].central:
@@ -252,7 +252,7 @@ def begin(c: Cluster, p: Probing, row: int, server: int) -> None:
     place(c, p.row[row].place, server)
 
 
-@inner
+@compiled
 def steal(c: Cluster, p: Probing, thief: int) -> None:
     """An idle server with an empty queue tries up to `attempts` random general servers and steals probes from one (Hawk)."""
     queue = p.queue[thief]
@@ -265,7 +265,7 @@ def steal(c: Cluster, p: Probing, thief: int) -> None:
             return
 
 
-@inner
+@compiled
 def seize(p: Probing, victim: int, thief: int) -> bool:
     """Take the probes that wait behind a server's first long task, up to its next one; return whether there are any."""
     queue = p.queue[victim]
@@ -289,7 +289,7 @@ def seize(p: Probing, victim: int, thief: int) -> bool:
     return last != NONE
 
 
-@inner
+@compiled
 def receive_loot(c: Cluster, p: Probing, thief: int) -> None:
     k = p.queue[thief].loot
     p.queue[thief].loot = NONE

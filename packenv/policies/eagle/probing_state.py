@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.jobs import Jobs
 from packenv.policies.eagle.least_waiting import LeastWaiting, least_waiting
@@ -187,14 +187,14 @@ def most_submissions(jobs: Jobs, of: NDArray[np.bool_] | None = None) -> int:
     return int(numbered(np.column_stack([job_numbers(jobs), phase, jobs.arrival])[rows]).max()) + 1
 
 
-@inner
+@compiled
 def below(p: Probing, n: int) -> int:
     """A random integer from 0 to n - 1, from the policy's own stream."""
     p.draws += 1
     return int(uniform(word_at(p.key[0], p.draws - 1)) * n)
 
 
-@inner
+@compiled
 def send(p: Probing, now: int, kind: int, server: int, job: int, entry: int = NONE, row: int = NONE) -> None:
     """Append a message, due `delay` slots from now. All messages take equally long, so the ring buffer is sorted by due slot."""
     message = p.message[p.sent & (len(p.message) - 1)]
@@ -209,7 +209,7 @@ def send(p: Probing, now: int, kind: int, server: int, job: int, entry: int = NO
     p.sent += 1
 
 
-@inner
+@compiled
 def new_entry(p: Probing, job: int, row: int) -> int:
     """Index of a new entry for a bound task, or for a probe if `row` is NONE. It is in no queue yet."""
     k = p.unused[0]
@@ -223,7 +223,7 @@ def new_entry(p: Probing, job: int, row: int) -> int:
     return k
 
 
-@inner
+@compiled
 def forget(p: Probing, k: int) -> None:
     """Return an entry to the list of unused ones, if it is in no queue and no request for it lacks a reply."""
     if p.entry[k].queued == 0 and p.entry[k].asked == 0:
@@ -231,7 +231,7 @@ def forget(p: Probing, k: int) -> None:
         p.unused[0] = k
 
 
-@inner
+@compiled
 def join(p: Probing, server: int, k: int) -> None:
     """Append an entry to a server's queue."""
     queue, entry = p.queue[server], p.entry[k]
@@ -243,7 +243,7 @@ def join(p: Probing, server: int, k: int) -> None:
     queue.last = k
 
 
-@inner
+@compiled
 def leave(p: Probing, server: int, k: int) -> None:
     """Remove an entry from its server's queue."""
     queue, entry = p.queue[server], p.entry[k]

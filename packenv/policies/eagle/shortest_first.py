@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from packenv.cluster import NONE
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.policies.eagle.probing_state import Probing, forget, leave
 
 
-@inner
+@compiled
 def shortest(p: Probing, server: int) -> int:
     """Algorithm 1 of seed 003: the entry of the job with the least remaining work among those that may overtake all entries in
     front of them; NONE if the queue is empty.
@@ -38,7 +38,7 @@ def shortest(p: Probing, server: int) -> int:
     return chosen
 
 
-@inner
+@compiled
 def pass_all(p: Probing, first: int, chosen: int) -> None:
     """Charge the estimate of the chosen entry to all entries in front of it, which it overtakes."""
     k = first

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.policies.job_book import JobBook, group_fits, start
 
@@ -44,7 +44,7 @@ def ranking(book: JobBook, capacity: NDArray[np.int64], kind: NDArray[np.int64])
     )
 
 
-@inner
+@compiled
 def look_for_room(c: Cluster, book: JobBook, r: Ranking) -> None:
     """Find the first server with room for every waiting group and kind. Call it before the first start of a slot."""
     for n in range(book.count[0]):
@@ -53,19 +53,19 @@ def look_for_room(c: Cluster, book: JobBook, r: Ranking) -> None:
             move_on(c, book, r, book.active[n], k)
 
 
-@inner
+@compiled
 def move_on(c: Cluster, book: JobBook, r: Ranking, g: int, k: int) -> None:
     """Move `room` of group g and kind k forward to the next server that has room. Within a slot room only shrinks."""
     while has_room(r, g, k) and not group_fits(c, book, g, r.server[r.room[g, k]]):
         r.room[g, k] += 1
 
 
-@inner
+@compiled
 def has_room(r: Ranking, g: int, k: int) -> bool:
     return r.room[g, k] < r.of_kind[k + 1]
 
 
-@inner
+@compiled
 def best_group(book: JobBook, r: Ranking, blocking: bool) -> int:
     """The group with the highest merit on any kind of server, among those with room or (`blocking`) all; NONE if none."""
     best, largest = -np.inf, 0.0
@@ -84,7 +84,7 @@ def best_group(book: JobBook, r: Ranking, blocking: bool) -> int:
     return chosen
 
 
-@inner
+@compiled
 def goes_first(book: JobBook, g: int, other: int) -> bool:
     """Whether group g comes before another group of the same merit: by job, then phase, then row."""
     if book.job[g] != book.job[other]:
@@ -94,7 +94,7 @@ def goes_first(book: JobBook, g: int, other: int) -> bool:
     return book.first[g] < book.first[other]
 
 
-@inner
+@compiled
 def best_kind(r: Ranking, g: int) -> int:
     """The kind of server, among those with room, on which group g has the highest merit; NONE if no server has room."""
     best, largest = -np.inf, 0.0
@@ -109,7 +109,7 @@ def best_kind(r: Ranking, g: int) -> int:
     return chosen
 
 
-@inner
+@compiled
 def start_first(c: Cluster, book: JobBook, r: Ranking, g: int, k: int) -> None:
     """Start the first task of group g on its server of kind k; update the groups that may no longer have room there."""
     place = r.room[g, k]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, Needs, new_count, new_task, row_of
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
 from packenv.policies.job_book import JobBook, job_book, note_new
@@ -117,7 +117,7 @@ def schedule_price(policy: Price, cluster: Cluster, state: PriceState) -> None:
         start_first(cluster, book, ranks, g, k)
 
 
-@inner
+@compiled
 def note_jobs(c: Cluster, state: PriceState) -> None:
     """Add the phases of newly arrived jobs to S (jobs are numbered by arrival). The welfare of newly ready rows starts at 0."""
     book = state.book
@@ -136,7 +136,7 @@ def note_jobs(c: Cluster, state: PriceState) -> None:
             state.paid_before[row_of(c, i)] = state.paid[0]
 
 
-@inner
+@compiled
 def score(state: PriceState, c: float) -> None:
     """Set the merits: U − Waste + Welfare of the first task of every waiting group (eq. 15–18)."""
     book, ranks = state.book, state.ranking
@@ -151,7 +151,7 @@ def score(state: PriceState, c: float) -> None:
             ranks.merit[g, k] = worth - idle * state.slots[g] / (c * state.unstarted[0])
 
 
-@inner
+@compiled
 def note_choice(state: PriceState, g: int, welfare: float) -> None:
     """Remove the first task of group g from S, and raise the welfare of all other ready phases because it starts first."""
     book = state.book

@@ -38,7 +38,7 @@ from packenv.cluster import (
     tightest_server,
     waiting,
 )
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.policies.random_requirements.guarantees import in_model, share_below
 from packenv.policies.random_requirements.stalling import stall_half_empty
 from packenv.policy import Setting, schedules, takes_over
@@ -88,13 +88,13 @@ def take_over_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> N
         fill(cluster, server)
 
 
-@inner
+@compiled
 def smallest_fits(cluster: Cluster) -> bool:
     """Whether the smallest waiting task fits on the server with the most room. With a long queue it rarely does."""
     return waiting(cluster) > 0 and smallest_size(cluster) <= largest_room(cluster)
 
 
-@inner
+@compiled
 def place_new(cluster: Cluster) -> None:
     """BF-J for the tasks that became eligible in this slot: each goes to the tightest server with room, if there is one."""
     for n in range(new_count(cluster)):
@@ -127,7 +127,7 @@ def schedule_best_fit_servers(policy: BestFitServers, cluster: Cluster, state: t
         stall_half_empty(cluster)
 
 
-@inner
+@compiled
 def next_server(cluster: Cluster, start: int) -> int:
     """The first server from index `start` on which a waiting task fits; NONE if there is none.
 
@@ -140,7 +140,7 @@ def next_server(cluster: Cluster, start: int) -> int:
     return first_server(cluster, smallest_size(cluster), start)
 
 
-@inner
+@compiled
 def next_changed_server(cluster: Cluster, start: int) -> int:
     """Several resources: the first server from `start` with completions in this slot or room for a new task; else NONE.
 
@@ -168,7 +168,7 @@ class BestFitJobs(NamedTuple):
         return ()
 
 
-@inner
+@compiled
 def place_all(cluster: Cluster) -> None:
     """BF-J for the whole queue, in queue order."""
     task = oldest(cluster)

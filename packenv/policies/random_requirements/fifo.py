@@ -26,7 +26,7 @@ from packenv.cluster import (
     waiting,
 )
 from packenv.cluster.virtual_queues.kinds import scalar_capacity
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
 from packenv.policies.random_requirements.stalling import stall_half_empty
 from packenv.policy import Setting, schedules
@@ -100,7 +100,7 @@ def schedule_slots(policy: SlotFifo, cluster: Cluster, state: tuple[()]) -> None
         stall_slots(cluster)
 
 
-@inner
+@compiled
 def stall_slots(cluster: Cluster) -> None:
     """The stalling rule of FIFO (`stall_half_empty`), with the slots in use as the occupied room."""
     for server in range(server_count(cluster)):

@@ -35,7 +35,7 @@ from packenv.cluster import (
     waiting,
 )
 from packenv.cluster.virtual_queues.kinds import scalar_capacity, server_kinds
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
 from packenv.policy import Setting, name_of, schedules, takes_over
 from packenv.theory.configurations import maximal_configurations
@@ -159,7 +159,7 @@ def schedule(policy: MaxWeight, cluster: Cluster, state: Configurations) -> None
         stall_light(cluster, state)
 
 
-@inner
+@compiled
 def serve(cluster: Cluster, state: Configurations, server: int) -> None:
     """If the server is empty, renew its configuration; then start its missing jobs, type by type, each the head of line."""
     if is_closed(cluster, server):
@@ -179,7 +179,7 @@ def serve(cluster: Cluster, state: Configurations, server: int) -> None:
             hold(cluster, task, state.size[j])
 
 
-@inner
+@compiled
 def heaviest(cluster: Cluster, state: Configurations, kind: int) -> int:
     """Row of the configuration of the largest weight; ties go to the earlier row."""
     types = 0
@@ -199,7 +199,7 @@ def heaviest(cluster: Cluster, state: Configurations, kind: int) -> int:
     return best
 
 
-@inner
+@compiled
 def weight_of(cluster: Cluster, state: Configurations, kind: int, row: int) -> int:
     """Weight ⟨k, Q⟩ of a configuration, Q the lengths of the virtual queues of this kind of server."""
     weight = 0
@@ -208,7 +208,7 @@ def weight_of(cluster: Cluster, state: Configurations, kind: int, row: int) -> i
     return weight
 
 
-@inner
+@compiled
 def stall_light(cluster: Cluster, state: Configurations) -> None:
     """Stall every server whose active configuration has less than half of the largest weight now."""
     for kind in range(state.most.shape[0]):

@@ -19,7 +19,7 @@ from packenv.cluster import (
     size_of,
     waiting,
 )
-from packenv.compiled.decorators import apart, inner
+from packenv.compiled.decorators import apart, compiled
 
 
 @apart
@@ -38,7 +38,7 @@ def stall_half_empty(cluster: Cluster) -> None:
                 close(cluster, server)
 
 
-@inner
+@compiled
 def half_empty(c: Cluster, server: int) -> bool:
     """Whether a server is less than half full: in scalar size, or in every resource if the policy packs demand vectors."""
     if c.orders & BY_DEMAND:

@@ -52,7 +52,7 @@ from packenv.cluster.virtual_queues.configurations import (
     unreserved_room,
 )
 from packenv.cluster.virtual_queues.kinds import kind_levels, scalar_capacity, server_kinds
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
 from packenv.policies.random_requirements.guarantees import in_model, share_below
 from packenv.policy import Setting, name_of, schedules, takes_over
@@ -109,14 +109,14 @@ def _active_configuration(state: VirtualQueues, server: int, types: int) -> NDAr
     return counts
 
 
-@inner
+@compiled
 def renew(cluster: Cluster, state: VirtualQueues, server: int) -> None:
     """If the server is empty, make the reduced configuration of the largest weight (eq. 8) its active one."""
     if jobs_in(cluster, server) == 0:
         state.one[server], state.other[server], state.many[server] = heaviest(cluster, kind_of(cluster, server))
 
 
-@inner
+@compiled
 def stall_light(cluster: Cluster, state: VirtualQueues) -> None:
     """Stall every server whose active configuration has less than half of the largest weight now."""
     for server in range(server_count(cluster)):
@@ -186,7 +186,7 @@ def schedule_vqs(policy: VQS, cluster: Cluster, state: VirtualQueues) -> None:
         stall_light(cluster, state)
 
 
-@inner
+@compiled
 def serve_configuration(cluster: Cluster, state: VirtualQueues, server: int) -> int:
     """VQS on one server: a type-1 job in the reserved two thirds, then heads of line of VQ_j. Returns how many tasks started."""
     started = 0
@@ -216,7 +216,7 @@ def take_over_vqs(policy: VQS, cluster: Cluster, state: VirtualQueues) -> None:
     forget_configurations(cluster, state)
 
 
-@inner
+@compiled
 def forget_configurations(cluster: Cluster, state: VirtualQueues) -> None:
     """Clear the configurations of servers with jobs: another policy placed these. Such a server gets one when it is empty."""
     for server in range(server_count(cluster)):
@@ -274,7 +274,7 @@ def take_over_vqs_bf(policy: VQSBestFit, cluster: Cluster, state: VirtualQueues)
     forget_configurations(cluster, state)
 
 
-@inner
+@compiled
 def next_with_room(cluster: Cluster, start: int) -> int:
     """The first server from index `start` on which the smallest waiting task fits, so that best fit starts one; NONE if none."""
     if waiting(cluster) == 0:
@@ -282,7 +282,7 @@ def next_with_room(cluster: Cluster, start: int) -> int:
     return first_server(cluster, smallest_size(cluster), start)
 
 
-@inner
+@compiled
 def serve_largest(cluster: Cluster, state: VirtualQueues, server: int) -> None:
     """VQS-BF on one server: start the jobs of its configuration, for each type the largest waiting tasks that fit."""
     j = state.other[server]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from packenv.cluster import BY_INDEX, NONE, Cluster, Needs, first_server_for
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.policies.tetris.owner_ranking import DOMINANT, TASKS, Shares, launch, settle, shares, take_up
 from packenv.policy import Setting, completes, schedules
 
@@ -74,7 +74,7 @@ def schedule_fair(policy: Sharing, cluster: Cluster, state: Shares) -> None:
             rank += 1
 
 
-@inner
+@compiled
 def serve_owner(cluster: Cluster, state: Shares, owner: int) -> bool:
     """Start the owner's first task that fits on any server; return whether there was one."""
     book = state.book
@@ -89,7 +89,7 @@ def serve_owner(cluster: Cluster, state: Shares, owner: int) -> bool:
     return False
 
 
-@inner
+@compiled
 def slow_down(cluster: Cluster, state: Shares, row: int, server: int) -> int:
     """Extra slots of a task that starts where an unchecked resource is then allocated beyond the server's capacity."""
     extra = 0

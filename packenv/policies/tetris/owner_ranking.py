@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, new_count, new_task, row_of
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
 from packenv.policies.job_book import JobBook, job_book, note_end, note_new, start
@@ -55,12 +55,12 @@ def shares(setting: Setting, kind: int = DOMINANT, checked: int = 0) -> Shares:
     )
 
 
-@inner
+@compiled
 def owner_of(shares: Shares, g: int) -> int:
     return shares.book.owner[shares.book.job[g]]
 
 
-@inner
+@compiled
 def share_of(shares: Shares, owner: int) -> float:
     """Share of an owner: its tasks in service, or the largest fraction of a checked resource of the cluster that they use."""
     if shares.kind == TASKS:
@@ -72,13 +72,13 @@ def share_of(shares: Shares, owner: int) -> float:
     return most
 
 
-@inner
+@compiled
 def less_served(shares: Shares, owner: int, other: int) -> bool:
     mine, its = shares.share[owner], shares.share[other]
     return mine < its or (mine == its and owner < other)
 
 
-@inner
+@compiled
 def rerank(shares: Shares, owner: int) -> None:
     """Move an owner whose share or queue changed to its new rank. Owners with waiting tasks are ranked, others are not."""
     shares.share[owner] = share_of(shares, owner)
@@ -105,7 +105,7 @@ def rerank(shares: Shares, owner: int) -> None:
         shares.ranked[0] -= 1
 
 
-@inner
+@compiled
 def take_up(c: Cluster, shares: Shares) -> None:
     """Add the tasks that became eligible in this slot, and rank their owners."""
     note_new(c, shares.book)
@@ -117,14 +117,14 @@ def take_up(c: Cluster, shares: Shares) -> None:
                 rerank(shares, owner)
 
 
-@inner
+@compiled
 def launch(c: Cluster, shares: Shares, row: int, server: int, extra_slots: int = 0) -> None:
     """Start a waiting row on a server and re-rank its owner, whose share grows. `extra_slots`: added to its service."""
     start(c, shares.book, row, server, extra_slots)
     rerank(shares, owner_of(shares, shares.book.group[row]))
 
 
-@inner
+@compiled
 def settle(c: Cluster, shares: Shares, i: int) -> None:
     """Count the completion of task i and re-rank its owner, whose share shrinks."""
     note_end(c, shares.book, i)

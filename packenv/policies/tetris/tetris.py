@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, Needs, new_count, new_task, now, remote_slots, row_of, server_count
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
 from packenv.policies.job_book import at_home, free_of, group_fits
@@ -147,7 +147,7 @@ def complete_tetris(knobs: Knobs, cluster: Cluster, state: Candidates, task: int
         state.rate[book.job[g]] -= state.work[g]
 
 
-@inner
+@compiled
 def note_new_groups(cluster: Cluster, state: Candidates) -> None:
     for n in range(new_count(cluster)):
         i = new_task(cluster, n)
@@ -155,7 +155,7 @@ def note_new_groups(cluster: Cluster, state: Candidates) -> None:
             note(cluster, state, state.shares.book.group[row_of(cluster, i)])
 
 
-@inner
+@compiled
 def note(cluster: Cluster, state: Candidates, g: int) -> None:
     """Add a group to `news`: it may fit on servers on which nothing fitted at the end of the last slot."""
     if state.noted[g] != now(cluster):
@@ -164,7 +164,7 @@ def note(cluster: Cluster, state: Candidates, g: int) -> None:
         state.count[0] += 1
 
 
-@inner
+@compiled
 def note_considered(knobs: Knobs, cluster: Cluster, state: Candidates) -> None:
     """Add the waiting groups of owners that are considered now and were not before to `news`."""
     fair = state.shares
@@ -180,7 +180,7 @@ def note_considered(knobs: Knobs, cluster: Cluster, state: Candidates) -> None:
                     note(cluster, state, fair.groups[n])
 
 
-@inner
+@compiled
 def fill_changed(knobs: Knobs, cluster: Cluster, state: Candidates) -> bool:
     """Fill the servers in index order; return whether anything started.
 
@@ -194,7 +194,7 @@ def fill_changed(knobs: Knobs, cluster: Cluster, state: Candidates) -> bool:
     return started
 
 
-@inner
+@compiled
 def any_news_fits(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> bool:
     considered = owners_considered(knobs, state)
     for n in range(state.count[0]):
@@ -205,7 +205,7 @@ def any_news_fits(knobs: Knobs, cluster: Cluster, state: Candidates, server: int
     return False
 
 
-@inner
+@compiled
 def fill_one(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> bool:
     """Start the candidate with the highest score on a server until none fits; return whether anything started."""
     started = False
@@ -217,7 +217,7 @@ def fill_one(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> 
     return started
 
 
-@inner
+@compiled
 def begin(knobs: Knobs, cluster: Cluster, state: Candidates, row: int, server: int) -> None:
     book = state.shares.book
     g = book.group[row]
@@ -231,7 +231,7 @@ def begin(knobs: Knobs, cluster: Cluster, state: Candidates, row: int, server: i
         note_considered(knobs, cluster, state)
 
 
-@inner
+@compiled
 def best_row(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> int:
     """Row of the candidate with the highest score on a server; NONE if nothing fits."""
     book = state.shares.book
@@ -264,13 +264,13 @@ def best_row(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> 
     return chosen
 
 
-@inner
+@compiled
 def owners_considered(knobs: Knobs, state: Candidates) -> int:
     """How many owners, those with the least shares, may start tasks."""
     return int(np.ceil((1 - knobs.f) * state.shares.ranked[0] - ALIKE))
 
 
-@inner
+@compiled
 def alignment(knobs: Knobs, cluster: Cluster, state: Candidates, g: int, server: int) -> float:
     """a of a group: alignment of its demand with the free resources of a server, less the penalty for remote data."""
     book = state.shares.book
@@ -282,13 +282,13 @@ def alignment(knobs: Knobs, cluster: Cluster, state: Candidates, g: int, server:
     return a if at_home(book, g, server) else a * (1 - knobs.remote)
 
 
-@inner
+@compiled
 def work_left(cluster: Cluster, state: Candidates, job: int) -> float:
     """p of a job, in work units: the work of its tasks that have not started, and the remaining work of those in service."""
     return float(max(state.ahead[job] + state.ends[job] - now(cluster) * state.rate[job], 0))
 
 
-@inner
+@compiled
 def holds_up(knobs: Knobs, state: Candidates, g: int) -> bool:
     """Whether the group belongs to a phase that is followed by another and of which a fraction b has completed."""
     book = state.shares.book

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compiled.decorators import inner, unlocked
+from packenv.compiled.decorators import compiled, unlocked
 from packenv.theory.makespan.list_schedule import BEST, CURRENT, TRIAL, FoundSchedule, ListSearch, decode, search_from
 from packenv.theory.makespan.tasks import Ints, Tasks
 from packenv.workloads.sampling import another, uniform
@@ -24,7 +24,7 @@ TRIALS = 400  # neighbours tried, for every pair of tasks
 SLICE = 200_000_000  # steps between two looks at the clock; a neighbour of n tasks on L servers takes n (n + L) steps
 
 
-@inner
+@compiled
 def copy_trial(s: ListSearch, place: int) -> None:
     """Copy the schedule of the trial to place CURRENT or BEST."""
     for i in range(s.order.shape[1]):
@@ -32,7 +32,7 @@ def copy_trial(s: ListSearch, place: int) -> None:
     s.makespan[place], s.cost[place] = s.makespan[TRIAL], s.cost[TRIAL]
 
 
-@inner
+@compiled
 def accept(s: ListSearch) -> None:
     """Make the trial the current list, and keep its schedule if it is the best so far."""
     copy_trial(s, CURRENT)
@@ -43,14 +43,14 @@ def accept(s: ListSearch) -> None:
         copy_trial(s, BEST)
 
 
-@inner
+@compiled
 def chance(word: NDArray[np.uint64]) -> float:
     """A random number from (0, 1); `word` (1,) is the state of the generator."""
     word[0] = another(word[0])
     return uniform(word[0])
 
 
-@inner
+@compiled
 def can_move(s: ListSearch, i: int, place: int) -> bool:
     """Whether row i can move to another position without passing a row that it waits for, or one that waits for it."""
     here = s.position[i]
@@ -67,7 +67,7 @@ def can_move(s: ListSearch, i: int, place: int) -> bool:
     return True
 
 
-@inner
+@compiled
 def propose(s: ListSearch) -> int:
     """Make the trial a random neighbour of the current list; the first position in which they differ, or -1 for none."""
     n = s.order.shape[1]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compiled.decorators import inner, unlocked
+from packenv.compiled.decorators import compiled, unlocked
 from packenv.theory.makespan.annealing import chance
 from packenv.theory.makespan.tasks import Ints
 from packenv.workloads.sampling import another
@@ -62,7 +62,7 @@ class Beam(NamedTuple):
     word: Words  # (1,) of random bits
 
 
-@inner
+@compiled
 def is_ready(b: Beam, start: NDArray[np.int32], i: int, tick: int) -> bool:
     """Whether waiting task i is eligible at this tick."""
     for m in range(b.offsets[i], b.offsets[i + 1]):
@@ -72,7 +72,7 @@ def is_ready(b: Beam, start: NDArray[np.int32], i: int, tick: int) -> bool:
     return b.release[i] <= tick
 
 
-@inner
+@compiled
 def list_ready(b: Beam, start: NDArray[np.int32], server: int, tick: int, end: int) -> int:
     """List the tasks that may start on a server now in `ready`; how many, or -1 if a waiting task can no longer meet the end."""
     count = 0
@@ -86,7 +86,7 @@ def list_ready(b: Beam, start: NDArray[np.int32], server: int, tick: int, end: i
     return count
 
 
-@inner
+@compiled
 def fits(b: Beam, i: int) -> bool:
     """Whether task i fits the room that the current set leaves."""
     for r in range(len(b.free)):
@@ -95,14 +95,14 @@ def fits(b: Beam, i: int) -> bool:
     return True
 
 
-@inner
+@compiled
 def take(b: Beam, i: int, sign: int) -> None:
     """Take task i's demand from the room that the current set leaves (sign 1), or give it back (sign -1)."""
     for r in range(len(b.free)):
         b.free[r] -= sign * b.demand[i, r]
 
 
-@inner
+@compiled
 def sink(b: Beam, at: int) -> None:
     """Move the entry at position `at` of the heap down until the heap is in order."""
     size = len(b.heap)
@@ -117,7 +117,7 @@ def sink(b: Beam, at: int) -> None:
         at = child
 
 
-@inner
+@compiled
 def offer(b: Beam, state: int, many: int, cost: float, key: np.uint64) -> None:
     """Keep the current set if it is new, and among the W of the lowest cost."""
     for r in range(len(b.free)):
@@ -146,13 +146,13 @@ def offer(b: Beam, state: int, many: int, cost: float, key: np.uint64) -> None:
             sink(b, at)
 
 
-@inner
+@compiled
 def key_of_start(b: Beam, i: int, server: int, tick: int) -> np.uint64:
     """What the start of a task adds to the key of a state; equal servers add the same."""
     return another(another(another(np.uint64(i)) ^ np.uint64(tick)) ^ np.uint64(b.kind[server]))
 
 
-@inner
+@compiled
 def offer_sets(b: Beam, here: int, state: int, server: int, tick: int, count: int, sets: int) -> None:
     """Offer the sets of the `count` tasks in `ready` that fit the free room, the empty set first, up to `sets` of them."""
     depth, candidate, cost, key = 0, 0, b.cost[here, state], b.key[here, state]
@@ -183,7 +183,7 @@ def offer_sets(b: Beam, here: int, state: int, server: int, tick: int, count: in
         candidate += 1
 
 
-@inner
+@compiled
 def extend_states(b: Beam, here: int, server: int, tick: int) -> None:
     """Make the next states from the sets that were kept."""
     there = 1 - here
@@ -204,7 +204,7 @@ def extend_states(b: Beam, here: int, server: int, tick: int) -> None:
                 room[server, r] -= b.demand[i, r]
 
 
-@inner
+@compiled
 def pass_tick(b: Beam, here: int, states: int, tick: int) -> int:
     """Free the room of tasks that end with this tick; of the states without waiting tasks, the one that ends first, or -1."""
     done, shortest = -1, np.iinfo(np.int64).max
@@ -224,7 +224,7 @@ def pass_tick(b: Beam, here: int, states: int, tick: int) -> int:
     return done
 
 
-@inner
+@compiled
 def begin(b: Beam) -> None:
     """Begin with the one state in which all tasks wait."""
     b.start[0, 0, :] = WAITS

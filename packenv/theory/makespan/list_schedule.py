@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.theory.makespan.tasks import Ints, Tasks
 
 EARLY = 30.0  # weight of the mean end of the work against the makespan: servers that fill early can be done early
@@ -83,7 +83,7 @@ def search_from(tasks: Tasks, order: Ints, seed: int) -> ListSearch:
     )
 
 
-@inner
+@compiled
 def segment_at(s: ListSearch, server: int, tick: int) -> int:
     """The segment of a server that contains a tick."""
     k = s.segments[server] - 1
@@ -92,7 +92,7 @@ def segment_at(s: ListSearch, server: int, tick: int) -> int:
     return k
 
 
-@inner
+@compiled
 def split(s: ListSearch, server: int, tick: int) -> int:
     """The segment of a server that begins at `tick`; the one that contains it is cut in two if necessary."""
     k = segment_at(s, server, tick)
@@ -107,7 +107,7 @@ def split(s: ListSearch, server: int, tick: int) -> int:
     return k + 1
 
 
-@inner
+@compiled
 def put(s: ListSearch, i: int, start: int, server: int) -> None:
     """Put task i on a server from `start` until its end."""
     first = split(s, server, start)
@@ -117,7 +117,7 @@ def put(s: ListSearch, i: int, start: int, server: int) -> None:
             s.room[server, k, r] -= s.demand[i, r]
 
 
-@inner
+@compiled
 def fits_segment(s: ListSearch, i: int, server: int, k: int) -> bool:
     """Whether task i fits the free room of segment k of a server."""
     for r in range(s.room.shape[2]):
@@ -126,7 +126,7 @@ def fits_segment(s: ListSearch, i: int, server: int, k: int) -> bool:
     return True
 
 
-@inner
+@compiled
 def earliest(s: ListSearch, i: int, server: int, ready: int, latest: int) -> int:
     """The first tick from `ready` on at which task i can start on a server; some tick above `latest` if that is later."""
     k = segment_at(s, server, ready)
@@ -138,7 +138,7 @@ def earliest(s: ListSearch, i: int, server: int, ready: int, latest: int) -> int
     return start
 
 
-@inner
+@compiled
 def room_left(s: ListSearch, i: int, server: int, start: int) -> float:
     """The room that is free while task i would run, summed over resources (shares of the server) and ticks."""
     k = segment_at(s, server, start)
@@ -152,7 +152,7 @@ def room_left(s: ListSearch, i: int, server: int, start: int) -> float:
     return free
 
 
-@inner
+@compiled
 def ready_at(s: ListSearch, i: int) -> int:
     """The tick at which task i is eligible in the trial."""
     ready = s.release[i]
@@ -162,7 +162,7 @@ def ready_at(s: ListSearch, i: int) -> int:
     return ready
 
 
-@inner
+@compiled
 def choose(s: ListSearch, i: int) -> None:
     """Choose start and server of task i in the trial: the earliest start, and then the server with the least free room."""
     ready = ready_at(s, i)
@@ -177,7 +177,7 @@ def choose(s: ListSearch, i: int) -> None:
     s.start[TRIAL, i], s.server[TRIAL, i] = start, server
 
 
-@inner
+@compiled
 def decode(s: ListSearch, first: int, limit: float) -> bool:
     """Compute the schedule of the trial, which equals the current list up to position `first`.
 

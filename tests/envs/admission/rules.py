@@ -7,7 +7,7 @@ from typing import NamedTuple
 from packenv.cluster.queue.waiting import size_of
 from packenv.cluster.servers import first_server
 from packenv.cluster.state import NONE
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.envs.core.between_decisions import put
 from packenv.envs.core.state import DECIDING, WAITING, Batch
 from packenv.envs.core.step import acts, begins, observes
@@ -20,7 +20,7 @@ class AdmissionRules(NamedTuple):
     patient: int  # 1 if the agent may wait while the oldest task fits
 
 
-@inner
+@compiled
 def server_for_oldest(b: Batch) -> int:
     """The server on which the oldest waiting task starts; NONE if it fits nowhere."""
     oldest = b.c.queue[b.c.e].head
@@ -32,7 +32,7 @@ def begin(rules: AdmissionRules, b: Batch) -> None:
     next_decision(b)
 
 
-@inner
+@compiled
 def next_decision(b: Batch) -> None:
     """Decide about the oldest waiting task if it fits, otherwise wait."""
     b.turn[b.c.e].phase = DECIDING if server_for_oldest(b) != NONE else WAITING

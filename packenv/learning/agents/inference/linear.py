@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from packenv.cluster import NONE
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.envs.core.definition import Layout
 from packenv.envs.core.state import Batch
 from packenv.envs.observation import features
@@ -67,7 +67,7 @@ def best_of_linear(network: LinearNetwork, b: Batch) -> int:
     return best
 
 
-@inner
+@compiled
 def set_terms(terms: Floats, row: Floats) -> None:
     """Write the terms of an action from its features (packenv.envs.observation.features)."""
     terms[SIZE] = row[features.SIZE]

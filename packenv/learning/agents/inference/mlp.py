@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from packenv.cluster import NONE
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 from packenv.envs.core.definition import Layout
 from packenv.envs.core.state import Batch
 from packenv.learning.agents.inference.vectors import Floats, add_scaled, copy_to, rectify
@@ -73,7 +73,7 @@ def best_of_mlp(network: MlpNetwork, b: Batch) -> int:
     return best
 
 
-@inner
+@compiled
 def read_observation(network: MlpNetwork, b: Batch) -> None:
     """Write log(1 + x) of the whole observation, in the order of its names; nothing in it is negative."""
     n = 0
@@ -87,7 +87,7 @@ def read_observation(network: MlpNetwork, b: Batch) -> None:
     read_rows(network.seen, n, b.virtual_queues[0])
 
 
-@inner
+@compiled
 def read_row(out: Floats, n: int, row: Floats) -> int:
     for k in range(row.shape[0]):
         out[n] = math.log1p(row[k])
@@ -95,7 +95,7 @@ def read_row(out: Floats, n: int, row: Floats) -> int:
     return n
 
 
-@inner
+@compiled
 def read_rows(out: Floats, n: int, rows: Floats) -> int:
     for r in range(rows.shape[0]):
         n = read_row(out, n, rows[r])

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compiled.decorators import inner
+from packenv.compiled.decorators import compiled
 
 Floats = NDArray[np.float32]
 
 
-@inner
+@compiled
 def copy_to(out: Floats, row: Floats) -> None:
     """out = row."""
     for h in range(out.shape[0]):
         out[h] = row[h]
 
 
-@inner
+@compiled
 def add_scaled(out: Floats, x: np.float32, weights: Floats) -> None:
     """out += x · weights."""
     if x != 0.0:
@@ -25,7 +25,7 @@ def add_scaled(out: Floats, x: np.float32, weights: Floats) -> None:
             out[h] += x * weights[h]
 
 
-@inner
+@compiled
 def rectify(out: Floats) -> None:
     """out = max(out, 0)."""
     for h in range(out.shape[0]):
