@@ -1,7 +1,7 @@
 """Evolve `agent:fig4b` again: five servers, sizes uniform on [0.1, 0.9] (figure 4(b) of arXiv 1901.05998).
 
     python agents/fig4b.py --out fig4b            # 1.2 billion tasks: a quarter of an hour on two idle cores
-    python agents/fig4b.py --out fig4b --quick    # a first look: under a minute, once compiled
+    python agents/fig4b.py --out fig4b --quick    # a first look
 
 The agent fills one server at a time: it chooses the virtual queue, one of forty, whose largest task starts next. Its
 network has thirty weights, and starts as best fit. CMA-ES draws 28 candidates a generation from a normal distribution,

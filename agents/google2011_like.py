@@ -1,7 +1,7 @@
 """Train `agent:google2011-like` again: 145 servers, a random workload like three hours of a Google trace.
 
-    python agents/google2011_like.py --out google            # 4 million samples: some minutes on two idle cores
-    python agents/google2011_like.py --out google --quick    # a first look: under a minute, once compiled
+    python agents/google2011_like.py --out google            # 4 million samples: some minutes (not timed)
+    python agents/google2011_like.py --out google --quick    # a first look
 
 Tasks come in bursts of a thousand, so thousands wait. The agent fills one server at a time and starts from random
 weights. Its reward is minus the change of the queue, so it learns to start many small tasks before a large one.

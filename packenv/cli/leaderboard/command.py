@@ -74,7 +74,7 @@ def leaderboard(
     """Compare policies and agents on the same jobs: mean queues, ratios to a reference, supported fractions of ρ*.
 
     \b
-    packenv leaderboard --log board.jsonl --markdown README.md
+    packenv leaderboard --log board.jsonl --markdown docs/leaderboard.md
     packenv leaderboard -p bf-js -p vqs-bf -w paper/fig4b@0.95 -w paper/fig4b@0.95,servers=50 --plot ratios.png
     packenv leaderboard -w trace.parquet@servers=160,speedup=1.3 --no-judge
     """
