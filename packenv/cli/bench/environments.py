@@ -40,10 +40,10 @@ def environment_rows(
         speed, ratio = _beside(yardstick, partial(single_speed, kind, effort.single_steps), effort.repeats)
         yield group, f"{kind}: one, through gym.make", speed, "steps/s", ratio, 1.0
     for kind, observation, target in (
-        ("Placement", "full", 15.0),
-        ("Placement", "compact", 25.0),
-        ("ServerFill", "full", None),
-        ("ServerFill", "compact", None),
+        ("Placement", "full", 8.0),
+        ("Placement", "compact", 8.0),
+        ("ServerFill", "full", 3.0),
+        ("ServerFill", "compact", 3.0),
         ("Configuration", "full", None),
     ):
         say(f"{BATCH:,} of {kind}")
