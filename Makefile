@@ -40,6 +40,7 @@ coverage: $(VENV)/.all ## the default tests, and which lines they run; compiled 
 lint: $(VENV)/.all ## ruff, mypy, and the order of imports
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/mypy
+	$(VENV)/bin/mypy agents
 	$(VENV)/bin/mypy baselines
 	$(VENV)/bin/mypy experiments
 	$(VENV)/bin/lint-imports --no-cache

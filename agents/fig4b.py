@@ -10,18 +10,16 @@ lets each schedule the same jobs at four loads, and moves the distribution towar
 
 from __future__ import annotations
 
-import argparse
-import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
+from training_run import command, compare, options_of
+
 import packenv
 from packenv.learning.agents.metadata import agent_metadata
-from packenv.learning.agents.saved import load_agent, save_agent
+from packenv.learning.agents.saved import save_agent
 from packenv.learning.evolution.evolution import Evolution
 from packenv.learning.settings import Settings
-from packenv.learning.training.evaluation import Evaluation
 
 SETTINGS = Settings(
     packenv.workload("paper/fig4b"),
@@ -37,21 +35,15 @@ SETTINGS = Settings(
 )
 QUICK = replace(SETTINGS, population=12, horizon=20_000, samples=5_000_000)
 AGAINST = "bf-js"  # the policy that the agent is compared with
-UNSEEN = 2_000_000  # first seed of jobs that no candidate has run on
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Evolve, save, and show the agent's mean queue beside BF-J/S's."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--out", required=True, help="The agent: OUT.safetensors and OUT.json.")
-    parser.add_argument("--quick", action="store_true", help="A first look, in less than a minute once compiled.")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--processes", type=int, default=2, help="Candidates that run at a time.")
-    given = parser.parse_args(arguments)
+    given = options_of(main.__doc__, arguments, processes=2)  # candidates that run at a time
     settings = replace(QUICK if given.quick else SETTINGS, seed=given.seed)
     evolve(settings, given.out, given.processes)
     evaluation = {"slots": 50_000, "seeds": 2} if given.quick else {}
-    compare(settings, given.out, **evaluation)
+    compare(settings, given.out, AGAINST, **evaluation)
 
 
 def evolve(settings: Settings, out: str, processes: int) -> None:
@@ -67,14 +59,8 @@ def evolve(settings: Settings, out: str, processes: int) -> None:
             print(f"{learner.samples:,} tasks: {queues}", flush=True)
 
     learner.learn(settings.samples, between_generations)
-    about = agent_metadata(settings, shlex.join(["python", *sys.argv]), learner.samples, "last", {})
+    about = agent_metadata(settings, command(), learner.samples, "last", {})
     save_agent(out, about, learner.network.exported())
-
-
-def compare(settings: Settings, out: str, slots: int = 200_000, seeds: int = 4) -> None:
-    """Print the saved agent's mean queue beside BF-J/S's, on jobs that it has never seen."""
-    for each in Evaluation(settings, AGAINST, slots, seeds, first_seed=UNSEEN)(load_agent(out)):
-        print(f"{each.label}: mean queue {each.agent:.2f}, {AGAINST} {each.other:.2f}, ratio {each.ratio:.3f}")
 
 
 if __name__ == "__main__":

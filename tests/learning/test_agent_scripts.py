@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,11 @@ def script(agent: str) -> Any:
     spec = importlib.util.spec_from_file_location(f"agents_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(FOLDER))  # as Python does for a script
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(FOLDER))
     return module
 
 
@@ -59,13 +64,13 @@ def test_an_agent_comes_out_that_can_be_evaluated(agent: str, tmp_path: Path, ca
     else:
         for stage in stages_of(module):
             start = out if stage.imitate is None and agent == "fig4a" else None
-            module.train(replace(stage, start=start, **SMALL), out, every=64, slots=1000, seeds=1)
+            module.train(replace(stage, start=start, **SMALL), out, module.AGAINST, every=64, slots=1000, seeds=1)
     settings = stages_of(module)[-1]
     made = load_agent(out)
     assert made.about["samples"] > 0
     assert all(np.isfinite(array).all() for array in made.weights.values())
     capsys.readouterr()
-    module.compare(settings, out, slots=1000, seeds=1)
+    module.compare(settings, out, module.AGAINST, slots=1000, seeds=1)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == (3 if settings.arrivals else 1)
     assert all(f"{module.AGAINST} " in line and "ratio" in line for line in lines)
