@@ -19,7 +19,11 @@ EXAMPLES = ROOT / "examples"
 SOURCES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in SOURCES}
 
-LONG = ("packenv reproduce", "packenv worst-case", "packenv trace profile", "packenv judge")
+LONG = (
+    *("packenv reproduce", "packenv judge", "packenv worst-case", "packenv evaluate worst.json"),
+    *("packenv trace profile", "packenv evaluate tasks-like.json"),
+)
+"""Commands that take more than a few seconds, and those that read what these write."""
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -42,6 +46,12 @@ def commands() -> list[str]:
 def marked(command: str) -> Any:
     """A test's parameter: slow for commands that take more than a few seconds."""
     return pytest.param(command, marks=pytest.mark.slow) if command.startswith(LONG) else command
+
+
+def makers() -> dict[str, str]:
+    """The commands of the pages that write a file which another command may read, by the file's name."""
+    found = [(re.search(r"--(?:out|certificate|schedule) (\S+\.\w+)", command), command) for command in commands()]
+    return {match[1]: command for match, command in found if match}
 
 
 def programs() -> dict[str, str]:
@@ -95,6 +105,10 @@ def test_python(folder: Path, page: str) -> None:
 
 @pytest.mark.parametrize("command", map(marked, commands()))
 def test_commands(folder: Path, command: str) -> None:
+    for file, maker in makers().items():
+        if file in command.split() or f"replay:{file}" in command:
+            if maker != command and not (folder / file).exists():  # tests run in any order, and side by side
+                run(folder, "-m", "packenv.cli.main", *shlex.split(maker)[1:])
     run(folder, "-m", "packenv.cli.main", *shlex.split(command)[1:])
 
 
