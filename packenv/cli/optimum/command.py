@@ -20,7 +20,7 @@ from packenv.runs.run import runs_of
 from packenv.runs.runner import run_all
 from packenv.runs.text import counted
 from packenv.theory.makespan.cp_sat import cp_model
-from packenv.theory.makespan.optimum import HEURISTICS, LIMIT, optimal_schedule
+from packenv.theory.makespan.optimum import HEURISTICS, TIME_LIMIT, optimal_schedule
 from packenv.workloads.workload import Workload
 
 
@@ -32,7 +32,7 @@ from packenv.workloads.workload import Workload
 @click.option("--slot-seconds", default="0.1", show_default=True, help="Length of a slot, for traces in seconds.")
 @click.option("--slots", type=click.IntRange(min=1), help="Of a random workload: the tasks that arrive in so many slots.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the jobs, and of the search.")
-@click.option("--limit", type=float, default=LIMIT, show_default=True, help="Seconds for the search.")
+@click.option("--limit", type=float, default=TIME_LIMIT, show_default=True, help="Seconds for the search.")
 @click.option("--gap", type=float, default=0.0, show_default=True, help="End early within this of the bound: 0.05 is 5 %.")
 @click.option("--fixed-allocation", is_flag=True, help="Each task's server is the one with the least workload beforehand.")
 @click.option("--workers", type=click.IntRange(min=1), help="Cores for the search  [default: all].")

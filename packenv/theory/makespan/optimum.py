@@ -27,7 +27,7 @@ from packenv.workloads.workload import Workload
 HEURISTICS = ("price", "priority", "capacity", "fifo", "tetris", "bf-js", "fifo-ff")
 """The search begins with the best schedule of these policies."""
 
-LIMIT = 60.0
+TIME_LIMIT = 60.0
 SEARCHED = 0.85  # most of the time goes to beam search or annealing; CP-SAT improves and proves in the rest
 ROUNDING = 1e-9  # of the product bound · (1 + gap)
 MOST_TASKS = 20_000  # limits of annealing: tasks,
@@ -63,7 +63,7 @@ class Optimum:
 
 def optimal_schedule(
     workload: Workload,
-    time_limit: float = LIMIT,
+    time_limit: float = TIME_LIMIT,
     *,
     gap: float = 0.0,
     fixed_allocation: bool = False,
