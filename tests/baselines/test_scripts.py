@@ -25,6 +25,7 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(FOLDER)
 
 
+@pytest.mark.slow  # whole scripts
 @pytest.mark.parametrize("name", SMALL)
 def test_a_script_prints_its_table_and_its_agents_follow_the_simulator(
     name: str, scripts: None, capsys: pytest.CaptureFixture[str]

@@ -56,6 +56,7 @@ def test_settings_are_those_of_the_shipped_agent(agent: str) -> None:
         assert (settings.reward, settings.timescale) == (shipped["reward"], shipped["timescale"])
 
 
+@pytest.mark.slow  # whole scripts
 @pytest.mark.parametrize("agent", pretrained_agents())
 def test_an_agent_comes_out_that_can_be_evaluated(agent: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     module, out = script(agent), str(tmp_path / "agent")
