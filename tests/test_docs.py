@@ -103,7 +103,7 @@ def test_python(folder: Path, page: str) -> None:
     run(folder, program.name)
 
 
-@pytest.mark.parametrize("command", map(marked, commands()))
+@pytest.mark.parametrize("command", [marked(command) for command in commands()])
 def test_commands(folder: Path, command: str) -> None:
     for file, maker in makers().items():
         if file in command.split() or f"replay:{file}" in command:
