@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from packenv.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from packenv.envs.core.state import REASONS as REASONS
     from packenv.envs.interfaces.sb3 import PackVecEnv as PackVecEnv
     from packenv.envs.options import Warm as Warm
     from packenv.envs.policy_agents.agent import PolicyAgent as PolicyAgent
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        ".core.state": ["REASONS"],
         ".interfaces.sb3": ["PackVecEnv"],
         ".options": ["Warm"],
         ".policy_agents.agent": ["PolicyAgent"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 
+from packenv.envs.core.state import REASONS
 from packenv.envs.interfaces.single import SingleEnv
 from packenv.envs.observation.features import ACTION_FEATURES, CONTEXT, CONTEXT_FEATURES, FEATURES
 
@@ -26,6 +27,21 @@ IN_COMMON = """
     `tasks`: the same of their number; `advantage`: ∫ Q dt of the baseline on the same jobs, less one's own.
     `info["elapsed"]` has the slots.
 
+    ## Info
+    The same keys after every step and reset, numbers only:
+
+    | key | |
+    |---|---|
+    | `elapsed` | slots since the last decision |
+    | `slot` | the present slot |
+    | `invalid` | whether the action was not valid |
+    | `action_mask` | (A,) int8, 1 for valid actions |
+    | `seed` | of the episode: `packenv.simulate` draws the same jobs with it |
+    | `reason` | why the episode ended: {reasons}; 0 while it goes on |
+    | `mean_queue`, `mean_delay`, `mean_waiting_size` | of the episode so far: tasks, slots per started task, units of capacity |
+    | `utilisation` | of the episode so far: of the resource that is used most |
+    | `guarded` | slots that passed under the guard; only with `guard` |
+
     ## Starting State
     An empty cluster in slot 0, or what `start` says. `reset(seed=s)`: the jobs that `packenv.simulate` draws with seed s;
     later episodes have other jobs, and so have other seeds. Where a workload draws a table for every seed, each episode
@@ -33,7 +49,7 @@ IN_COMMON = """
 
     ## Episode End
     Endless workloads are never terminated, only truncated: at `horizon` slots, or when more than `waiting_limit` tasks
-    wait. A finite table is terminated when all its work is done. `info["reason"]` says which.
+    wait. A finite table is terminated when all its work is done. `info["reason"]` says which; `packenv.envs.REASONS` has texts.
 
     ## Arguments
     | argument | default | |
@@ -68,7 +84,7 @@ IN_COMMON = """
     v0: first. Since then the default observation, actions and rewards have not changed, except that `cluster` of ServerFill
     counts servers with room above the largest type of their kind under that type (0.1.0 counted them as full). Added:
     `observation="actions"` (14 features in 0.1.0, 19 since 0.2.0, the first 14 as before), `types`, `passing`, `guard`, the
-    reward `tasks`.
+    reward `tasks`; `info` has numbers only and the same keys at every step (`reason` was a text, at the end only).
 """
 
 
@@ -80,7 +96,8 @@ def documented(environment: type[SingleEnv], of_configurations: bool = False) ->
     """
     own, _, arguments = (environment.__doc__ or "").partition("## Own Arguments\n")
     observed = OBSERVED.format(features=FEATURES, context=CONTEXT, table=feature_table(of_configurations))
-    common = IN_COMMON.replace("{own}", arguments.rstrip() + "\n")
+    reasons = ", ".join(f"{code} {text}" for code, text in enumerate(REASONS) if text)
+    common = IN_COMMON.replace("{own}", arguments.rstrip() + "\n").replace("{reasons}", reasons)
     environment.__doc__ = inspect.cleandoc(own.rstrip() + "\n" + observed + common)
     return environment
 

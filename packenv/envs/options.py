@@ -19,6 +19,11 @@ from packenv.workloads.workload import INTENSITIES, Workload
 LATEST = 2**31 - 1
 """The last slot of an episode."""
 
+
+class UnknownOption(InputError, TypeError):
+    """An argument that no environment has. Libraries that try arguments which not every environment has expect a TypeError."""
+
+
 Range = float | tuple[float, float]
 
 
@@ -130,9 +135,12 @@ def whole(option: str, value: Any, low: int, high: int) -> None:
 
 
 def split(options: dict[str, Any], own: Sequence[str]) -> Options:
-    """Options from keyword arguments; InputError for one that nothing has, with the nearest names."""
+    """Options from keyword arguments; UnknownOption for one that nothing has, with the nearest names."""
     known = [field.name for field in fields(Options)]
     for key in options:
         if key not in known:
-            raise InputError(f"unknown option {key!r}{nearest(key, [*known, *own])}")
+            raise UnknownOption(f"unexpected keyword argument {key!r}{nearest(key, [*known, *own])}")
+    start = options.get("start")
+    if isinstance(start, list) and start and isinstance(start[0], str):  # a Warm that was read from JSON
+        options = options | {"start": Warm(*start)}
     return Options(**options)

@@ -38,20 +38,26 @@ def register(name: str, package: str) -> None:
 
 def find_definition(name: str) -> Definition:
     """The definition of an environment. Raises InputError for an unknown name, with the nearest ones."""
-    found: Definition = import_module(f"{_package_of(name)}.definition").DEFINITION
+    found: Definition = import_module(f"{ENVIRONMENTS[kind_of(name)]}.definition").DEFINITION
     return found
 
 
 def find_vector_class(name: str) -> type[BatchEnv]:
     """The class of a batch of environments. Raises InputError for an unknown name, with the nearest ones."""
-    found: type[BatchEnv] = getattr(import_module(f"{_package_of(name)}.environment"), f"{name}Vector")
+    kind = kind_of(name)
+    found: type[BatchEnv] = getattr(import_module(f"{ENVIRONMENTS[kind]}.environment"), f"{kind}Vector")
     return found
 
 
-def _package_of(name: str) -> str:
-    if name not in ENVIRONMENTS:
-        raise InputError(f"unknown environment {name!r}{nearest(str(name), list(ENVIRONMENTS))}")
-    return ENVIRONMENTS[name]
+def kind_of(name: str) -> str:
+    """"ServerFill" of "ServerFill", "ServerFill-v0" or "packenv/ServerFill-v0".
+
+    Raises InputError for an unknown name, with the nearest ones.
+    """
+    kind = str(name).removeprefix("packenv/").removesuffix("-v0")
+    if kind not in ENVIRONMENTS:
+        raise InputError(f"unknown environment {name!r}{nearest(kind, list(ENVIRONMENTS))}")
+    return kind
 
 
 def register_all() -> None:

@@ -33,12 +33,12 @@ Reward = Callable[[Passage], Any]
 
 def queue(passage: Passage) -> Numbers:
     """−∫ Q dt: by Little's law, the delay of all tasks, whether they started or not."""
-    return -passage.queue
+    return 0.0 - passage.queue  # not -0.0
 
 
 def delay(passage: Passage) -> Numbers:
     """Minus the delays of the tasks that started."""
-    return -passage.delay
+    return 0.0 - passage.delay
 
 
 def size(passage: Passage) -> Numbers:

@@ -17,7 +17,7 @@ from tests.envs.playing import make, play
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"windw": 3}, "unknown option 'windw'; did you mean window"),
+        ({"windw": 3}, "unexpected keyword argument 'windw'; did you mean window"),
         ({"rule": "larges"}, "unknown rule 'larges'; did you mean largest"),
         ({"observation": "ful"}, "did you mean full"),
         ({"reward": "queu"}, "unknown reward 'queu'; did you mean queue"),

@@ -12,8 +12,11 @@ import pytest
 import stable_baselines3.common.env_checker as sb3_checker
 from gymnasium.utils.env_checker import check_env, data_equivalence, data_shares_objects
 
+from packenv.envs.core.state import OF_EPISODE
 from tests.envs.conftest import Player
 from tests.envs.grid import GRID, KINDS, name_of
+
+KEYS = ("elapsed", "slot", "invalid", "action_mask", "seed", "reason", *OF_EPISODE)
 
 every = pytest.mark.parametrize("case", GRID, ids=name_of)
 Case = tuple[str, dict[str, Any]]
@@ -126,7 +129,7 @@ def test_episodes_differ(kind: str) -> None:
 
 def test_no_wall_times() -> None:
     for kind in KINDS:
-        assert set(run(make((kind, {})), 0)[1][4]) == {"elapsed", "slot", "invalid", "action_mask"}
+        assert set(run(make((kind, {})), 0)[1][4]) == {*KEYS}
 
 
 def test_registered() -> None:

@@ -12,6 +12,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 
 import packenv
 from packenv import InputError
+from packenv.envs.core.state import REASONS
 from packenv.envs.options import Warm
 from packenv.envs.policy_agents.agent import PolicyAgent
 from packenv.policy import find_policy, needs_of, registered
@@ -57,7 +58,7 @@ def drive(env: Any, policy: Any, seed: int) -> tuple[Any, list[Any]]:
 def equal(kind: str, options: dict[str, Any], policy: Any, workload: Any, slots: int, seed: int) -> None:
     env = gym.make(f"packenv/{kind}-v0", workload=workload, horizon=slots, record_schedule=True, **options)
     inner, infos = drive(env, policy, seed)
-    assert infos[-1]["reason"] == "horizon"
+    assert REASONS[infos[-1]["reason"]] == "horizon"
     assert not any(info["invalid"] for info in infos)
     start, server = inner.schedule()
     run = packenv.simulate(workload, policy, slots=slots, seed=seed, schedule=True, warmup=0)
@@ -153,7 +154,7 @@ def equal_to_the_end(policy: Any, workload: packenv.Workload, seed: int, **optio
     """Start for start, up to the last task."""
     env = gym.make("packenv/Placement-v0", workload=workload, record_schedule=True, **FINITE, **options)
     inner, infos = drive(env, policy, seed)
-    assert infos[-1]["reason"] == "all work is done"
+    assert REASONS[infos[-1]["reason"]] == "all work is done"
     run = packenv.simulate(workload, policy, seed=seed, schedule=True, drain=True)
     assert run.schedule is not None
     assert infos[-1]["slot"] == run.slots

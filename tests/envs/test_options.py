@@ -12,6 +12,7 @@ import packenv
 from packenv import UNIT
 from packenv.cluster.state import NONE, TASK
 from packenv.envs.configuration.definition import maximal_of_partition
+from packenv.envs.core.state import REASONS
 from packenv.envs.options import Warm
 from packenv.envs.rewards import Passage
 from tests.envs.grid import KINDS
@@ -134,14 +135,14 @@ def test_horizon_is_in_slots() -> None:
     for kind in KINDS:
         _, infos = play(make(kind, horizon=321))
         assert infos[-1]["slot"] == 321
-        assert infos[-1]["reason"] == "horizon"
+        assert REASONS[infos[-1]["reason"]] == "horizon"
         assert infos[0]["slot"] + sum(info["elapsed"] for info in infos) == 321
 
 
 def test_waiting_limit_truncates() -> None:
     env = make(waiting_limit=20, window=16)
     rewards, infos = play(env, choose=lambda info: 40)
-    assert infos[-1]["reason"] == "waiting limit"
+    assert REASONS[infos[-1]["reason"]] == "waiting limit"
     assert env.unwrapped.core.batch.c.head["waiting"][0] == 20
     assert infos[-1]["slot"] < 10_000
     assert rewards[-1] < 0
@@ -150,7 +151,7 @@ def test_waiting_limit_truncates() -> None:
 def test_nothing_left_to_happen() -> None:
     workload = packenv.Workload(jobs=packenv.Jobs.of([0, 3], [0.5, 0.9], [2, 2]), servers=1)
     _, infos = play(make(workload=workload, horizon=None, J=2), choose=lambda info: len(info["action_mask"]) - 1)
-    assert infos[-1]["reason"] == "nothing left to happen"
+    assert REASONS[infos[-1]["reason"]] == "nothing left to happen"
 
 
 def test_no_decision_at_all() -> None:

@@ -15,6 +15,7 @@ from packenv import UNIT, Workload
 from packenv.cluster.queue.by_type import types_of
 from packenv.cluster.state import NO_SIZE, NONE, TASK
 from packenv.cluster.virtual_queues.kinds import server_kinds
+from packenv.envs.core.state import REASONS
 from packenv.envs.placement.rules import HEAD, WINDOW
 from packenv.policy import BY_SIZE
 from tests.cluster.replay import eligible_slots, violations
@@ -72,7 +73,7 @@ def test_random_play(kind: str, options: dict[str, Any], instance: Instance, see
         assert steps < 5000
     start, server = env.schedule()
     if truncated:
-        assert info["reason"] == "nothing left to happen"  # the agent let tasks wait, and nobody else will wake it
+        assert REASONS[info["reason"]] == "nothing left to happen"  # the agent let tasks wait, and nobody else will wake it
         return
     assert violations(instance, start.tolist(), server.tolist(), int(info["slot"]) + 1) == []
     eligible = eligible_slots(instance, start.tolist(), server.tolist())

@@ -15,6 +15,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import VecMonitor
 
 from packenv import InputError
+from packenv.envs.core.state import REASONS
 from packenv.envs.interfaces.sb3 import PackVecEnv
 from packenv.envs.policy_agents.agent import PolicyAgent
 
@@ -38,7 +39,7 @@ def test_rows_are_those_of_the_batch() -> None:
             assert infos == [{}, {}, {}]
     row = int(np.argmax(done))
     assert infos[row]["TimeLimit.truncated"]
-    assert infos[row]["reason"] == "horizon"
+    assert REASONS[infos[row]["reason"]] == "horizon"
     assert all((infos[row]["terminal_observation"][key] == info["final_obs"][row][key]).all() for key in seen)
     assert own.elapsed[row] == info["final_info"]["elapsed"][row] == infos[row]["elapsed"]
 

@@ -14,6 +14,7 @@ from gymnasium.vector import AutoresetMode
 
 import packenv
 from packenv import InputError, Jobs, Workload
+from packenv.envs.core.state import REASONS
 from packenv.envs.options import Warm
 from packenv.envs.policy_agents.agent import PolicyAgent
 from packenv.workloads.named.analytics import analytics
@@ -57,7 +58,7 @@ def test_an_episode_is_the_run_with_its_seed() -> None:
             seen, _, done, _, info = env.step(agent.predict(seen)[0])
         start, server = env.unwrapped.schedule()
         assert start.tolist() == run.schedule.start.tolist() and server.tolist() == run.schedule.server.tolist()
-        assert (info["reason"], info["slot"]) == ("all work is done", run.slots)
+        assert (REASONS[info["reason"]], info["slot"]) == ("all work is done", run.slots)
         lengths.add(len(start))
     assert len(lengths) == 4
 
@@ -70,7 +71,7 @@ def test_tables_of_all_shapes() -> None:
         info = first_valid(env, info)
         start, _ = env.unwrapped.schedule()
         assert len(start) == len(uneven(seed)) and (start >= 0).all()
-        assert info["reason"] == "all work is done"
+        assert REASONS[info["reason"]] == "all work is done"
         assert info["slot"] == (9 if seed == 0 else 8)
         if seed:
             assert start.tolist() == [0] * (len(start) - 5) + [4] * 5  # the second phase behind the first
@@ -181,7 +182,7 @@ def test_warm_starts_keep_who_waits_for_whom(policy: str) -> None:
         _, info = env.reset(seed=2)
         head = env.core.batch.c.head[0]
         assert info["slot"] >= middle and 0 < head["held_back"] < head["arrived"]
-        assert first_valid(env, info)["reason"] == "all work is done"
+        assert REASONS[first_valid(env, info)["reason"]] == "all work is done"
         many: Any = gym.make_vec("packenv/ServerFill-v0", num_envs=2, autoreset_mode="Disabled", **options)
         seen, infos = many.reset(seed=1)
         own, info = env.reset(seed=2)

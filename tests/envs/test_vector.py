@@ -11,6 +11,7 @@ from gymnasium.utils.env_checker import data_equivalence, data_shares_objects
 from gymnasium.vector import AutoresetMode
 
 import packenv
+from packenv.envs.core.state import REASONS
 from tests.envs.conftest import Player
 from tests.envs.grid import GRID, KINDS, name_of
 
@@ -100,7 +101,7 @@ def test_autoreset_in_the_same_step(kind: str) -> None:
             assert data_equivalence(told["final_obs"][row], row_of(seen, row), exact=True)
             assert data_equivalence(row_of(other, row), row_of(after, row), exact=True)  # the next episode's first
             assert told["final_info"]["elapsed"][row] == info["elapsed"][row]
-            assert told["reason"][row] == "horizon"
+            assert REASONS[told["reason"][row]] == "horizon"
             assert told["elapsed"][row] == 0
         else:
             assert told["final_obs"][row] is None

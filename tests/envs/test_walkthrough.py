@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import packenv
+from packenv.envs.core.state import REASONS
 
 pytestmark = pytest.mark.filterwarnings("ignore:J=2")  # a third of these sizes lies below
 
@@ -73,7 +74,7 @@ def test_placement() -> None:
     after = look([NOBODY, NOBODY], [NOTHING] * 4, [1, 0, 0, 0, 0])
     terminated, info = step(env, 4, after, 0, [0, 0, 0, 0, 1], 2, 4)  # both leave in slot 4
     assert terminated
-    assert info["reason"] == "all work is done"
+    assert REASONS[info["reason"]] == "all work is done"
 
 
 def test_server_fill() -> None:

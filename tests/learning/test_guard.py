@@ -10,6 +10,7 @@ import pytest
 
 import packenv
 from packenv import InputError
+from packenv.envs.core.state import REASONS
 from packenv.learning.agents.guarded import Guarded
 from packenv.policies.random_requirements.best_fit import BestFit
 from packenv.policies.random_requirements.virtual_queues import VQS, VQSBestFit
@@ -138,6 +139,6 @@ def test_guarded_size_placed_counts() -> None:
     while not over:
         _, reward, _, over, info = env.step(wait)
         total += reward
-    assert info["reason"] == "horizon"
+    assert REASONS[info["reason"]] == "horizon"
     placed_rate = total / 5000 + 0.5 * 5 / 100
     assert np.isclose(placed_rate, 0.5 * 5 / 100, rtol=0.2)  # what arrives is placed, but for the last few

@@ -6,7 +6,7 @@ from packenv.cluster.queue.waiting import order_new, size_of
 from packenv.cluster.servers import close, reopen, reopen_all
 from packenv.cluster.slots import FINISHED, GROW, LIMIT, READY, all_done, begin_slot, place
 from packenv.cluster.state import NEVER, NONE
-from packenv.compiled.decorators import apart, fused
+from packenv.compiled.decorators import apart, compiled, fused
 from packenv.envs.core.oldest_tasks import leave_window
 from packenv.envs.core.server_summaries import add_start, remove_completed, summarise_servers
 from packenv.envs.core.state import (
@@ -55,9 +55,26 @@ def end_step(b: Batch) -> None:
     passage.arrivals = turn.rate * elapsed
     passage.arriving = turn.exogenous * elapsed
     passage.guarded = float(turn.guarded)
+    measure_episode(b)
     passage.slot = head.now
     passage.invalid = turn.invalid
     passage.reason = turn.reason
+
+
+@compiled
+def measure_episode(b: Batch) -> None:
+    """Write the means of the episode so far into `passage`; 0 before the first slot has passed, or the first task started."""
+    c, passage = b.c, b.passage[b.c.e]
+    head = c.head[c.e]
+    per_slot = 1.0 / max(head.measured, 1)
+    passage.mean_queue = head.queue_sum * per_slot
+    passage.mean_waiting_size = head.size_sum * per_slot * (1.0 / UNIT)
+    passage.mean_delay = head.delay_sum / max(head.delay_count, 1)
+    most = 0.0
+    for r in range(b.total.shape[0]):
+        if b.total[r] > 0:
+            most = max(most, c.measures.used[c.e, r] / b.total[r])
+    passage.utilisation = most * per_slot
 
 
 @apart

@@ -16,7 +16,7 @@ WAITING, DECIDING, OVER, FRESH, BEGUN = 0, 1, 2, 3, 4
 beginning of a slot in which nothing has been decided yet."""
 
 AT_HORIZON, TOO_MANY_WAITING, WORK_DONE, NOTHING_LEFT = 1, 2, 3, 4
-"""Why an episode ended; REASONS has the text of each."""
+"""Why an episode ended, as `info["reason"]` says it; 0 while it goes on. REASONS has the text of each."""
 
 REASONS = ("", "horizon", "waiting limit", "all work is done", "nothing left to happen")
 
@@ -61,6 +61,11 @@ passage_type = np.dtype(
         ("arrivals", "f8"),
         ("arriving", "f8"),
         ("guarded", "f8"),
+        # of the episode so far, as in Result; utilisation: of the resource that is used most
+        ("mean_queue", "f8"),
+        ("mean_delay", "f8"),
+        ("mean_waiting_size", "f8"),
+        ("utilisation", "f8"),
         ("slot", "i8"),
         ("invalid", "i8"),
         ("reason", "i8"),
@@ -68,6 +73,8 @@ passage_type = np.dtype(
     align=True,
 )
 
+OF_EPISODE = ("mean_queue", "mean_delay", "mean_waiting_size", "utilisation")
+"""Measures of the episode so far that `info` has, next to what happened in the step."""
 
 window_type = np.dtype([("since", "i8"), ("size", "i4"), ("place", "i4")], align=True)
 

@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from packenv.envs.core.definition import Definition
-from packenv.envs.core.state import OVER, REASONS, WORK_DONE
+from packenv.envs.core.state import OF_EPISODE, OVER, WORK_DONE
 from packenv.envs.episodes.core import Core
 from packenv.envs.episodes.seeds import MOST
 from packenv.envs.interfaces.spaces import action_space, observation_space
@@ -79,8 +79,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
             raise InputError(f"unknown reset option {next(iter(options))!r}; known: reset_mask")
         self._seed(chosen, seed)
         self._restart(chosen)
-        info = self._info(self._rows(chosen)) | {"seed": core.seeds.copy(), "_seed": self._rows(chosen)}
-        return core.observation(), info
+        return core.observation(), self._info(rows=self._rows(chosen))
 
     def _seed(self, chosen: NDArray[np.int64], seed: int | list[int | None] | None) -> None:
         core = self.core
@@ -127,13 +126,12 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
             core.restart(began)
         core.step()
         rewards, reasons = self._outcome(began)
-        info = self._info(None)
+        info = self._info(reasons)
         self._over = over = reasons.astype(np.bool_)
         if not np.count_nonzero(over):
             return core.observation(), rewards, over.copy(), over.copy(), info
         terminated = reasons == WORK_DONE
         truncated = over & ~terminated
-        info |= self._reasons(over)
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             return self._begin_again(rewards, terminated, truncated, info)
         return core.observation(), rewards, terminated, truncated, info
@@ -174,34 +172,30 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         final = np.full(self.num_envs, None, object)
         for row in np.flatnonzero(over):
             final[row] = {name: array[row].copy() for name, array in last.items()}
-        final_info = {key: value.copy() for key, value in info.items()}
-        for key in [key for key in final_info if not key.startswith("_")]:
-            final_info[f"_{key}"] = over.copy()
+        final_info = info | {key: over.copy() for key in info if key.startswith("_")}
         self._restart(np.flatnonzero(over))
-        fresh = self._info(None)
-        ended = {key: info[key] for key in ("reason", "_reason")}
-        ended |= {"final_obs": final, "_final_obs": over.copy(), "final_info": final_info, "_final_info": over.copy()}
-        return self.core.observation(), rewards, terminated, truncated, fresh | ended
+        ended = {"final_obs": final, "_final_obs": over.copy(), "final_info": final_info, "_final_info": over.copy()}
+        return self.core.observation(), rewards, terminated, truncated, self._info(info["reason"]) | ended
 
-    def _info(self, rows: Array | None) -> dict[str, Any]:
-        """Arrays with a row for each environment, and (as Gymnasium has it) under `_key` for which rows it is meant."""
+    def _info(self, reasons: Array | None = None, rows: Array | None = None) -> dict[str, Any]:
+        """Arrays with a row for each environment, and (as Gymnasium has it) under `_key` for which rows it is meant.
+
+        The same keys after every step. `reasons` (num_envs,): why episodes ended in this step; None: none did.
+        """
         measured = self.core.measured
         info = {
             "elapsed": measured["elapsed"].astype(np.int64),
             "slot": measured["slot"].copy(),
             "invalid": measured["invalid"].astype(np.bool_),
             "action_mask": self.core.batch.mask.copy(),
+            "seed": self.core.seeds.copy(),
+            "reason": np.zeros(self.num_envs, np.int64) if reasons is None else reasons.copy(),
         }
+        info |= {name: measured[name].copy() for name in OF_EPISODE}
         if self.core.guard is not None:
             info["guarded"] = measured["guarded"].astype(np.int64)
         meant = np.ones(self.num_envs, np.bool_) if rows is None else rows.copy()
         return info | {f"_{key}": meant for key in info}
-
-    def _reasons(self, over: Array) -> dict[str, Any]:
-        reasons = np.full(self.num_envs, None, object)
-        for row in np.flatnonzero(over):
-            reasons[row] = REASONS[self.core.measured["reason"][row]]
-        return {"reason": reasons, "_reason": over.copy()}
 
     def _rows(self, chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
         mask = np.zeros(self.num_envs, np.bool_)

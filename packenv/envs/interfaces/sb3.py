@@ -7,18 +7,22 @@ sb3-contrib asks; the slots that passed in the last step are in `elapsed` (num_e
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import Any
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
+from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
+from packenv.envs.core.state import OF_EPISODE
 from packenv.envs.registration import find_vector_class
 from packenv.errors import InputError
 
 Indices = Any
+IN_LAST_INFO = ("elapsed", "slot", "invalid", "seed", "reason", *OF_EPISODE)
 NO_ROWS: NDArray[np.int64] = np.zeros(0, np.int64)
 
 
@@ -30,12 +34,14 @@ class NoInfos(list[dict[str, Any]]):
 
 
 class PackVecEnv(VecEnv):
-    """`num_envs` environments of a kind: a registered name such as "ServerFill", and the options of that environment.
+    """`num_envs` environments of a kind ("ServerFill" or "packenv/ServerFill-v0"), and the options of that environment.
 
-    As SB3 has it, an episode that ends is followed by the next in the same step, and the last observation is in
-    `infos[i]["terminal_observation"]`. The infos of other rows are empty; read the arrays `elapsed`,
-    `invalid` and `action_masks()` instead. With `bare` all infos are empty, so that Stable-Baselines3 does not
-    bootstrap truncated episodes by itself: the buffers of `packenv.learning.reinforcement` do, from the arrays.
+    As SB3 has it, an episode that ends is followed by the next in the same step. `infos[i]` of its row then has the
+    `terminal_observation`, the numbers that the single environment has in its last info (`reason`, `seed`, `mean_queue`, …),
+    and `episode` (return, steps, seconds since the environments were made) as from SB3's `Monitor`; the next episode's
+    seed is in `reset_infos[i]`. The infos of other rows are empty; read the arrays `elapsed`, `invalid` and
+    `action_masks()` instead. With `bare` all infos are empty, so that Stable-Baselines3 does not bootstrap truncated
+    episodes by itself: the buffers of `packenv.learning.reinforcement` do, from the arrays.
     """
 
     def __init__(self, kind: str, num_envs: int = 1, *, seed: int | None = None, bare: bool = False, **options: Any) -> None:
@@ -46,6 +52,8 @@ class PackVecEnv(VecEnv):
         self.invalid = np.zeros(num_envs, np.bool_)
         self.guarded = np.zeros(num_envs, np.int64)  # slots of `elapsed` that passed under the guard
         self.bare = bare
+        self._made = time.monotonic()
+        self._returns, self._steps = np.zeros(num_envs), np.zeros(num_envs, np.int64)  # of the episodes so far
         self._no_ends()
         self._masks = np.zeros((num_envs, self.core.layout.actions), np.bool_)
         self._chosen: NDArray[np.int64] = np.zeros(num_envs, np.int64)
@@ -58,6 +66,7 @@ class PackVecEnv(VecEnv):
         self._reset_seeds()
         self._reset_options()
         self._remember(info)
+        self._returns[:], self._steps[:] = 0.0, 0
         self.reset_infos = [{"seed": int(seed)} for seed in info["seed"]]
         return observations
 
@@ -69,6 +78,8 @@ class PackVecEnv(VecEnv):
         done = terminated | truncated
         infos: list[dict[str, Any]] = NoInfos() if self.bare else [{} for _ in range(self.num_envs)]
         self._remember(info)
+        self._returns += rewards
+        self._steps += 1
         if not done.any():
             self._no_ends()
         else:
@@ -77,14 +88,21 @@ class PackVecEnv(VecEnv):
                 if name in final:
                     getattr(self, name)[done] = final[name][done]
             self._remember_ends(np.flatnonzero(done), truncated, info["final_obs"])
-            for row in self.terminal_rows if not self.bare else ():
-                infos[row] = {
-                    "terminal_observation": info["final_obs"][row],
-                    "TimeLimit.truncated": bool(truncated[row]),
-                    "reason": info["reason"][row],
-                    "elapsed": int(final["elapsed"][row]),
-                }
+            for row in self.terminal_rows.tolist():
+                if not self.bare:
+                    infos[row] = self._last_info(row, info, bool(truncated[row]))
+                self.reset_infos[row] = {"seed": int(info["seed"][row])}
+            self._returns[done], self._steps[done] = 0.0, 0
         return observations, rewards.astype(np.float32), done, infos
+
+    def _last_info(self, row: int, info: dict[str, Any], truncated: bool) -> dict[str, Any]:
+        """What `infos` has of a row whose episode ended in this step."""
+        final = info["final_info"]
+        measured = {key: final[key][row].item() for key in (*IN_LAST_INFO, "guarded") if key in final}
+        seconds = time.monotonic() - self._made
+        episode = {"r": float(self._returns[row]), "l": int(self._steps[row]), "t": round(seconds, 6)}
+        ended = {"terminal_observation": info["final_obs"][row], "TimeLimit.truncated": truncated, "episode": episode}
+        return ended | measured
 
     def _remember(self, info: dict[str, Any]) -> None:
         self.elapsed, self.invalid = info["elapsed"].copy(), info["invalid"].copy()
@@ -137,7 +155,9 @@ class PackVecEnv(VecEnv):
         return [value for _ in rows]
 
     def env_is_wrapped(self, wrapper_class: type[gymnasium.Wrapper[Any, Any, Any, Any]], indices: Indices = None) -> list[bool]:
-        return [False for _ in self._get_indices(indices)]
+        """Whether rows report what this wrapper would: `episode` at an episode's end, as from SB3's `Monitor`."""
+        reports = not self.bare and issubclass(Monitor, wrapper_class)
+        return [reports for _ in self._get_indices(indices)]
 
     def get_images(self) -> list[NDArray[np.uint8] | None]:
         """A picture of each row."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster.state import NONE
 from packenv.envs.core.definition import Definition
-from packenv.envs.core.state import OVER, REASONS, WORK_DONE
+from packenv.envs.core.state import OF_EPISODE, OVER, WORK_DONE
 from packenv.envs.episodes.core import Core
 from packenv.envs.episodes.seeds import MOST
 from packenv.envs.interfaces.spaces import action_space, observation_space
@@ -48,6 +48,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         self._action, self._passage, self._mask = batch.action, batch.passage, batch.mask[0]
         self._observed = [(name, getattr(batch, name)[0]) for name in core.layout.observed]
         self._over = batch.turn["phase"][0] == OVER
+        self._seed = int(core.seeds[0])
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Take an action and go to the next decision.
@@ -65,21 +66,32 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         self._action[0] = chosen
         if (row := self._step(self._rules, self._batch)) != NONE:
             self._help(row)
-        elapsed, queue, size, delay, started, placed, arrivals, arriving, guarded, slot, invalid, reason = self._passage.item()
+        *happened, mean_queue, mean_delay, mean_waiting_size, utilisation, slot, invalid, reason = self._passage.item()
         core = self.core
         baseline = core.baseline_queue((0,))[0] if core.baselines else 0.0
-        reward = core.reward(Passage(elapsed, queue, size, delay, started, placed, arrivals, arriving, guarded, baseline))
-        info = {"elapsed": int(elapsed), "slot": slot, "invalid": invalid == 1, "action_mask": self._mask.copy()}
+        passage = Passage(*happened, baseline)
+        reward = core.reward(passage)
+        info = {
+            "elapsed": int(passage.elapsed),
+            "slot": slot,
+            "invalid": invalid == 1,
+            "action_mask": self._mask.copy(),
+            "seed": self._seed,
+            "reason": reason,
+            "mean_queue": mean_queue,
+            "mean_delay": mean_delay,
+            "mean_waiting_size": mean_waiting_size,
+            "utilisation": utilisation,
+        }
         terminated = truncated = False
         if core.guard is not None:
-            info["guarded"] = int(guarded)
+            info["guarded"] = int(passage.guarded)
         if invalid:
             reward -= core.options.invalid_penalty
         if reason:
             self._over = True
             terminated = reason == WORK_DONE
             truncated = not terminated
-            info["reason"] = REASONS[reason]
         if self.render_mode is not None:
             self._watch()
         return self._observation(), float(reward), terminated, truncated, info
@@ -127,8 +139,9 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
                 baseline.advance(int(core.batch.passage["slot"][0]))
         if self.render_mode is not None:
             self._watch(anew=True)
-        info = {"elapsed": 0, "slot": int(core.batch.passage["slot"][0]), "invalid": False, "action_mask": self._mask.copy()}
-        return self._observation(), info | {"seed": int(core.seeds[0])}
+        info = {"elapsed": 0, "slot": int(core.measured["slot"][0]), "invalid": False, "action_mask": self._mask.copy()}
+        info |= {"seed": self._seed, "reason": 0} | {name: float(core.measured[name][0]) for name in OF_EPISODE}
+        return self._observation(), info | ({"guarded": 0} if core.guard is not None else {})
 
     def action_masks(self) -> NDArray[np.bool_]:
         """(A,) which actions are valid now: what sb3-contrib asks for."""

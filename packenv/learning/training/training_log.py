@@ -25,7 +25,7 @@ class TrainingLog:
 
     def __init__(self, folder: Path, samples: int) -> None:
         # the steps that a killed run wrote after its last checkpoint are written again
-        self.file = EventFile(new_event_path(folder), hide_from=samples or None)
+        self.file = EventFile(new_event_path(folder), hide_from=samples + 1 if samples else None)
         self.viewer = Viewer("rgb_array")  # keeps the queue from one picture to the next
 
     def scalars(self, values: Mapping[str, float], samples: int) -> None:
