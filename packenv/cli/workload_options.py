@@ -78,6 +78,21 @@ def workload_from(options: WorkloadOptions) -> tuple[Workload, dict[str, int]]:
     return _with_rate(Workload(**custom)), {}
 
 
+def shown_slot(options: WorkloadOptions, found: Workload) -> float | None:
+    """Seconds of a slot, in which people are shown times; None for a trace in slots whose length nobody gave."""
+    source = options.source
+    if source is None or options.slot_seconds is not None or not _is_table(source):
+        return found.slot_seconds
+    from packenv.workloads.traces.columns import names_of
+    from packenv.workloads.traces.user import SLOT_FORM
+
+    return None if set(SLOT_FORM) <= set(names_of(Path(source))) else found.slot_seconds
+
+
+def _is_table(source: str) -> bool:
+    return source.endswith((".csv", ".csv.gz", ".parquet")) and Path(source).is_file()
+
+
 def _with_rate(found: Workload) -> Workload:
     """Turn a load into a rate."""
     if found.load is None:

@@ -23,14 +23,25 @@ BINS = (1, 10, 100)
 
 @dataclass(frozen=True)
 class DataLocality:
-    """The k tasks that have home servers and started; times are in slots."""
+    """The k tasks that have home servers and started; times are in slots.
+
+    A completion time has four parts: service, overhead, scheduling delay, and time without room for the task on any server.
+    The scheduling delay is that of seed 004: what a task waits although some server has room for it; under delay scheduling
+    that is a wait for locality, and without it 0 for policies that leave no room unused.
+    """
 
     row: Ints  # (k,) row in the Jobs table
     level: Ints  # (k,) how near: NODE, RACK or ANY
     tasks: Ints  # (k,) number of tasks of the task's job
     completion: Ints  # (k,) from when it was eligible to its end
-    overhead: Ints  # (k,) slots in service beyond its service at home
-    idle_wait: Ints  # (k,) slots that it waited although some server had room for it
+    service: Ints  # (k,) service at home
+    overhead: Ints  # (k,) slots in service beyond that
+    scheduling_delay: Ints  # (k,) slots that it waited although some server had room for it
+
+    @property
+    def no_room(self) -> Ints:
+        """(k,) slots that each task waited while no server had room for it."""
+        return self.completion - self.service - self.overhead - self.scheduling_delay
 
     def share(self, level: int, least: int = 1, most: float = math.inf) -> float | None:
         """Share of the tasks that ran at this level, of jobs with `least` to `most` tasks; None if there are no such tasks."""
@@ -58,8 +69,9 @@ def data_locality(workload: Workload, schedule: Schedule) -> DataLocality | None
         level=levels(jobs, workload.network or Network(), len(workload.servers), row, schedule.server[row]),
         tasks=np.bincount(job)[job[row]],
         completion=schedule.end[row] - eligible[row],
+        service=jobs.service[row],
         overhead=stay - jobs.service[row],
-        idle_wait=idle[row],
+        scheduling_delay=idle[row],
     )
 
 
