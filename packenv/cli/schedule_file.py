@@ -17,8 +17,8 @@ def write_schedule(path: str, workload: Workload, results: list[Result]) -> None
     """One row for each task of each run; times are slots.
 
     Columns task (row of the Jobs table), job (its job, or the row where every task is a job of its own), start and server
-    (null where a task never started), end (the slot in which it left, null where it did not within the run); policy and seed
-    if there are several runs.
+    (null where a task never started), end (the slot in which it left, null where it did not within the run); source (the server
+    from which it read, null at home) if reads take resources; policy and seed if there are several runs.
     """
     import pyarrow as pa
     import pyarrow.parquet
@@ -26,7 +26,7 @@ def write_schedule(path: str, workload: Workload, results: list[Result]) -> None
     tables = []
     for result in results:
         assert result.schedule is not None
-        start, server, end = result.schedule
+        start, server, end, source = result.schedule
         columns: dict[str, Any] = {
             "task": np.arange(len(start)),
             "job": jobs_of(workload, result.seed, len(start)),
@@ -34,6 +34,8 @@ def write_schedule(path: str, workload: Workload, results: list[Result]) -> None
             "server": pa.array(server, mask=start < 0),
             "end": pa.array(end, mask=~ended(result, end)),
         }
+        if source is not None:
+            columns["source"] = pa.array(source, mask=source < 0)
         if len(results) > 1:
             columns["policy"] = pa.array([result.policy] * len(start)).dictionary_encode()
             columns["seed"] = np.full(len(start), result.seed)

@@ -46,11 +46,13 @@ class WorkloadOptions:
     speedup: str = "1"
     racks: int | None = None
     network: str | None = None
+    reading: str | None = None
+    serving: str | None = None
 
 
 def workload_from(options: WorkloadOptions) -> tuple[Workload, dict[str, int]]:
     """The workload, and how many rows of a trace were dropped for which reason. Raises InputError."""
-    network = parse_network(options.racks, options.network)
+    network = parse_network(options.racks, options.network, options.reading, options.serving)
     if options.source is not None and _is_file(options.source) and not options.source.endswith(".json"):
         return _trace(options, options.source, network)
     changes: dict[str, Any] = {key: getattr(options, key) for key in INTENSITIES if getattr(options, key) is not None}

@@ -53,7 +53,7 @@ class Replay(NamedTuple):
 
 def replay_needs(setting: Setting) -> Needs:
     """The table, but no sorted tasks or servers: the schedule already names row, slot and server."""
-    return Needs(vectors=setting.capacity.shape[1] > 1, table=True)
+    return Needs(vectors=setting.capacity.shape[1] > 1, table=True, reads=True)
 
 
 def starts_of(setting: Setting, start: NDArray[Any], server: NDArray[Any], name: str) -> Starts:

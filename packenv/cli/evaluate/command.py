@@ -55,6 +55,8 @@ DEFAULT_SLOTS = 200_000
 @click.option("--cutoff", type=float, help="Jobs whose tasks take longer than this on average (s) are shown apart, as long ones.")
 @click.option("--racks", type=int, help="So many servers in a rack, for tables that say where data lie.")
 @click.option("--network", metavar="S:F,…", help="Remote overheads are multiplied by F from second S on: 0:1,600:4.")
+@click.option("--reading", metavar="A:B:…", help="What a task away from its data takes of each resource beyond its demand.")
+@click.option("--serving", metavar="A:B:…", help="And what it takes on the server that has the data.")
 @click.option("--slots", type=int, help=f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS} otherwise].")
 @click.option(
     "--backlog", type=click.IntRange(min=1), help="Keep so many tasks waiting: utilisation is then what a policy can carry."

@@ -56,8 +56,8 @@ def _measure(workload: Workload, result: Result, first: Result, last: int, cutof
     when, share = efficiency(jobs, times)
     moments = np.linspace(0, last, MOMENTS, endpoint=False).astype(np.int64)
     return WholeJobs(
-        fragmentation=occupancy(jobs, seen, capacity).fragmentation,
-        over_allocation=float(most_allocated(jobs, seen, capacity).max()),
+        fragmentation=occupancy(jobs, seen, capacity, workload.network).fragmentation,
+        over_allocation=float(most_allocated(jobs, seen, capacity, workload.network).max()),
         unfairness=unfairness(jobs, seen, capacity),
         efficiency=None if result.stopped else float(np.diff(share, prepend=0.0) @ (last - when) / last),
         progress_variance=None if result.stopped else float(progress(jobs, result.schedule, moments).var(axis=1).mean()),
