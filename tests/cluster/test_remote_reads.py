@@ -26,6 +26,8 @@ RULES: list[tuple[str, dict[str, Any]]] = [
     ("delay", {"paper": True}),
     ("delay", {"skips": 3}),
     ("delay-dynamic", {}),
+    ("tetris", {}),
+    ("tetris", {"f": 0.0, "m": 0.5}),
 ]
 
 
@@ -35,7 +37,8 @@ def readers(rng: random.Random) -> Instance:
     capacities = [(whole, whole)] * rng.randint(2, 8)
     drawn = random_instance(rng, resources=2, servers=capacities, kind="equal", jobs=True, placed=True)
     reading, serving = (tuple(rng.choice([0, 1, 3, 6]) for _ in range(2)) for _ in range(2))
-    network = replace(drawn.network, reading=reading, serving=serving) if any(reading + serving) else drawn.network
+    takes = any(reading + serving) and any(task.home for task in drawn.tasks)
+    network = replace(drawn.network, reading=reading, serving=serving) if takes else drawn.network
     smaller = [replace(task, demand=tuple(rng.randint(1, UNIT // 2) for _ in range(2))) for task in drawn.tasks]
     return replace(drawn, tasks=smaller if rng.random() < 0.7 else drawn.tasks, network=network)
 
@@ -111,10 +114,10 @@ def test_reads_in_the_rack() -> None:
     assert starts(result) == [(0, 2, -1), (1, 3, 2), (4, 2, -1)]
 
 
-@pytest.mark.parametrize("name", ["fair", "delay", "delay-dynamic"])
+@pytest.mark.parametrize("name", ["fair", "delay", "delay-dynamic", "tetris"])
 def test_everything_is_given_back(name: str) -> None:
     rng = np.random.default_rng(3)
-    home = [rng.choice(20, 2, replace=False).tolist() for _ in range(400)]
+    home = [rng.choice(6, 2, replace=False).tolist() for _ in range(400)]
     network = Network(racks=5, reading=(0.0, 0.3), serving=(0.1, 0.4))
     workload = two_readers(network, home, "20x1:1")
     ended = packenv.simulate(workload, name, drain=True, schedule=True)
@@ -130,8 +133,17 @@ def test_everything_is_given_back(name: str) -> None:
     assert taken.max() <= 1 + 1e-9
     whole = taken[:-1].sum(axis=(0, 1)) / (20 * (len(taken) - 1))
     assert ended.utilisation == pytest.approx(tuple(whole), abs=1e-5)
-    again = packenv.simulate(workload, Replay(schedule.start, schedule.server, "again"), drain=True, schedule=True)
-    assert starts(again) == starts(ended)
+
+
+def test_a_schedule_is_replayed() -> None:
+    """Where a remote read takes no longer; what it takes, and from where, is found anew."""
+    workload = two_readers(Network(reading=(0.0, 0.3), serving=(0.1, 0.4)), [[0], [0, 1], [1]] * 4)
+    assert workload.jobs is not None
+    workload = workload.with_(jobs=replace(workload.jobs, remote_overhead=None))
+    ended = packenv.simulate(workload, "fair", drain=True, schedule=True)
+    assert ended.schedule is not None
+    again = packenv.simulate(workload, Replay(ended.schedule.start, ended.schedule.server, "again"), drain=True, schedule=True)
+    assert starts(again) == starts(ended) and any(source >= 0 for _, _, source in starts(ended))
 
 
 def test_bad_input() -> None:

@@ -60,9 +60,9 @@ def draw_intervals(axes: Any, rows: list[Row], what: str) -> None:
     axes.set_yticks(range(len(policies)), policies, fontsize=8)
     axes.set_ylim(len(policies) - 0.4, -0.6)
     axes.margins(x=0.12)
-    axes.set_title(what, fontsize=10)
+    axes.set_title(what, fontsize=10, pad=22)
     axes.set_xlabel("mean completion time of tasks (s); beside the bars, locality")
-    legend = axes.legend(fontsize=8, frameon=True, loc="lower right")
+    legend = axes.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.99), ncols=3)
     for patch in legend.get_patches()[2:]:
         patch.set_facecolor(GREY)
     light_grid(axes)
