@@ -181,7 +181,7 @@ def parse_network(racks: int | None, steps: str | None, reading: str | None = No
 
     None if none is given. Raises InputError.
     """
-    if racks is steps is reading is serving is None:
+    if all(given is None for given in (racks, steps, reading, serving)):
         return None
     return Network(
         racks=racks or 0,

@@ -34,14 +34,14 @@ def test_schedule_of_jobs_of_several_tasks(tmp_path: Path) -> None:
 def test_schedule_of_batches(tmp_path: Path) -> None:
     """Tasks of a stream that arrive together are one job."""
     path = tmp_path / "schedule.parquet"
-    evaluate("google2011-like", "-p", "bf-js", "--slots", 40, "--processes", 1, "--schedule", path)
+    evaluate("google2011-like", "-p", "bf-js", "--slots", 3000, "--processes", 1, "--schedule", path)
     table = pq.read_table(path)
     jobs = packenv.workload("google2011-like").jobs_table(0, len(table)).job
     assert jobs is not None and table["job"].to_pylist() == jobs.tolist() != table["task"].to_pylist()
 
 
 PROBED = [f"{n},1,{4 + n % 5},{n // 3}" for n in range(60)]
-PROBING = ("--servers", 12, "-p", "sparrow:minimum=2", "-p", "lwl", "-p", "fifo", "--processes", 1)
+PROBING = ("--servers", 12, "-p", "sparrow", "-p", "lwl", "-p", "fifo", "--processes", 1)
 
 
 def test_seeds_of_policies_that_draw(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,7 +52,7 @@ def test_seeds_of_policies_that_draw(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "no chance in the jobs, nor in lwl, fifo: one run, not 4" in out and "± 95 % over the seeds" in out
     records = json.loads(path.read_text())
     assert [(r["policy"], r["seed"]) for r in records[:6]] == [
-        *(("sparrow:minimum=2", seed) for seed in (3, 4, 5, 6)),
+        *(("sparrow", seed) for seed in (3, 4, 5, 6)),
         ("lwl", 3),
         ("fifo", 3),
     ]
@@ -69,7 +69,7 @@ def test_seeds_of_policies_that_draw(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_a_single_run_stands_beside_every_seed(tmp_path: Path) -> None:
     """`slowed` of every seed compares with the one run of a first policy without chance."""
     path, file = tmp_path / "out.json", trace(tmp_path, *PROBED, header="arrival,size,service,job")
-    words = ("--servers", 12, "-p", "fifo", "-p", "sparrow:minimum=2", "--processes", 1, "--drain", "--json", path)
+    words = ("--servers", 12, "-p", "fifo", "-p", "sparrow", "--processes", 1, "--drain", "--json", path)
     evaluate(file, *words, "--seeds", 3)
     fifo, *sparrow = json.loads(path.read_text())[:4]
     assert fifo["slowed"] is None and all(run["slowed"] is not None for run in sparrow)
@@ -93,7 +93,7 @@ def test_times_in_seconds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         assert f"delays in {unit}" in capsys.readouterr().out
 
 
-LONG = "sparrow:ratio=3,minimum=2,delay=0.25"
+LONG = "sparrow:ratio=3,minimum=4,delay=0.25"
 
 
 def test_a_pipe_gets_whole_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,3 +114,21 @@ def test_a_narrow_terminal_gets_fewer_columns(
     assert "left out for want of width: tasks/s" in out and "(--json has them)" in out
     assert "scheduling delay" in out and "verdict" in out and "…" not in out
     assert all(len(line) <= 80 for line in out.splitlines() if line.lstrip().startswith(("delay:", "policy", "───")))
+
+
+def test_remote_reads_that_take_resources(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All data lie on server 0, whose network serves one reader at a time: row 3 waits until rows 0 and 1 have ended."""
+    file = trace(tmp_path, *["0,0.5,0,4,0,2"] * 4, header="arrival,size_0,size_1,service,home,remote_overhead")
+    path, words = tmp_path / "schedule.parquet", ("--servers", "3x1:1", "--resources", "all", "--processes", 1, "--drain")
+    evaluate(file, *words, "-p", "fair", "--reading", "0:0.6", "--serving", "0:0.6", "--schedule", path)
+    found = pq.read_table(path).to_pydict()
+    assert found["source"] == [None, None, 0, None]
+    assert (found["start"], found["end"]) == ([0, 0, 0, 4], [4, 4, 6, 8])
+    for wrong, problem in (
+        (("-p", "bf-js", "--reading", "0:0.6"), "bf-js does not look for room for remote reads"),
+        (("-p", "fair", "--reading", "0.6"), "network: reading needs 2 amounts, one for each resource"),
+        (("-p", "fair", "--serving", "0:much"), "network: serving is an amount of each resource, such as 0:0.1, not '0:much'"),
+    ):
+        with pytest.raises(SystemExit):
+            evaluate(file, *words, *wrong)
+        assert problem in capsys.readouterr().err
