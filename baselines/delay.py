@@ -68,8 +68,8 @@ def measures(run: packenv.Result) -> tuple[float, float, float, float, float]:
     seconds = run.jobs.completion * SLOT_SECONDS
     at_home = run.data.share(NODE)
     assert at_home is not None
-    lost = (float(SLOT_SECONDS * each.mean()) for each in (run.data.scheduling_delay, run.data.overhead))
-    return at_home, *lost, float(seconds.mean()), float(np.percentile(seconds, 95))
+    delay, overhead = (float(SLOT_SECONDS * each.mean()) for each in (run.data.scheduling_delay, run.data.overhead))
+    return at_home, delay, overhead, float(seconds.mean()), float(np.percentile(seconds, 95))
 
 
 if __name__ == "__main__":

@@ -114,11 +114,11 @@ def test_reads_in_the_rack() -> None:
     assert starts(result) == [(0, 2, -1), (1, 3, 2), (4, 2, -1)]
 
 
-@pytest.mark.parametrize("name", ["fair", "delay", "delay-dynamic", "tetris"])
+@pytest.mark.parametrize("name", ["fair", "delay:interval=1", "delay-dynamic:interval=1", "tetris"])
 def test_everything_is_given_back(name: str) -> None:
     rng = np.random.default_rng(3)
     home = [rng.choice(6, 2, replace=False).tolist() for _ in range(400)]
-    network = Network(racks=5, reading=(0.0, 0.3), serving=(0.1, 0.4))
+    network = Network(racks=5, reading=(0.0, 0.3), serving=(0.0, 0.4))
     workload = two_readers(network, home, "20x1:1")
     ended = packenv.simulate(workload, name, drain=True, schedule=True)
     assert ended.completed == 400
@@ -128,7 +128,7 @@ def test_everything_is_given_back(name: str) -> None:
     for row, (start, server, end, source) in enumerate(zip(*schedule, strict=True)):  # type: ignore[misc]
         taken[start:end, server] += [0.5, 0.3 * (source >= 0)]
         if source >= 0:
-            taken[start:end, source] += [0.1, 0.4]
+            taken[start:end, source] += [0.0, 0.4]
             assert source in home[row] and server not in home[row]
     assert taken.max() <= 1 + 1e-9
     whole = taken[:-1].sum(axis=(0, 1)) / (20 * (len(taken) - 1))
@@ -137,7 +137,7 @@ def test_everything_is_given_back(name: str) -> None:
 
 def test_a_schedule_is_replayed() -> None:
     """Where a remote read takes no longer; what it takes, and from where, is found anew."""
-    workload = two_readers(Network(reading=(0.0, 0.3), serving=(0.1, 0.4)), [[0], [0, 1], [1]] * 4)
+    workload = two_readers(Network(reading=(0.0, 0.3), serving=(0.0, 0.4)), [[0], [0, 1], [1]] * 4)
     assert workload.jobs is not None
     workload = workload.with_(jobs=replace(workload.jobs, remote_overhead=None))
     ended = packenv.simulate(workload, "fair", drain=True, schedule=True)
