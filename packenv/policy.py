@@ -54,6 +54,7 @@ class Needs(NamedTuple):
     in_service: int = UNLIMITED  # the most tasks in service at once, if known
     durations: bool = False  # knows the service of tasks: column `estimate`, or the true one if there is no such column
     table: bool = False  # knows the Jobs table of the run beforehand, except the arrival slots
+    reads: bool = False  # starts tasks only where there is room for what they read over the network (Network.reading)
 
 
 @runtime_checkable
@@ -182,7 +183,8 @@ def needs_of(policy: Any, setting: Setting) -> Needs:
     if hasattr(policy, "needs"):
         return policy.needs(setting)
     vectors = setting.capacity.shape[1] > 1
-    return Needs(BY_QUEUE | BY_SIZE | BY_AGE | BY_ROOM | BY_INDEX | (BY_DEMAND if vectors else 0), vectors=vectors)
+    orders = BY_QUEUE | BY_SIZE | BY_AGE | BY_ROOM | BY_INDEX | (BY_DEMAND if vectors else 0)
+    return Needs(orders, vectors=vectors, reads=True)  # `fits` says whether there is room to read
 
 
 def initial_state_of(policy: Any, setting: Setting, seed: int) -> Any:

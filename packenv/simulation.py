@@ -79,6 +79,8 @@ def simulate(
         _check_backlog(backlog, offered, waiting_limit)
         if table is not None:
             raise InputError(f"{name_of(policy)} knows all tasks beforehand: no backlog goes with it")
+    if workload.network is not None and workload.network.takes_resources and not needs_of(policy, setting).reads:
+        raise InputError(f"{name_of(policy)} does not look for room for remote reads, which take resources in {workload.name}")
     warmup = (0 if table is not None else horizon // 10) if warmup is None else warmup
     if warmup < 0 or (warmup >= horizon and not drain):
         raise InputError(f"warmup must lie between 0 and the number of slots, not {warmup}")

@@ -5,29 +5,55 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from packenv.files import atomic_path
 from packenv.results.result import Result
+from packenv.workloads.laws.arrivals import Batch
+from packenv.workloads.workload import Workload
 
 
-def write_schedule(path: str, results: list[Result]) -> None:
-    """Columns job (row), start (slot), server, null where a task never started; policy and seed if there are several."""
+def write_schedule(path: str, workload: Workload, results: list[Result]) -> None:
+    """One row for each task of each run; times are slots.
+
+    Columns task (row of the Jobs table), job (its job, or the row where every task is a job of its own), start and server
+    (null where a task never started), end (the slot in which it left, null where it did not within the run); source (the server
+    from which it read, null at home) if reads take resources; policy and seed if there are several runs.
+    """
     import pyarrow as pa
     import pyarrow.parquet
 
     tables = []
     for result in results:
         assert result.schedule is not None
-        start, server, _ = result.schedule
-        never = start < 0
+        start, server, end, source = result.schedule
         columns: dict[str, Any] = {
-            "job": np.arange(len(start)),
-            "start": pa.array(start, mask=never),
-            "server": pa.array(server, mask=never),
+            "task": np.arange(len(start)),
+            "job": jobs_of(workload, result.seed, len(start)),
+            "start": pa.array(start, mask=start < 0),
+            "server": pa.array(server, mask=start < 0),
+            "end": pa.array(end, mask=~ended(result, end)),
         }
+        if source is not None:
+            columns["source"] = pa.array(source, mask=source < 0)
         if len(results) > 1:
             columns["policy"] = pa.array([result.policy] * len(start)).dictionary_encode()
             columns["seed"] = np.full(len(start), result.seed)
         tables.append(pa.table(columns))
     with atomic_path(path) as temporary:
         pyarrow.parquet.write_table(pa.concat_tables(tables), temporary)
+
+
+def jobs_of(workload: Workload, seed: int, tasks: int) -> NDArray[np.int64]:
+    """(tasks,) the job of each of the first tasks, as the table or the stream of this seed numbers it."""
+    if workload.jobs is not None:
+        job = workload.at(seed).jobs.job  # type: ignore[union-attr]
+    else:
+        job = workload.jobs_table(seed, tasks).job if isinstance(workload.arrivals, Batch) and tasks else None
+    return np.arange(tasks) if job is None else job[:tasks]
+
+
+def ended(result: Result, end: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which tasks completed in the run: a run of a fixed length does not see what leaves in the slot after its last one."""
+    within = (end >= 0) & (end <= result.slots)
+    return within if np.count_nonzero(within) == result.completed else within & (end < result.slots)

@@ -46,11 +46,13 @@ class WorkloadOptions:
     speedup: str = "1"
     racks: int | None = None
     network: str | None = None
+    reading: str | None = None
+    serving: str | None = None
 
 
 def workload_from(options: WorkloadOptions) -> tuple[Workload, dict[str, int]]:
     """The workload, and how many rows of a trace were dropped for which reason. Raises InputError."""
-    network = parse_network(options.racks, options.network)
+    network = parse_network(options.racks, options.network, options.reading, options.serving)
     if options.source is not None and _is_file(options.source) and not options.source.endswith(".json"):
         return _trace(options, options.source, network)
     changes: dict[str, Any] = {key: getattr(options, key) for key in INTENSITIES if getattr(options, key) is not None}
@@ -76,6 +78,21 @@ def workload_from(options: WorkloadOptions) -> tuple[Workload, dict[str, int]]:
     if not set(INTENSITIES) & set(changes):
         custom["intensity"] = 0.9
     return _with_rate(Workload(**custom)), {}
+
+
+def shown_slot(options: WorkloadOptions, found: Workload) -> float | None:
+    """Seconds of a slot, in which people are shown times; None for a trace in slots whose length nobody gave."""
+    source = options.source
+    if source is None or options.slot_seconds is not None or not _is_table(source):
+        return found.slot_seconds
+    from packenv.workloads.traces.columns import names_of
+    from packenv.workloads.traces.user import SLOT_FORM
+
+    return None if set(SLOT_FORM) <= set(names_of(Path(source))) else found.slot_seconds
+
+
+def _is_table(source: str) -> bool:
+    return source.endswith((".csv", ".csv.gz", ".parquet")) and Path(source).is_file()
 
 
 def _with_rate(found: Workload) -> Workload:

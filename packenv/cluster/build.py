@@ -13,7 +13,7 @@ from packenv.cluster.initial import InService, start_initial
 from packenv.cluster.outcome.measures import DELAY_BINS
 from packenv.cluster.queue.by_type import set_levels, set_types
 from packenv.cluster.servers import refresh, touch
-from packenv.cluster.state import NEVER, NONE, SEVERAL, Cluster, Precedence
+from packenv.cluster.state import NEVER, NONE, READS, SEVERAL, Cluster, Precedence
 from packenv.cluster.virtual_queues.kinds import kind_levels, scalar_capacity, server_kinds
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
@@ -78,7 +78,7 @@ def build(
     c = allocate(
         kind,
         sizes | pool_sizes(places, most_in_service, few_events),
-        needs.orders | (SEVERAL if resources > 1 else 0),
+        needs.orders | (SEVERAL if resources > 1 else 0) | (READS if len(source.locality.reading) else 0),
         e=0,
         s=0,
         orders=needs.orders,

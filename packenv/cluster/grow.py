@@ -8,7 +8,7 @@ from packenv.cluster.fields import resized
 from packenv.cluster.queue.by_age import build_tree
 from packenv.cluster.queue.by_demand import add_to_group
 from packenv.cluster.records import BLOCK
-from packenv.cluster.state import NONE, SEVERAL, TASK, Cluster, look_at
+from packenv.cluster.state import NONE, READS, SEVERAL, TASK, Cluster, look_at
 from packenv.compiled.decorators import compiled
 from packenv.policy import BY_AGE, BY_DEMAND, UNLIMITED
 
@@ -45,8 +45,8 @@ def grow(c: Cluster, places: int, in_service: int = UNLIMITED) -> Cluster:
 
 
 def all_orders(c: Cluster) -> int:
-    """The orders that decide which arrays exist, with SEVERAL if there are several resources."""
-    return c.orders | (SEVERAL if len(c.scale) > 1 else 0)
+    """The orders that decide which arrays exist, with SEVERAL if there are several resources, READS if remote reads take any."""
+    return c.orders | (SEVERAL if len(c.scale) > 1 else 0) | (READS if c.reads.shape[1] > 0 else 0)
 
 
 def lengthen(c: Cluster) -> Cluster:

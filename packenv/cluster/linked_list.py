@@ -33,6 +33,15 @@ def insert_behind(links: NDArray[np.void], ends: Any, before: int, i: int) -> No
 
 
 @compiled
+def insert_in_order(links: NDArray[np.void], ends: Any, i: int) -> None:
+    """Put entry i into a list in order of the entries' numbers. Searches from the end, where new entries nearly always go."""
+    before = ends.tail
+    while before != NONE and before > i:
+        before = links[before].prev
+    insert_behind(links, ends, before, i)
+
+
+@compiled
 def unlink(links: NDArray[np.void], ends: Any, i: int) -> None:
     """Take entry i out of the list that it is in. Its own `next` and `prev` stay as they are."""
     connect(links, ends, links[i].prev, links[i].next)

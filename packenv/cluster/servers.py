@@ -7,6 +7,7 @@ once.
 
 from __future__ import annotations
 
+from packenv.cluster.remote_reads import can_read
 from packenv.cluster.sorted_keys.keys import add_last, ceiling_item, clear, insert, last_key, remove
 from packenv.cluster.sorted_keys.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import NONE, Cluster, require
@@ -25,6 +26,17 @@ def touch(c: Cluster, server: int) -> None:
         c.server[c.e, server].stale = 1
         c.stale[c.e, head.stale] = server
         head.stale += 1
+
+
+@compiled
+def note_freed(c: Cluster, server: int) -> None:
+    """Note that a completion has given a server room in this slot."""
+    head, record = c.head[c.e], c.server[c.e, server]
+    if record.freed != head.now:
+        record.freed = head.now
+        c.freed[c.e, head.freed] = server
+        head.freed += 1
+    touch(c, server)
 
 
 @apart
@@ -180,7 +192,7 @@ def first_server_for(c: Cluster, i: int, checked: int = 0) -> int:
 
 @compiled
 def fits(c: Cluster, i: int, server: int) -> bool:
-    """Whether the server is open and has room for task i in every resource."""
+    """Whether the server is open and has room for task i in every resource, and for what it would read over the network."""
     if c.server[c.e, server].closed:
         return False
     if c.demand.shape[1] == 0:
@@ -188,7 +200,7 @@ def fits(c: Cluster, i: int, server: int) -> bool:
     for r in range(c.demand.shape[2]):
         if c.demand[c.e, i, r] > c.free[c.e, server, r]:
             return False
-    return True
+    return can_read(c, c.task[c.e, i].row, server)
 
 
 @compiled

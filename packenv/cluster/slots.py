@@ -11,7 +11,8 @@ from packenv.cluster.outcome.measures import elapse, record_start
 from packenv.cluster.precedence import release_successors
 from packenv.cluster.queue.by_type import type_of
 from packenv.cluster.queue.waiting import dequeue, enqueue, order_new
-from packenv.cluster.servers import touch
+from packenv.cluster.remote_reads import begin_read, end_read, reads_take_room
+from packenv.cluster.servers import note_freed, touch
 from packenv.cluster.sorted_keys.sorting import sort
 from packenv.cluster.state import DONE, NEVER, NONE, TASK, Cluster
 from packenv.compiled.decorators import apart, compiled
@@ -53,6 +54,10 @@ def put_in_service(c: Cluster, i: int, server: int, extra_slots: int) -> None:
     task.slots += head.now + extra_slots
     if has_homes(c):
         task.slots += remote_slots(c, task.row, server)
+    if reads_take_room(c):
+        source = begin_read(c, i, server)
+        if source != NONE:
+            touch(c, source)
     schedule_event(c, i, task.slots)
     record_start(c, i)
     touch(c, server)
@@ -110,11 +115,11 @@ def complete(c: Cluster, i: int) -> None:
     task.kind = DONE
     if record.jobs == 0:
         record.closed = 0
-    if record.freed != head.now:
-        record.freed = head.now
-        c.freed[c.e, head.freed] = server
-        head.freed += 1
-    touch(c, server)
+    note_freed(c, server)
+    if reads_take_room(c):
+        source = end_read(c, i, server)
+        if source != NONE:
+            note_freed(c, source)
     if task.row >= 0:
         head.completed += 1
         if c.precedence.offsets.shape[0] > 1:

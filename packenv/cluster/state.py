@@ -41,14 +41,14 @@ from packenv.compiled.frame import Frame
 from packenv.policy import BY_AGE, BY_DEMAND, BY_INDEX, BY_LINE, BY_MIX, BY_ROOM, BY_SIZE
 from packenv.workloads.source import Source
 
-__all__ = ["DONE", "MESSAGE", "NEVER", "NONE", "NO_SIZE", "ROW_BITS", "ROW_MASK", "SEVERAL", "TASK", "UNUSED"]
+__all__ = ["DONE", "MESSAGE", "NEVER", "NONE", "NO_SIZE", "READS", "ROW_BITS", "ROW_MASK", "SEVERAL", "TASK", "UNUSED"]
 __all__ += ["Cluster", "look_at", "require"]
 
 ROW_BITS = 32
 ROW_MASK = (1 << ROW_BITS) - 1
 
-SEVERAL = 1 << 40
-"""A flag used with the orders that a policy names: tasks and servers have several resources."""
+SEVERAL, READS = 1 << 40, 1 << 41
+"""Flags used with the orders that a policy names: tasks and servers have several resources; remote reads take some of them."""
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
@@ -111,6 +111,7 @@ class Measures(Frame):
     start: Annotated[Ints, Field("clusters", "recorded", start=NONE)]  # slot in which each row started
     end: Annotated[Ints, Field("clusters", "recorded", start=NONE)]  # slot in which it leaves
     server: Annotated[Small, Field("clusters", "recorded", start=NONE)]
+    source: Annotated[Small, Field("clusters", "recorded", start=NONE, orders=READS)]  # from which it reads
 
 
 def _size_order(sizes: Sizes, orders: int) -> Sizes:
@@ -137,6 +138,7 @@ class Cluster(Frame):
     queue: Annotated[Records, Field("clusters", records=ends_type, start=EMPTY)]  # oldest and newest waiting task: BY_QUEUE
     task: Annotated[Records, Field("clusters", "places", records=task_type, start=empty_pool)]
     demand: Annotated[Ints, Field("clusters", "places", "resources", orders=SEVERAL)]  # one resource: empty (see size)
+    reads: Annotated[Small, Field("clusters", "places", start=NONE, orders=READS)]  # server from which a task in service reads
     events: Annotated[Ints, Field("clusters", "event words", start=unused_blocks)]  # the blocks of the wheel's buckets
     few_events: Annotated[Ints, Field("clusters", "few event words")]  # in clusters of few tasks: pairs of slot and place
     due: Annotated[Small, Field("clusters", "due")]  # events of slot `now`

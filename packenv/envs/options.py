@@ -97,6 +97,8 @@ class Options:
             raise InputError(f"workload must be a name or a Workload, not {plain!r}")
         if self.servers is not None:
             plain = plain.with_(servers=self.servers)
+        if plain.network is not None and plain.network.takes_resources:
+            raise InputError(f"{plain.name}: in an environment remote reads take no resources (network: reading, serving)")
         given = {key: getattr(self, key) for key in INTENSITIES if getattr(self, key) is not None}
         if len(given) > 1:
             raise InputError(f"give at most one of load, intensity and rate, not {' and '.join(given)}")

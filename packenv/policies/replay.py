@@ -53,7 +53,7 @@ class Replay(NamedTuple):
 
 def replay_needs(setting: Setting) -> Needs:
     """The table, but no sorted tasks or servers: the schedule already names row, slot and server."""
-    return Needs(vectors=setting.capacity.shape[1] > 1, table=True)
+    return Needs(vectors=setting.capacity.shape[1] > 1, table=True, reads=True)
 
 
 def starts_of(setting: Setting, start: NDArray[Any], server: NDArray[Any], name: str) -> Starts:
@@ -101,13 +101,14 @@ def find_replay(text: str) -> Replay:
         table = pyarrow.parquet.read_table(text)
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{text}: not a Parquet file ({str(error).splitlines()[0]})") from None
-    missing = [name for name in ("job", "start", "server") if name not in table.column_names]
+    task = "job" if "job" in table.column_names and "task" not in table.column_names else "task"  # files of 0.2.0: `job`
+    missing = [name for name in (task, "start", "server") if name not in table.column_names]
     if missing:
-        raise InputError(f"{text}: no column {missing[0]!r}; a schedule has job, start and server")
-    job, start, server = (_integers(text, name, table[name]) for name in ("job", "start", "server"))
-    if not np.array_equal(np.sort(job), np.arange(len(job))):
-        raise InputError(f"{text}: not one schedule: column job must hold every row of the table once")
-    order = np.argsort(job)
+        raise InputError(f"{text}: no column {missing[0]!r}; a schedule has task, start and server")
+    row, start, server = (_integers(text, name, table[name]) for name in (task, "start", "server"))
+    if not np.array_equal(np.sort(row), np.arange(len(row))):
+        raise InputError(f"{text}: not one schedule: column {task} must hold every row of the table once")
+    order = np.argsort(row)
     return Replay(start[order], server[order], f"replay:{Path(text).name}")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.jobs import Jobs
+from packenv.results.in_service import InService, in_service
 from packenv.results.job_times import eligible_slots, job_numbers
 from packenv.results.schedule import Schedule
 from packenv.workloads.network import ANY, NODE, RACK, Network
@@ -23,14 +24,25 @@ BINS = (1, 10, 100)
 
 @dataclass(frozen=True)
 class DataLocality:
-    """The k tasks that have home servers and started; times are in slots."""
+    """The k tasks that have home servers and started; times are in slots.
+
+    A completion time has four parts: service, overhead, scheduling delay, and time without room for the task on any server.
+    The scheduling delay is that of seed 004: what a task waits although some server has room for it; under delay scheduling
+    that is a wait for locality, and without it 0 for policies that leave no room unused.
+    """
 
     row: Ints  # (k,) row in the Jobs table
     level: Ints  # (k,) how near: NODE, RACK or ANY
     tasks: Ints  # (k,) number of tasks of the task's job
     completion: Ints  # (k,) from when it was eligible to its end
-    overhead: Ints  # (k,) slots in service beyond its service at home
-    idle_wait: Ints  # (k,) slots that it waited although some server had room for it
+    service: Ints  # (k,) service at home
+    overhead: Ints  # (k,) slots in service beyond that
+    scheduling_delay: Ints  # (k,) slots that it waited although some server had room for it
+
+    @property
+    def no_room(self) -> Ints:
+        """(k,) slots that each task waited while no server had room for it."""
+        return self.completion - self.service - self.overhead - self.scheduling_delay
 
     def share(self, level: int, least: int = 1, most: float = math.inf) -> float | None:
         """Share of the tasks that ran at this level, of jobs with `least` to `most` tasks; None if there are no such tasks."""
@@ -52,14 +64,15 @@ def data_locality(workload: Workload, schedule: Schedule) -> DataLocality | None
     row = np.flatnonzero((schedule.start >= 0) & (np.diff(jobs.home.offsets)[: len(schedule.start)] > 0))
     job, eligible = job_numbers(jobs), eligible_slots(jobs.first(len(schedule.start)), schedule)
     stay = schedule.end[row] - schedule.start[row]
-    idle = idle_slots(jobs, schedule, eligible, workload.servers.units)
+    idle = idle_slots(jobs, schedule, eligible, workload.servers.units, workload.network)
     return DataLocality(
         row=row,
         level=levels(jobs, workload.network or Network(), len(workload.servers), row, schedule.server[row]),
         tasks=np.bincount(job)[job[row]],
         completion=schedule.end[row] - eligible[row],
+        service=jobs.service[row],
         overhead=stay - jobs.service[row],
-        idle_wait=idle[row],
+        scheduling_delay=idle[row],
     )
 
 
@@ -77,23 +90,26 @@ def levels(jobs: Jobs, network: Network, servers: int, row: Ints, server: NDArra
     return level
 
 
-def idle_slots(jobs: Jobs, schedule: Schedule, eligible: Ints, capacity: Ints) -> Ints:
-    """(n,) slots that each task waited while some server had room for it; 0 if it never started. `capacity` (L, D) in units."""
-    started = np.flatnonzero(schedule.start >= 0)
+def idle_slots(jobs: Jobs, schedule: Schedule, eligible: Ints, capacity: Ints, network: Network | None) -> Ints:
+    """(n,) slots that each task waited while some server had room for it; 0 if it never started. `capacity` (L, D) in units.
+
+    Room for its demand is looked for, not room for what it would read over the network.
+    """
+    started, held = np.flatnonzero(schedule.start >= 0), in_service(jobs, schedule, network)
     idle = np.zeros(len(eligible), np.int64)
     for demand in np.unique(jobs.demand[started], axis=0):
         alike = started[(jobs.demand[started] == demand).all(axis=1)]
-        slot, total = time_with_room(jobs, schedule, started, demand, capacity)
+        slot, total = time_with_room(held, demand, capacity)
         idle[alike] = np.interp(schedule.start[alike], slot, total) - np.interp(eligible[alike], slot, total)
     return idle
 
 
-def time_with_room(jobs: Jobs, schedule: Schedule, started: Ints, demand: Ints, capacity: Ints) -> tuple[Ints, Ints]:
+def time_with_room(held: InService, demand: Ints, capacity: Ints) -> tuple[Ints, Ints]:
     """Slots, and for each the number of earlier slots in which some server had room for `demand` after scheduling."""
-    last = int(schedule.end[started].max(initial=0)) + 1
-    server = np.concatenate([np.arange(len(capacity)), schedule.server[started], schedule.server[started]])
-    slot = np.concatenate([np.full(len(capacity), -1), schedule.start[started], schedule.end[started]])
-    taken = np.concatenate([np.zeros_like(capacity), jobs.demand[started], -jobs.demand[started]])
+    last = int(held.end.max(initial=0)) + 1
+    server = np.concatenate([np.arange(len(capacity)), held.server, held.server])
+    slot = np.concatenate([np.full(len(capacity), -1), held.start, held.end])
+    taken = np.concatenate([np.zeros_like(capacity), held.demand, -held.demand])
     order = np.lexsort((slot, server))
     server, slot = server[order], slot[order]
     free = capacity[server] - _running_sums(taken[order], server)

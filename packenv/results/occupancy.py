@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.jobs import Jobs
+from packenv.results.in_service import in_service
 from packenv.results.job_times import eligible_slots
 from packenv.results.schedule import Schedule
+from packenv.workloads.network import Network
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -35,10 +37,12 @@ class Occupancy:
         return float(np.average(1 - self.used, axis=0, weights=weights).mean()) if weights.any() else 0.0
 
 
-def occupancy(jobs: Jobs, schedule: Schedule, capacity: Ints) -> Occupancy:
-    """Use and queue of a cluster with capacities (L, D) in units, from the first arrival to the last end."""
-    started = schedule.start >= 0
-    start, end, demand = schedule.start[started], schedule.end[started], jobs.demand[started]
+def occupancy(jobs: Jobs, schedule: Schedule, capacity: Ints, network: Network | None = None) -> Occupancy:
+    """Use and queue of a cluster with capacities (L, D) in units, from the first arrival to the last end.
+
+    `network`: that of the workload, if remote reads take resources.
+    """
+    _, start, end, demand = in_service(jobs, schedule, network)
     eligible = eligible_slots(jobs, schedule)
     slot = np.unique(np.concatenate([eligible[eligible >= 0], start, end]))
     total = capacity.sum(axis=0)
@@ -47,17 +51,17 @@ def occupancy(jobs: Jobs, schedule: Schedule, capacity: Ints) -> Occupancy:
     np.add.at(change, np.searchsorted(slot, end), -demand)
     queue = np.zeros(len(slot), np.int64)
     np.add.at(queue, np.searchsorted(slot, eligible[eligible >= 0]), 1)
-    np.add.at(queue, np.searchsorted(slot, start), -1)
+    np.add.at(queue, np.searchsorted(slot, schedule.start[schedule.start >= 0]), -1)
     used = np.cumsum(change, axis=0)[:-1] / np.where(total > 0, total, 1)
     return Occupancy(slot, used, np.cumsum(queue)[:-1])
 
 
-def most_allocated(jobs: Jobs, schedule: Schedule, capacity: Ints) -> Floats:
+def most_allocated(jobs: Jobs, schedule: Schedule, capacity: Ints, network: Network | None = None) -> Floats:
     """(D,) the largest share of its capacity that any server ever had in service; above 1 it was overfull."""
-    rows = np.flatnonzero(schedule.start >= 0)
-    server = np.concatenate([schedule.server[rows]] * 2)
-    slot = np.concatenate([schedule.end[rows], schedule.start[rows]])
-    change = np.concatenate([-jobs.demand[rows], jobs.demand[rows]])
+    server, start, end, demand = in_service(jobs, schedule, network)
+    server = np.concatenate([server] * 2)
+    slot = np.concatenate([end, start])
+    change = np.concatenate([-demand, demand])
     order = np.lexsort((np.arange(len(slot)), slot, server))  # ends before starts in the same slot
     server, held = server[order], np.cumsum(change[order], axis=0)  # the changes of a server add up to 0
     share = held / np.where(capacity > 0, capacity, 1)[server]

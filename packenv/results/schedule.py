@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 
 class Schedule(NamedTuple):
-    """Start, server and end of each row of the Jobs table; all three are -1 for a row that never started."""
+    """Start, server and end of each row of the Jobs table; all are -1 for a row that never started."""
 
     start: NDArray[np.int64]  # (rows,) slots
     server: NDArray[np.int32]  # (rows,)
     end: NDArray[np.int64]  # (rows,) slots; later than the run's last slot if the task was still in service then
+    source: NDArray[np.int32] | None = None  # (rows,) server from which it reads, -1 at home; None if reads take no resources

@@ -13,7 +13,7 @@ from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.laws.law import Law
 from packenv.workloads.laws.services import Fixed
 from packenv.workloads.laws.sizes import Constant, Discrete
-from packenv.workloads.network import check_homes
+from packenv.workloads.network import check_homes, check_reads
 
 if TYPE_CHECKING:
     from packenv.workloads.workload import Workload
@@ -59,6 +59,8 @@ def check_workload(workload: Workload) -> None:
         if jobs is None:
             raise InputError(f"workload {workload.name} is a stream: a network goes with a table of jobs")
         workload.network.rack_of(len(servers))
+        if workload.network.takes_resources:
+            check_reads(jobs, workload.network, servers.units)
     if jobs is None:
         if not isinstance(workload.arrivals, Arrivals):
             raise InputError(f"arrivals must be an arrival process such as Poisson(), not {workload.arrivals!r}")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError, RowError
 from packenv.jobs import Jobs
+from packenv.units import to_units
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -28,6 +29,10 @@ class Network:
     racks      the number of consecutive servers in a rack (0: there are no racks), or the rack of each server
     same_rack  the share for a server in the rack of one of the task's home servers; it is 0 at home, and 1 elsewhere
     factor     steps (seconds, factor) in order of time: the factor from then on; it is 1 before the first step
+    reading    (D,) units of capacity that a task away from its data takes on its own server, beyond its demand, while it is in
+               service, such as network in; empty: none
+    serving    (D,) units of capacity that it takes meanwhile on the server from which it reads, such as disk and network out
+               (Grandl et al., SIGCOMM 2014; which server that is: packenv.cluster.remote_reads)
 
     The factor is that of the slot in which the task starts. A task without home servers is at home everywhere.
     Raises InputError for values out of range.
@@ -36,11 +41,18 @@ class Network:
     racks: int | tuple[int, ...] = 0
     same_rack: float = 0.5
     factor: tuple[tuple[float, float], ...] = ()
+    reading: tuple[float, ...] = ()
+    serving: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.racks, int):
             object.__setattr__(self, "racks", tuple(int(rack) for rack in self.racks))
         object.__setattr__(self, "factor", tuple((float(seconds), float(factor)) for seconds, factor in self.factor))
+        for name in ("reading", "serving"):
+            amounts = tuple(float(amount) for amount in getattr(self, name))
+            object.__setattr__(self, name, amounts)
+            if not all(0 <= amount < math.inf for amount in amounts):
+                raise InputError(f"network: {name} must be amounts >= 0, not {':'.join(f'{amount:g}' for amount in amounts)}")
         least = self.racks if isinstance(self.racks, int) else min(self.racks, default=0)
         if least < 0:
             raise InputError(f"network: racks must not be negative, not {least}")
@@ -57,6 +69,22 @@ class Network:
     def has_racks(self) -> bool:
         """Whether some servers share a rack."""
         return self.racks != 0
+
+    @property
+    def takes_resources(self) -> bool:
+        """Whether reading over the network takes resources."""
+        return any(self.reading) or any(self.serving)
+
+    def units(self, resources: int) -> tuple[Ints, Ints]:
+        """(D,) units of `reading` and `serving`. Raises InputError for another number of resources, or a single one."""
+        found = []
+        for name in ("reading", "serving"):
+            amounts = getattr(self, name) or (0.0,) * resources
+            if len(amounts) != resources or resources < 2:
+                needed = f"{resources} amounts, one for each resource" if resources > 1 else "several resources"
+                raise InputError(f"network: {name} needs {needed}")
+            found.append(to_units(np.array(amounts)))
+        return found[0], found[1]
 
     def rack_of(self, servers: int) -> Ints:
         """(servers,) the rack of each server; without racks each server has its own.
@@ -84,6 +112,21 @@ def check_homes(jobs: Jobs, servers: int) -> None:
         raise RowError(row, f"home server {jobs.home.values[value]} does not exist, there are {servers}")
 
 
+def check_reads(jobs: Jobs, network: Network, capacity: Ints) -> None:
+    """Raise InputError unless every task that reads data fits on one of their servers: elsewhere there may never be room to read.
+
+    `capacity` (L, D) in units.
+    """
+    network.units(jobs.resources)
+    if jobs.home is None:
+        raise InputError("network: reading and serving go with a table that says where the data lie (column home)")
+    row = np.repeat(np.arange(len(jobs)), np.diff(jobs.home.offsets))
+    fits = (jobs.demand[row] <= capacity[jobs.home.values]).all(axis=1)
+    stuck = (np.diff(jobs.home.offsets) > 0) & (np.bincount(row, fits, len(jobs)) == 0)
+    if stuck.any():
+        raise RowError(int(np.argmax(stuck)), "fits on none of its home servers")
+
+
 class Locality(NamedTuple):
     """Where the data of each row lie and what it costs to run elsewhere, for compiled code; empty without home servers."""
 
@@ -94,6 +137,8 @@ class Locality(NamedTuple):
     since: Ints  # (steps,) slot at which each factor begins
     factor: Floats  # (steps,)
     same_rack: Floats  # (1,)
+    reading: Ints  # (D,) units that a remote read takes on the reader; (0,) if remote reads take nothing
+    serving: Ints  # (D,) units that it takes on the server from which it reads
 
 
 NOWHERE = Locality(
@@ -104,6 +149,8 @@ NOWHERE = Locality(
     since=np.zeros(1, np.int64),
     factor=np.ones(1),
     same_rack=np.ones(1),
+    reading=np.zeros(0, np.int64),
+    serving=np.zeros(0, np.int64),
 )
 """For tables without home servers, and for random tasks."""
 
@@ -113,6 +160,8 @@ def locality(jobs: Jobs, network: Network, servers: int, slot_seconds: float) ->
     if jobs.home is None:
         return NOWHERE
     since, factor = network.steps(slot_seconds)
+    nothing = np.zeros(0, np.int64)
+    reading, serving = network.units(jobs.resources) if network.takes_resources else (nothing, nothing)
     return Locality(
         home_of=jobs.home.offsets.astype(np.int64),
         home=jobs.home.values.astype(np.int32),
@@ -121,17 +170,32 @@ def locality(jobs: Jobs, network: Network, servers: int, slot_seconds: float) ->
         since=since,
         factor=factor,
         same_rack=np.array([float(network.same_rack)]),
+        reading=reading,
+        serving=serving,
     )
 
 
-def parse_network(racks: int | None, steps: str | None) -> Network | None:
-    """The network of two options of the command line: servers per rack, and steps such as `0:1,600:4` (seconds:factor).
+def parse_network(racks: int | None, steps: str | None, reading: str | None = None, serving: str | None = None) -> Network | None:
+    """The network of options of the command line: servers per rack, steps such as `0:1,600:4` (seconds:factor), and what
+    remote reads take of each resource, such as `0:0.1`.
 
-    None if neither is given. Raises InputError.
+    None if none is given. Raises InputError.
     """
-    if racks is None and steps is None:
+    if all(given is None for given in (racks, steps, reading, serving)):
         return None
-    return Network(racks=racks or 0, factor=tuple(_steps(steps.split(","))) if steps else ())
+    return Network(
+        racks=racks or 0,
+        factor=tuple(_steps(steps.split(","))) if steps else (),
+        reading=_amounts("reading", reading),
+        serving=_amounts("serving", serving),
+    )
+
+
+def _amounts(name: str, text: str | None) -> tuple[float, ...]:
+    try:
+        return tuple(float(amount) for amount in text.split(":")) if text else ()
+    except ValueError:
+        raise InputError(f"network: {name} is an amount of each resource, such as 0:0.1, not {text!r}") from None
 
 
 def _steps(parts: Iterable[str]) -> Iterable[tuple[float, float]]:

@@ -25,10 +25,25 @@ FIELDS = (
     *("mean_delay", "delay_p50", "delay_p95", "delay_p99", "utilisation", "verdict", "seconds", "tasks_per_second"),
 )
 OF_JOBS = ("makespan", "mean_completion", "completion_p50", "completion_p95", "completion_p99")
-OF_DATA = ("node_local", "rack_local", "remote", "task_completion", "remote_slots", "idle_wait", "node_local_by_job_size")
+OF_DATA = (
+    *("node_local", "rack_local", "remote", "task_completion", "task_service", "remote_slots", "scheduling_delay", "no_room"),
+    "node_local_by_job_size",
+)
 WHOLE = ("fragmentation", "over_allocation", "unfairness", "efficiency", "progress_variance", "slowed")
 BY_CLASS = tuple(f"{length}_p{percent}" for length in ("short", "long") for percent in (50, 90, 99))
-MORE_FIELDS = ("warmup", "mean_waiting_size", "stopped", "confidence", "load", "rho", *OF_JOBS, *OF_DATA, *WHOLE, *BY_CLASS)
+MORE_FIELDS = (
+    "slot_seconds",
+    "warmup",
+    "mean_waiting_size",
+    "stopped",
+    "confidence",
+    "load",
+    "rho",
+    *OF_JOBS,
+    *OF_DATA,
+    *WHOLE,
+    *BY_CLASS,
+)
 GOOD_ROWS = ("0,0.6,3", "0,0.5,2", "1,0.4,2", "3,1.0,1")
 
 
@@ -163,7 +178,7 @@ def test_where_tasks_ran(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     evaluate(file, "--servers", 3, "-p", "bf-j", *network, "--processes", 1, "--json", path)
     assert "tasks with data" in capsys.readouterr().out
     run, summary = json.loads(path.read_text())
-    assert [run[key] for key in OF_DATA[:-1]] == [0.5, 0.5, 0.0, (4 + 9) / 2, 2.5, 0.0]
+    assert [run[key] for key in OF_DATA[:-1]] == [0.5, 0.5, 0.0, (4 + 9) / 2, 4, 2.5, 0.0, 0.0]
     assert run["node_local_by_job_size"] == {"1": 0.5, "2-10": None, "11-100": None, ">100": None}
     assert summary["remote_slots"] == 2.5
     with pytest.raises(SystemExit):
@@ -175,10 +190,16 @@ def test_schedule(tmp_path: Path) -> None:
     path, file = tmp_path / "schedule.parquet", trace(tmp_path, *GOOD_ROWS)
     evaluate(file, "--servers", 1, "-p", "bf-j", "--processes", 1, "--schedule", path)
     table = pq.read_table(path)
-    assert table.to_pydict() == {"job": [0, 1, 2, 3], "start": [0, 3, 1, None], "server": [0, 0, 0, None]}
+    assert table.to_pydict() == {  # slots 0 to 3: row 1 is in service in the last one
+        "task": [0, 1, 2, 3],
+        "job": [0, 1, 2, 3],
+        "start": [0, 3, 1, None],
+        "server": [0, 0, 0, None],
+        "end": [3, None, 3, None],
+    }
     evaluate(file, "--servers", 1, "-p", "bf-j", "-p", "bf-js", "--processes", 1, "--schedule", path, "--drain")
     table = pq.read_table(path)
-    assert table.column_names == ["job", "start", "server", "policy", "seed"]
+    assert table.column_names == ["task", "job", "start", "server", "end", "policy", "seed"]
     assert table["start"].to_pylist() == [0, 3, 1, 5, 0, 4, 1, 3]
     assert table["policy"].to_pylist() == ["bf-j"] * 4 + ["bf-js"] * 4
     assert set(table["seed"].to_pylist()) == {0}

@@ -44,7 +44,6 @@ BAD_WORDS: list[tuple[tuple[object, ...], str]] = [
     ((), "name a workload or a trace"),
     (("no-such-trace.csv", "--servers", 2), "no-such-trace.csv: no such file"),
     (("paper/fig4b", "--no-such-option"), "No such option"),
-    (("price/fig1", "--seeds", 2), "price/fig1 has no randomness of its own"),
     (("price/fig5", "--resources", "io"), "price/fig5 is a table of tasks: --resources does not go with it"),
     (("price/fig5", "-p", "price:c=0"), "price: needs welfare >= 0, c > 0 and gamma > -1"),
     (("paper/fig4b", "-p", "priority"), "policy priority: workload paper/fig4b has no column `value`"),
@@ -93,7 +92,6 @@ def test_bad_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     refused((missing, "--servers", 2), "service", tmp_path, capsys)
     good = trace(tmp_path, *(f"{slot},0.5,3" for slot in range(800)))
     refused((good,), "a trace needs --servers", tmp_path, capsys)
-    refused((good, "--servers", 2, "--seeds", 2), "--seeds goes with workloads that are drawn", tmp_path, capsys)
     refused((good, "--servers", 2, "--rate", 2), "--rate does not go with a trace", tmp_path, capsys)
     packed = tmp_path / "short.csv.gz"
     packed.write_bytes(gzip.compress(good.read_bytes())[:-20])

@@ -49,6 +49,7 @@ class Outcome(NamedTuple):
 
     start: dict[int, int]
     server: dict[int, int]
+    source: dict[int, int]  # by row, where reads take resources
     queue_sum: int
     max_queue: int
     used: list[int]  # unit-slots per resource
@@ -99,6 +100,7 @@ def run(
     return Outcome(
         {int(row): int(measures.start[0, row]) for row in started},
         {int(row): int(measures.server[0, row]) for row in started},
+        {int(row): int(measures.source[0, row]) for row in started if measures.source.size and measures.source[0, row] >= 0},
         int(head["queue_sum"]),
         int(head["queue_max"]),
         [int(used) for used in measures.used[0]],

@@ -60,7 +60,7 @@ class Delay:
         running = [job_of(world.tasks[r.row]) for s in world.servers for r in s.running if r.row is not None]
         jobs = {job_of(task) for task in world.waiting}
         for job in sorted(jobs, key=lambda job: (running.count(job), self.number[job])):
-            fitting = [task for task in world.waiting if job_of(task) == job and server.fits(task.demand)]
+            fitting = [task for task in world.waiting if job_of(task) == job and world.fits(task, server)]
             if not fitting:
                 continue
             nearest = min(fitting, key=lambda task: (world.network.level(task, server.index), task.row))

@@ -30,7 +30,8 @@ class Instance:
 def to_network(instance: Instance) -> packenv.Network:
     """The same for the fast simulator, of slots that last a second."""
     network = instance.network
-    return packenv.Network(network.racks or 0, network.same_rack, network.steps)
+    amounts = (tuple(units / UNIT for units in taken) for taken in (network.reading, network.serving))
+    return packenv.Network(network.racks or 0, network.same_rack, network.steps, *amounts)
 
 
 def to_jobs(instance: Instance) -> Jobs:

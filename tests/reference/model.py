@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import pairwise
 from typing import Protocol
 
@@ -42,6 +43,8 @@ class Network:
     racks: tuple[int, ...] = ()  # of each server; none: every server is a rack of its own
     same_rack: float = 0.5
     steps: tuple[tuple[int, float], ...] = ()  # from a slot on, this factor; 1 before the first
+    reading: Vector = ()  # what a task away from its data takes beyond its demand; none: nothing
+    serving: Vector = ()  # and on the server from which it reads
 
     def level(self, task: Task, server: int) -> int:
         """0 at home, 1 in the rack of a home, 2 elsewhere."""
@@ -125,6 +128,7 @@ class Outcome:
 
     start: dict[int, int] = field(default_factory=dict)  # row -> slot
     server: dict[int, int] = field(default_factory=dict)  # row -> server
+    source: dict[int, int] = field(default_factory=dict)  # row -> server from which it reads, if that takes resources
     eligible: dict[int, int] = field(default_factory=dict)  # row -> slot
     queue: list[int] = field(default_factory=list)  # Q(t)
     used: list[Vector] = field(default_factory=list)  # real demand in service
@@ -133,6 +137,12 @@ class Outcome:
     @property
     def max_queue(self) -> int:
         return max(self.queue, default=0)
+
+
+def shares_free(server: Server, serving: Vector) -> Fraction:
+    """The share of its capacity that a server has free, of the resource of those that it serves with of which least is."""
+    pairs = zip(server.residual, server.capacity, serving, strict=True)
+    return min(Fraction(free, capacity) for free, capacity, amount in pairs if amount > 0)
 
 
 class World:
@@ -164,6 +174,27 @@ class World:
     def size(self, task: Task) -> int:
         return self.scale.size(task.demand)
 
+    def fits(self, task: Task, server: Server) -> bool:
+        """In every resource, with what it reads over the network, for which a server with the data must have room too."""
+        if not self.reads(task, server):
+            return server.fits(task.demand)
+        both = tuple(d + extra for d, extra in zip(task.demand, self.network.reading, strict=True))
+        return server.fits(both) and self.source(task, server) is not None
+
+    def reads(self, task: Task, server: Server) -> bool:
+        """Whether it would take resources to read over the network."""
+        return bool(self.network.reading) and self.network.level(task, server.index) > 0
+
+    def source(self, task: Task, server: Server) -> Server | None:
+        """Of the servers with the data, in the same rack if any is: that with room and the largest share free; lower index."""
+        homes = [self.servers[home] for home in sorted(task.home)]
+        if self.network.level(task, server.index) == 1:
+            homes = [home for home in homes if self.network.racks[home.index] == self.network.racks[server.index]]
+        able = [home for home in homes if home.fits(self.network.serving)]
+        if not any(self.network.serving):
+            return min(able, key=lambda home: home.index)
+        return max(able, key=lambda home: (shares_free(home, self.network.serving), -home.index), default=None)
+
     def start(self, task: Task, server: Server, counted: int | None = None, extra: int = 0, checked: int | None = None) -> None:
         """Put a waiting task on a server now; it must fit in the checked resources.
 
@@ -176,6 +207,13 @@ class World:
         self.waiting.remove(task)
         counted = self.size(task) if counted is None else counted
         stay = task.service + self.remote_slots(task, server) + extra
+        if self.reads(task, server):
+            source = self.source(task, server)
+            assert source is not None, f"row {task.row} has nobody to read from"
+            source.running.append(Running(None, self.network.serving, self.slot + stay, 0))
+            server.running.append(Running(None, self.network.reading, self.slot + stay, 0))
+            self.outcome.source[task.row] = source.index
+            assert server.fits(task.demand), f"row {task.row} has no room to read"
         server.running.append(Running(task.row, task.demand, self.slot + stay, counted))
         self.outcome.start[task.row] = self.slot
         self.outcome.server[task.row] = server.index

@@ -41,7 +41,7 @@ class Tetris(Policy):
     def best(self, world: World, server: Server) -> Task | None:
         ranked = least_served(world, lambda who: dominant_share(world, who))
         considered = ranked[: math.ceil((1 - self.f) * len(ranked) - ALIKE)]
-        fitting = [task for task in world.waiting if owner(task) in considered and server.fits(task.demand)]
+        fitting = [task for task in world.waiting if owner(task) in considered and world.fits(task, server)]
         if not fitting:
             return None
         a = {task: self.alignment(task, server) for task in fitting}

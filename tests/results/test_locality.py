@@ -30,7 +30,7 @@ def test_levels_and_times() -> None:
     assert found.tasks.tolist() == [4, 4, 4]
     assert found.completion.tolist() == [4, 7, 12]
     assert found.overhead.tolist() == [0, 3, 6]
-    assert found.idle_wait.tolist() == [0, 0, 2]
+    assert found.scheduling_delay.tolist() == [0, 0, 2]
     assert found.by_size(NODE) == {"1": None, "2-10": 1 / 3, "11-100": None, ">100": None}
 
 
@@ -40,7 +40,7 @@ def test_waiting_beside_room() -> None:
     schedule = Schedule(np.array([0, 0, 6]), np.zeros(3, np.int32), np.array([4, 9, 10]))
     found = data_locality(workload, schedule)
     assert found is not None
-    assert found.idle_wait.tolist() == [0, 0, 2]
+    assert found.scheduling_delay.tolist() == [0, 0, 2]
 
 
 def test_what_never_started_counts_for_nothing() -> None:
@@ -56,11 +56,11 @@ def test_of_a_run() -> None:
     result = packenv.simulate(workload.with_(jobs=slow(workload.jobs)), policies.Delay())
     assert result.data is not None
     assert result.data.level.tolist() == [NODE, ANY]
-    assert result.data.idle_wait.tolist() == [0, 4]
+    assert result.data.scheduling_delay.tolist() == [0, 4]
     assert result.data.completion.tolist() == [40, 4 + 40 + 6]
     fair = packenv.simulate(workload.with_(jobs=slow(workload.jobs)), policies.Fair())
     assert fair.data is not None
-    assert fair.data.idle_wait.tolist() == [0, 0]
+    assert fair.data.scheduling_delay.tolist() == [0, 0]
     assert packenv.simulate(packenv.workload("analytics"), policies.Fair(), 10).data is None
 
 

@@ -22,6 +22,7 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     monkeypatch.setattr(delay, "CLUSTERS", (60,))
     monkeypatch.setattr(delay, "STICKY_JOBS", (1, 50))
     monkeypatch.setattr(delay, "STICKY_TASKS", 1000)
+    monkeypatch.setattr(delay, "NETWORKS", {"hot blocks": "delay/hot", "changing": "delay/changing"})
     main(["reproduce", "delay", "--seeds", "2", "--out", str(tmp_path), "--processes", "1"])
     assert "slots stick to jobs under fair sharing" in capsys.readouterr().out
     tables = {name: [*csv.DictReader((tmp_path / f"delay{name}.csv").open())] for name in ("", "_network", "_sticky", "_claims")}
@@ -31,5 +32,8 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert {row["policy"] for row in tables["_network"]} == {*delay.COMPARED}
     sticky = {(row["policy"], row["jobs"]): float(row["locality"]) for row in tables["_sticky"]}
     assert sticky["delay", "50"] > 2 * sticky["fair", "50"]
-    assert len(tables["_claims"]) == 5
+    assert len(tables["_claims"]) == 2 + 2 * 4 + 1 + 1
+    for row in tables["_network"]:
+        parts = float(row["scheduling_delay"]) + float(row["overhead"])
+        assert parts < float(row["task_completion"]) and (row["policy"] != "fair" or float(row["scheduling_delay"]) == 0)
     assert (tmp_path / "delay.png").stat().st_size > 10_000

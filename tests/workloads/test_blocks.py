@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import packenv
-from packenv import Jobs, Workload
-from packenv.workloads.named.blocks import Placed, replicas
+from packenv import InputError, Jobs, Workload
+from packenv.workloads.named.blocks import SWINGS, Placed, Readers, replicas
 
 
 def draw(blocks: int, servers: int, rack: int = 0) -> np.ndarray:
@@ -60,3 +60,27 @@ def test_the_same_block_lies_on_the_same_servers() -> None:
     assert homes[1] == []
     assert homes[0] == homes[3] != homes[2]
     assert Workload(jobs=placed, servers=10).at(6).jobs is not None
+
+
+def test_hot_blocks() -> None:
+    """The k-th of 2,000 blocks is read in proportion to k^-0.9, the first by 8.4 %; all who read it have the same servers."""
+    workload = packenv.workload("delay/hot")
+    home = workload.at(1).jobs.home  # type: ignore[union-attr]
+    assert home is not None
+    places, count = np.unique(home.values.reshape(-1, 3), axis=0, return_counts=True)
+    assert len(places) <= 2000
+    share = np.arange(1, 2001) ** -0.9
+    assert count.max() / count.sum() == pytest.approx(share[0] / share.sum(), abs=0.01)
+    assert workload.network == packenv.Network() and packenv.workload("delay/hot-changing").network == packenv.Network(
+        factor=SWINGS
+    )
+
+
+def test_copies() -> None:
+    table = Readers(5, servers=10, intensity=0.8, copies=1)(0)
+    assert table.home is not None and len(table.home.values) == len(table)
+    racked = Readers(5, servers=10, intensity=0.8, copies=2, rack=5)(0)
+    assert racked.home is not None and len(racked.home.values) == 2 * len(racked)
+    for wrong in ({"copies": 0}, {"blocks": -1}, {"skew": -0.5}):
+        with pytest.raises(InputError, match="needs copies >= 1, blocks >= 0 and skew >= 0"):
+            Readers(5, servers=10, intensity=0.8, **wrong)  # type: ignore[arg-type]

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import math
+from itertools import chain, repeat
 from typing import Any
 
 import click
 
 from packenv.cli.evaluate.about import notices, print_workload
 from packenv.cli.evaluate.records import record_of, summary_of
-from packenv.cli.evaluate.tables import classes_table, data_table, jobs_table, results_table
+from packenv.cli.evaluate.tables import LEFT_OUT, Times, classes_table, data_table, jobs_table, results_table
 from packenv.cli.evaluate.whole_jobs import whole_jobs
 from packenv.cli.leaderboard.contests import contest_name
-from packenv.cli.outputs import check_outputs, wide_console
+from packenv.cli.outputs import check_outputs, print_table, wide_console
 from packenv.cli.schedule_file import write_schedule
-from packenv.cli.workload_options import RESOURCES_HELP, SLOT_SECONDS_HELP, WorkloadOptions, chosen_policies, workload_from
+from packenv.cli.workload_options import (
+    RESOURCES_HELP,
+    SLOT_SECONDS_HELP,
+    WorkloadOptions,
+    chosen_policies,
+    shown_slot,
+    workload_from,
+)
 from packenv.errors import InputError
 from packenv.files import write_json
+from packenv.runs.chance import seeds_for
 from packenv.runs.measured import measured
 from packenv.runs.run import runs_of
 from packenv.runs.runner import run_all
@@ -46,6 +55,8 @@ DEFAULT_SLOTS = 200_000
 @click.option("--cutoff", type=float, help="Jobs whose tasks take longer than this on average (s) are shown apart, as long ones.")
 @click.option("--racks", type=int, help="So many servers in a rack, for tables that say where data lie.")
 @click.option("--network", metavar="S:F,…", help="Remote overheads are multiplied by F from second S on: 0:1,600:4.")
+@click.option("--reading", metavar="A:B:…", help="What a task away from its data takes of each resource beyond its demand.")
+@click.option("--serving", metavar="A:B:…", help="And what it takes on the server that has the data.")
 @click.option("--slots", type=int, help=f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS} otherwise].")
 @click.option(
     "--backlog", type=click.IntRange(min=1), help="Keep so many tasks waiting: utilisation is then what a policy can carry."
@@ -58,13 +69,13 @@ DEFAULT_SLOTS = 200_000
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="How many seeds, each the same jobs for every policy.",
+    help="How many seeds: of the jobs, the same for every policy; of a trace, of the policies that draw by chance.",
 )
 @click.option(
     "--max-waiting", type=click.IntRange(min=1), default=WAITING_LIMIT, show_default=True, help="Stop a run when more tasks wait."
 )
 @click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
-@click.option("--schedule", type=click.Path(dir_okay=False), help="Write when and where each task started (Parquet).")
+@click.option("--schedule", type=click.Path(dir_okay=False), help="Write when and where each task ran (Parquet).")
 @click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write all records as JSON.")
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw queues over time and delays (PNG, PDF, SVG).")
 @click.option("--tensorboard", metavar="DIR", help=TENSORBOARD_HELP)
@@ -98,43 +109,49 @@ def evaluate(
     check_outputs(schedule, json_path, plot=plot)
     check_tensorboard(tensorboard)
     named = chosen_policies(policies)
-    workload, dropped = workload_from(WorkloadOptions(**words))
+    said = WorkloadOptions(**words)
+    workload, dropped = workload_from(said)
     if estimate_error is not None:
         workload = misjudged(workload, estimate_error)
     if backlog is not None and any(words[key] is not None for key in INTENSITIES):
         raise InputError("--backlog says how much waits, whatever arrives: leave out --load, --intensity and --rate")
     if workload.jobs is None and slots is None:
         slots = DEFAULT_SLOTS
-    if workload.jobs is not None and workload.draw is None and seeds > 1:
-        raise InputError(f"{workload.name} has no randomness of its own: --seeds goes with workloads that are drawn")
     has_jobs = workload.jobs is not None and workload.jobs.job is not None
     if cutoff is not None and not (has_jobs and 0 < cutoff < math.inf):
         raise InputError("--cutoff is a number of seconds above 0, for tables that say which tasks make a job")
     scheduled = schedule is not None or has_jobs
     options = {"drain": drain or None, "warmup": warmup, "waiting_limit": max_waiting, "schedule": scheduled, "backlog": backlog}
-    runs = runs_of(workload, named, range(seed, seed + seeds), slots, options)
+    seeds_of = {name: seeds_for(name, workload, range(seed, seed + seeds)) for name in named}
+    runs = [run for name in named for run in runs_of(workload, [name], seeds_of[name], slots, options)]
     console = wide_console()
     print_workload(console, workload.at(seed), dropped, f" with seed {seed}" if workload.draw else "", backlog)
     for notice in notices(workload, named):
         console.print(notice, style="yellow")
+    once = [name for name in named if len(seeds_of[name]) < seeds]
+    if once:
+        console.print(f"no chance in the jobs, nor in {', '.join(once)}: one run, not {seeds}", highlight=False)
     results = run_all(runs, processes)
-    whole = whole_jobs(workload, results, cutoff)
-    groups = [slice(n, n + seeds) for n in range(0, len(results), seeds)]
-    by_policy = [results[group] for group in groups]
-    summaries = [summary_of(results[group], whole[group]) for group in groups]
-    console.print(results_table(summaries))
+    left = iter(results)
+    by_policy = [[next(left) for _ in seeds_of[name]] for name in named]
+    whole = whole_jobs(workload, by_policy, cutoff)
+    times = Times(shown_slot(said, workload))
+    summaries = [summary_of(*group, times.slot_seconds) for group in zip(by_policy, whole, strict=True)]
+    tables = [results_table(summaries, times)]
     if results[0].jobs is not None:
-        console.print(jobs_table(summaries))
+        tables.append(jobs_table(summaries, times))
         if cutoff is not None:
-            console.print(classes_table(summaries, cutoff))
+            tables.append(classes_table(summaries, cutoff, times))
     if results[0].data is not None:
-        console.print(data_table(summaries))
+        tables.append(data_table(summaries, times))
+    for table in tables:
+        print_table(table, LEFT_OUT)
     for stopped in (f"{s['policy']}: stopped, {s['stopped']}" for s in summaries if s["stopped"]):
         console.print(stopped, style="red")
     if json_path is not None:
-        write_json(json_path, [*map(record_of, results, whole), *summaries])
+        write_json(json_path, [*map(record_of, results, chain(*whole), repeat(times.slot_seconds)), *summaries])
     if schedule is not None:
-        write_schedule(schedule, results)
+        write_schedule(schedule, workload, results)
     if tensorboard is not None:
         where = contest_name(workload, words["speedup"]) if backlog is None else f"{workload.name}, {backlog} kept waiting"
         for group in by_policy:

@@ -50,7 +50,7 @@ def draw_runs(
     for row, (runs, colour) in enumerate(zip(by_policy, colours, strict=True)):
         _draw_delays(right, runs, row, colour, delay_clock)
     _finish_delays(right, [runs[0].policy for runs in by_policy], delay_clock)
-    seeds = len(by_policy[0])
+    seeds = max(map(len, by_policy))
     length = longest / clock.slots
     arrivals = f"intensity {workload.intensity:.2f}" if backlog is None else f"{backlog:,} kept waiting"
     figure.suptitle(

@@ -40,8 +40,10 @@ OF_DATA: dict[str, Callable[[DataLocality], float | None]] = {
     "rack_local": lambda data: data.share(RACK),
     "remote": lambda data: data.share(ANY),
     "task_completion": lambda data: mean(data.completion),
+    "task_service": lambda data: mean(data.service),
     "remote_slots": lambda data: mean(data.overhead),
-    "idle_wait": lambda data: mean(data.idle_wait),
+    "scheduling_delay": lambda data: mean(data.scheduling_delay),
+    "no_room": lambda data: mean(data.no_room),
 }
 """Measures of tasks whose data lie on some servers: shares and mean slots; None where the table does not say where."""
 
@@ -53,9 +55,9 @@ RECORDED = (
 Record = dict[str, Any]
 
 
-def record_of(result: Result, whole: WholeJobs) -> Record:
-    """The JSON record of one run."""
-    record = {key: getattr(result, key) for key in RECORDED}
+def record_of(result: Result, whole: WholeJobs, slot_seconds: float | None) -> Record:
+    """The JSON record of one run. `slot_seconds`: the length of a slot, if known; all times are in slots."""
+    record = {key: getattr(result, key) for key in RECORDED} | {"slot_seconds": slot_seconds}
     verdict = {"verdict": str(result.verdict), "confidence": result.verdict.confidence}
     record |= {"utilisation": list(result.utilisation), "load": result.load, "rho": result.rho}
     record |= {key: of_data(result, key) for key in OF_DATA}
@@ -78,13 +80,13 @@ def of_jobs(result: Result, key: str) -> float | None:
     return None if result.jobs is None else OF_JOBS[key](result.jobs)
 
 
-def summary_of(results: list[Result], whole: list[WholeJobs]) -> Record:
+def summary_of(results: list[Result], whole: list[WholeJobs], slot_seconds: float | None) -> Record:
     """One policy over its seeds: means, and `interval` with the 95 % half-widths of Student's t over the seeds.
 
     A half-width is None for a single seed. The verdict is that of all seeds together.
     """
     record: Record = {"policy": results[0].policy, "workload": results[0].workload, "servers": results[0].servers, "seed": None}
-    record["seeds"] = len(results)
+    record |= {"seeds": len(results), "slot_seconds": slot_seconds}
     interval: Record = {}
     for key in AVERAGED:
         record[key], interval[key] = mean_and_half([getattr(result, key) for result in results])

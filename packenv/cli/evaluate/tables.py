@@ -2,30 +2,74 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from rich.box import SIMPLE_HEAD
+from rich.markup import escape
 from rich.table import Table
 
-from packenv.cli.evaluate.records import OF_DATA, OF_JOBS, Record
+from packenv.cli.evaluate.records import Record
 
-SHARES_OF_JOBS = ("fragmentation", "over_allocation", "unfairness")
-CLASSES = tuple(f"{length}_p{percent}" for length in ("short", "long") for percent in (50, 90, 99))
+QUANTILES = (50, 90, 99)
 
 
-def results_table(summaries: list[Record]) -> Table:
-    """Means over the seeds, ± the half-width of a 95 % interval."""
-    title = "delays in slots; ± 95 % over the seeds" if summaries[0]["seeds"] > 1 else "delays in slots"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("policy", no_wrap=True)
+class Times(NamedTuple):
+    """In what times are shown: seconds, where the length of a slot is known, or slots."""
+
+    slot_seconds: float | None
+
+    @property
+    def unit(self) -> str:
+        return "slots" if self.slot_seconds is None else "seconds"
+
+    def of(self, slots: float | None) -> float | None:
+        return None if slots is None else slots * (self.slot_seconds or 1.0)
+
+
+class Shown(NamedTuple):
+    """A column: its heading, the field of the records, and whether that is a time."""
+
+    heading: str
+    key: str
+    is_time: bool = True
+
+
+JOBS = (
+    Shown("makespan", "makespan"),
+    Shown("mean completion", "mean_completion"),
+    *(Shown(f"p{percent}", f"completion_p{percent}") for percent in (50, 95, 99)),
+    *(Shown(name.replace("_", "-"), name, False) for name in ("fragmentation", "over_allocation", "unfairness")),
+)
+CLASSES = tuple(Shown(f"{of} p{percent}", f"{of}_p{percent}") for of in ("short", "long") for percent in QUANTILES)
+DATA = (
+    Shown("at home", "node_local", False),
+    Shown("in the rack", "rack_local", False),
+    Shown("elsewhere", "remote", False),
+    Shown("completion", "task_completion"),
+    Shown("service", "task_service"),
+    Shown("overhead", "remote_slots"),
+    Shown("scheduling delay", "scheduling_delay"),
+    Shown("no room", "no_room"),
+)
+LEFT_OUT_FIRST = ("tasks/s", "max", "p50", "p99", "over-allocation", "unfairness", "fragmentation", "makespan", "waiting")
+LEFT_OUT_LATER = ("in the rack", "elsewhere", "short p50", "long p50", "service", "no room", "p95", "short p99", "long p99")
+LEFT_OUT = (*LEFT_OUT_FIRST, *LEFT_OUT_LATER, "mean queue", "utilisation", "overhead", "completion", "long p90")
+"""Columns that a narrow terminal does without, the first of them first."""
+
+
+def results_table(summaries: list[Record], times: Times) -> Table:
+    """Queues, delays and the verdict."""
+    table = _titled(f"delays in {times.unit}", summaries)
     for name in ("mean queue", "max", "mean delay", "p50", "p95", "p99", "utilisation", "waiting", "verdict", "tasks/s"):
         table.add_column(name, justify="left" if name == "verdict" else "right", no_wrap=True)
     for record in summaries:
         half = record["interval"]
         table.add_row(
-            record["policy"],
+            escape(record["policy"]),
             _number(record["mean_queue"], half["mean_queue"]),
             _number(record["max_queue"]),
-            _number(record["mean_delay"], half["mean_delay"]),
-            *(_number(record[key]) for key in ("delay_p50", "delay_p95", "delay_p99")),
+            _number(times.of(record["mean_delay"]), times.of(half["mean_delay"])),
+            *(_number(times.of(record[key])) for key in ("delay_p50", "delay_p95", "delay_p99")),
             " ".join("–" if share is None else f"{share:.3f}" for share in record["utilisation"]),
             _number(record["waiting"]),
             f"[{_colour(record['verdict'])}]{record['verdict']}",
@@ -34,38 +78,41 @@ def results_table(summaries: list[Record]) -> Table:
     return table
 
 
-def jobs_table(summaries: list[Record]) -> Table:
+def jobs_table(summaries: list[Record], times: Times) -> Table:
     """Completion times of whole jobs, for tables that say which tasks make a job."""
-    table = Table(title="jobs: slots from the first arrival to the last end", title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("policy", no_wrap=True)
-    for name in ("makespan", "mean completion", "p50", "p95", "p99", "fragmentation", "over-allocation", "unfairness"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for record in summaries:
-        table.add_row(record["policy"], *(_number(record[key], record["interval"][key]) for key in (*OF_JOBS, *SHARES_OF_JOBS)))
-    return table
+    return _table(f"jobs: {times.unit} from the first arrival to the last end", JOBS, summaries, times)
 
 
-def classes_table(summaries: list[Record], cutoff: float) -> Table:
+def classes_table(summaries: list[Record], cutoff: float, times: Times) -> Table:
     """Completion times of short and of long jobs."""
-    title = f"jobs whose tasks take up to {cutoff:g} s on average, and long ones: completion in slots"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("policy", no_wrap=True)
-    for name in CLASSES:
-        table.add_column(name.replace("_", " "), justify="right", no_wrap=True)
+    title = f"jobs whose tasks take up to {cutoff:g} s on average, and long ones: completion in {times.unit}"
+    return _table(title, CLASSES, summaries, times)
+
+
+def data_table(summaries: list[Record], times: Times) -> Table:
+    """Shares of tasks by how near to their data they ran, and what their completion times consist of."""
+    title = f"tasks with data: shares by where they ran; mean {times.unit}: completion, and the parts that add up to it"
+    return _table(title, DATA, summaries, times)
+
+
+def _table(title: str, columns: tuple[Shown, ...], summaries: list[Record], times: Times) -> Table:
+    table = _titled(title, summaries)
+    for column in columns:
+        table.add_column(column.heading, justify="right", no_wrap=True)
     for record in summaries:
-        table.add_row(record["policy"], *(_number(record[key], record["interval"][key]) for key in CLASSES))
+        cells = []
+        for _, key, is_time in columns:
+            both = record[key], record["interval"][key]
+            cells.append(_number(*(times.of(value) if is_time else value for value in both)))
+        table.add_row(escape(record["policy"]), *cells)
     return table
 
 
-def data_table(summaries: list[Record]) -> Table:
-    """Shares of tasks by how near to their data they ran, and what that cost."""
-    title = "tasks with data: shares by where they ran; mean slots until the end, of overhead, and waiting beside room"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+def _titled(title: str, summaries: list[Record]) -> Table:
+    """An empty table with the policies' column. Its title says what ± means where a policy has several seeds."""
+    several = any(record["seeds"] > 1 for record in summaries)
+    table = Table(title=title + ("; ± 95 % over the seeds" if several else ""), title_justify="left", box=SIMPLE_HEAD)
     table.add_column("policy", no_wrap=True)
-    for name in ("at home", "in the rack", "elsewhere", "completion", "overhead", "idle wait"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for record in summaries:
-        table.add_row(record["policy"], *(_number(record[key], record["interval"][key]) for key in OF_DATA))
     return table
 
 

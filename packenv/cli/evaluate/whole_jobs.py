@@ -34,16 +34,18 @@ class WholeJobs(NamedTuple):
     long_p99: float | None = None
 
 
-def whole_jobs(workload: Workload, results: Sequence[Result], cutoff: float | None = None) -> list[WholeJobs]:
-    """For the runs of any policies, with their schedules, the same seeds for each of them.
+def whole_jobs(workload: Workload, by_policy: Sequence[Sequence[Result]], cutoff: float | None = None) -> list[list[WholeJobs]]:
+    """For the runs of any policies, with their schedules: of the same seeds, or of one seed for a policy that does not depend
+    on it, whose run then stands beside those of every seed of the others.
 
     `cutoff`: seconds (slots, where a workload does not say how long they are) that the tasks of short jobs take on average,
     as their estimates say, at most; without one short jobs are not told from long ones.
     """
-    first = {result.seed: result for result in reversed(results)}
-    last = {seed: max(result.slots for result in results if result.seed == seed) for seed in first}
-    played = {seed: workload.at(seed) for seed in first}
-    return [_measure(played[result.seed], result, first[result.seed], last[result.seed], cutoff) for result in results]
+    seeds = max(map(len, by_policy))
+    beside = [[own[min(n, len(own) - 1)] for own in by_policy] for n in range(seeds)]
+    last = [max(result.slots for result in runs) for runs in beside]
+    played = [workload.at(max(result.seed for result in runs)) for runs in beside]
+    return [[_measure(played[n], result, beside[n][0], last[n], cutoff) for n, result in enumerate(own)] for own in by_policy]
 
 
 def _measure(workload: Workload, result: Result, first: Result, last: int, cutoff: float | None) -> WholeJobs:
@@ -54,8 +56,8 @@ def _measure(workload: Workload, result: Result, first: Result, last: int, cutof
     when, share = efficiency(jobs, times)
     moments = np.linspace(0, last, MOMENTS, endpoint=False).astype(np.int64)
     return WholeJobs(
-        fragmentation=occupancy(jobs, seen, capacity).fragmentation,
-        over_allocation=float(most_allocated(jobs, seen, capacity).max()),
+        fragmentation=occupancy(jobs, seen, capacity, workload.network).fragmentation,
+        over_allocation=float(most_allocated(jobs, seen, capacity, workload.network).max()),
         unfairness=unfairness(jobs, seen, capacity),
         efficiency=None if result.stopped else float(np.diff(share, prepend=0.0) @ (last - when) / last),
         progress_variance=None if result.stopped else float(progress(jobs, result.schedule, moments).var(axis=1).mean()),

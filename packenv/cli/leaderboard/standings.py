@@ -13,6 +13,7 @@ from packenv.cli.workload_options import DEFAULT_POLICIES
 from packenv.errors import InputError
 from packenv.policy import find_policy
 from packenv.results.stability import Verdict, combine
+from packenv.runs.chance import seeds_for
 from packenv.runs.keys import keys_of
 from packenv.runs.log import RunLog
 from packenv.runs.measured import Measured
@@ -80,7 +81,8 @@ def play(
 ) -> list[Standing]:
     """Make the runs that the log does not have yet; the standings in the order of the entries.
 
-    A table of jobs is run once. An entry whose workload is bad input for its policy says so, and the others go on.
+    A given table of jobs is run once by a policy that does not draw by chance. An entry whose workload is bad input for its
+    policy says so, and the others go on.
     """
     kept = RunLog(log)
     runs = [runs_of_entry(entry, seeds, warmup) for entry in entries]
@@ -103,10 +105,13 @@ def play(
 
 
 def runs_of_entry(entry: Entry, seeds: int, warmup: int | None) -> list[Run]:
-    """A run for each seed."""
+    """A run for each seed; one where nothing depends on it."""
     contest, policy = entry
-    count = seeds if contest.workload.jobs is None else 1
-    return runs_of(contest.workload, [policy], range(count), contest.slots, {"warmup": warmup})
+    try:
+        wanted = seeds_for(policy, contest.workload, range(seeds))
+    except InputError:  # `problem_of` says it
+        wanted = [0]
+    return runs_of(contest.workload, [policy], wanted, contest.slots, {"warmup": warmup})
 
 
 def problem_of(run: Run) -> str | None:
@@ -126,7 +131,8 @@ def with_ratios(standings: Sequence[Standing], reference: str) -> list[Standing]
     for one in standings:
         against = references[id(one.contest)]
         if one.policy != reference and one.runs and against.runs:
-            queues = ([run.mean_queue for run in each.runs] for each in (one, against))
-            one = replace(one, ratio=ratio_of_means(*queues))
+            seeds = max(len(one.runs), len(against.runs))  # a single run stands beside those of every seed
+            above, below = ([run.mean_queue for run in each.runs * (seeds // len(each.runs))] for each in (one, against))
+            one = replace(one, ratio=ratio_of_means(above, below))
         found.append(one)
     return found

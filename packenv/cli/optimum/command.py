@@ -92,7 +92,7 @@ def optimum(
     if json_path is not None:
         write_json(json_path, optimum_record(workload, best, results, seed, fixed_allocation))
     if schedule is not None:
-        write_schedule(schedule, [replayed])
+        write_schedule(schedule, workload, [replayed])
     if plot is not None:
         from packenv.cli.optimum.plot import draw_optimum
 

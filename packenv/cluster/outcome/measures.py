@@ -53,6 +53,8 @@ def record_start(c: Cluster, i: int) -> None:
         c.measures.start[c.e, task.row] = head.now
         c.measures.end[c.e, task.row] = task.slots
         c.measures.server[c.e, task.row] = task.server
+        if c.measures.source.shape[1] > 0:
+            c.measures.source[c.e, task.row] = c.reads[c.e, i]
     task.since = head.now
 
 

@@ -16,7 +16,8 @@ from packenv.workloads.workload import Workload
 def schedule_of(cluster: Cluster) -> Schedule:
     """Starts, servers and ends of the rows that have arrived; empty if the cluster records no schedule."""
     measures, rows = cluster.measures, int(cluster.head["arrived"][0])
-    return Schedule(measures.start[0, :rows], measures.server[0, :rows], measures.end[0, :rows])
+    source = measures.source[0, :rows] if measures.source.shape[1] > 0 else None
+    return Schedule(measures.start[0, :rows], measures.server[0, :rows], measures.end[0, :rows], source)
 
 
 def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seconds: float, stopped: str | None) -> Result:

@@ -104,7 +104,7 @@ class Fair(NamedTuple):
 def _needs(policy: str, setting: Setting, interval: float, rack: float) -> Needs:
     if not (0 <= interval < math.inf and 0 <= rack < math.inf):
         raise InputError(f"{policy}: intervals are seconds >= 0, not {interval} and {rack}")
-    return Needs(vectors=setting.capacity.shape[1] > 1, table=True)
+    return Needs(vectors=setting.capacity.shape[1] > 1, table=True, reads=True)
 
 
 @schedules(Rules)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, new_count, new_task, now, remote_slots, row_of, server_count, wake_at
+from packenv.cluster.remote_reads import reads_take_room
 from packenv.cluster.state import NEVER
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
@@ -100,6 +101,7 @@ def offer_servers(rules: Rules, cluster: Cluster, state: Waits) -> int:
     """Offer all servers in index order. Returns how many still have room and were refused by all jobs: they are in `open`.
 
     Unless offers are counted, a server without completions in this slot is offered only to the jobs that `note_changed` marked.
+    Where remote reads take room, a completion anywhere may have made room for one.
     """
     changed = note_changed(rules, cluster, state)
     count = 0
@@ -108,7 +110,7 @@ def offer_servers(rules: Rules, cluster: Cluster, state: Waits) -> int:
             return 0
         if not has_room(cluster, state, server):
             continue
-        to_all = rules.skips > 0 or cluster.server[cluster.e, server].freed == now(cluster)
+        to_all = rules.skips > 0 or reads_take_room(cluster) or cluster.server[cluster.e, server].freed == now(cluster)
         if to_all or changed:
             while offer(rules, cluster, state, server, to_all):
                 pass

@@ -211,4 +211,5 @@ class _Jobs:
 
     def probing(self, threshold: float = 0.0, **rules: Any) -> Probing:
         made = Rules(delay=self.delay, general=self.general, **rules)
-        return probing(self.table, self.mean[self.job], self.central[self.job], threshold, self.slots, made, self.seed)
+        seed = self.seed if made.ratio > 0 else 0  # without probes nothing is drawn
+        return probing(self.table, self.mean[self.job], self.central[self.job], threshold, self.slots, made, seed)

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, Needs, new_count, new_task, now, remote_slots, row_of, server_count
+from packenv.cluster.remote_reads import can_read, reads_take_room
+from packenv.cluster.servers import freed_count
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
@@ -71,7 +73,7 @@ class Tetris(NamedTuple):
             raise InputError(f"tetris: needs 0 <= f < 1, 0 <= b <= 1 and 0 <= remote <= 1, not {knobs}")
         if not (0 <= self.m < math.inf and 0 <= self.packing < math.inf):
             raise InputError(f"tetris: needs m >= 0 and packing >= 0, not {self.m} and {self.packing}")
-        return Needs(vectors=setting.capacity.shape[1] > 1, table=True, durations=True)
+        return Needs(vectors=setting.capacity.shape[1] > 1, table=True, durations=True, reads=True)
 
     def initial_state(self, setting: Setting, seed: int) -> Candidates:
         fair = shares(setting, DOMINANT)
@@ -185,11 +187,12 @@ def fill_changed(knobs: Knobs, cluster: Cluster, state: Candidates) -> bool:
     """Fill the servers in index order; return whether anything started.
 
     At the end of the last slot no candidate fitted on any server. So only servers with completions, and servers on which a
-    group in `news` fits, are looked at.
+    group in `news` fits, are looked at; where remote reads take room, all, since a completion anywhere may have made some.
     """
     started = False
     for server in range(server_count(cluster)):
-        if cluster.server[cluster.e, server].freed == now(cluster) or any_news_fits(knobs, cluster, state, server):
+        anywhere = reads_take_room(cluster) and freed_count(cluster) > 0
+        if anywhere or cluster.server[cluster.e, server].freed == now(cluster) or any_news_fits(knobs, cluster, state, server):
             started |= fill_one(knobs, cluster, state, server)
     return started
 
@@ -200,9 +203,16 @@ def any_news_fits(knobs: Knobs, cluster: Cluster, state: Candidates, server: int
     for n in range(state.count[0]):
         g = state.news[n]
         if state.shares.book.waiting[g] > 0 and state.shares.rank[owner_of(state.shares, g)] < considered:
-            if group_fits(cluster, state.shares.book, g, server):
+            if has_room(cluster, state, g, server):
                 return True
     return False
+
+
+@compiled
+def has_room(cluster: Cluster, state: Candidates, g: int, server: int) -> bool:
+    """Whether a waiting task of the group fits on the server, with what it would read over the network."""
+    book = state.shares.book
+    return group_fits(cluster, book, g, server) and can_read(cluster, book.first[g], server)
 
 
 @compiled
@@ -239,7 +249,7 @@ def best_row(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> 
     count, total_a, total_p, most_a, most_p, urgent = 0, 0.0, 0.0, 0.0, 0.0, False
     for k in range(book.count[0]):
         g = book.active[k]
-        if state.shares.rank[owner_of(state.shares, g)] < considered and group_fits(cluster, book, g, server):
+        if state.shares.rank[owner_of(state.shares, g)] < considered and has_room(cluster, state, g, server):
             a, p = alignment(knobs, cluster, state, g, server), work_left(cluster, state, book.job[g])
             state.fitting[count], state.alignment[count], state.left[count] = g, a, p
             count += 1

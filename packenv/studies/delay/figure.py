@@ -6,7 +6,7 @@ from pathlib import Path
 
 from packenv.runs.text import counted
 from packenv.studies.delay import runs
-from packenv.studies.delay.claims import claim_on_sticky_slots, claims_on_intervals, claims_on_locality
+from packenv.studies.delay.claims import claim_on_sticky_slots, claims_on_intervals, claims_on_locality, claims_on_the_bound
 from packenv.studies.finding import Finding, Settings
 from packenv.workloads.named.registry import workload as named
 
@@ -14,16 +14,23 @@ from packenv.workloads.named.registry import workload as named
 def reproduce(settings: Settings) -> Finding:
     seeds = settings.seeds_or(runs.SEEDS, runs.QUICK_SEEDS)
     small = [row for servers in runs.CLUSTERS for row in runs.locality_rows(servers, seeds, settings)]
-    changing = {"changing": named("delay/changing"), "constant": named("delay/facebook")}
-    found = {which: runs.measures_by_policy(made, runs.COMPARED, seeds, settings) for which, made in changing.items()}
+    found = {
+        which: runs.measures_by_policy(named(workload), runs.COMPARED, seeds, settings)
+        for which, workload in runs.NETWORKS.items()
+    }
     compared = [{"network": which} | runs.row_of(policy, each) for which in found for policy, each in found[which].items()]
     sticky = [row for jobs in runs.STICKY_JOBS for row in runs.sticky_rows(jobs, seeds, settings)]
-    title = f"Delay scheduling: locality, a changing network, sticky slots; {counted(seeds, 'seed')}{settings.remark}"
+    title = f"Delay scheduling: locality, intervals, sticky slots; {counted(seeds, 'seed')}{settings.remark}"
 
     def draw(path: Path) -> None:
         from packenv.studies.delay.plot import draw_delay
 
         draw_delay(small, compared, sticky, title, path)
 
-    claims = [*claims_on_locality(small), *claims_on_intervals(found), claim_on_sticky_slots(sticky)]
+    claims = [
+        *claims_on_locality(small),
+        *claims_on_intervals(found),
+        *claims_on_the_bound(found),
+        claim_on_sticky_slots(sticky),
+    ]
     return Finding("delay", title, claims, {"": small, "_network": compared, "_sticky": sticky}, draw)

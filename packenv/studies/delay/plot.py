@@ -1,4 +1,4 @@
-"""Delay scheduling: locality against D, completion under a changing network, and sticky slots."""
+"""Delay scheduling: locality against D, sticky slots, and completion times by intervals and network."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from packenv.studies.finding import Row
 
 def draw_delay(small: list[Row], compared: list[Row], sticky: list[Row], title: str, path: str | os.PathLike[str]) -> None:
     """Rows as packenv.studies.delay.figure writes them into its tables."""
-    figure = Figure(figsize=(15, 4.8), layout="constrained")
-    left, middle, right = figure.subplots(1, 3)
-    draw_locality(left, small)
-    draw_intervals(middle, compared)
-    draw_sticky(right, sticky)
+    figure = Figure(figsize=(13, 10), layout="constrained")
+    (locality, slots), (apart, shared) = figure.subplots(2, 2)
+    draw_locality(locality, small)
+    draw_sticky(slots, sticky)
+    hot = [row for row in compared if row["network"].startswith("hot")]
+    draw_intervals(apart, [row for row in compared if row not in hot], "each task reads a block of its own")
+    draw_intervals(shared, hot, "many tasks read the same few blocks")
     figure.suptitle(title, fontsize=11)
     figure.savefig(path, dpi=110)
 
@@ -41,22 +43,28 @@ def draw_locality(axes: Any, rows: list[Row]) -> None:
     light_grid(axes)
 
 
-def draw_intervals(axes: Any, rows: list[Row]) -> None:
-    """Mean completion of jobs, on a network that changes and on one that does not."""
+def draw_intervals(axes: Any, rows: list[Row], what: str) -> None:
+    """Mean completion of tasks, on a network that changes and on one that does not, and what of it is scheduling delay."""
     policies = list(dict.fromkeys(row["policy"] for row in rows))
     for k, network in enumerate(dict.fromkeys(row["network"] for row in rows)):
         for row in (row for row in rows if row["network"] == network):
-            place = policies.index(row["policy"]) + (0.19 if k else -0.19)
-            low, high = row["completion_low"], row["completion_high"]
-            error = None if low is None else [[row["completion"] - low], [high - row["completion"]]]
-            label = f"{network} network" if row["policy"] == policies[0] else None
-            axes.barh(place, row["completion"], 0.36, color=COLOURS[1 - k], xerr=error, label=label, error_kw={"lw": 1})
-            axes.annotate(f" {row['locality']:.2f}", (high or row["completion"], place), va="center", fontsize=7)
+            place, colour = policies.index(row["policy"]) + (0.19 if k else -0.19), COLOURS[k]
+            mean, low, high = (row[f"task_completion{end}"] for end in ("", "_low", "_high"))
+            error = None if low is None else [[mean - low], [high - mean]]
+            first = row["policy"] == policies[0]
+            label = f"{'changing' if 'changing' in network else 'constant'} network" if first else None
+            axes.barh(place, mean, 0.36, color=colour, xerr=error, label=label, error_kw={"lw": 1})
+            waited = "of which scheduling delay" if first and k else None
+            axes.barh(place, row["scheduling_delay"], 0.36, color="none", edgecolor="white", hatch="////", lw=0, label=waited)
+            axes.annotate(f" {row['locality']:.2f}", (high or mean, place), va="center", fontsize=7)
     axes.set_yticks(range(len(policies)), policies, fontsize=8)
     axes.set_ylim(len(policies) - 0.4, -0.6)
     axes.margins(x=0.12)
-    axes.set_xlabel("mean completion time of jobs (s); beside the bars, locality")
-    axes.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.99), ncols=2)
+    axes.set_title(what, fontsize=10, pad=22)
+    axes.set_xlabel("mean completion time of tasks (s); beside the bars, locality")
+    legend = axes.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.99), ncols=3)
+    for patch in legend.get_patches()[2:]:
+        patch.set_facecolor(GREY)
     light_grid(axes)
 
 

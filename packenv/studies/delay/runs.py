@@ -12,7 +12,7 @@ from packenv.runs.run import by_policy, runs_of
 from packenv.runs.runner import run_all
 from packenv.runs.statistics import interval
 from packenv.studies.finding import Row, Settings, columns
-from packenv.workloads.named.blocks import SLOT_SECONDS, Readers, head_of_line
+from packenv.workloads.named.blocks import OVERHEAD, SLOT_SECONDS, Readers, head_of_line
 from packenv.workloads.network import NODE
 from packenv.workloads.workload import Workload
 
@@ -21,8 +21,15 @@ TASKS, COPIES, GOAL = 20, 3, 0.95
 SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.2310, 0.3)  # D over the number of servers; the closed form's is ln 2 / 3
 SMALL_JOBS = 100
 FAIR, FIXED, DYNAMIC = "fair", "delay", "delay-dynamic"
-OTHERS = tuple(f"delay:interval={seconds}" for seconds in (1, 10, 30))
+OTHERS = tuple(f"delay:interval={seconds}" for seconds in (1, 10, 30, 1000))  # the last never leaves home
 COMPARED = (FAIR, OTHERS[0], FIXED, *OTHERS[1:], "delay:paper", DYNAMIC, "delay-dynamic:paper")
+NETWORKS = {
+    "constant": "delay/facebook",
+    "changing": "delay/changing",
+    "hot blocks": "delay/hot",
+    "hot blocks, changing": "delay/hot-changing",
+}
+"""By what is said of them, the workloads on which intervals are compared."""
 STICKY = (FAIR, OTHERS[0], FIXED)
 STICKY_JOBS = (1, 2, 5, 10, 20, 50)
 STICKY_SERVERS, STICKY_TASKS = 100, 5000
@@ -30,13 +37,14 @@ SEEDS, QUICK_SEEDS = 8, 2
 
 
 class Measures(NamedTuple):
-    """Means of one run, in seconds, and the share of tasks that ran where their data lie."""
+    """Means of one run, in seconds, the share of tasks that ran where their data lie, and that beyond the seed's bound."""
 
     locality: float
     completion: float  # of jobs
     task_completion: float
     overhead: float
-    idle_wait: float
+    scheduling_delay: float
+    beyond_bound: float  # share of the tasks whose overhead and scheduling delay exceed twice the usual overhead
 
 
 def skips_for(servers: int) -> int:
@@ -79,8 +87,10 @@ def measures_by_policy(made: Workload, policies: Sequence[str], seeds: int, sett
 def measures_of(result: Result) -> Measures:
     data, jobs = result.data, result.jobs
     assert data is not None and jobs is not None and jobs.mean is not None
-    slots = (jobs.mean, data.completion.mean(), data.overhead.mean(), data.idle_wait.mean())
-    return Measures(data.share(NODE) or 0.0, *(float(SLOT_SECONDS * each) for each in slots))
+    slots = (jobs.mean, data.completion.mean(), data.overhead.mean(), data.scheduling_delay.mean())
+    lost = data.overhead + data.scheduling_delay
+    beyond = float((lost > 2 * round(OVERHEAD / SLOT_SECONDS) + 1).mean())  # a slot more: the one of the next offer
+    return Measures(*[data.share(NODE) or 0.0, *(float(SLOT_SECONDS * each) for each in slots), beyond])
 
 
 def row_of(policy: str, found: list[Measures]) -> Row:

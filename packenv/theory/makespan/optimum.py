@@ -167,7 +167,7 @@ def heuristic_schedules(workload: Workload, policies: Sequence[str], seed: int =
 
 def as_found(tasks: Tasks, schedule: Schedule) -> FoundSchedule | None:
     """The schedule in ticks; None if it leaves tasks out or breaks a constraint."""
-    start, server, _ = schedule
+    start, server = schedule[:2]
     whole = len(start) == len(tasks) and bool((start >= 0).all() and ((start - tasks.origin) % tasks.tick == 0).all())
     if not whole or tasks.fault(start, server) or (tasks.fixed is not None and (server != tasks.fixed).any()):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,13 +27,13 @@ SWINGS = tuple((600.0 * k, (0.1, 3.0)[k % 2]) for k in range(200))
 """Every ten minutes the network becomes thirty times slower, or as fast as before."""
 
 
-def replicas(random: np.random.Generator, blocks: int, servers: int, rack: int = 0) -> Ints:
-    """(blocks, copies) distinct servers that hold each block: three, or as many as there are servers.
+def replicas(random: np.random.Generator, blocks: int, servers: int, rack: int = 0, copies: int = COPIES) -> Ints:
+    """(blocks, copies) distinct servers that hold each block: `copies`, or as many as there are servers.
 
-    Without racks every set of servers is equally likely. With racks of `rack` (> 1) servers the first copy is on any server
-    and the others on two servers of another rack, as HDFS places them.
+    Without racks every set of servers is equally likely. With racks of `rack` (> 1) servers the first of three copies is on
+    any server and the others on two servers of another rack, as HDFS places them.
     """
-    racks = servers // rack if rack > 1 else 0  # whole racks only: an incomplete last one gets first copies only
+    racks = servers // rack if rack > 1 and copies == COPIES else 0  # an incomplete last rack gets first copies only
     if racks > 1:
         first = random.integers(0, servers, blocks)
         own = np.minimum(first // rack, racks)
@@ -41,7 +42,7 @@ def replicas(random: np.random.Generator, blocks: int, servers: int, rack: int =
         second = random.integers(0, rack, blocks)
         third = (second + random.integers(1, rack, blocks)) % rack
         return np.column_stack([first, other * rack + second, other * rack + third])
-    copies = min(COPIES, servers)
+    copies = min(copies, servers)
     found = random.integers(0, servers, (blocks, 1))
     for n in range(1, copies):
         place = random.integers(0, servers - n, (blocks, 1))
@@ -58,9 +59,11 @@ def lists(rows: Ints) -> Ragged:
 
 @dataclass(frozen=True)
 class Readers:
-    """A function from a seed to a Jobs table, in which every task reads a block of its own.
+    """A function from a seed to a Jobs table, in which every task reads a block.
 
-    Servers have capacity 1, and a task takes 1 / `places` of it. `bins`: numbers of tasks of a job, and their weights.
+    Servers have capacity 1, and a task takes 1 / `places` of it. `bins`: numbers of tasks of a job, and their weights. A task
+    reads a block of its own, or one of `blocks`, the k-th of them with a probability in proportion to 1 / k^`skew` (Zipf).
+    Raises InputError for numbers out of range.
     """
 
     jobs: int
@@ -70,6 +73,13 @@ class Readers:
     places: int = 1
     rack: int = 0  # servers in a rack; 0: no racks
     overhead: float = OVERHEAD
+    copies: int = COPIES  # of each block
+    blocks: int = 0  # that are read; 0: as many as tasks, each once
+    skew: float = 0.0  # 0: all blocks are read equally often
+
+    def __post_init__(self) -> None:
+        if self.copies < 1 or self.blocks < 0 or not 0 <= self.skew < math.inf:
+            raise InputError(f"needs copies >= 1, blocks >= 0 and skew >= 0, not {self.copies}, {self.blocks} and {self.skew}")
 
     def __call__(self, seed: int) -> Jobs:
         random = np.random.Generator(np.random.Philox(seed))
@@ -86,9 +96,17 @@ class Readers:
             np.full(len(job), 1 / self.places),
             service,
             job=job,
-            home=lists(replicas(random, len(job), self.servers, self.rack)),
+            home=lists(self.homes(random, len(job))),
             remote_overhead=np.full(len(job), round(self.overhead / SLOT_SECONDS)),
         )
+
+    def homes(self, random: np.random.Generator, tasks: int) -> Ints:
+        """(tasks, copies) the servers with the block of each task."""
+        place = replicas(random, self.blocks or tasks, self.servers, self.rack, self.copies)
+        if self.blocks == 0:
+            return place
+        weight = np.arange(1, self.blocks + 1) ** -self.skew
+        return place[random.choice(self.blocks, tasks, p=weight / weight.sum())]
 
 
 @dataclass(frozen=True)
@@ -159,6 +177,11 @@ def readers(
         slot_seconds=SLOT_SECONDS,
         name=name,
     )
+
+
+def hot(factor: tuple[tuple[float, float], ...] = ()) -> Workload:
+    """`readers` of 2,000 blocks, of which the hottest is read by one task in twelve, and lies on three of 100 servers."""
+    return readers(factor=factor, blocks=2000, skew=0.9)
 
 
 def head_of_line(servers: int, jobs: int) -> Workload:

@@ -34,6 +34,8 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "delay/facebook": blocks.readers,
     "delay/racks": partial(blocks.readers, rack=20),
     "delay/changing": partial(blocks.readers, factor=blocks.SWINGS),
+    "delay/hot": blocks.hot,
+    "delay/hot-changing": partial(blocks.hot, factor=blocks.SWINGS),
 }
 """By name, what makes the workload."""
 

@@ -1,0 +1,61 @@
+"""Which policies draw by chance, and with how many seeds they are run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import packenv
+from packenv import Jobs, Workload
+from packenv.runs.chance import draws_by_chance, seeds_for
+
+TABLE = Workload(jobs=Jobs.of(range(40), [1.0] * 40, [3] * 40, job=np.arange(40) // 2), servers=30)
+
+
+class Generator:
+    """A user's policy in Python with a random generator in its state."""
+
+    def initial_state(self, setting: Any, seed: int) -> Any:
+        return np.random.default_rng(seed)
+
+    def schedule(self, cluster: Any, state: Any) -> None: ...
+
+
+class OnItself(Generator):
+    """And one that keeps it outside its state."""
+
+    def initial_state(self, setting: Any, seed: int) -> Any:
+        self.random = np.random.default_rng(seed)
+        return ()
+
+
+class Opaque(Generator):
+    """And one whose state cannot be compared."""
+
+    def initial_state(self, setting: Any, seed: int) -> Any:
+        return lambda: seed
+
+
+class Fixed(Generator):
+    def initial_state(self, setting: Any, seed: int) -> Any:
+        return np.zeros(3)
+
+
+@pytest.mark.parametrize("policy", ["sparrow", "hawk", "eagle", "sat", Generator(), OnItself(), Opaque()], ids=str)
+def test_draws(policy: Any) -> None:
+    assert draws_by_chance(policy, TABLE)
+    assert seeds_for(policy, TABLE, range(2, 5)) == [2, 3, 4]
+
+
+@pytest.mark.parametrize("policy", ["lwl", "yaq", "bf-js", "vqs", "tetris", "delay-dynamic", "price", Fixed()], ids=str)
+def test_draws_nothing(policy: Any) -> None:
+    assert not draws_by_chance(policy, TABLE)
+    assert seeds_for(policy, TABLE, range(2, 5)) == [2]
+
+
+def test_jobs_that_are_drawn() -> None:
+    for drawn in ("paper/fig4b", "delay/facebook"):
+        assert seeds_for("bf-js", packenv.workload(drawn), range(3)) == [0, 1, 2]
+    assert seeds_for("fifo", packenv.workload("price/fig1"), range(3)) == [0]
