@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import traceback
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_type_hints, runtime_checkable
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError, nearest
+from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 
 if TYPE_CHECKING:
     from packenv.jobs import Jobs
@@ -117,13 +119,26 @@ def find_policy(text: str) -> Any:
 
 def _load(target: str, text: str) -> Any:
     module, _, attribute = target.partition(":")
+    if not all(part.isidentifier() for part in module.split(".")):
+        raise InputError(f"policy {text!r}: {module!r} is not the name of a module")
     try:
         loaded = importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise InputError(f"policy {text!r}: no module named {error.name!r}") from None
+    except (Exception, SystemExit) as error:  # whatever a user's module does wrong
+        raise InputError(f"policy {text!r}: module {module!r} cannot be imported: {_told(error)}") from None
     if not hasattr(loaded, attribute):
         raise InputError(f"policy {text!r}: module {module!r} has no {attribute!r}")
     return getattr(loaded, attribute)
+
+
+def _told(error: BaseException) -> str:
+    """Type and text of an exception of a user's code, and the line that raised it."""
+    said = traceback.format_exception_only(error)[-1].strip()
+    if isinstance(error, SyntaxError):
+        return f"{said} ({error.filename}, line {error.lineno})"
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{said} ({last.filename}, line {last.lineno})"
 
 
 def _construct(factory: Any, text: str, whole: str) -> Any:
@@ -146,15 +161,16 @@ def _construct(factory: Any, text: str, whole: str) -> Any:
         return factory(**values)
     except InputError:
         raise
-    except (TypeError, ValueError) as error:
-        raise InputError(f"policy {whole!r}: {error}") from None
+    except Exception as error:  # a user's class may raise anything
+        raise InputError(f"policy {whole!r}: {error if isinstance(error, (TypeError, ValueError)) else _told(error)}") from None
 
 
 def _value(text: str, kind: Any, what: str) -> Any:
     choices = {"true": True, "false": False}
+    kinds: dict[Any, Callable[[], Any]] = {int: lambda: read_whole(text, -LARGEST_WHOLE), float: lambda: read_number(text, infinite=True)}
     try:
-        return choices[text.lower()] if kind is bool else kind(text)
-    except (KeyError, ValueError):
+        return choices[text.lower()] if kind is bool else kinds.get(kind, lambda: kind(text))()
+    except (KeyError, ValueError, TypeError):
         raise InputError(f"{what} must be {getattr(kind, '__name__', kind)}, not {text!r}") from None
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from packenv.cli.numeric_options import limited
 from packenv.errors import InputError, nearest
 
 COMMANDS = {
@@ -40,7 +41,7 @@ class Commands(click.Group):
             raise InputError(f"unknown command {cmd_name!r}{nearest(cmd_name, list(COMMANDS))}")
         module, _, function = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(f"packenv.cli.{module}"), function)
-        return command
+        return limited(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -64,6 +65,9 @@ def main(arguments: list[str] | None = None) -> Any:
     except (KeyboardInterrupt, click.Abort):
         print("packenv: interrupted", file=sys.stderr)
         sys.exit(INTERRUPTED)
+    except MemoryError:
+        print("packenv: out of memory", file=sys.stderr)
+        sys.exit(BAD_INPUT)
     except (InputError, click.ClickException) as error:
         message = error.format_message() if isinstance(error, click.ClickException) else str(error)
         print(f"packenv: {' '.join(message.split())}", file=sys.stderr)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from packenv.errors import InputError
 from packenv.files import write_json
+from packenv.inputs.json_files import read_json
 from packenv.theory.capacity.bracket import AttainedProof, BoundedProof, Bracket
 from packenv.theory.capacity.one_resource.certificate import Attained, Bounded, ServerConfiguration
 from packenv.theory.capacity.several_resources.certificate import Boxes, Priced, Scalarised
+
+MOST_DIGITS = 100  # of the whole numbers in a proof
 
 
 def save_certificate(bracket: Bracket, path: str | Path) -> None:
@@ -25,12 +27,14 @@ def load_certificate(path: str | Path) -> Bracket:
     Raises InputError for any other file.
     """
     try:
-        plain: dict[str, Any] = json.loads(Path(path).read_text())
+        plain: dict[str, Any] = read_json(path, digits=MOST_DIGITS)
         low, high = _attained(plain.pop("attained")), _bounded(plain.pop("bounded"))
         history = tuple((float(a), float(b)) for a, b in plain.pop("history"))
         ends = {key: float(plain[key]) for key in ("lower", "upper", "area_bound", "seconds")}
         return Bracket(attained=low, bounded=high, reached=bool(plain["reached"]), history=history, **ends)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as problem:
         raise InputError(f"{path}: not a certificate: {problem}") from None
 
 
