@@ -167,9 +167,10 @@ def _construct(factory: Any, text: str, whole: str) -> Any:
 
 def _value(text: str, kind: Any, what: str) -> Any:
     choices = {"true": True, "false": False}
-    kinds: dict[Any, Callable[[], Any]] = {int: lambda: read_whole(text, -LARGEST_WHOLE), float: lambda: read_number(text, infinite=True)}
     try:
-        return choices[text.lower()] if kind is bool else kinds.get(kind, lambda: kind(text))()
+        if kind in (int, float):
+            return read_whole(text, -LARGEST_WHOLE) if kind is int else read_number(text, infinite=True)
+        return choices[text.lower()] if kind is bool else kind(text)
     except (KeyError, ValueError, TypeError):
         raise InputError(f"{what} must be {getattr(kind, '__name__', kind)}, not {text!r}") from None
 

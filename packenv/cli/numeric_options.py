@@ -25,17 +25,20 @@ class Whole(click.ParamType):  # type: ignore[type-arg]  # generic in some versi
         if isinstance(value, int):
             return value
         try:
-            return read_whole(value, self.low, self.high)
+            number = read_whole(value, -LARGEST_WHOLE)
         except InputError as problem:
-            self.fail(f"{problem}{self._range()}.", param, ctx)
+            self.fail(f"{problem}.", param, ctx)
+        if not self.low <= number <= self.high:
+            self.fail(f"{number} is not in the range {self._range()}.", param, ctx)
+        return number
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        return f"INTEGER{self._range()}"
+        return f"INTEGER {self._range()}".strip()
 
     def _range(self) -> str:
         if self.high < LARGEST_WHOLE:
-            return f" [{self.low}<=x<={self.high}]"
-        return "" if self.low == -LARGEST_WHOLE else f" [x>={self.low}]"
+            return f"{self.low}<=x<={self.high}"
+        return "" if self.low == -LARGEST_WHOLE else f"x>={self.low}"
 
 
 class Decimal(click.ParamType):  # type: ignore[type-arg]

@@ -32,10 +32,8 @@ def load_certificate(path: str | Path) -> Bracket:
         history = tuple((float(a), float(b)) for a, b in plain.pop("history"))
         ends = {key: float(plain[key]) for key in ("lower", "upper", "area_bound", "seconds")}
         return Bracket(attained=low, bounded=high, reached=bool(plain["reached"]), history=history, **ends)
-    except InputError:
-        raise
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as problem:
-        raise InputError(f"{path}: not a certificate: {problem}") from None
+        raise InputError(f"{path}: not a certificate: {str(problem).removeprefix(f'{path}: ')}") from None
 
 
 def _attained(plain: dict[str, Any]) -> AttainedProof:

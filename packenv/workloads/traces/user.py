@@ -53,8 +53,8 @@ SECONDS_FORM = ("submit_time_s", "duration_s")
 OPTIONAL = ("job", "phase", "value", "tenant", "predecessors", "home", "estimate", "remote_overhead")
 NAMED = (*OPTIONAL, "id")
 NO_RESOURCE = re.compile(
-    r"|index|unnamed: \d+|__index_level_\d+__|row|priority|deadline|weight|status|event|queue|partition|(start|end|finish|schedule)_.*|"
-    r".*_id|sched(uling)?_class|user|group|server|machine|node|name|task(_index)?",
+    r"|index|unnamed: \d+|__index_level_\d+__|row|priority|deadline|weight|status|event|queue|partition|"
+    r"(start|end|finish|schedule)_.*|.*_id|sched(uling)?_class|user|group|server|machine|node|name|task(_index)?",
     re.IGNORECASE,
 )
 """Names of columns that say something else of a task than how much of a resource it needs."""
@@ -131,7 +131,7 @@ def _demand_columns(path: Path, names: list[str], form: tuple[str, ...], wanted:
         sizes = [name for name in left if name == "size" or name.startswith("size_")]
         other = [name for name in left if name not in sizes]
         if sizes and other:
-            raise InputError(f"{path}: column {other[0]!r} is not known; known: {', '.join((*form, *NAMED))}, size, size_0, …")
+            raise InputError(f"{path}: column {other[0]} is not known; known: {', '.join((*form, *NAMED))}, size, size_0, …")
         for name in left:
             if NO_RESOURCE.fullmatch(name):
                 which = f"column {name!r} is no resource" if name else f"column {names.index(name) + 1} has no name, as an index"
