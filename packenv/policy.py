@@ -40,6 +40,7 @@ BY_LINE = 128  # each virtual queue in queue order; goes with BY_TYPE
 BY_MIX = 256  # number of jobs of each type on each server; goes with BY_TYPE
 
 UNLIMITED = 2**62
+PLAIN = (bool, int, float, str)  # types of parameters that a file may give
 
 
 class Needs(NamedTuple):
@@ -115,6 +116,25 @@ def find_policy(text: str) -> Any:
             raise InputError(f"unknown policy {name!r}{nearest(name, list(known))}")
         target = f"{name}:{attribute}"
     return _construct(_load(target, text), parameters, text)
+
+
+def find_registered(text: Any) -> Any:
+    """A policy that a file names: a registered one with plain parameters, `vqs:J=5`, and never code or another file.
+
+    A file that someone else wrote may name nothing that `find_policy` would import for it: no `module:attribute`, and no
+    policy whose parameter is the name of a file (`agent:PATH`, `replay:FILE`). Raises InputError.
+    """
+    name, _, parameters = str(text).partition(":")
+    if not isinstance(text, str) or name not in registered():
+        raise InputError(f"unknown policy {text!r}: a file can name registered ones only{nearest(name, list(registered()))}")
+    factory = _load(registered()[name], text)
+    if getattr(factory, "takes_text", False):
+        raise InputError(f"a file cannot name the policy {text!r}, which is read from another file")
+    kinds = get_type_hints(factory) if inspect.isclass(factory) else {}
+    for key in (part.partition("=")[0] for part in parameters.split(",")):
+        if kinds.get(key, str) not in PLAIN:
+            raise InputError(f"policy {text!r}: a file cannot give parameter {key!r}, which is not a plain value")
+    return _construct(factory, parameters, text)
 
 
 def _load(target: str, text: str) -> Any:

@@ -12,7 +12,7 @@ from packenv.cli.evaluate.records import record_of, summary_of
 from packenv.cli.evaluate.tables import classes_table, data_table, jobs_table, results_table
 from packenv.cli.evaluate.whole_jobs import whole_jobs
 from packenv.cli.leaderboard.contests import contest_name
-from packenv.cli.outputs import check_outputs, wide_console
+from packenv.cli.outputs import ResultFile, check_outputs, wide_console, write_all
 from packenv.cli.schedule_file import write_schedule
 from packenv.cli.workload_options import RESOURCES_HELP, SLOT_SECONDS_HELP, WorkloadOptions, chosen_policies, workload_from
 from packenv.errors import InputError
@@ -65,7 +65,7 @@ DEFAULT_SLOTS = 200_000
 )
 @click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
 @click.option("--schedule", type=click.Path(dir_okay=False), help="Write when and where each task started (Parquet).")
-@click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write all records as JSON.")
+@click.option("--json", "json_path", type=ResultFile(), help="Write all records as JSON.")
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw queues over time and delays (PNG, PDF, SVG).")
 @click.option("--tensorboard", metavar="DIR", help=TENSORBOARD_HELP)
 def evaluate(
@@ -131,15 +131,20 @@ def evaluate(
         console.print(data_table(summaries))
     for stopped in (f"{s['policy']}: stopped, {s['stopped']}" for s in summaries if s["stopped"]):
         console.print(stopped, style="red")
-    if json_path is not None:
-        write_json(json_path, [*map(record_of, results, whole), *summaries])
-    if schedule is not None:
-        write_schedule(schedule, results)
-    if tensorboard is not None:
+
+    def to_tensorboard(folder: str) -> None:
         where = contest_name(workload, words["speedup"]) if backlog is None else f"{workload.name}, {backlog} kept waiting"
         for group in by_policy:
-            write_tensorboard(tensorboard, where, group[0].policy, [*map(measured, group)])
-    if plot is not None:
-        from packenv.cli.evaluate.plot import draw_runs
+            write_tensorboard(folder, where, group[0].policy, [*map(measured, group)])
 
-        draw_runs(by_policy, workload, plot, backlog)
+    def draw(path: str) -> None:
+        from packenv.cli.evaluate.plot import draw_runs  # brings matplotlib with it
+
+        draw_runs(by_policy, workload, path, backlog)
+
+    write_all(
+        (json_path, lambda path: write_json(path, [*map(record_of, results, whole), *summaries])),
+        (schedule, lambda path: write_schedule(path, results)),
+        (tensorboard, to_tensorboard),
+        (plot, draw),
+    )

@@ -31,7 +31,7 @@ def load_certificate(path: str | Path) -> Bracket:
         low, high = _attained(plain.pop("attained")), _bounded(plain.pop("bounded"))
         history = tuple((float(a), float(b)) for a, b in plain.pop("history"))
         ends = {key: float(plain[key]) for key in ("lower", "upper", "area_bound", "seconds")}
-        return Bracket(attained=low, bounded=high, reached=bool(plain["reached"]), history=history, **ends)
+        return Bracket(attained=low, bounded=high, reached=_boolean(plain["reached"]), history=history, **ends)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as problem:
         raise InputError(f"{path}: not a certificate: {str(problem).removeprefix(f'{path}: ')}") from None
 
@@ -55,7 +55,13 @@ def _bounded(plain: dict[str, Any]) -> BoundedProof:
 
 
 def _one_resource(plain: dict[str, Any]) -> Bounded:
-    return Bounded(_integers(plain["points"]), _integers(plain["prices"]), tuple(map(bool, plain["split"])))
+    return Bounded(_integers(plain["points"]), _integers(plain["prices"]), tuple(map(_boolean, plain["split"])))
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{value!r} is neither true nor false")
+    return value
 
 
 def _integers(values: Any) -> tuple[int, ...]:
