@@ -64,8 +64,8 @@ def watch(seconds: float, processes: int, seed: int, out: Path) -> Counter[str]:
                 )
             if process.poll() is not None:
                 counts += Counter(json.loads(state.read_text())["counts"]) if state.exists() else Counter(died=1)
-                if process.returncode:
-                    counts["ended"] += 1
+                if process.returncode and not silent:
+                    failures.add(f"a reader ended with status {process.returncode}", "see what it said", str(folder))
                 del running[folder]
     return counts
 
