@@ -3,7 +3,7 @@ VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 SOURCES := pyproject.toml constraints.txt
 
-.PHONY: help install demo test test-all coverage lint bench clean
+.PHONY: help install demo test test-all coverage campaign lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -36,6 +36,11 @@ test-all: $(VENV)/.all ## every test, those that are marked slow included
 
 coverage: $(VENV)/.all ## the default tests, and which lines they run; compiled functions cannot be seen
 	$(VENV)/bin/python -m pytest -n auto --dist worksteal --cov=packenv --cov-report=term:skip-covered
+
+TIME ?= 600
+
+campaign: $(VENV)/.all ## damaged files, random commands, kills, full disks for TIME seconds; failures lie in out/campaign
+	$(VENV)/bin/python -m tests.campaign --seconds $(TIME)
 
 lint: $(VENV)/.all ## ruff, mypy, and the order of imports
 	$(VENV)/bin/ruff check

@@ -1,15 +1,20 @@
-"""Writes files whole or not at all: an interrupted run leaves no partial file under the final name."""
+"""Writes files whole or not at all; devices, pipes and standard output are written through."""
 
 from __future__ import annotations
 
 import json
 import os
+import stat
+import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from packenv.errors import InputError
+
+STREAMS = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+"""Names of standard output."""
 
 
 @contextmanager
@@ -17,30 +22,110 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path in the folder of `path`, which is renamed to `path` when the block ends.
 
     On any exception, KeyboardInterrupt included, the temporary file is removed, and an older file at `path` stays as it was.
-    The temporary name has the same suffix as `path`, for writers that choose a format by it.
-    Raises InputError if the folder does not exist or cannot be written to, or if `path` is a folder.
+    The temporary name has the same suffix as `path`, for writers that choose a format by it. A link stays a link: the file
+    that it names is replaced. A device or a pipe, and standard output (STREAMS), gets the bytes when the block ends.
+    Raises InputError if the folder does not exist or cannot be written to, if `path` is a folder, or if the disk is full.
     """
     final = Path(path)
-    if final.is_dir():
-        raise InputError(f"{final}: cannot be written, it is a folder")
+    through = is_written_through(final)
+    with _said_of(final):
+        if final.is_dir():
+            raise InputError(f"{final}: cannot be written, it is a folder")
+        target = final if through else Path(os.path.realpath(final))
+        temporary = _temporary(target, None if through else target.parent)
+        try:
+            yield temporary
+            if through:
+                _write_through(final, temporary.read_bytes())
+            else:
+                temporary.chmod(_mode(target))  # mkstemp makes private files; this gives the usual permissions
+                temporary.replace(target)
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise InputError if a file cannot be written at `path` as things are; nothing is left there."""
+    final = Path(path)
+    with _said_of(final):
+        if final.is_dir():
+            raise InputError(f"{final}: cannot be written, it is a folder")
+        if is_written_through(final):
+            if str(final) not in STREAMS and not os.access(final, os.W_OK):
+                raise InputError(f"{final}: cannot be written to")
+            return
+        folder = Path(os.path.realpath(final)).parent
+        if not folder.is_dir():
+            raise InputError(f"{final}: its folder does not exist")
+        _try_to_write(folder)
+
+
+def check_folder_writable(path: str | os.PathLike[str]) -> None:
+    """Raise InputError if no file can be written as things are to this folder or, if it does not exist, where it would be made."""
+    folder = Path(path).absolute()
+    with _said_of(Path(path)):
+        _try_to_write(next(each for each in (folder, *folder.parents) if each.exists()))
+
+
+def make_folder(path: str | os.PathLike[str]) -> None:
+    """Make a folder and those above it, if need be. Raises InputError."""
+    with _said_of(Path(path)):
+        Path(path).mkdir(parents=True, exist_ok=True)
+
+
+def _try_to_write(folder: Path) -> None:
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(b"\n")  # a full disk still makes empty files
+
+
+def is_written_through(path: Path) -> bool:
+    """Whether it is standard output, or anything that exists and is neither a regular file nor a folder."""
+    if str(path) in STREAMS:
+        return True
+    if os.path.islink(path) and Path(os.path.abspath(path)).parts[1:2] in (("dev",), ("proc",)):
+        return True  # /dev/fd/3 stands for an open file, wherever its link points
     try:
-        handle, name = tempfile.mkstemp(prefix=".", suffix=f"-{final.name}", dir=final.parent)
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+@contextmanager
+def _said_of(path: Path) -> Iterator[None]:
+    """Turn what the system refuses in this block into an InputError that names the file."""
+    try:
+        yield
     except OSError as error:
-        raise InputError(f"{final}: cannot be written ({error.strerror})") from None
+        raise InputError(f"{path}: cannot be written ({os.strerror(error.errno) if error.errno else error})") from None
+
+
+def _temporary(final: Path, folder: Path | None) -> Path:
+    handle, name = tempfile.mkstemp(prefix=".", suffix=f"-{final.name}", dir=folder)
     os.close(handle)
-    temporary = Path(name)
+    return Path(name)
+
+
+def _mode(target: Path) -> int:
+    """The permissions of the file that is replaced, or those of a new one."""
     try:
-        yield temporary
-        temporary.chmod(0o666 & ~_umask())  # mkstemp makes private files; this gives the usual permissions
-        temporary.replace(final)
-    finally:
-        temporary.unlink(missing_ok=True)
+        return stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _write_through(path: Path, data: bytes) -> None:
+    """Append to standard output, a device or a pipe; a pipe is waited for until somebody reads it."""
+    if str(path) in STREAMS:
+        sys.stdout.flush()
+        handle = os.dup(1)
+    else:
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND)
+    with open(handle, "wb") as stream:  # noqa: PTH123
+        stream.write(data)
 
 
 def write_json(path: str | os.PathLike[str], data: object) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import traceback
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_type_hints, runtime_checkable
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError, nearest
+from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 
 if TYPE_CHECKING:
     from packenv.jobs import Jobs
@@ -38,6 +40,7 @@ BY_LINE = 128  # each virtual queue in queue order; goes with BY_TYPE
 BY_MIX = 256  # number of jobs of each type on each server; goes with BY_TYPE
 
 UNLIMITED = 2**62
+PLAIN = (bool, int, float, str)  # types of parameters that a file may give
 
 
 class Needs(NamedTuple):
@@ -116,15 +119,47 @@ def find_policy(text: str) -> Any:
     return _construct(_load(target, text), parameters, text)
 
 
+def find_registered(text: Any) -> Any:
+    """A policy that a file names: a registered one with plain parameters, `vqs:J=5`, and never code or another file.
+
+    A file that someone else wrote may name nothing that `find_policy` would import for it: no `module:attribute`, and no
+    policy whose parameter is the name of a file (`agent:PATH`, `replay:FILE`). Raises InputError.
+    """
+    name, _, parameters = str(text).partition(":")
+    if not isinstance(text, str) or name not in registered():
+        raise InputError(f"unknown policy {text!r}: a file can name registered ones only{nearest(name, list(registered()))}")
+    factory = _load(registered()[name], text)
+    if getattr(factory, "takes_text", False):
+        raise InputError(f"a file cannot name the policy {text!r}, which is read from another file")
+    kinds = get_type_hints(factory) if inspect.isclass(factory) else {}
+    for key in (part.partition("=")[0] for part in parameters.split(",")):
+        if kinds.get(key, str) not in PLAIN:
+            raise InputError(f"policy {text!r}: a file cannot give parameter {key!r}, which is not a plain value")
+    return _construct(factory, parameters, text)
+
+
 def _load(target: str, text: str) -> Any:
     module, _, attribute = target.partition(":")
+    if not all(part.isidentifier() for part in module.split(".")):
+        raise InputError(f"policy {text!r}: {module!r} is not the name of a module")
     try:
         loaded = importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise InputError(f"policy {text!r}: no module named {error.name!r}") from None
+    except (Exception, SystemExit) as error:  # whatever a user's module does wrong
+        raise InputError(f"policy {text!r}: module {module!r} cannot be imported: {_told(error)}") from None
     if not hasattr(loaded, attribute):
         raise InputError(f"policy {text!r}: module {module!r} has no {attribute!r}")
     return getattr(loaded, attribute)
+
+
+def _told(error: BaseException) -> str:
+    """Type and text of an exception of a user's code, and the line that raised it."""
+    said = traceback.format_exception_only(error)[-1].strip()
+    if isinstance(error, SyntaxError):
+        return f"{said} ({error.filename}, line {error.lineno})"
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{said} ({last.filename}, line {last.lineno})"
 
 
 def _construct(factory: Any, text: str, whole: str) -> Any:
@@ -147,15 +182,17 @@ def _construct(factory: Any, text: str, whole: str) -> Any:
         return factory(**values)
     except InputError:
         raise
-    except (TypeError, ValueError) as error:
-        raise InputError(f"policy {whole!r}: {error}") from None
+    except Exception as error:  # a user's class may raise anything
+        raise InputError(f"policy {whole!r}: {error if isinstance(error, (TypeError, ValueError)) else _told(error)}") from None
 
 
 def _value(text: str, kind: Any, what: str) -> Any:
     choices = {"true": True, "false": False}
     try:
+        if kind in (int, float):
+            return read_whole(text, -LARGEST_WHOLE) if kind is int else read_number(text, infinite=True)
         return choices[text.lower()] if kind is bool else kind(text)
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, TypeError):
         raise InputError(f"{what} must be {getattr(kind, '__name__', kind)}, not {text!r}") from None
 
 

@@ -8,7 +8,7 @@ import click
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from packenv.cli.outputs import check_outputs, wide_console
+from packenv.cli.outputs import ResultFile, check_outputs, wide_console, write_all
 from packenv.cli.workload_options import RESOURCES_HELP, WorkloadOptions, workload_from
 from packenv.errors import InputError
 from packenv.files import write_json
@@ -28,7 +28,7 @@ from packenv.workloads.workload import Workload
 @click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
 @click.option("--gap", type=float, default=GAP, show_default=True, help="Stop when (upper - lower) / upper is this small,")
 @click.option("--seconds", type=float, default=SECONDS, show_default=True, help="or after this time.")
-@click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write the numbers as JSON.")
+@click.option("--json", "json_path", type=ResultFile(), help="Write the numbers as JSON.")
 @click.option("--certificate", type=click.Path(dir_okay=False), help="Write the proof of both ends as JSON.")
 @click.option("--check", type=click.Path(exists=True, dir_okay=False), help="Check such a proof instead of looking for one.")
 def capacity(gap: float, seconds: float, json_path: str | None, certificate: str | None, check: str | None, **words: Any) -> None:
@@ -55,10 +55,10 @@ def capacity(gap: float, seconds: float, json_path: str | None, certificate: str
     console.print(capacity_table(workload, bracket))
     if not bracket.reached:
         console.print(f"no gap of {gap:g} in {bracket.seconds:.0f} s; this is the best bracket found", style="yellow")
-    if json_path is not None:
-        write_json(json_path, capacity_record(workload, bracket))
-    if certificate is not None:
-        save_certificate(bracket, certificate)
+    write_all(
+        (json_path, lambda path: write_json(path, capacity_record(workload, bracket))),
+        (certificate, lambda path: save_certificate(bracket, path)),
+    )
 
 
 def guaranteed(workload: Workload) -> dict[str, float]:

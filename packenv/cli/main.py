@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import click
 
+from packenv.cli.numeric_options import limited
 from packenv.errors import InputError, nearest
 
 COMMANDS = {
@@ -26,7 +28,7 @@ COMMANDS = {
 }
 """By name: module and function in packenv.cli, and what `packenv --help` says."""
 
-BAD_INPUT, INTERRUPTED = 2, 130
+BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 
 
 class Commands(click.Group):
@@ -40,7 +42,7 @@ class Commands(click.Group):
             raise InputError(f"unknown command {cmd_name!r}{nearest(cmd_name, list(COMMANDS))}")
         module, _, function = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(f"packenv.cli.{module}"), function)
-        return command
+        return limited(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -58,12 +60,24 @@ def main(arguments: list[str] | None = None) -> Any:
     sys.path.append(str(Path.cwd()))  # policies in modules of the user's folder
     try:
         words = sys.argv[1:] if arguments is None else arguments
-        return cli(words, prog_name="packenv", standalone_mode=False, obj=words)  # what was said, for those who keep it
+        done = cli(words, prog_name="packenv", standalone_mode=False, obj=words)  # what was said, for those who keep it
+        sys.stdout.flush()
+        return done
     except click.exceptions.Exit as leave:
         sys.exit(leave.exit_code)
     except (KeyboardInterrupt, click.Abort):
         print("packenv: interrupted", file=sys.stderr)
         sys.exit(INTERRUPTED)
+    except MemoryError:
+        print("packenv: out of memory", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what is still buffered
+        sys.exit(BROKEN_PIPE)
+    except OSError as error:
+        print(f"packenv: {error.filename or 'standard output'}: {error.strerror or error}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(BAD_INPUT)
     except (InputError, click.ClickException) as error:
         message = error.format_message() if isinstance(error, click.ClickException) else str(error)
         print(f"packenv: {' '.join(message.split())}", file=sys.stderr)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from packenv.cli.outputs import check_outputs
+from packenv.cli.outputs import ResultFile, check_outputs, write_all
 from packenv.errors import InputError, nearest
-from packenv.files import write_json
+from packenv.files import check_folder_writable, make_folder, write_json
 from packenv.studies import FIGURES, GROUPS
 from packenv.studies import reproduce as run_study
 
@@ -39,7 +38,7 @@ OF_TRACES = ("fig1", "fig5")
 @click.option("--trace", metavar="PATH", help="The trace for fig1 and fig5  [default: a random workload fitted to one].")
 @click.option("--servers", type=click.IntRange(min=1), help="Servers of fig5  [default: the load offered at β = 1.6].")
 @click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
-@click.option("--json", "json_path", metavar="FILE", help="Also write all claims to FILE as JSON.")
+@click.option("--json", "json_path", type=ResultFile(), metavar="FILE", help="Also write all claims to FILE as JSON.")
 def reproduce(
     figures: tuple[str, ...], out: str, trace: str | None, quick: bool, json_path: str | None, **numbers: int | None
 ) -> None:
@@ -66,13 +65,16 @@ def reproduce(
         raise InputError(f"--servers is for fig5, not {', '.join(chosen)}")
     settings = settings_for(trace, quick, numbers)
     found: dict[str, Finding] = {}
+    failed: list[InputError] = []
     for figure in chosen:
         found[figure] = run(figure, settings).beside(found)
-        report(found[figure], folder)
+        try:
+            report(found[figure], folder)
+        except InputError as error:
+            failed.append(error)
     claims = [claim for finding in found.values() for claim in finding.claims]
     click.echo(f"{sum(claim.shown for claim in claims)} of {len(claims)} claims shown{settings.remark}")
-    if json_path is not None:
-        write_json(json_path, [claim.record() for claim in claims])
+    write_all((json_path, lambda path: write_json(path, [claim.record() for claim in claims])), failed=failed)
 
 
 def choose(figures: tuple[str, ...]) -> list[str]:
@@ -86,14 +88,9 @@ def choose(figures: tuple[str, ...]) -> list[str]:
 
 def folder_for(out: str) -> Path:
     """The folder, made if need be, and known to be writable before anything long is run."""
-    folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{out}: cannot be made a folder ({error.strerror})") from None
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InputError(f"{out}: cannot be written to")
-    return folder
+    check_folder_writable(out)
+    make_folder(out)
+    return Path(out)
 
 
 def settings_for(trace: str | None, quick: bool, numbers: dict[str, Any]) -> Settings:
@@ -116,10 +113,10 @@ def run(figure: str, settings: Settings) -> Finding:
 
 
 def report(finding: Finding, folder: Path) -> None:
-    """Write the files, print the claims."""
+    """Print the claims, write the files."""
     from packenv.studies.finding import write_finding
 
-    write_finding(finding, folder)
     for line in (*finding.notes, *map(str, finding.claims)):
         click.echo(line)
+    write_finding(finding, folder)
     click.echo(f"  → {', '.join(str(folder / name) for name in finding.files())}")

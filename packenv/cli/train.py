@@ -13,6 +13,7 @@ from packenv.cli.outputs import check_outputs
 from packenv.cli.workload_options import RESOURCES_HELP, WorkloadOptions, workload_from
 from packenv.envs.registration import ENVIRONMENTS
 from packenv.errors import InputError
+from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 from packenv.policy import find_policy, guarantee_of
 from packenv.simulation import setting_of
 from packenv.workloads.workload import INTENSITIES
@@ -165,8 +166,8 @@ def default_name(settings: Settings) -> str:
 def interval(option: str, text: str) -> tuple[float, float]:
     """Ends of the interval `X` or `LOW:HIGH`. Raises InputError unless 0 < LOW <= HIGH."""
     try:
-        ends = [float(part) for part in text.split(":")]
-    except ValueError:
+        ends = [read_number(part) for part in text.split(":")]
+    except InputError:
         ends = []
     if len(ends) not in (1, 2) or not 0 < ends[0] <= ends[-1] < float("inf"):
         raise InputError(f"{option} must be a number above 0, or LOW:HIGH, not {text!r}")
@@ -180,7 +181,4 @@ def own_option(text: str) -> tuple[str, Any]:
         raise InputError(f"--option {text}: must be KEY=VALUE")
     if value.lower() in SPECIAL:
         return key, SPECIAL[value.lower()]
-    try:
-        return key, int(value)
-    except ValueError:
-        return key, value
+    return key, read_whole(value, -LARGEST_WHOLE) if value.lstrip("+-").isdigit() else value

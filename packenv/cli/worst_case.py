@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 
 from packenv.cli.judge.tables import judgments_table, record_of
-from packenv.cli.outputs import check_outputs, wide_console
+from packenv.cli.outputs import ResultFile, check_outputs, wide_console, write_all
 from packenv.files import write_json
 from packenv.policy import find_policy
 from packenv.runs.judge_runs import JudgeRuns
@@ -27,7 +27,7 @@ SERVICES = ("geometric:100",)
 @click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
 @click.option("--log", type=click.Path(dir_okay=False), help="Keep the outcome of every judged run here.")
 @click.option("--out", type=click.Path(dir_okay=False), help="Write the worst workload as JSON; evaluate and judge read it.")
-@click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write the judgments of all that were judged.")
+@click.option("--json", "json_path", type=ResultFile(), help="Write the judgments of all that were judged.")
 def worst_case_command(
     policy: str,
     services: tuple[str, ...],
@@ -59,8 +59,10 @@ def worst_case_command(
         console.print(
             f"{workload.name}: {workload.sizes}, {counted(len(workload.servers), 'server')}, {workload.service}", highlight=False
         )
-    if out is not None:
-        found[0].workload.save(out)
-        console.print(f"the worst of them: {out}", highlight=False)
-    if json_path is not None:
-        write_json(json_path, [record_of(one.judgment) | {"workload": one.workload.to_dict()} for one in found])
+
+    def save_worst(path: str) -> None:
+        found[0].workload.save(path)
+        console.print(f"the worst of them: {path}", highlight=False)
+
+    records = [record_of(one.judgment) | {"workload": one.workload.to_dict()} for one in found]
+    write_all((out, save_worst), (json_path, lambda path: write_json(path, records)))

@@ -11,7 +11,7 @@ from packenv.envs.options import one_of, whole
 from packenv.envs.registration import ENVIRONMENTS
 from packenv.envs.rewards import REWARDS
 from packenv.errors import InputError
-from packenv.policy import find_policy
+from packenv.policy import find_policy, find_registered
 from packenv.workloads.workload import INTENSITIES, Workload
 
 ALGORITHMS = ("maskable-ppo", "ppo", "a2c", "dqn", "cma-es")
@@ -90,9 +90,11 @@ class Settings:
         one_of("algorithm", self.algorithm, ALGORITHMS)
         one_of("network", self.network, NETWORKS)
         one_of("reward", self.reward, tuple(REWARDS))
-        for policy in (self.guard, self.imitate, self.baseline):
+        for policy in (self.imitate, self.baseline):
             if policy is not None:
                 find_policy(policy)
+        if self.guard is not None:
+            find_registered(self.guard)  # the agent's file names it
         if self.start is not None and self.imitate is not None:
             raise InputError("an agent begins with the weights of another or imitates a policy, not both")
         if self.network != "mlp" and self.observation != "actions":

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, Needs, fits, new_count, new_task, now, place, row_of, wake_at
 from packenv.errors import InputError
+from packenv.inputs.text_files import reading
 from packenv.policy import Setting, schedules
 from packenv.theory.makespan.tasks import tasks_of
 
@@ -97,10 +98,8 @@ def find_replay(text: str) -> Replay:
 
     if not Path(text).is_file():
         raise InputError(f"replay: there is no file {text}")
-    try:
-        table = pyarrow.parquet.read_table(text)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{text}: not a Parquet file ({str(error).splitlines()[0]})") from None
+    with reading(text, pa.ArrowException):
+        table = pyarrow.parquet.read_table(text, use_threads=False)
     task = "job" if "job" in table.column_names and "task" not in table.column_names else "task"  # files of 0.2.0: `job`
     missing = [name for name in (task, "start", "server") if name not in table.column_names]
     if missing:
@@ -118,7 +117,8 @@ def _integers(file: str, name: str, column: Any) -> NDArray[np.int64]:
 
     if not pa.types.is_integer(column.type):
         raise InputError(f"{file}: column {name} must hold integers, not {column.type}")
-    return np.asarray(column.fill_null(NEVER).to_numpy(), np.int64)
+    with reading(file, pa.ArrowException):  # unsigned integers may be too large
+        return np.asarray(column.cast(pa.int64()).fill_null(NEVER).to_numpy(), np.int64)
 
 
 find_replay.takes_text = True  # type: ignore[attr-defined]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future
 from typing import Any, ParamSpec, TypeVar
+
+from packenv.worker_processes import SPAWN, WorkerProcesses
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -57,13 +58,12 @@ class ThisProcess(Executor):
         return future
 
 
-class LocalProcesses(ProcessPoolExecutor):
+class LocalProcesses(WorkerProcesses):
     """Processes of this machine that say how far their runs are."""
 
     def __init__(self, processes: int) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.shares: Sequence[float] = context.Array("d", processes, lock=False)
-        super().__init__(processes, mp_context=context, initializer=_begin, initargs=(self.shares, context.Value("i", 0)))
+        self.shares: Sequence[float] = SPAWN.Array("d", processes, lock=False)
+        super().__init__(processes, _begin, (self.shares, SPAWN.Value("i", 0)))
 
     def stop(self) -> None:
         """End all processes now, in the middle of their runs."""

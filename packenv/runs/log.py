@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from packenv.errors import InputError
@@ -17,13 +19,15 @@ from packenv.runs.runner import Runner
 from packenv.workloads.workload import Workload
 
 KIND = "measured"
+BEGINNING = b'{"run": "'  # of every line
 
 
 class RunLog:
     """Measured runs by the key of all that they depend on (`keys.keys_of`), one JSON line each, written as they end.
 
-    Without a path they are kept in memory. A last line that was cut short, by a kill, is dropped; lines of another kind
-    are skipped. Raises InputError for a line that is neither.
+    Without a path they are kept in memory. Lines of another kind, of judgments, are skipped. Any number of processes may
+    write to one log. A last line that was cut short, by a kill, is removed, which is said; a file that is no log is left as it
+    is: InputError. When the disk is full, that is said once, and later runs are kept in memory only.
     """
 
     def __init__(self, path: str | Path | None) -> None:
@@ -31,28 +35,48 @@ class RunLog:
         self.known: dict[str, Measured] = {}
         self.lock = threading.Lock()
         if self.path is not None and self.path.exists():
-            self._read(self.path)
+            if not self.path.is_file():
+                raise InputError(f"{self.path}: a log of runs is a regular file")
+            try:
+                self._read(self.path)
+            except OSError as error:
+                raise InputError(f"{self.path}: cannot be read and written ({error.strerror})") from None
 
     def _read(self, path: Path) -> None:
-        text = path.read_bytes()
-        whole = text.rfind(b"\n") + 1
-        if whole != len(text):
-            os.truncate(path, whole)
-        for number, line in enumerate(text[:whole].splitlines(), 1):
-            try:
-                entry = json.loads(line)
-                if KIND in entry or len(entry) != 2:
-                    self.known[entry["run"]] = Measured.from_plain(entry[KIND])
-            except (ValueError, KeyError, TypeError):
-                raise InputError(f"{path}, line {number}: not a run's outcome") from None
+        with _locked(path) as log:
+            data = _all_of(log)
+            whole = data.rfind(b"\n") + 1
+            for number, line in enumerate(data[:whole].splitlines(), 1):
+                self._take(line, f"{path}, line {number}")
+            rest = data[whole:]
+            if not rest.startswith(BEGINNING[: len(rest)]):
+                raise InputError(f"{path}, last line: not a run's outcome")
+            if rest:  # nobody is writing it: the file is locked
+                os.truncate(log, whole)
+                print(f"packenv: {path}: a last line of {len(rest)} bytes was cut short, and removed", file=sys.stderr)
+
+    def _take(self, line: bytes, where: str) -> None:
+        try:
+            entry = json.loads(line)
+            key = entry["run"]
+            if not isinstance(key, str) or len(entry) != 2:
+                raise ValueError(line)
+            if KIND in entry:
+                self.known[key] = Measured.from_plain(entry[KIND])
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise InputError(f"{where}: not a run's outcome") from None
 
     def keep(self, key: str, value: Measured) -> None:
         """Add a run."""
         with self.lock:
             self.known[key] = value
             if self.path is not None:
-                with self.path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"run": key, KIND: value.plain()}) + "\n")
+                try:
+                    _append(self.path, (json.dumps({"run": key, KIND: value.plain()}) + "\n").encode())
+                except OSError as error:
+                    why = f"cannot be written ({error.strerror}): runs from here on are not kept there"
+                    print(f"packenv: {self.path}: {why}", file=sys.stderr)
+                    self.path = None
 
     def complete(self, runs: Sequence[Run], runner: Runner, name: str | None = None) -> list[Measured]:
         """All runs, in order: those from the log, and the others made now and kept as each ends."""
@@ -68,3 +92,39 @@ class RunLog:
 def measured_of(workload: Workload, result: Result) -> Measured:
     """The `Extract` of what a log keeps."""
     return measured(result)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[int]:
+    """The open file, made if need be, while no other process that asks for it reads or writes it."""
+    log = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+    try:
+        with contextlib.suppress(ImportError, OSError):  # where files cannot be locked, two processes must not share a log
+            import fcntl
+
+            fcntl.flock(log, fcntl.LOCK_EX)
+        yield log
+    finally:
+        os.close(log)
+
+
+def _append(path: Path, line: bytes) -> None:
+    """Write a line, whole or not at all. What a killed process left of its last line is removed first."""
+    with _locked(path) as log:
+        end = os.fstat(log).st_size
+        if end and os.pread(log, 1, end - 1) != b"\n":
+            end = _all_of(log).rfind(b"\n") + 1
+            os.truncate(log, end)
+        try:
+            written = 0
+            while written < len(line):
+                written += os.write(log, line[written:])
+        except OSError:
+            os.truncate(log, end)
+            raise
+
+
+def _all_of(log: int) -> bytes:
+    with open(log, "rb", closefd=False) as file:  # noqa: PTH123
+        file.seek(0)
+        return file.read()

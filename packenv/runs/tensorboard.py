@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from packenv.errors import InputError
-from packenv.files import atomic_path
+from packenv.files import atomic_path, check_folder_writable, make_folder
 from packenv.results.event_file import INSTALL, EventFile, new_event_path, tensorboard_is_installed
 from packenv.runs.measured import Measured, mean_path
 
@@ -22,24 +22,23 @@ Scalar = tuple[str, int, float]  # name, step (slot), value
 
 
 def check_tensorboard(folder: str | None) -> None:
-    """Raise InputError unless TensorBoard is installed and the folder can be made; None: not asked for."""
+    """Raise InputError unless TensorBoard is installed and the folder can be written to; None: not asked for."""
     if folder is None:
         return
     if not tensorboard_is_installed():
         raise InputError(MISSING)
-    there = next(path for path in (Path(folder).absolute(), *Path(folder).absolute().parents) if path.exists())
-    if not there.is_dir():
-        raise InputError(f"{there}: cannot hold TensorBoard's runs, it is not a folder")
+    check_folder_writable(folder)
 
 
 def write_tensorboard(folder: str, workload: str, policy: str, runs: Sequence[Measured]) -> Path:
     """Write the means of a policy over its seeds as one run of TensorBoard's; returns the run's folder."""
     place = free_folder(Path(folder) / plain_name(workload.split("/")[-1]) / plain_name(policy))
+    make_folder(place)
     try:
-        place.mkdir(parents=True)
-    except OSError as error:
-        raise InputError(f"{place}: cannot be made a folder ({error.strerror})") from None
-    write_events(place, [*scalars_of(runs)])
+        write_events(place, [*scalars_of(runs)])
+    except InputError:
+        place.rmdir()
+        raise
     return place
 
 

@@ -58,6 +58,8 @@ def check_workload(workload: Workload) -> None:
     if workload.network is not None:
         if jobs is None:
             raise InputError(f"workload {workload.name} is a stream: a network goes with a table of jobs")
+        if jobs.home is None:
+            raise InputError(f"workload {workload.name} does not say where data lie (column home): racks and a network need that")
         workload.network.rack_of(len(servers))
         if workload.network.takes_resources:
             check_reads(jobs, workload.network, servers.units)

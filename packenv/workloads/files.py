@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from packenv.errors import InputError
+from packenv.inputs.json_files import read_json
 from packenv.workloads.workload import Workload
 
 
@@ -15,12 +14,7 @@ def load_workload(path: str | Path) -> Workload:
     Raises InputError, naming the file and the key, for a file that cannot be read or describes no workload.
     """
     path = Path(path)
-    try:
-        plain = json.loads(path.read_text())
-    except OSError as problem:
-        raise InputError(f"{path}: {problem.strerror}") from None
-    except ValueError as problem:
-        raise InputError(f"{path}: not JSON: {problem}") from None
+    plain = read_json(path)
     if isinstance(plain, dict) and "workload" in plain:
         plain = plain["workload"]
     return Workload.from_dict(plain, str(path))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError, RowError
+from packenv.inputs.numbers import read_number
 from packenv.jobs import Jobs
 from packenv.units import to_units
 
@@ -202,6 +203,6 @@ def _steps(parts: Iterable[str]) -> Iterable[tuple[float, float]]:
     for part in parts:
         seconds, _, factor = part.partition(":")
         try:
-            yield float(seconds), float(factor)
-        except ValueError:
+            yield read_number(seconds), read_number(factor)
+        except InputError:
             raise InputError(f"network: steps are seconds:factor, such as 0:1,600:4, not {part!r}") from None

@@ -62,7 +62,7 @@ def from_plain(value: Any, path: str) -> Any:
         return TYPES[kind](**{key: from_plain(item, f"{path}.{key}") for key, item in value.items() if key != "type"})
     except InputError as problem:
         raise problem if str(problem).startswith(path) else InputError(f"{path}: {problem}") from None
-    except TypeError as problem:
+    except (TypeError, ValueError, AttributeError, OverflowError) as problem:
         raise InputError(f"{path}: {str(problem).partition('__init__() ')[2] or problem}") from None
 
 
@@ -76,4 +76,9 @@ def workload_arguments(plain: Any, where: str) -> dict[str, Any]:
     arguments = {key: from_plain(value, f"{where}: {key}") for key, value in plain.items()}
     if "servers" not in arguments:
         raise InputError(f"{where}: missing key 'servers'")
+    if not isinstance(arguments.get("name", ""), str):
+        raise InputError(f"{where}: name must be a text")
+    names = arguments.get("resources", [])
+    if not (isinstance(names, list) and all(isinstance(one, str) for one in names) and len(set(names)) == len(names)):
+        raise InputError(f"{where}: resources must be a list of different names")
     return arguments

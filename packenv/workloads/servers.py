@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,9 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from packenv.errors import InputError
+from packenv.inputs.json_files import read_json
+from packenv.inputs.memory import Memory
+from packenv.inputs.numbers import is_number, read_number, read_whole
+from packenv.inputs.text_files import lines_of, reading
 from packenv.units import LARGEST_CAPACITY, to_units
 
-KIND = re.compile(r"(\d+)x([^x,]+)")
+KIND = re.compile(r"([0-9]+)x([^x,]+)")
+MOST_SERVERS = 1_000_000
+PER_SERVER = 500  # bytes of memory for a capacity in a file
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +38,7 @@ class Servers:
     def __post_init__(self) -> None:
         try:
             capacity = np.array(self.capacity, np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError("servers: capacities must be numbers, as many for each server") from None
         capacity = capacity[:, None] if capacity.ndim == 1 else capacity
         if capacity.ndim != 2 or 0 in capacity.shape:
@@ -97,6 +102,7 @@ def as_servers(servers: int | str | ArrayLike | Servers, resources: int = 1, nam
     if isinstance(servers, (int, np.integer)):
         if servers < 1:
             raise InputError(f"servers: at least 1 is needed, not {servers}")
+        _check_count(int(servers))
         return Servers(np.ones((int(servers), resources)))
     return Servers(servers)  # type: ignore[arg-type]
 
@@ -109,12 +115,14 @@ def parse_servers(text: str, resources: int = 1, names: tuple[str, ...] | None =
     Raises InputError.
     """
     text = text.strip()
-    if text.isdigit():
-        return as_servers(int(text), resources)
     kinds = [KIND.fullmatch(part.strip()) for part in text.split(",")]
     try:
+        if text.isdigit():
+            return as_servers(read_whole(text), resources)
         if all(kinds):
-            return Servers([row for kind in kinds if kind for row in _rows(kind)])  # type: ignore[arg-type]
+            counts = [read_whole(kind[1]) for kind in kinds if kind]
+            _check_count(sum(counts))
+            return Servers([row for kind, count in zip(kinds, counts, strict=True) if kind for row in _rows(kind, count)])  # type: ignore[arg-type]
         if text and Path(text).exists():
             return Servers(_read(Path(text), names))
     except InputError as problem:
@@ -123,19 +131,15 @@ def parse_servers(text: str, resources: int = 1, names: tuple[str, ...] | None =
     raise InputError(f"servers {text!r}: neither a file nor of the form 5, 3x1,2x0.5 or 3x1:0.5")
 
 
-def _rows(kind: re.Match[str]) -> list[list[float]]:
-    count = int(kind[1])
+def _rows(kind: re.Match[str], count: int) -> list[list[float]]:
     if count < 1:
         raise InputError(f"{kind[0]!r} has no server")
-    return [[_number(part) for part in kind[2].split(":")]] * count
+    return [[read_number(part) for part in kind[2].split(":")]] * count
 
 
 def _read(file: Path, names: tuple[str, ...] | None) -> Any:
     if file.suffix.lower() == ".json":
-        try:
-            rows = json.loads(file.read_text())
-        except ValueError as problem:
-            raise InputError(f"not JSON: {problem}") from None
+        rows = read_json(file)
         rows = rows.get("capacity") if isinstance(rows, dict) else rows
         if not isinstance(rows, list):
             raise InputError("expected a list with one row per server")
@@ -146,25 +150,21 @@ def _read(file: Path, names: tuple[str, ...] | None) -> Any:
         return initial_capacities(file, names)
     if not file.is_file():
         raise InputError("a folder without machine_events")
-    with file.open(newline="") as lines:
-        table = [row for row in csv.reader(lines) if row]
-    if table and not _is_number(table[0][0]):
+    memory = Memory(file)
+    table = []
+    with reading(file):
+        for row in csv.reader(lines_of(file)):
+            memory.take(PER_SERVER * len(row))
+            table += [row] if row else []
+    if table and not is_number(table[0][0]):
         table = table[1:]
-    return [[_number(cell) for cell in row] for row in table]
+    _check_count(len(table))
+    return [[read_number(cell) for cell in row] for row in table]
 
 
-def _number(text: str) -> float:
-    if not _is_number(text):
-        raise InputError(f"{text!r} is not a number")
-    return float(text)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _check_count(servers: int) -> None:
+    if servers > MOST_SERVERS:
+        raise InputError(f"servers: {servers:,} are too many; a cluster has at most {MOST_SERVERS:,}")
 
 
 def _require(good: NDArray[np.bool_], capacity: NDArray[np.float64], rule: str) -> None:

@@ -192,7 +192,7 @@ def test_bad_files_name_file_and_key(change, says, tmp_path):
     assert str(caught.value).startswith(str(file)) and says in str(caught.value) and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("text", "says"), [("{", "not JSON"), ("[]", "expected an object"), (None, "No such file")])
+@pytest.mark.parametrize(("text", "says"), [("{", "not JSON"), ("[]", "expected an object"), (None, "no such file")])
 def test_files_that_are_no_workload(text, says, tmp_path):
     file = tmp_path / "bad.json"
     if text is not None:

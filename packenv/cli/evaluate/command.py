@@ -13,7 +13,7 @@ from packenv.cli.evaluate.records import record_of, summary_of
 from packenv.cli.evaluate.tables import LEFT_OUT, Times, classes_table, data_table, jobs_table, results_table
 from packenv.cli.evaluate.whole_jobs import whole_jobs
 from packenv.cli.leaderboard.contests import contest_name
-from packenv.cli.outputs import check_outputs, print_table, wide_console
+from packenv.cli.outputs import ResultFile, check_outputs, print_table, wide_console, write_all
 from packenv.cli.schedule_file import write_schedule
 from packenv.cli.workload_options import (
     RESOURCES_HELP,
@@ -53,7 +53,7 @@ DEFAULT_SLOTS = 200_000
 @click.option("--speedup", default="1", show_default=True, help="β: arrivals of a trace come this many times as fast.")
 @click.option("--estimate-error", type=float, help="Durations are believed with up to this share of error (tables of jobs).")
 @click.option("--cutoff", type=float, help="Jobs whose tasks take longer than this on average (s) are shown apart, as long ones.")
-@click.option("--racks", type=int, help="So many servers in a rack, for tables that say where data lie.")
+@click.option("--racks", type=click.IntRange(min=1), help="So many servers in a rack, for tables that say where data lie.")
 @click.option("--network", metavar="S:F,…", help="Remote overheads are multiplied by F from second S on: 0:1,600:4.")
 @click.option("--reading", metavar="A:B:…", help="What a task away from its data takes of each resource beyond its demand.")
 @click.option("--serving", metavar="A:B:…", help="And what it takes on the server that has the data.")
@@ -76,7 +76,7 @@ DEFAULT_SLOTS = 200_000
 )
 @click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
 @click.option("--schedule", type=click.Path(dir_okay=False), help="Write when and where each task ran (Parquet).")
-@click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write all records as JSON.")
+@click.option("--json", "json_path", type=ResultFile(), help="Write all records as JSON.")
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw queues over time and delays (PNG, PDF, SVG).")
 @click.option("--tensorboard", metavar="DIR", help=TENSORBOARD_HELP)
 def evaluate(
@@ -148,15 +148,20 @@ def evaluate(
         print_table(table, LEFT_OUT)
     for stopped in (f"{s['policy']}: stopped, {s['stopped']}" for s in summaries if s["stopped"]):
         console.print(stopped, style="red")
-    if json_path is not None:
-        write_json(json_path, [*map(record_of, results, chain(*whole), repeat(times.slot_seconds)), *summaries])
-    if schedule is not None:
-        write_schedule(schedule, workload, results)
-    if tensorboard is not None:
+
+    def to_tensorboard(folder: str) -> None:
         where = contest_name(workload, words["speedup"]) if backlog is None else f"{workload.name}, {backlog} kept waiting"
         for group in by_policy:
-            write_tensorboard(tensorboard, where, group[0].policy, [*map(measured, group)])
-    if plot is not None:
-        from packenv.cli.evaluate.plot import draw_runs
+            write_tensorboard(folder, where, group[0].policy, [*map(measured, group)])
 
-        draw_runs(by_policy, workload, plot, backlog)
+    def draw(path: str) -> None:
+        from packenv.cli.evaluate.plot import draw_runs  # brings matplotlib with it
+
+        draw_runs(by_policy, workload, path, backlog)
+
+    write_all(
+        (json_path, lambda path: write_json(path, [*map(record_of, results, chain(*whole), repeat(times.slot_seconds)), *summaries])),
+        (schedule, lambda path: write_schedule(path, workload, results)),
+        (tensorboard, to_tensorboard),
+        (plot, draw),
+    )

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from packenv.cli.judge.judgments import judge_all
+from packenv.cli.judge.plot import draw_judgments
 from packenv.cli.judge.tables import judgments_table, open_loads, proved, record_of
-from packenv.cli.outputs import check_outputs, wide_console
+from packenv.cli.outputs import ResultFile, check_outputs, wide_console, write_all
 from packenv.cli.workload_options import RESOURCES_HELP, WorkloadOptions, chosen_policies, workload_from
 from packenv.files import write_json
 from packenv.theory.stability.judge import SEEDS, WIDTH
@@ -27,7 +28,7 @@ from packenv.theory.stability.judge import SEEDS, WIDTH
 @click.option("--width", type=float, default=WIDTH, show_default=True, help="Of the interval that ends the search.")
 @click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
 @click.option("--log", type=click.Path(dir_okay=False), help="Keep the outcome of every run here; started again, go on from it.")
-@click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write the judgments with all evidence as JSON.")
+@click.option("--json", "json_path", type=ResultFile(), help="Write the judgments with all evidence as JSON.")
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw the intervals beside ½ and ⅔ (PNG, PDF, SVG).")
 def judge_command(
     sources: tuple[str, ...],
@@ -62,9 +63,7 @@ def judge_command(
                 f"{judgment.policy} on {judgment.workload}: proved stable up to {bound:.3f}, where runs of this length still grow"
             )
             console.print(said, style="yellow", highlight=False)
-    if json_path is not None:
-        write_json(json_path, [record_of(judgment) for judgment in judged])
-    if plot is not None:
-        from packenv.cli.judge.plot import draw_judgments
-
-        draw_judgments(judged, plot)
+    write_all(
+        (json_path, lambda path: write_json(path, [record_of(judgment) for judgment in judged])),
+        (plot, lambda path: draw_judgments(judged, path)),
+    )

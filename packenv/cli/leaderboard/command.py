@@ -15,7 +15,7 @@ from packenv.cli.leaderboard.contests import Contest, contest
 from packenv.cli.leaderboard.page import check_page, markdown, write_page
 from packenv.cli.leaderboard.standings import Standing, entries_of, play
 from packenv.cli.leaderboard.tables import record_of, terminal_tables
-from packenv.cli.outputs import check_outputs, wide_console
+from packenv.cli.outputs import ResultFile, check_outputs, wide_console, write_all
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.runs.tensorboard import TENSORBOARD_HELP, check_tensorboard, write_tensorboard
@@ -49,7 +49,7 @@ REFERENCE = "bf-js"
 @click.option("--judge/--no-judge", "judging", default=True, show_default=True, help="Find the supported fractions of ρ* too.")
 @click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
 @click.option("--log", type=click.Path(dir_okay=False), help="Keep every run here as it ends; started again, go on from there.")
-@click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write all standings as JSON.")
+@click.option("--json", "json_path", type=ResultFile(), help="Write all standings as JSON.")
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw the ratios with their intervals (PNG, PDF, SVG).")
 @click.option(
     "--markdown", "page", type=click.Path(dir_okay=False),
@@ -95,18 +95,23 @@ def leaderboard(
         for table in parts:
             console.print(table)
     console.print(legend(groups, reference), highlight=False, markup=False)
-    if json_path is not None:
-        write_json(json_path, [record_of(one, reference) for one in standings])
-    if page is not None:
-        write_page(page, markdown(groups, reference))
-    if tensorboard is not None:
+
+    def to_tensorboard(folder: str) -> None:
         for one in standings:
             if one.runs:
-                write_tensorboard(tensorboard, one.contest.name, one.policy, one.runs)
-    if plot is not None:
-        from packenv.cli.leaderboard.plot import draw_ratios
+                write_tensorboard(folder, one.contest.name, one.policy, one.runs)
 
-        draw_ratios(groups, reference, plot)
+    def draw(path: str) -> None:
+        from packenv.cli.leaderboard.plot import draw_ratios  # brings matplotlib with it
+
+        draw_ratios(groups, reference, path)
+
+    write_all(
+        (json_path, lambda path: write_json(path, [record_of(one, reference) for one in standings])),
+        (page, lambda path: write_page(path, markdown(groups, reference))),
+        (tensorboard, to_tensorboard),
+        (plot, draw),
+    )
 
 
 def contests_of(texts: Sequence[str], slots: int, warmup: int | None) -> list[Contest]:

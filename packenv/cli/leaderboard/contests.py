@@ -8,6 +8,7 @@ from typing import Any
 
 from packenv.cli.workload_options import WorkloadOptions, workload_from
 from packenv.errors import InputError, nearest
+from packenv.inputs.numbers import read_number, read_whole
 from packenv.runs.text import counted
 from packenv.workloads.named.registry import WORKLOADS
 from packenv.workloads.workload import Workload
@@ -90,12 +91,13 @@ def _settings(text: str, whole: str) -> dict[str, str]:
 
 def _number(text: str, key: str, whole: str) -> float:
     try:
-        return float(text)
-    except ValueError:
+        return read_number(text)
+    except InputError:
         raise InputError(f"{whole}: {key} must be a number, not {text!r}") from None
 
 
-def _slots(text: str, whole: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise InputError(f"{whole}: slots must be a whole number, at least 1, not {text!r}")
-    return int(text)
+def _slots(text: str, contest: str) -> int:
+    try:
+        return read_whole(text, 1)
+    except InputError as problem:
+        raise InputError(f"{contest}: slots must be a whole number, at least 1: {problem}") from None

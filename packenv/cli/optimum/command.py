@@ -9,7 +9,7 @@ from rich.console import Console
 
 from packenv.api import simulate
 from packenv.cli.optimum.comparison import makespan_of, optimum_record, optimum_table, progress_line, shortest
-from packenv.cli.outputs import check_outputs, wide_console
+from packenv.cli.outputs import ResultFile, check_outputs, wide_console, write_all
 from packenv.cli.schedule_file import write_schedule
 from packenv.cli.workload_options import WorkloadOptions, workload_from
 from packenv.errors import InputError
@@ -37,7 +37,7 @@ from packenv.workloads.workload import Workload
 @click.option("--fixed-allocation", is_flag=True, help="Each task's server is the one with the least workload beforehand.")
 @click.option("--workers", type=click.IntRange(min=1), help="Cores for the search  [default: all].")
 @click.option("--schedule", type=click.Path(dir_okay=False), help="Write the schedule (Parquet), for -p replay:FILE.")
-@click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write the numbers as JSON.")
+@click.option("--json", "json_path", type=ResultFile(), help="Write the numbers as JSON.")
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw what is in use over time (PNG, PDF, SVG).")
 def optimum(
     policies: tuple[str, ...],
@@ -89,17 +89,20 @@ def optimum(
     size = f"{len(best.schedule.start)} tasks on {counted(len(workload.servers), 'server')}"
     console.print(f"[bold]{workload.name}[/bold]: {size}; no schedule is shorter than {best.bound} slots", highlight=False)
     console.print(optimum_table(workload, best, results))
-    if json_path is not None:
-        write_json(json_path, optimum_record(workload, best, results, seed, fixed_allocation))
-    if schedule is not None:
-        write_schedule(schedule, workload, [replayed])
-    if plot is not None:
-        from packenv.cli.optimum.plot import draw_optimum
+
+    def draw(path: str) -> None:
+        from packenv.cli.optimum.plot import draw_optimum  # brings matplotlib with it
 
         drawn = {"optimum" if best.proven else "best found": best.schedule}
         if first is not None and first.schedule is not None:
             drawn[first.policy] = first.schedule
-        draw_optimum(workload, drawn, best.bound, f"{workload.name}: {size}", plot)
+        draw_optimum(workload, drawn, best.bound, f"{workload.name}: {size}", path)
+
+    write_all(
+        (json_path, lambda path: write_json(path, optimum_record(workload, best, results, seed, fixed_allocation))),
+        (schedule, lambda path: write_schedule(path, workload, [replayed])),
+        (plot, draw),
+    )
 
 
 def finite(workload: Workload, seed: int, slots: int | None) -> Workload:

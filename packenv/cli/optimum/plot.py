@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
+from packenv.files import atomic_path
 from packenv.results.schedule import Schedule
 from packenv.runs.plot_style import COLOURS, GREY, light_grid, plain_numbers
 from packenv.workloads.workload import Workload
@@ -54,4 +55,5 @@ def draw_optimum(
     panels[-1].set_xlim(left=0)
     panels[0].legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=9)
     figure.suptitle(title, fontsize=11, x=0.01, ha="left")
-    figure.savefig(path, dpi=110)
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, dpi=110)

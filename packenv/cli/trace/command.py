@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
+from packenv.cli.outputs import ResultFile, check_outputs, write_all
 from packenv.cli.trace.tables import dropped_rows, print_description, print_match
 from packenv.cli.workload_options import RESOURCES_HELP, SLOT_SECONDS_HELP
 from packenv.files import write_json
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from packenv.workloads.traces import SlotTrace, Trace
     from packenv.workloads.traces.table import Sizes
 
-json_option = click.option("--json", "json_path", metavar="FILE", help="Also write the result to FILE as JSON.")
+json_option = click.option("--json", "json_path", type=ResultFile(), metavar="FILE", help="Also write the result to FILE as JSON.")
 slot_option = click.option("--slot-seconds", metavar="H", help=SLOT_SECONDS_HELP)
 resource_option = click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
 
@@ -68,6 +69,7 @@ def convert(
     """
     from packenv.workloads.traces import write_jobs
 
+    check_outputs(out, json_path)
     with progress(f"reading {path}"):
         recorded, sizes = read(path, resources)
         jobs, dropped, t0 = recorded.jobs(slot_seconds, speedup, sizes, only_finished=not all_tasks)
@@ -94,17 +96,19 @@ def describe(path: str, slot_seconds: str | None, plot: str | None, resources: s
     """Print what the trace at PATH holds: counts, distinct sizes, rates, quantiles, correlations, offered load."""
     from packenv.workloads.fitting.profile import describe as statistics_of
 
+    check_outputs(json_path, plot=plot)
     with progress(f"reading {path}"):
         recorded, _ = read(path, resources)
         statistics = statistics_of(recorded, slot_seconds)
-    if plot:
-        from packenv.studies.random_requirements.fig1.plot import draw_requests
 
-        with progress(f"drawing {plot}"):
-            draw_requests(recorded, plot, f"Distinct requests in {Path(path).name}")
+    def draw(picture: str) -> None:
+        from packenv.studies.random_requirements.fig1.plot import draw_requests  # brings matplotlib with it
+
+        with progress(f"drawing {picture}"):
+            draw_requests(recorded, picture, f"Distinct requests in {Path(path).name}")
+
     print_description(Path(path).name, statistics)
-    if json_path:
-        write_json(json_path, statistics)
+    write_all((plot, draw), (json_path, lambda file: write_json(file, statistics)))
 
 
 @trace.command()
@@ -134,15 +138,13 @@ def profile(
     """
     from packenv.workloads.fitting.profile import profile as fit_to
 
+    check_outputs(out, json_path)
     with progress(f"reading {path}"):
         recorded, _ = read(path, resources)
     with progress("fitting and comparing with two million tasks"):
         fitted = fit_to(recorded, name or f"{Path(path).name.split('.')[0]}-like", slot_seconds, servers, about)
     print_match(fitted["workload"]["name"], fitted["match"])
-    if out:
-        write_json(out, fitted["workload"])
-    if json_path:
-        write_json(json_path, fitted)
+    write_all((out, lambda file: write_json(file, fitted["workload"])), (json_path, lambda file: write_json(file, fitted)))
 
 
 def read(path: str, resources: str) -> tuple[Trace | SlotTrace, Sizes]:

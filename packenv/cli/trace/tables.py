@@ -59,9 +59,9 @@ def _table(title: str, rows: Iterable[tuple[str, dict[str, Any]]]) -> Table:
 
 
 def _transposed(columns: dict[str, dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
-    """Rows, of columns that all have the first one's keys."""
-    labels = next(iter(columns.values()))
-    return [(label, {name: column[label] for name, column in columns.items()}) for label in labels]
+    """Rows, of columns; one that lacks a row, as the gaps of a single task do, has None there."""
+    labels = dict.fromkeys(label for column in columns.values() for label in column)
+    return [(label, {name: column.get(label) for name, column in columns.items()}) for label in labels]
 
 
 def _pair(pair: list[Any]) -> str:

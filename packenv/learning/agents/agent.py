@@ -22,8 +22,10 @@ from packenv.learning.agents.guarded import Guarded, GuardedState
 from packenv.learning.agents.inference.best_action import FROM_WEIGHTS
 from packenv.learning.agents.inference.weights import Weights
 from packenv.learning.agents.learned import Learned, LearnedState
-from packenv.policy import Setting, guarantee_of, initial_state_of, needs_of
+from packenv.policy import Setting, find_registered, guarantee_of, initial_state_of, needs_of
 from packenv.units import UNIT
+
+NAMES = {"baseline", "guard"}  # options of an environment that name policies
 
 
 class SavedAgent:
@@ -42,16 +44,19 @@ class SavedAgent:
             self.network = str(about["network"]["kind"])
             guard = about["guard"]
             self.levels = int(options["J"])
-            self.guard = None if guard is None else checked_guard(str(guard["policy"]))
+            self.guard = None if guard is None else checked_guard(find_registered(guard["policy"]))
+            options |= {key: find_registered(options[key]) for key in NAMES if options.get(key) is not None}
             self.limit = 0 if guard is None else int(guard["limit"])
-        except (KeyError, TypeError, ValueError) as error:
+            if self.kind not in ENVIRONMENTS or self.network not in FROM_WEIGHTS:
+                raise InputError(f"an agent for {self.kind!r} with network {self.network!r}, which is not known here")
+            self.definition = find_definition(self.kind)
+            self.own = {key: options.pop(key) for key in self.definition.own_options if key in options}
+            self.options = split(options, self.definition.own_options)
+            agent = Learned(self.layout(np.full((1, 1), UNIT)).rules)
+        except InputError as error:
+            raise InputError(f"{name}: {error}") from None
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise InputError(f"{name}: not the description of an agent: {error!r}") from None
-        if self.kind not in ENVIRONMENTS or self.network not in FROM_WEIGHTS:
-            raise InputError(f"{name}: an agent for {self.kind!r} with network {self.network!r}, which is not known here")
-        self.definition = find_definition(self.kind)
-        self.own = {key: options.pop(key) for key in self.definition.own_options if key in options}
-        self.options = split(options, self.definition.own_options)
-        agent = Learned(self.layout(np.full((1, 1), UNIT)).rules)
         self.rule = agent if self.guard is None else Guarded(agent, self.guard, self.limit)
         """The type by which compiled code finds the functions to call; the weights are in the state."""
 

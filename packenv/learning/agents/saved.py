@@ -7,7 +7,6 @@ The two files belong together: the JSON has the hash of the weights. An agent is
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from safetensors.numpy import load, save
 
 from packenv.errors import InputError, nearest
 from packenv.files import atomic_path, write_json
+from packenv.inputs.json_files import read_json
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.weights import Weights
 
@@ -45,10 +45,7 @@ def load_agent(name: str | Path) -> SavedAgent:
     for file in (json_file, weights_file):
         if not file.is_file():
             raise InputError(f"no agent {text!r}: {file} does not exist{nearest(stem, pretrained_agents())}")
-    try:
-        about = json.loads(json_file.read_text())
-    except ValueError:
-        raise InputError(f"{json_file}: not JSON") from None
+    about = read_json(json_file)
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise InputError(f"{json_file}: not the description of an agent of format {FORMAT}")
     data = weights_file.read_bytes()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
 from packenv.api import simulate
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.weights import Weights
+from packenv.worker_processes import WorkerProcesses
 from packenv.workloads.workload import Workload
 
 
@@ -40,8 +39,7 @@ class TrialRunner:
     """Runs trials in so many processes, or here if it is one. Scores are in the order of the trials."""
 
     def __init__(self, processes: int) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.pool = ProcessPoolExecutor(processes, mp_context=context) if processes > 1 else None
+        self.pool = WorkerProcesses(processes) if processes > 1 else None
 
     def __enter__(self) -> TrialRunner:
         return self

@@ -15,6 +15,7 @@ from safetensors.numpy import save
 
 from packenv.errors import InputError
 from packenv.files import atomic_path
+from packenv.inputs.json_files import parse_json
 from packenv.learning.agents.inference.weights import Weights
 from packenv.learning.learner import Arrays, Learner, named
 
@@ -53,7 +54,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
             metadata = file.metadata() or {}
             if metadata.get("format") != FORMAT:
                 raise InputError(f"{path}: not a checkpoint of this version")
-            return Checkpoint({name: file.get_tensor(name) for name in file.keys()}, json.loads(metadata["counters"]))  # noqa: SIM118
+            return Checkpoint({name: file.get_tensor(name) for name in file.keys()}, parse_json(metadata["counters"]))  # noqa: SIM118
     except (SafetensorError, OSError, ValueError, KeyError) as error:
         raise InputError(f"{path}: not a checkpoint ({error})") from None
 

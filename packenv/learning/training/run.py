@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from packenv.errors import InputError
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.weights import Weights
 from packenv.learning.agents.metadata import agent_metadata
@@ -46,7 +47,7 @@ class TrainingRun:
         """Learn until the settings' number of samples, then evaluate and save the agent."""
         samples, done = self.settings.samples, self.learner.samples
         self.progress = progress
-        self.log = TrainingLog(self.plan.folder, done)
+        self.log = TrainingLog(self.plan.folder, done, progress.say)
         if done == 0:
             self.log.settings(self.settings.record(), self.plan.command)
         self.evaluation = Evaluation(self.settings, self.plan.against, self.plan.evaluation_slots, self.plan.evaluation_seeds)
@@ -86,10 +87,16 @@ class TrainingRun:
         if self.plan.keep == "best" and self.best:
             weights, at, measured = self.best, self.best_at, self.best_measured
         agent = self.plan.out or self.plan.folder / AGENT
+        failed = []
         for path in dict.fromkeys((self.plan.folder / AGENT, agent)):
-            save_agent(path, self.about(at, self.plan.keep, measured), weights)
+            try:
+                save_agent(path, self.about(at, self.plan.keep, measured), weights)
+            except InputError as error:
+                failed.append(error)
         self.log.hyperparameters(self.settings.record(), measured, done)
         self.log.close()
+        if failed:
+            raise failed[0]
         return TrainedAgent(agent, done, speed, measured, at)
 
     def write_scalars(self) -> None:
@@ -137,8 +144,11 @@ class TrainingRun:
             "best_measured": self.best_measured,
         }
         about = self.about(self.learner.samples, "last", self.measured)
-        save_agent(self.plan.folder / AGENT, about, self.learner.network.exported())
-        write_checkpoint(self.plan.folder / CHECKPOINT, self.learner, counters, self.best)
+        try:
+            save_agent(self.plan.folder / AGENT, about, self.learner.network.exported())
+            write_checkpoint(self.plan.folder / CHECKPOINT, self.learner, counters, self.best)
+        except InputError as error:  # a full disk may have room again at the next one
+            self.progress.say(f"no checkpoint: {error}")
         self.log.flush()
 
     def about(self, samples: int, kept: str, measured: dict[str, float]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 from packenv.errors import InputError
+from packenv.inputs.json_files import read_json
 from packenv.learning.settings import Settings
 
 CHECKPOINT, SETTINGS, AGENT = "checkpoint.safetensors", "settings.json", "agent"
@@ -26,8 +27,8 @@ def check_folder(folder: Path, settings: Settings, resume: bool) -> None:
             raise InputError(f"{folder}: not empty, and holds no training run: choose another --name")
         return
     try:
-        found = json.loads(known.read_text())
-    except (OSError, ValueError):
+        found = read_json(known)
+    except InputError:
         found = None
     if not isinstance(found, dict):
         raise InputError(f"{known}: not the settings of a training run")

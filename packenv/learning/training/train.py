@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from packenv.files import write_json
+from packenv.files import check_folder_writable, make_folder, write_json
 from packenv.learning.learner import Learner
 from packenv.learning.settings import EVOLUTION, Settings
 from packenv.learning.training.plan import RunPlan, TrainedAgent
@@ -29,12 +29,13 @@ def train(settings: Settings, plan: RunPlan) -> TrainedAgent:
     """Train an agent, or resume its training, and save it. Raises InputError, before anything is run, for bad input."""
     require_tensorboard()
     check_folder(plan.folder, settings, plan.resume)
+    check_folder_writable(plan.folder)
     torch.set_num_threads(plan.threads)
     learner = make_learner(settings, plan.threads)
     checkpoint = plan.folder / CHECKPOINT
     resumes = checkpoint.exists()
     line = None if resumes else learner.initialise()
-    plan.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(plan.folder)
     write_json(plan.folder / SETTINGS, settings.record())
     run = TrainingRun(settings, plan, learner)
     if resumes:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,39 +22,58 @@ def require_tensorboard() -> None:
 
 
 class TrainingLog:
-    """Scalars, pictures and settings of one run, in its folder. Steps are samples."""
+    """Scalars, pictures and settings of one run, in its folder. Steps are samples.
 
-    def __init__(self, folder: Path, samples: int) -> None:
-        # the steps that a killed run wrote after its last checkpoint are written again
-        self.file = EventFile(new_event_path(folder), hide_from=samples + 1 if samples else None)
+    When the disk is full, `say` is told once, and the training goes on without a log.
+    """
+
+    def __init__(self, folder: Path, samples: int, say: Callable[[str], None]) -> None:
+        self.folder, self.say = folder, say
+        self.file: EventFile | None = None
+        with self._while_possible():
+            # the steps that a killed run wrote after its last checkpoint are written again
+            self.file = EventFile(new_event_path(folder), hide_from=samples + 1 if samples else None)
         self.viewer = Viewer("rgb_array")  # keeps the queue from one picture to the next
+
+    @contextmanager
+    def _while_possible(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.file = None
+            self.say(f"{self.folder}: TensorBoard's file cannot be written ({error.strerror}), the training goes on without it")
+
+    def _write(self, kind: str, *values: Any) -> None:
+        with self._while_possible():
+            if self.file is not None:
+                getattr(self.file, kind)(*values)
 
     def scalars(self, values: Mapping[str, float], samples: int) -> None:
         """Numbers by name (`group/name`)."""
         for name, value in values.items():
-            self.file.scalar(name, value, samples)
+            self._write("scalar", name, value, samples)
 
     def settings(self, record: Mapping[str, Any], command: str) -> None:
         """The command and the settings of the run, as a table."""
         lines = ["| setting | value |", "|---|---|", *(f"| {name} | `{value}` |" for name, value in record.items())]
-        self.file.text("settings", f"`{command}`\n\n" + "\n".join(lines))
+        self._write("text", "settings", f"`{command}`\n\n" + "\n".join(lines))
 
     def supported_fraction_chart(self, others: Sequence[str]) -> None:
         """One chart of the agent's supported fraction beside the guarantees and these other scalars."""
         lines = ["judge/agent, lower end", "judge/agent, upper end", *GUARANTEES, *others]
-        self.file.joint_chart("supported fraction of ρ*", "agent and references", lines)
+        self._write("joint_chart", "supported fraction of ρ*", "agent and references", lines)
 
     def picture(self, core: Core, samples: int) -> None:
         """The cluster of the first environment."""
-        self.file.picture("cluster/picture", self.viewer.show(core, 0), samples)
+        self._write("picture", "cluster/picture", self.viewer.show(core, 0), samples)
 
     def hyperparameters(self, record: Mapping[str, Any], measured: Mapping[str, float], samples: int) -> None:
         """The settings beside what they led to, for TensorBoard's table of runs."""
         plain = {name: value if isinstance(value, (int, float, str)) else str(value) for name, value in record.items()}
-        self.file.hyperparameters(plain, {f"final/{name}": value for name, value in measured.items()}, samples)
+        self._write("hyperparameters", plain, {f"final/{name}": value for name, value in measured.items()}, samples)
 
     def flush(self) -> None:
-        self.file.flush()
+        self._write("flush")
 
     def close(self) -> None:
-        self.file.close()
+        self._write("close")

@@ -44,6 +44,7 @@ from packenv.theory.rounded_types import distinct_sizes, largest_of_cells
 
 MOST_TYPES = 32
 MOST_LEVELS = 16
+MOST_NAMED = 10_000  # types that a user may ask for: two seconds to find
 QUICK = 2_000  # configurations; every renewal computes the weights of all of them
 
 
@@ -97,8 +98,10 @@ class MaxWeight(NamedTuple):
 
 def _types(policy: MaxWeight, setting: Setting) -> NDArray[np.int64]:
     """(types,) units, descending: the size that jobs of each type occupy. Raises InputError for parameters out of range."""
-    if policy.types < 0 or not 0 <= policy.J <= MOST_LEVELS or policy.J == 1:
-        raise InputError(f"{name_of(policy)}: types must be at least 1, and J lie between 2 and {MOST_LEVELS}")
+    if not 0 <= policy.types <= MOST_NAMED or not 0 <= policy.J <= MOST_LEVELS or policy.J == 1:
+        raise InputError(
+            f"{name_of(policy)}: types must lie between 1 and {MOST_NAMED:,}, and J between 2 and {MOST_LEVELS}"
+        )
     if policy.types and policy.J:
         raise InputError(f"{name_of(policy)}: give types or J, not both")
     capacity = scalar_capacity(setting.capacity)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from packenv.errors import InputError
 from packenv.files import write_json
+from packenv.inputs.json_files import read_json
 from packenv.theory.capacity.bracket import AttainedProof, BoundedProof, Bracket
 from packenv.theory.capacity.one_resource.certificate import Attained, Bounded, ServerConfiguration
 from packenv.theory.capacity.several_resources.certificate import Boxes, Priced, Scalarised
+
+MOST_DIGITS = 100  # of the whole numbers in a proof
 
 
 def save_certificate(bracket: Bracket, path: str | Path) -> None:
@@ -25,13 +27,13 @@ def load_certificate(path: str | Path) -> Bracket:
     Raises InputError for any other file.
     """
     try:
-        plain: dict[str, Any] = json.loads(Path(path).read_text())
+        plain: dict[str, Any] = read_json(path, digits=MOST_DIGITS)
         low, high = _attained(plain.pop("attained")), _bounded(plain.pop("bounded"))
         history = tuple((float(a), float(b)) for a, b in plain.pop("history"))
         ends = {key: float(plain[key]) for key in ("lower", "upper", "area_bound", "seconds")}
-        return Bracket(attained=low, bounded=high, reached=bool(plain["reached"]), history=history, **ends)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise InputError(f"{path}: not a certificate: {problem}") from None
+        return Bracket(attained=low, bounded=high, reached=_boolean(plain["reached"]), history=history, **ends)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as problem:
+        raise InputError(f"{path}: not a certificate: {str(problem).removeprefix(f'{path}: ')}") from None
 
 
 def _attained(plain: dict[str, Any]) -> AttainedProof:
@@ -53,7 +55,13 @@ def _bounded(plain: dict[str, Any]) -> BoundedProof:
 
 
 def _one_resource(plain: dict[str, Any]) -> Bounded:
-    return Bounded(_integers(plain["points"]), _integers(plain["prices"]), tuple(map(bool, plain["split"])))
+    return Bounded(_integers(plain["points"]), _integers(plain["prices"]), tuple(map(_boolean, plain["split"])))
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{value!r} is neither true nor false")
+    return value
 
 
 def _integers(values: Any) -> tuple[int, ...]:

@@ -145,5 +145,7 @@ def _ranks(values: Floats) -> Floats:
 
 
 def _round(x: float, digits: int = 6) -> float | None:
-    """The number with this many significant digits; None if it is not finite."""
-    return float(f"{float(x):.{digits}g}") if np.isfinite(x) else None
+    """The number with this many significant digits, a whole one exactly; None if it is not finite."""
+    if not np.isfinite(x):
+        return None
+    return float(x) if float(x).is_integer() else float(f"{float(x):.{digits}g}")

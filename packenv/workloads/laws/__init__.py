@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from packenv.errors import InputError, nearest
+from packenv.inputs.numbers import read_number
 from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.laws.law import Law
 from packenv.workloads.laws.services import Fixed, Geometric, HyperExponential, LogNormal
@@ -63,7 +64,8 @@ def parse_law(text: str, what: str) -> Law:
         if name in WEIGHTED:
             return WEIGHTED[name](*_weighted(rest))
         if name in NUMBERS:
-            return _from_numbers(name, [_number(part) for part in rest.split(":")] if rest else [], "service" in what)
+            numbers = [read_number(part, infinite=True) for part in rest.split(":")] if rest else []
+            return _from_numbers(name, numbers, "service" in what)
     except InputError as problem:
         raise InputError(f"{what} {text!r}: {problem}") from None
     raise InputError(f"{what} {text!r}: unknown law {name!r}{nearest(name, [*NUMBERS, *WEIGHTED])}")
@@ -84,12 +86,5 @@ def _weighted(text: str) -> tuple[list[float], list[float] | None]:
     pairs = [part.split("@") for part in text.split(",")]
     if any(len(pair) != len(pairs[0]) or len(pair) > 2 for pair in pairs):
         raise InputError("expected value@weight,value@weight,… or value,value,…")
-    values = [_number(pair[0]) for pair in pairs]
-    return values, [_number(pair[1]) for pair in pairs] if len(pairs[0]) == 2 else None
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{text!r} is not a number") from None
+    values = [read_number(pair[0], infinite=True) for pair in pairs]
+    return values, [read_number(pair[1], infinite=True) for pair in pairs] if len(pairs[0]) == 2 else None

@@ -118,6 +118,8 @@ class Batch(Arrivals):
             raise InputError(f"batch arrivals: size must be a law, not {self.size!r}")
         if not isinstance(self.process, Arrivals) or isinstance(self.process, Batch):
             raise InputError(f"batch arrivals: process must be another arrival process, not {self.process!r}")
+        if not isinstance(self.alike, bool):
+            raise InputError(f"batch arrivals: alike must be true or false, not {self.alike!r}")
         if not math.isfinite(self.tasks_per_job()):
             raise InputError("batch arrivals: the mean number of tasks is not finite")
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from packenv.errors import InputError
+from packenv.inputs.numbers import shown
 from packenv.units import UNIT
 from packenv.workloads.laws.encoding import CONSTANT, LINEAR, STEPS, UNIFORM, Builder, cumulate
 
@@ -191,13 +192,15 @@ def ordered(values: Sequence[float], weights: Sequence[float]) -> tuple[Floats, 
 
 def _number(what: str, value: float) -> float:
     try:
+        if isinstance(value, str):
+            raise TypeError
         return float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{what} must be a number, not {value!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{what} must be a number, not {shown(repr(value), quoted=False)}") from None
 
 
 def _numbers(what: str, values: ArrayLike) -> Floats:
     try:
-        return np.asarray(values, np.float64)
-    except (TypeError, ValueError):
+        return np.asarray(np.asarray(values) + 0, np.float64)  # + 0: texts are no numbers
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what} must be numbers") from None

@@ -6,8 +6,8 @@ Row N is the N-th row of data in the file, from 1: a header and blank lines do n
 from __future__ import annotations
 
 import csv
-import gzip
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
+from packenv.inputs.memory import Memory
+from packenv.inputs.text_files import lines_of, open_binary, reading
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -25,6 +27,9 @@ Bools = NDArray[np.bool_]
 
 CSV_ENDINGS = (".csv", ".csv.gz")
 WHOLE_BELOW = 2.0**53  # a float64 holds every whole number up to here
+PER_CELL, PER_BYTE = 55, 4
+"""Bytes of memory, at the most, that a cell and a byte of a column take until they are a Jobs table (measured on five forms)."""
+BLOCK = 2**22  # bytes; no row is longer
 
 
 class Columns:
@@ -85,20 +90,18 @@ class Columns:
             self.require(np.asarray(pc.is_valid(integers)), name, "is empty")
         return np.asarray(integers.fill_null(missing or 0).to_numpy(), np.int64)
 
-    def is_numeric(self, name: str) -> bool:
-        """Whether a column holds numbers: by its type or, if it is text, by its first value."""
-        column = self.column(name)
-        try:
-            (column.drop_null().slice(0, 1) if pa.types.is_string(column.type) else column.slice(0, 0)).cast(pa.float64())
-        except pa.ArrowException:
-            return False
-        return not (pa.types.is_boolean(column.type) or pa.types.is_temporal(column.type))
+    def raw(self, name: str) -> pa.ChunkedArray:
+        """The column as it is in the file. Raises InputError if there is none of this name."""
+        if name not in self:
+            raise InputError(f"{self.path}: column {name} is missing")
+        return self.table[name]
 
     def column(self, name: str) -> pa.ChunkedArray:
         """The column with dictionaries decoded, text trimmed, and empty cells as nulls."""
-        column = self.table[name]
+        column = self.raw(name)
         if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
+            with reading_table(self.path):
+                column = column.cast(column.type.value_type)
         if pa.types.is_large_string(column.type) or pa.types.is_string(column.type):
             text = pc.utf8_trim_whitespace(column.cast(pa.string()))
             column = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
@@ -123,7 +126,7 @@ def decimals(columns: Columns, name: str) -> Floats:
     A number in single precision is read as the shortest decimal that it prints as, so that 0.07446 is the same number
     whether it was stored as text, in single or in double precision.
     """
-    column = columns.table[name].combine_chunks()
+    column = columns.raw(name).combine_chunks()
     if pa.types.is_float32(column.type):
         levels = column.dictionary_encode()
         exact = pc.cast(pc.cast(levels.dictionary, pa.string()), pa.float64()).take(levels.indices)
@@ -145,38 +148,28 @@ def is_parquet(path: Path) -> bool:
 
 def names_of(path: Path) -> list[str]:
     """The names of the columns of a Parquet or CSV file. Raises InputError if it cannot be read."""
-    if is_parquet(path):
-        try:
+    with reading_table(path):
+        if is_parquet(path):
             return list(pq.read_schema(path).names)
-        except (pa.ArrowException, OSError) as error:
-            raise unreadable(path, error) from None
-    try:
-        with gzip.open(path, "rt", encoding="utf-8-sig") if path.suffix == ".gz" else path.open(encoding="utf-8-sig") as lines:
-            return [name.strip() for name in next(csv.reader(lines), [])]
-    except (OSError, EOFError, ValueError, csv.Error) as error:
-        raise unreadable(path, error) from None
+        return [name.strip() for name in next(csv.reader(lines_of(path, "utf-8-sig")), [])]
+
+
+def reading_table(path: Path) -> AbstractContextManager[None]:
+    """Within the block, whatever damage the file shows is one InputError that names it."""
+    return reading(path, pa.ArrowException)
 
 
 def headless(path: Path, types: dict[str, pa.DataType], skip: Sequence[str] = ()) -> Columns:
     """Read a CSV file without a header, whose columns are in the order of `types`, except those in `skip`. Raises InputError."""
     wanted = [name for name in types if name not in skip]
-    try:
-        return Columns(path, _read_csv(path, list(types), wanted, {name: types[name] for name in wanted}, header=False))
-    except pa.ArrowInvalid:
-        text = Columns(path, _csv_text(path, list(types), wanted, header=False))
-        for name in wanted:
-            text.whole(name, missing=0) if pa.types.is_integer(types[name]) else text.numbers(name, missing=0.0)
-        raise
-    except OSError as error:
-        raise unreadable(path, error) from None
-
-
-def unreadable(path: Path, error: BaseException) -> InputError:
-    """The error to raise for a file that is missing, damaged or of another format."""
-    if isinstance(error, FileNotFoundError):
-        return InputError(f"{path}: no such file")
-    text = str(error).strip().splitlines() or [type(error).__name__]
-    return InputError(f"{path}: cannot be read, it is damaged or of another format ({text[0].rstrip('.')})")
+    with reading_table(path):
+        try:
+            return Columns(path, _read_csv(path, list(types), wanted, {name: types[name] for name in wanted}, header=False))
+        except pa.ArrowInvalid:
+            text = Columns(path, _csv_text(path, list(types), wanted, header=False))
+            for name in wanted:
+                text.whole(name, missing=0) if pa.types.is_integer(types[name]) else text.numbers(name, missing=0.0)
+            raise
 
 
 def _table(path: Path, names: Sequence[str] | None) -> pa.Table:
@@ -187,20 +180,32 @@ def _table(path: Path, names: Sequence[str] | None) -> pa.Table:
     if twice:
         raise InputError(f"{path}: column {twice[0]} occurs more than once")
     wanted = found if names is None else [name for name in found if name in names]
-    if is_parquet(path):
-        try:
-            return pq.read_table(path, columns=wanted, use_threads=False)
-        except (pa.ArrowException, OSError) as error:
-            raise unreadable(path, error) from None
-    return _csv_text(path, found, wanted, header=True)
+    with reading_table(path):
+        return _read_parquet(path, wanted) if is_parquet(path) else _csv_text(path, found, wanted, header=True)
 
 
 def _csv_text(path: Path, names: list[str], wanted: list[str], header: bool) -> pa.Table:
     """Read a CSV file with every cell as text, so that a bad cell can be shown with its row. Raises InputError."""
-    try:
-        return _read_csv(path, names, wanted, dict.fromkeys(wanted, pa.string()), header)
-    except (pa.ArrowException, OSError) as error:
-        raise unreadable(path, error) from None
+    return _read_csv(path, names, wanted, dict.fromkeys(wanted, pa.string()), header)
+
+
+def _read_parquet(path: Path, wanted: list[str]) -> pa.Table:
+    with pq.ParquetFile(path) as file:
+        Memory(path).take(PER_CELL * file.metadata.num_rows * len(wanted))
+        batches = file.iter_batches(columns=wanted, use_threads=False)
+        return pa.Table.from_batches(_counted(path, batches), _only(file.schema_arrow, wanted))
+
+
+def _only(schema: pa.Schema, wanted: list[str]) -> pa.Schema:
+    return pa.schema([field for field in schema if field.name in wanted])
+
+
+def _counted(path: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches, as long as there is memory for them. Raises InputError."""
+    memory = Memory(path)
+    for batch in batches:
+        memory.take(PER_CELL * batch.num_rows * batch.num_columns + PER_BYTE * batch.nbytes)
+        yield batch
 
 
 def _read_csv(path: Path, names: list[str], wanted: list[str], types: dict[str, pa.DataType], header: bool) -> pa.Table:
@@ -210,14 +215,11 @@ def _read_csv(path: Path, names: list[str], wanted: list[str], types: dict[str, 
         broken.append(row)
         return "skip"
 
-    table = pc_csv.read_csv(
-        path,
-        read_options=pc_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=int(header)),
-        parse_options=pc_csv.ParseOptions(invalid_row_handler=keep),
-        convert_options=pc_csv.ConvertOptions(
-            column_types=types, include_columns=wanted, null_values=[""], strings_can_be_null=False
-        ),
-    )
+    read = pc_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=int(header), block_size=BLOCK)
+    parse = pc_csv.ParseOptions(invalid_row_handler=keep)
+    convert = pc_csv.ConvertOptions(column_types=types, include_columns=wanted, null_values=[""], strings_can_be_null=False)
+    with open_binary(path) as file, pc_csv.open_csv(file, read, parse, convert) as batches:
+        table = pa.Table.from_batches(_counted(path, batches), batches.schema)
     if broken:
         first = broken[0]
         row = first.number - int(header)

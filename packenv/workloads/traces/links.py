@@ -13,8 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from packenv.errors import InputError
+from packenv.inputs.numbers import LARGEST_WHOLE, read_whole
 from packenv.jobs import Ragged
-from packenv.workloads.traces.columns import Columns
+from packenv.workloads.traces.columns import Columns, reading_table
 
 Ints = NDArray[np.int64]
 
@@ -107,11 +109,16 @@ def falls(job: Ints, phase: Ints) -> NDArray[np.bool_]:
 def _cells(columns: Columns, name: str) -> tuple[Ints, pa.Array]:
     """Offsets (n + 1,), and the items of all lists as text."""
     column = columns.column(name).combine_chunks()
-    if not _is_list(column.type):
-        column = pc.split_pattern_regex(column.cast(pa.string()), r"[;\s]+")
-    column = pc.if_else(pc.is_null(column), pa.scalar([], column.type), column)
-    lengths = np.asarray(pc.list_value_length(column), np.int64)
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), pc.list_flatten(column).cast(pa.string()).fill_null("null")
+    items = column.type.value_type if _is_list(column.type) else column.type
+    if pa.types.is_nested(items):
+        raise InputError(f"{columns.path}: column {name} holds {column.type}, not lists of numbers or texts")
+    with reading_table(columns.path):
+        if items is column.type:
+            column = pc.split_pattern_regex(column.cast(pa.string()), r"[;\s]+")
+        column = pc.if_else(pc.is_null(column), pa.scalar([], column.type), column)
+        lengths = np.asarray(pc.list_value_length(column), np.int64)
+        cells = pc.list_flatten(column).cast(pa.string()).fill_null("null")
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), cells
 
 
 def _is_list(type_: pa.DataType) -> bool:
@@ -130,15 +137,14 @@ def _numbers(columns: Columns, name: str, cells: pa.Array, owner: Ints) -> Ints:
     try:
         return np.asarray(cells.cast(pa.int64()), np.int64)
     except pa.ArrowException:
-        bad = next(i for i, cell in enumerate(cells.to_pylist()) if not _is_whole(cell))
-        raise columns.error(int(owner[bad]), name, f"{cells[bad]} is not a whole number") from None
+        return np.array([_whole(columns, name, cell, int(row)) for cell, row in zip(cells.to_pylist(), owner, strict=True)])
 
 
-def _is_whole(text: str) -> bool:
+def _whole(columns: Columns, name: str, text: str, row: int) -> int:
     try:
-        return abs(int(text)) < 2**63
-    except ValueError:
-        return False
+        return read_whole(text, -LARGEST_WHOLE)
+    except InputError as problem:
+        raise columns.error(row, name, str(problem)) from None
 
 
 def _topological(place: Ints, owner: Ints, before: Ints) -> list[int]:

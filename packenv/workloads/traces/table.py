@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
+from packenv.inputs.numbers import is_number, shown
 from packenv.jobs import Jobs, Ragged
 from packenv.units import LARGEST_CAPACITY, to_units
 from packenv.workloads.traces.columns import Columns
@@ -31,6 +32,7 @@ SECOND = 1_000_000
 SLOT_SECONDS = "0.1"
 """The papers' slot of 100 ms."""
 
+MOST_DIGITS = 18  # of the length of a slot and of a speedup
 LATEST = 2.0**53  # slots or microseconds: the largest number up to which floats hold every integer
 
 NOT_FINISHED = "not finished"
@@ -192,10 +194,15 @@ def one_size(sizes: Sizes) -> bool:
 
 def exact(number: Exact, name: str) -> Fraction:
     """A positive decimal, exactly; a float is the decimal that it prints as. Raises InputError."""
-    try:
-        fraction = number if isinstance(number, Fraction) else Fraction(Decimal(str(number)))
-    except (InvalidOperation, ValueError, OverflowError):
-        raise InputError(f"{name} {number!r} is not a decimal number") from None
+    if isinstance(number, Fraction):
+        fraction = number
+    else:
+        if not is_number(str(number)):
+            raise InputError(f"{name} {shown(str(number))} is not a decimal number")
+        decimal = Decimal(str(number))
+        if abs(decimal.adjusted()) > MOST_DIGITS or len(decimal.as_tuple().digits) > MOST_DIGITS:
+            raise InputError(f"{name} {shown(str(number), quoted=False)} is too large, too small or too long")
+        fraction = Fraction(decimal)
     if fraction <= 0:
         raise InputError(f"{name} must be above 0, not {number}")
     return fraction

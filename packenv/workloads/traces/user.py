@@ -7,7 +7,7 @@ Both may have `job`, `value`, `tenant`, `estimate` and `remote_overhead` (the la
 `predecessors`  the tasks that must end first: numbers of rows, from 0, or values of a column `id` if there is one
 `home`          the servers that hold the task's data: their numbers, from 0
 The last two hold lists (packenv.workloads.traces.links). Every other column is a resource; if there are columns that are
-not, name the resources.
+not, name the resources. Columns without a name, and such as `priority` (NO_RESOURCE), must be left out or not be named.
 
 Rows in seconds may be in any order, rows in slots must be in order of arrival. Tasks that come at the same time keep their
 order, but predecessors go before the tasks that wait for them. A predecessor that comes later than a task that waits for it
@@ -19,6 +19,7 @@ lines do not count. In seconds an empty duration or demand is unknown; any other
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,12 @@ SLOT_FORM = ("arrival", "service")
 SECONDS_FORM = ("submit_time_s", "duration_s")
 OPTIONAL = ("job", "phase", "value", "tenant", "predecessors", "home", "estimate", "remote_overhead")
 NAMED = (*OPTIONAL, "id")
+NO_RESOURCE = re.compile(
+    r"|index|unnamed: \d+|__index_level_\d+__|row|priority|deadline|weight|status|event|queue|partition|"
+    r"(start|end|finish|schedule)_.*|.*_id|sched(uling)?_class|user|group|server|machine|node|name|task(_index)?",
+    re.IGNORECASE,
+)
+"""Names of columns that say something else of a task than how much of a resource it needs."""
 FORMS = "needs arrival, size, service (in slots), or submit_time_s, duration_s and a column per resource (in seconds)"
 
 
@@ -125,6 +132,10 @@ def _demand_columns(path: Path, names: list[str], form: tuple[str, ...], wanted:
         other = [name for name in left if name not in sizes]
         if sizes and other:
             raise InputError(f"{path}: column {other[0]} is not known; known: {', '.join((*form, *NAMED))}, size, size_0, …")
+        for name in left:
+            if NO_RESOURCE.fullmatch(name):
+                which = f"column {name!r} is no resource" if name else f"column {names.index(name) + 1} has no name, as an index"
+                raise InputError(f"{path}: {which}: leave it out, or name the resources (--resources cpu,memory)")
         wanted = tuple(sorted(sizes, key=_place) if sizes else left)
     absent = [name for name in wanted if name not in names]
     if absent or not wanted:

@@ -93,7 +93,7 @@ def test_order_on_random_graphs(tmp_path: Path) -> None:
 BAD = [
     ("predecessors", ["", "9"], "row 2, column predecessors: 9 is no task of this file"),
     ("predecessors", ["", "-1"], "row 2, column predecessors: -1 is no task of this file"),
-    ("predecessors", ["", "0 x"], "row 2, column predecessors: x is not a whole number"),
+    ("predecessors", ["", "0 x"], "row 2, column predecessors: 'x' is not a whole number"),
     ("predecessors", ["", "1"], "row 2, column predecessors: 1 is the task itself"),
     ("predecessors", ["2", "0", "1"], "row 1, column predecessors: they go in a circle: 0 after 2 after 1 after 0"),
     ("predecessors", ["", "2", "1", "2"], "row 2, column predecessors: they go in a circle: 1 after 2 after 1"),
@@ -102,7 +102,7 @@ BAD = [
     ("id,predecessors", ["a,", "a,"], "row 2, column id: a occurs more than once"),
     ("id,predecessors", ["a,", ","], "row 2, column id: is empty"),
     ("home", ["0", "-2"], "row 2, column home: -2 is negative"),
-    ("home", ["0", "1 1.5"], "row 2, column home: 1.5 is not a whole number"),
+    ("home", ["0", "1 1.5"], "row 2, column home: '1.5' is not a whole number"),
     ("job,phase", ["1,0", "1,-1"], "row 2, column phase: -1 is negative"),
     ("job,phase", ["1,1", "2,0", "1,0"], "row 3, column phase: 0 is below the phase of an earlier task of the job"),
     ("phase", ["1"], "column phase needs a column job"),

@@ -72,7 +72,7 @@ GOOD = "1 0 5 100 32 -1 -1 32 3600 1024 1 3 1 -1 1 -1 -1 -1"
     [
         ("1 0 5 100 32 -1 -1 32 3600 1024 1 3 1 -1 1 -1 -1", "line 4: 17 numbers, not 18"),
         (GOOD.replace("100", "long"), "line 4: run time 'long' is not a number"),
-        (GOOD.replace("100", "nan"), "line 4: run time nan is not a finite number"),
+        (GOOD.replace("100", "nan"), "line 4: run time 'nan' is not a number"),
         (GOOD.replace("1 0 5", "1 -3 5"), "line 4: submit time -3 is negative"),
         (GOOD.replace("3600", "1e12"), "line 4: requested time 1e12 is too large"),
         (GOOD.replace("100", "1e12"), "line 4: run time 1e12 is too large"),

@@ -7,18 +7,18 @@ and columns submit_time_s, num_tasks, mean_task_duration_s and task_duration_s (
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from array import array
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.workloads.traces.columns import Columns, decimals, unreadable
+from packenv.inputs.memory import Memory
+from packenv.inputs.numbers import is_number, read_number, shown
+from packenv.inputs.text_files import lines_of
+from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.table import LATEST, SECOND, Trace, Wanted, wanted_of
 
@@ -33,23 +33,23 @@ SLOT_SECONDS = "0.0005"
 
 ABOUT = "capacity 1: a slot of a server, which every task takes whole"
 LARGEST = LATEST / SECOND
+PER_TASK = 150  # bytes of memory until it is in a Jobs table
 
 
 def read_job_lines(path: Path, wanted: Wanted = None) -> Trace:
     """Read a task per duration. Raises InputError, naming file and line."""
     numbers, width, line = array("d"), array("q"), array("q")
-    try:
-        with _text(path) as lines:
-            for number, words in enumerate(map(str.split, lines), 1):
-                if words:
-                    try:
-                        numbers.extend(map(float, words))
-                    except ValueError:
-                        raise InputError(f"{path}: line {number}: {_not_a_number(words)}") from None
-                    width.append(len(words))
-                    line.append(number)
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise unreadable(path, error) from None
+    memory = Memory(path)
+    for number, text in enumerate(lines_of(path), 1):
+        words = text.split()
+        if words:
+            memory.take(PER_TASK * len(words))
+            try:
+                numbers.extend(map(float, words) if text.isascii() and "_" not in text else map(read_number, words))
+            except ValueError:
+                raise InputError(f"{path}: line {number}: {_not_a_number(words)}") from None
+            width.append(len(words))
+            line.append(number)
     if not width:
         raise InputError(f"{path}: the file is empty")
     values, widths = np.array(numbers), np.array(width)
@@ -143,23 +143,11 @@ def _problem(job: Floats) -> str:
 
 def _not_a_number(words: list[str]) -> str:
     names = [*HEAD, *(f"duration {n + 1}" for n in range(len(words)))]
-    return next(f"{name} {word!r} is not a number" for name, word in zip(names, words, strict=False) if not _is_number(word))
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
+    return next(f"{name} {shown(word)} is not a number" for name, word in zip(names, words, strict=False) if not is_number(word))
 
 
 def _microseconds(seconds: Floats) -> Ints:
     return np.rint(seconds * SECOND).astype(np.int64)
-
-
-def _text(path: Path) -> TextIO:
-    return gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
 
 
 FORMATS = (

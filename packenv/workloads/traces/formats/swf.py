@@ -16,17 +16,17 @@ Source: Feitelson, Parallel Workloads Archive, "The Standard Workload Format", v
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.workloads.traces.columns import unreadable
+from packenv.inputs.memory import Memory
+from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
+from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.table import MISSING, SECOND, Trace, Wanted, wanted_of
 
@@ -54,7 +54,9 @@ FIELDS = (
     "think time",
 )
 TIMES = ("submit time", "wait time", "run time", "requested time")
-HEADER = re.compile(r";\s*(\w+):\s*(-?\d+)")
+HEADER = re.compile(r";\s*(\w+):\s*(-?[0-9]+)", re.ASCII)
+ENCODING = "latin-1"
+PER_JOB = 300  # bytes of memory until it is in a Jobs table
 COMPLETED, FIRST_PART, LAST_PART, UNKNOWN = 1, 2, 4, -1
 PART_OF_A_JOB = "part of a job that has a line of its own"
 LARGEST_KB = 2.0**32  # per processor: 4 TiB
@@ -64,9 +66,8 @@ LATEST = 2.0**53 / SECOND
 def begins_with_header(path: Path) -> bool:
     """Whether the first line of a file is a `;` line, as the header of this format is."""
     try:
-        with _text(path) as lines:
-            return next((line for line in lines if line.strip()), "").startswith(";")
-    except (OSError, EOFError, zlib.error):
+        return next((line for line in lines_of(path, ENCODING) if line.strip()), "").startswith(";")
+    except InputError:
         return False
 
 
@@ -113,42 +114,50 @@ def read_swf(path: Path, wanted: Wanted = None) -> Trace:
 
 def _read(path: Path) -> tuple[dict[str, int], dict[str, Floats]]:
     """The numbers of the header by name, and the fields (n,) by name. Raises InputError."""
+    header, jobs_follow = _header(path)
+    if not jobs_follow:
+        raise InputError(f"{path}: the file is empty")
     try:
-        header, jobs_follow = _header(path)
-        if not jobs_follow:
-            raise InputError(f"{path}: the file is empty")
-        try:
-            table = np.loadtxt(path, comments=";", usecols=range(len(FIELDS)), ndmin=2, encoding="latin-1")
-        except ValueError:
-            raise _first_problem(path) from None
-        field = dict(zip(FIELDS, table.T, strict=True))
-        out_of_range = any((field[name] > LATEST).any() for name in TIMES) or (field["submit time"] < 0).any()
-        if out_of_range or not np.isfinite(table).all():
-            raise _first_problem(path)
-    except (OSError, EOFError, zlib.error) as error:
-        raise unreadable(path, error) from None
+        table = np.loadtxt(_counted(path), comments=";", usecols=range(len(FIELDS)), ndmin=2)
+    except InputError:
+        raise
+    except ValueError:
+        raise _first_problem(path) from None
+    field = dict(zip(FIELDS, table.T, strict=True))
+    out_of_range = any((field[name] > LATEST).any() for name in TIMES) or (field["submit time"] < 0).any()
+    if out_of_range or not (np.abs(table) <= LARGEST_WHOLE).all():
+        raise _first_problem(path)
     return header, field
+
+
+def _counted(path: Path) -> Iterator[str]:
+    """The lines of a file, as long as there is memory for their jobs. Raises InputError."""
+    memory = Memory(path)
+    for line in lines_of(path, ENCODING):
+        memory.take(PER_JOB)
+        yield line
 
 
 def _header(path: Path) -> tuple[dict[str, int], bool]:
     """The numbers of the header by name, and whether the file has a line of a job."""
     header = {}
-    with _text(path) as lines:
-        for line in lines:
-            if found := HEADER.match(line):
-                header[found[1]] = int(found[2])
-            elif line.strip() and not line.startswith(";"):
-                return header, True
+    for number, line in enumerate(lines_of(path, ENCODING), 1):
+        if found := HEADER.match(line):
+            try:
+                header[found[1]] = read_whole(found[2], -LARGEST_WHOLE)
+            except InputError as problem:
+                raise InputError(f"{path}: line {number}: {found[1]} {problem}") from None
+        elif line.strip() and not line.startswith(";"):
+            return header, True
     return header, False
 
 
 def _first_problem(path: Path) -> InputError:
     """The error to raise for the first malformed line."""
-    with _text(path) as lines:
-        for number, line in enumerate(lines, 1):
-            text = line.partition(";")[0]
-            if text.strip() and (problem := _problem(text)):
-                return InputError(f"{path}: line {number}: {problem}")
+    for number, line in enumerate(lines_of(path, ENCODING), 1):
+        text = line.partition(";")[0]
+        if text.strip() and (problem := _problem(text)):
+            return InputError(f"{path}: line {number}: {problem}")
     return InputError(f"{path}: cannot be read as Standard Workload Format")
 
 
@@ -157,20 +166,14 @@ def _problem(line: str) -> str | None:
     words = line.split()[: len(FIELDS)]
     for name, word in zip(FIELDS, words, strict=False):
         try:
-            value = float(word)
-        except ValueError:
-            return f"{name} {word!r} is not a number"
-        if not np.isfinite(value):
-            return f"{name} {word} is not a finite number"
+            value = read_number(word)
+        except InputError as problem:
+            return f"{name} {problem}"
         if name == "submit time" and value < 0:
             return f"{name} {word} is negative"
-        if name in TIMES and value > LATEST:
+        if abs(value) > (LATEST if name in TIMES else LARGEST_WHOLE):
             return f"{name} {word} is too large"
     return None if len(words) == len(FIELDS) else f"{len(words)} numbers, not {len(FIELDS)}"
-
-
-def _text(path: Path) -> TextIO:
-    return gzip.open(path, "rt", encoding="latin-1") if path.suffix == ".gz" else path.open(encoding="latin-1")
 
 
 def _known(first: Floats, second: Floats) -> Floats:

@@ -15,16 +15,17 @@ github.com/SWIMProjectUCB/SWIM.
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.workloads.traces.columns import Columns, unreadable
+from packenv.inputs.memory import Memory
+from packenv.inputs.numbers import read_number, read_whole
+from packenv.inputs.text_files import lines_of
+from packenv.workloads.traces.columns import Columns
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.table import LATEST, SECOND, Trace, Wanted, wanted_of
 
@@ -35,6 +36,7 @@ PER_REDUCE, MOST_REDUCES = 10**9, 999
 START, SPEED, REMOTE_SPEED = 1.0, 32e6, 8e6  # seconds, bytes per second
 TASKS_AT_ONCE = 4
 MOST_TASKS = 50_000_000
+PER_LINE, PER_TASK = 600, 250  # bytes of memory until they are in a Jobs table
 RESOURCES = ("slots",)
 DAY = 86_400
 
@@ -73,17 +75,13 @@ def read_native(path: Path, wanted: Wanted = None) -> Trace:
     """Read a sample as published. Raises InputError, naming file and line."""
     rows: list[tuple[float, ...]] = []
     paths: dict[str, int] = {}
-    try:
-        with _text(path) as lines:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    words = line.rstrip("\r\n").split("\t")
-                    rows.append(_row(words, f"{path}: line {number}"))
-                    name = words[len(FIELDS)] if len(words) > len(FIELDS) else f"line {number}"
-                    paths.setdefault(name, len(paths))
-                    rows[-1] = (*rows[-1], paths[name])
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise unreadable(path, error) from None
+    memory = Memory(path)
+    for number, line in enumerate(lines_of(path), 1):
+        if line.strip():
+            memory.take(PER_LINE + len(line))
+            words = line.rstrip("\r\n").split("\t")
+            name = words[len(FIELDS)] if len(words) > len(FIELDS) else f"line {number}"
+            rows.append((*_row(words, f"{path}: line {number}"), paths.setdefault(name, len(paths))))
     if not rows:
         raise InputError(f"{path}: the file is empty")
     submit, *amounts = zip(*rows, strict=True)
@@ -99,17 +97,13 @@ def _row(words: list[str], where: str) -> tuple[float, ...]:
     for name in FIELDS[1:]:
         word = words[FIELDS.index(name)]
         try:
-            value = float(word) if name in ("submit_time_s", "gap") else int(word)
-        except ValueError:
-            raise InputError(f"{where}: {name} {word!r} is not a number") from None
-        if not 0 <= value * (SECOND if isinstance(value, float) else 1) < 2.0**62:
+            value = read_number(word) if name in ("submit_time_s", "gap") else read_whole(word)
+        except InputError as problem:
+            raise InputError(f"{where}: {name} {problem}") from None
+        if not 0 <= value < (LATEST / SECOND if isinstance(value, float) else LATEST):
             raise InputError(f"{where}: {name} {word} is negative or too large")
         values.append(value)
     return (values[0], *values[2:])
-
-
-def _text(path: Path) -> TextIO:
-    return gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
 
 
 def _trace(lines: Lines, path: Path, wanted: Wanted) -> Trace:
@@ -122,6 +116,7 @@ def _trace(lines: Lines, path: Path, wanted: Wanted) -> Trace:
     total = int(maps.sum() + reduces.sum())
     if total > MOST_TASKS:
         raise InputError(f"{path}: {total} tasks, more than {MOST_TASKS}, are too many for a table")
+    Memory(path).take(PER_TASK * total)
     each = np.column_stack([maps, reduces]).ravel()  # number of tasks of each phase: maps of job 0, its reduces, maps of job 1, …
     phase_of = np.repeat(np.arange(len(each)), each)
     job, phase = phase_of // 2, phase_of % 2

@@ -1,0 +1,91 @@
+"""Reads JSON with limits: on its size, its depth and its numbers. NaN, Infinity and a key twice are no JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from packenv.errors import InputError
+from packenv.inputs.memory import Memory
+from packenv.inputs.numbers import shown
+from packenv.inputs.text_files import reading
+
+MOST_BYTES = 2**26
+PER_BYTE = 24  # bytes of memory for a byte of JSON, at most
+DEEPEST = 64
+"""Lists and objects inside each other; workloads have about eight."""
+MOST_DIGITS = 18  # a whole number then fits 64 bits
+
+
+def read_json(path: str | Path, digits: int = MOST_DIGITS) -> Any:
+    """The value in a JSON file, whose whole numbers have at most so many digits. Raises InputError, naming the file."""
+    with reading(path):
+        if (size := Path(path).stat().st_size) > MOST_BYTES:
+            raise InputError(f"{path}: {size:,} bytes, more than {MOST_BYTES:,}, are too many for JSON")
+        Memory(path).take(PER_BYTE * size)
+        text = Path(path).read_text(encoding="utf-8-sig")
+    try:
+        return parse_json(text, digits)
+    except InputError as problem:
+        raise InputError(f"{path}: {problem}") from None
+
+
+def parse_json(text: str, digits: int = MOST_DIGITS) -> Any:
+    """The value that a text in JSON stands for. Raises InputError, which begins with "not JSON"."""
+    try:
+        value = json.loads(
+            text, parse_int=_whole(digits), parse_float=_finite, parse_constant=_no_constant, object_pairs_hook=_object
+        )
+    except RecursionError:
+        raise InputError(f"not JSON: more than {DEEPEST} lists and objects inside each other") from None
+    except ValueError as problem:
+        raise InputError(f"not JSON: {problem}") from None
+    _check_depth(value)
+    return value
+
+
+def _whole(digits: int) -> Callable[[str], int]:
+    def whole(text: str) -> int:
+        if len(text) > digits + text.startswith("-"):
+            raise InputError(f"the number {shown(text, quoted=False)} is too large")
+        return int(text)
+
+    return whole
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise InputError(f"the number {shown(text, quoted=False)} is too large")
+    return value
+
+
+def _no_constant(text: str) -> Any:
+    raise InputError(f"{text} is no number")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise InputError(f"key {shown(key)} occurs more than once")
+        found[key] = value
+    return found
+
+
+def _check_depth(value: Any) -> None:
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > DEEPEST:
+            raise InputError(f"not JSON: more than {DEEPEST} lists and objects inside each other")
+        level = [
+            item
+            for inside in level
+            if isinstance(inside, (dict, list))
+            for item in (inside.values() if isinstance(inside, dict) else inside)
+            if isinstance(item, (dict, list))
+        ]

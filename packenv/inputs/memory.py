@@ -1,0 +1,59 @@
+"""How much memory reading a file may take: it ends with one line before the machine runs out.
+
+By default three quarters of what the machine, its container or `ulimit -v` allow; PACKENV_MEMORY says otherwise, in GB.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import Path
+
+from packenv.errors import InputError
+from packenv.inputs.numbers import read_number
+
+VARIABLE = "PACKENV_MEMORY"
+GB = 10**9
+SHARE = 0.75
+CONTAINER = Path("/sys/fs/cgroup/memory.max")
+
+
+class Memory:
+    """What reading `path` may still take; every reader says what it is about to need."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path, self.limit, self.taken = path, memory_limit(), 0
+
+    def take(self, amount: int) -> None:
+        """Count `amount` further bytes. Raises InputError if that is more than reading may take."""
+        self.taken += amount
+        if self.taken > self.limit:
+            raise InputError(
+                f"{self.path}: too large: reading it needs more than {self.limit / GB:.3g} GB of memory; {VARIABLE}=GB says "
+                "how much it may take"
+            )
+
+
+def memory_limit() -> int:
+    """Bytes that reading a file may take. Raises InputError if PACKENV_MEMORY is no positive number."""
+    said = os.environ.get(VARIABLE)
+    if said:
+        try:
+            limit = int(read_number(said) * GB)
+        except InputError as problem:
+            raise InputError(f"{VARIABLE}: {problem}") from None
+        if limit <= 0:
+            raise InputError(f"{VARIABLE} must be above 0, not {said}")
+        return limit
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
+    limits = [machine, machine if allowed == resource.RLIM_INFINITY else allowed, _container(machine)]
+    return int(SHARE * min(limits))
+
+
+def _container(otherwise: int) -> int:
+    try:
+        text = CONTAINER.read_text().strip()
+    except OSError:
+        return otherwise
+    return int(text) if text.isascii() and text.isdigit() else otherwise

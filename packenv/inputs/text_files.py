@@ -1,0 +1,57 @@
+"""Opens files of text, compressed or not: damage, other encodings and endless lines are one InputError."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from packenv.errors import InputError
+
+LONGEST_LINE = 2**26
+"""Characters: a job of some millions of tasks is still one line (.tr)."""
+
+DAMAGE: tuple[type[BaseException], ...] = (OSError, EOFError, zlib.error, UnicodeError, csv.Error)
+"""What Python's own readers raise for a file that is missing, damaged, or of another format."""
+
+
+@contextmanager
+def reading(path: str | Path, *more: type[BaseException]) -> Iterator[None]:
+    """Within the block, DAMAGE and the exceptions `more` become one InputError that names the file."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (*DAMAGE, *more) as error:
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: str | Path, error: BaseException) -> InputError:
+    """The error to raise for a file that is missing, damaged or of another format."""
+    if isinstance(error, FileNotFoundError):
+        return InputError(f"{path}: no such file")
+    if isinstance(error, (PermissionError, IsADirectoryError)):
+        return InputError(f"{path}: cannot be read ({error.strerror})")
+    text = str(error).strip().splitlines() or [type(error).__name__]
+    return InputError(f"{path}: cannot be read, it is damaged or of another format ({text[0].rstrip('.')})")
+
+
+def open_binary(path: Path) -> IO[bytes]:
+    """The bytes of a file; those inside it if its name ends in .gz."""
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def lines_of(path: Path, encoding: str = "utf-8") -> Iterator[str]:
+    """The lines of a file of text, .gz or not, with their ends. Raises InputError for damage and for an endless line."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with reading(path), opened(path, "rt", encoding=encoding) as text:
+        number = 0
+        while line := text.readline(LONGEST_LINE):
+            number += 1
+            if len(line) == LONGEST_LINE and not line.endswith("\n"):
+                raise InputError(f"{path}: line {number} is longer than {LONGEST_LINE:,} characters")
+            yield line
