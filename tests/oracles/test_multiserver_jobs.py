@@ -127,12 +127,23 @@ def test_the_saturated_system_by_hand() -> None:
     assert saturated_rate(Classes(3, (1,), (1.0,), (2.0,))) == pytest.approx(6.0)  # M/M/3
 
 
-@pytest.mark.slow  # a judgment
-@pytest.mark.parametrize("small", [0.5, 0.8])
-def test_judge_finds_the_stability_region(small: float) -> None:
-    """Jobs that need a quarter or all of a server: the supported fraction of ρ* is that of the saturated system."""
-    classes = Classes(4, (1, 4), (small, 1 - small), (1.0, 1.0))
-    fraction = saturated_rate(classes) * classes.work / classes.units  # ρ* fills the server: small jobs four at a time
-    sizes = Discrete((0.25, 1.0), (small, 1 - small))
-    judgment = packenv.judge(Workload(sizes=sizes, service=Geometric(200), servers=1, rate=0.001), "fifo-ff", width=0.02)
+def judged(classes: Classes) -> Workload:
+    """The classes as a workload, with service of the same law for all: needs are sizes, in parts of the server."""
+    sizes = Discrete([need / classes.units for need in classes.needs], classes.probabilities)
+    return Workload(sizes=sizes, service=Geometric(200), servers=1, rate=0.001)
+
+
+@pytest.mark.slow  # judgments
+@pytest.mark.parametrize(
+    ("classes", "fraction"),
+    [
+        (Classes(10, (4, 6), (0.5, 0.5), (1.0, 1.0)), 0.8),  # the workload of figure 3(a)
+        (Classes(4, (1, 4), (0.5, 0.5), (1.0, 1.0)), 0.736),
+        (Classes(4, (1, 4), (0.8, 0.2), (1.0, 1.0)), 0.714),
+    ],
+)
+def test_judge_finds_the_stability_region(classes: Classes, fraction: float) -> None:
+    """The fraction of ρ*, which fills the server, is that of the saturated system."""
+    assert saturated_rate(classes) * classes.work / classes.units == pytest.approx(fraction, abs=0.001)
+    judgment = packenv.judge(judged(classes), "fifo-ff", width=0.02)
     assert judgment.low - 0.01 <= fraction <= judgment.high + 0.01
