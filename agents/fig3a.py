@@ -10,10 +10,8 @@ starts next. The actor first imitates BF-S; then MaskablePPO improves it on 512 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-import torch
-from training_run import compare, options_of, train
+from training_run import train_stages
 
 import packenv
 from packenv.learning.settings import Settings
@@ -32,14 +30,7 @@ AGAINST = "bf-js"  # the policy that the agent is compared with
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, save, and show the agent's mean queue beside BF-J/S's."""
-    given = options_of(main.__doc__, arguments)
-    torch.set_num_threads(2)
-    settings = replace(SETTINGS, seed=given.seed)
-    evaluation = {"slots": 50_000, "seeds": 2} if given.quick else {}
-    if given.quick:
-        settings = replace(settings, samples=65_536, imitation_steps=100)
-    train(settings, given.out, AGAINST, every=500_000, **evaluation)
-    compare(settings, given.out, AGAINST, **evaluation)
+    train_stages(main, arguments, (SETTINGS,), AGAINST, every=500_000, quick=65_536)
 
 
 if __name__ == "__main__":

@@ -11,10 +11,8 @@ unstable on this workload, so VQS is the guard and the policy to compare with.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-import torch
-from training_run import compare, options_of, train
+from training_run import train_stages
 
 import packenv
 from packenv.learning.settings import Settings
@@ -37,14 +35,7 @@ AGAINST = "vqs"  # the policy that the agent is compared with
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, save, and show the agent's mean queue beside VQS's."""
-    given = options_of(main.__doc__, arguments)
-    torch.set_num_threads(2)
-    settings = replace(SETTINGS, seed=given.seed)
-    evaluation = {"slots": 50_000, "seeds": 2} if given.quick else {}
-    if given.quick:
-        settings = replace(settings, samples=65_536, imitation_steps=100)
-    train(settings, given.out, AGAINST, every=500_000, **evaluation)
-    compare(settings, given.out, AGAINST, **evaluation)
+    train_stages(main, arguments, (SETTINGS,), AGAINST, every=500_000, quick=65_536)
 
 
 if __name__ == "__main__":

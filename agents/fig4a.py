@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import torch
-from training_run import compare, options_of, train
+from training_run import train_stages
 
 import packenv
 from packenv.learning.settings import Settings
@@ -45,19 +44,7 @@ AGAINST = "bf-js"  # the policy that the agent is compared with
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, save, and show the agent's mean queue beside BF-J/S's."""
-    given = options_of(main.__doc__, arguments)
-    torch.set_num_threads(2)
-    evaluation = {"slots": 50_000, "seeds": 2} if given.quick else {}
-    start = None
-    for number, stage in enumerate((FIRST, SECOND, THIRD), 1):
-        name = given.out if stage is THIRD else f"{given.out}-stage{number}"
-        settings = replace(stage, start=start, seed=given.seed)
-        if given.quick:
-            settings = replace(settings, samples=32_768, imitation_steps=100)
-        print(f"stage {number} of 3")
-        train(settings, name, AGAINST, every=1_000_000, **evaluation)
-        start = name
-    compare(THIRD, given.out, AGAINST, **evaluation)
+    train_stages(main, arguments, (FIRST, SECOND, THIRD), AGAINST, every=1_000_000, quick=32_768)
 
 
 if __name__ == "__main__":

@@ -10,10 +10,8 @@ weights. Its reward is minus the change of the queue, so it learns to start many
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-import torch
-from training_run import compare, options_of, train
+from training_run import train_stages
 
 import packenv
 from packenv.learning.settings import Settings
@@ -53,14 +51,7 @@ AGAINST = "vqs-bf"  # the policy that the agent is compared with
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, save, and show the agent's mean queue beside VQS-BF's."""
-    given = options_of(main.__doc__, arguments)
-    torch.set_num_threads(2)
-    settings = replace(SETTINGS, seed=given.seed)
-    evaluation = {"slots": 50_000 if given.quick else 250_000, "seeds": 2}
-    if given.quick:
-        settings = replace(settings, samples=16_384)
-    train(settings, given.out, AGAINST, every=400_000, **evaluation)
-    compare(settings, given.out, AGAINST, **evaluation)
+    train_stages(main, arguments, (SETTINGS,), AGAINST, every=400_000, quick=16_384, slots=250_000, seeds=2)
 
 
 if __name__ == "__main__":

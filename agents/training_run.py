@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
+
+import torch
 
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.metadata import agent_metadata
@@ -27,6 +30,36 @@ def options_of(description: str | None, arguments: Sequence[str] | None, **more:
     for name, default in more.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     return parser.parse_args(arguments)
+
+
+def train_stages(
+    main: Callable[..., None],
+    arguments: Sequence[str] | None,
+    stages: Sequence[Settings],
+    against: str,
+    every: int,
+    quick: int,
+    slots: int = 200_000,
+    seeds: int = 4,
+) -> None:
+    """A script's `main`: train the stages, each from the agent of the one before, and compare the last with `against`.
+
+    Evaluations run for so many slots and seeds. With --quick every stage has `quick` samples and evaluations are short.
+    """
+    given = options_of(main.__doc__, arguments)
+    torch.set_num_threads(2)
+    runs = {"slots": 50_000, "seeds": 2} if given.quick else {"slots": slots, "seeds": seeds}
+    start = None
+    for number, stage in enumerate(stages, 1):
+        name = given.out if number == len(stages) else f"{given.out}-stage{number}"
+        settings = replace(stage, start=start, seed=given.seed)
+        if given.quick:
+            settings = replace(settings, samples=quick, imitation_steps=100)
+        if len(stages) > 1:
+            print(f"stage {number} of {len(stages)}")
+        train(settings, name, against, every, **runs)
+        start = name
+    compare(stages[-1], given.out, against, **runs)
 
 
 def train(settings: Settings, out: str, against: str, every: int, slots: int = 200_000, seeds: int = 4) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from playing import play, print_table, same_schedule
+from playing import play_again, print_table
 
 import packenv
 from packenv.workloads.named.blocks import SLOT_SECONDS, readers
@@ -52,14 +52,8 @@ def main(jobs: int = 100, played_jobs: int = 6, seed: int = 0) -> list[bool]:
     print(EXPLAINED)
 
     small = readers(servers=10, jobs=played_jobs, bins=((1, 0.5), (5, 0.5)))  # type: ignore[arg-type]
-    agents = ("fair", "delay")
-    equal = []
-    for policy in agents:
-        run = packenv.simulate(small, policy, seed=seed, drain=True, schedule=True)
-        equal.append(same_schedule(run, play("Placement", small, policy, None, seed, **WHOLE_QUEUE)))
-    rows = [[policy, "Placement", "yes" if same else "no"] for policy, same in zip(agents, equal, strict=True)]
-    print_table(f"the same policies as agents, {played_jobs} jobs", ["policy", "environment", "same schedule"], rows)
-    return equal
+    agents = [(policy, "Placement", WHOLE_QUEUE) for policy in ("fair", "delay")]
+    return play_again(f"the same policies as agents, {played_jobs} jobs", small, agents, None, seed)
 
 
 def measures(run: packenv.Result) -> tuple[float, float, float, float, float]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from playing import play, print_table, same_schedule
+from playing import play_again, print_table
 
 import packenv
 from packenv.workloads.named.eagle import MIXES, SLOT_SECONDS, eagle
@@ -57,11 +57,8 @@ def main(jobs: int = 1_500, played_tasks: int = 40, seed: int = 0) -> list[bool]
     policy = "sparrow:delay=1"
     table = packenv.workload("paper/fig4b").jobs_table(seed, played_tasks)
     small = packenv.Workload(jobs=table, servers=8, slot_seconds=1.0)
-    run = packenv.simulate(small, policy, seed=seed, drain=True, schedule=True)
-    equal = [same_schedule(run, play("Placement", small, policy, None, seed, **WHOLE_QUEUE))]
-    rows = [["sparrow", "Placement", "yes" if equal[0] else "no"]]
-    print_table(f"as an agent, {played_tasks} tasks on 8 servers", ["policy", "environment", "same schedule"], rows)
-    return equal
+    agents = [(policy, "Placement", WHOLE_QUEUE)]
+    return play_again(f"as an agent, {played_tasks} tasks on 8 servers", small, agents, None, seed)
 
 
 def percentiles(run: packenv.Result, workload: packenv.Workload) -> list[float]:

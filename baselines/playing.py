@@ -12,6 +12,8 @@ import packenv
 from packenv.envs import PolicyAgent
 
 Rows = Sequence[Sequence[Any]]
+Agents = Sequence[tuple[str, str, dict[str, Any]]]
+"""Policies, each with an environment that it plays and the environment's options."""
 
 
 def play(
@@ -34,6 +36,20 @@ def play(
     inner: Any = env.unwrapped
     start, server = inner.schedule()
     return start, server
+
+
+def play_again(title: str, workload: packenv.Workload, agents: Agents, slots: int | None, seed: int) -> list[bool]:
+    """Run each policy in the simulator and as an agent, on the same jobs; print and return whether the schedules are equal.
+
+    `slots` None: to the end of a table of jobs.
+    """
+    equal = []
+    for policy, environment, options in agents:
+        run = packenv.simulate(workload, policy, slots=slots, seed=seed, drain=slots is None or None, schedule=True)
+        equal.append(same_schedule(run, play(environment, workload, policy, slots, seed, **options)))
+    rows = [[policy, name, "yes" if same else "no"] for (policy, name, _), same in zip(agents, equal, strict=True)]
+    print_table(title, ["policy", "environment", "same schedule"], rows)
+    return equal
 
 
 def same_schedule(run: packenv.Result, played: tuple[Any, Any]) -> bool:

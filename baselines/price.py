@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from playing import play, print_table, same_schedule
+from playing import play_again, print_table
 
 import packenv
 
@@ -44,14 +44,8 @@ def main(seeds: int = 8, played_seed: int = 0) -> list[bool]:
     print_table(title, ["policy", "makespan", "mean", "by value"], rows)
     print(EXPLAINED)
 
-    agents = ("price", "priority")
-    equal = []
-    for policy in agents:
-        run = packenv.simulate(workload, policy, seed=played_seed, drain=True, schedule=True)
-        equal.append(same_schedule(run, play("Placement", workload, policy, None, played_seed, **WHOLE_QUEUE)))
-    rows = [[policy, "Placement", "yes" if same else "no"] for policy, same in zip(agents, equal, strict=True)]
-    print_table("the same policies as agents", ["policy", "environment", "same schedule"], rows)
-    return equal
+    agents = [(policy, "Placement", WHOLE_QUEUE) for policy in ("price", "priority")]
+    return play_again("the same policies as agents", workload, agents, None, played_seed)
 
 
 def measures(run: packenv.Result, workload: packenv.Workload, seed: int) -> tuple[float, float, float]:

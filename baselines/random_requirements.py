@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from playing import play, print_table, same_schedule
+from playing import play_again, print_table
 
 import packenv
 
@@ -49,13 +49,7 @@ def main(slots: int = 100_000, played_slots: int = 1_500, seed: int = 0) -> list
     print(EXPLAINED)
 
     workload = packenv.workload("paper/fig4b", intensity=0.7)
-    equal = []
-    for policy, environment, options in AGENTS:
-        run = packenv.simulate(workload, policy, slots=played_slots, seed=seed, schedule=True)
-        equal.append(same_schedule(run, play(environment, workload, policy, played_slots, seed, **options)))
-    rows = [[policy, name, "yes" if same else "no"] for (policy, name, _), same in zip(AGENTS, equal, strict=True)]
-    print_table(f"the same policies as agents, {played_slots} slots", ["policy", "environment", "same schedule"], rows)
-    return equal
+    return play_again(f"the same policies as agents, {played_slots} slots", workload, AGENTS, played_slots, seed)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 
-from playing import play, print_table, same_schedule
+from playing import play_again, print_table
 
 import packenv
 from packenv.results.occupancy import most_allocated
@@ -50,14 +50,8 @@ def main(jobs: int = 200, played_jobs: int = 6, seed: int = 0) -> list[bool]:
     print(EXPLAINED)
 
     small = analytics(jobs=played_jobs, servers=4)
-    agents = ("tetris", "drf")
-    equal = []
-    for policy in agents:
-        run = packenv.simulate(small, policy, seed=seed, drain=True, schedule=True)
-        equal.append(same_schedule(run, play("Placement", small, policy, None, seed, **WHOLE_QUEUE)))
-    rows = [[policy, "Placement", "yes" if same else "no"] for policy, same in zip(agents, equal, strict=True)]
-    print_table(f"the same policies as agents, {played_jobs} jobs", ["policy", "environment", "same schedule"], rows)
-    return equal
+    agents = [(policy, "Placement", WHOLE_QUEUE) for policy in ("tetris", "drf")]
+    return play_again(f"the same policies as agents, {played_jobs} jobs", small, agents, None, seed)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 """The interface of a policy, its registration, and finding a policy by its name.
 
-A compiled policy is a NamedTuple of its parameters, with an `initial_state`, and compiled functions registered
-for its type: `@schedules(MyPolicy)` and, where needed, `@completes(MyPolicy)` and `@receives(MyPolicy)`. One generic
-loop dispatches on that type, so machine code is kept on disk. Policies that differ only in their state, or have parameters
-that compiled code cannot read (texts), also have a property `rule`: a NamedTuple that is passed to compiled code in place of
-the policy, and for whose type the functions are registered. A policy in plain Python is any object with
-`schedule(cluster, state)`; it calls the same functions of the cluster, from Python.
+A compiled policy is a NamedTuple of its parameters, with compiled functions registered for its type:
+`@schedules(MyPolicy)` and, where needed, `@completes(MyPolicy)` and `@receives(MyPolicy)`. One generic loop dispatches on
+that type, so machine code is kept on disk. It may have `needs(setting)`, what the cluster must keep for it, and
+`initial_state(setting, seed)`, a NamedTuple of arrays that it keeps through a run. A policy whose initial state takes long
+to make should offer `rehearsal`: a policy with the same machine code whose state does not. Policies that differ only in
+their state, or have parameters that compiled code cannot read (texts), also have a property `rule`: a NamedTuple that is
+passed to compiled code in place of the policy, and for whose type the functions are registered. A policy in plain Python is
+any object with `schedule(cluster, state)`; it calls the same functions of the cluster, from Python.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import inspect
 import traceback
 from collections.abc import Callable
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_type_hints, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,22 +60,6 @@ class Needs(NamedTuple):
     durations: bool = False  # knows the service of tasks: column `estimate`, or the true one if there is no such column
     table: bool = False  # knows the Jobs table of the run beforehand, except the arrival slots
     reads: bool = False  # starts tasks only where there is room for what they read over the network (Network.reading)
-
-
-@runtime_checkable
-class Policy(Protocol):
-    """A scheduler. Compiled ones are NamedTuples (their fields are the parameters) without a `schedule` method."""
-
-    def needs(self, setting: Setting) -> Needs:
-        """The orders of tasks and servers that `schedule` reads, and how the policy packs."""
-        ...
-
-    def initial_state(self, setting: Setting, seed: int) -> Any:
-        """Arrays that the policy keeps through a run (a NamedTuple of them, or an empty tuple).
-
-        A policy that takes long here should offer `rehearsal`: a policy with the same machine code that does not.
-        """
-        ...
 
 
 class Setting(NamedTuple):

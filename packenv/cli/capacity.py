@@ -8,8 +8,10 @@ import click
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from packenv.cli.outputs import ResultFile, check_outputs, wide_console, write_all
-from packenv.cli.workload_options import RESOURCES_HELP, WorkloadOptions, workload_from
+from packenv.cli import shared_options
+from packenv.cli.outputs import check_outputs, wide_console, write_all
+from packenv.cli.shared_options import FILE, JSON, option
+from packenv.cli.workload_options import WorkloadOptions, workload_from
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.runs.text import counted
@@ -22,17 +24,17 @@ from packenv.workloads.workload import Workload
 
 @click.command()
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False)
-@click.option("--sizes", help="uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …")
-@click.option("--servers", help="5, or 3x1,2x0.5, or 3x1:0.5 for several resources, or a file.")
-@click.option("--service", help="Matters for the rate only: geometric:100, fixed:100, …")
-@click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
-@click.option("--gap", type=float, default=GAP, show_default=True, help="Stop when (upper - lower) / upper is this small,")
-@click.option("--seconds", type=float, default=SECONDS, show_default=True, help="or after this time.")
-@click.option("--json", "json_path", type=ResultFile(), help="Write the numbers as JSON.")
-@click.option("--certificate", type=click.Path(dir_okay=False), help="Write the proof of both ends as JSON.")
-@click.option("--check", type=click.Path(exists=True, dir_okay=False), help="Check such a proof instead of looking for one.")
+@shared_options.sizes
+@shared_options.servers
+@click.option("--service", help="Law of service, in slots, which changes only the rate: geometric:100, fixed:100, …")
+@shared_options.resources
+@option("--gap", type=float, default=GAP, help="Stop when (upper - lower) / upper is at most this.")
+@option("--seconds", type=float, default=SECONDS, help="Stop after this time.")
+@click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON.")
+@click.option("--certificate", type=FILE, help="Write the proofs of both bounds as JSON.")
+@click.option("--check", type=click.Path(exists=True, dir_okay=False), help="Check the proofs in this file instead of a search.")
 def capacity(gap: float, seconds: float, json_path: str | None, certificate: str | None, check: str | None, **words: Any) -> None:
-    """Bracket the maximum supportable workload ρ*: the most tasks in service, on average, that any policy keeps stable.
+    """Find a lower and an upper bound on ρ*, the largest mean number of tasks in service that any policy keeps stable.
 
     \b
     packenv capacity paper/fig4b

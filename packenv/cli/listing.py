@@ -16,7 +16,7 @@ from packenv.workloads.named.registry import names, workload
 
 @click.command()
 def listing() -> None:
-    """Show the policies and workloads that are known by name."""
+    """Show the policies and workloads that have names, with their parameters."""
     policies = Table("policy", "parameters", "what it does", title="Policies (NAME or NAME:key=value,…)", title_justify="left")
     for name in [name for name in registered() if name not in ("agent", "replay")]:
         kind = type(find_policy(name))

@@ -15,15 +15,15 @@ from packenv.errors import InputError, nearest
 
 COMMANDS = {
     "evaluate": ("evaluate.command:evaluate", "Compare policies on a workload or a trace."),
-    "capacity": ("capacity:capacity", "Bracket the maximum supportable workload ρ*, with proof."),
-    "judge": ("judge.command:judge_command", "Find the fraction of ρ* that policies support, against their guarantees."),
-    "optimum": ("optimum.command:optimum", "Find the shortest schedule of a table of jobs, and how far policies are from it."),
-    "train": ("train:train_command", "Let an agent learn a policy."),
-    "worst-case": ("worst_case:worst_case_command", "Look for the workload on which a policy supports the least."),
+    "capacity": ("capacity:capacity", "Bound the maximum supportable workload ρ* from both sides, with proofs."),
+    "judge": ("judge.command:judge_command", "Find the fraction of ρ* that policies keep stable, beside their guarantees."),
+    "optimum": ("optimum.command:optimum", "Find the shortest schedule of a table of jobs, and compare policies with it."),
+    "train": ("train:train_command", "Train an agent."),
+    "worst-case": ("worst_case:worst_case_command", "Search for the workload on which a policy keeps the least of ρ* stable."),
     "leaderboard": ("leaderboard.command:leaderboard", "Rank policies and agents on the same jobs of many workloads."),
-    "reproduce": ("reproduce:reproduce", "Draw the paper's figures again, and say which of its claims they show."),
+    "reproduce": ("reproduce:reproduce", "Reproduce figures of the papers, and say which of their claims the runs show."),
     "trace": ("trace.command:trace", "Convert, describe and profile traces."),
-    "list": ("listing:listing", "Show the policies and workloads that are known by name."),
+    "list": ("listing:listing", "Show the policies and workloads that have names."),
     "bench": ("bench.main:bench", "Measure the speed of this installation."),
 }
 """By name: module and function in packenv.cli, and what `packenv --help` says."""

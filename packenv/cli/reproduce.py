@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from packenv.cli.outputs import ResultFile, check_outputs, write_all
+from packenv.cli import shared_options
+from packenv.cli.outputs import check_outputs, write_all
+from packenv.cli.shared_options import COUNT, JSON, option
 from packenv.errors import InputError, nearest
 from packenv.files import check_folder_writable, make_folder, write_json
 from packenv.studies import FIGURES, GROUPS
@@ -23,33 +25,33 @@ OF_TRACES = ("fig1", "fig5")
 
 @click.command()
 @click.argument("figures", nargs=-1, required=True, metavar=f"{'|'.join([*FIGURES, *GROUPS])} …")
-@click.option("--out", default="out", show_default=True, metavar="DIR", help="Where pictures, tables and claims go.")
+@option("--out", default="out", metavar="DIR", help="Folder for pictures, tables and claims.")
 @click.option(
     "--seeds",
     type=click.IntRange(min=1),
-    help="Seeds of every point [default: 24 in fig3; 8 in fig4, tetris, delay; 6 in eagle; 4 in fig5; 3 in price-fig4; else 20].",
+    help="Seeds of each point [default: 24 in fig3; 8 in fig4, tetris, delay; 6 in eagle; 4 in fig5; 3 in price-fig4; else 20].",
 )
 @click.option(
     "--slots",
     type=click.IntRange(min=100),
-    help="Slots of every run; of fig5 and fig1, the span of the made-up data  [default: 4·10^6, 10^6, 1.5 days, a day].",
+    help="Slots of each run; fig5 and fig1: slots that the fitted workload spans  [default: 4·10^6, 10^6, 1.5 days, a day].",
 )
-@click.option("--quick", is_flag=True, help="A tenth of the slots and fewer seeds: a first look, not a result.")
-@click.option("--trace", metavar="PATH", help="The trace for fig1 and fig5  [default: a random workload fitted to one].")
-@click.option("--servers", type=click.IntRange(min=1), help="Servers of fig5  [default: the load offered at β = 1.6].")
-@click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
-@click.option("--json", "json_path", type=ResultFile(), metavar="FILE", help="Also write all claims to FILE as JSON.")
+@click.option("--quick", is_flag=True, help="Use a tenth of the slots and fewer seeds: a first look, not a result.")
+@click.option("--trace", metavar="PATH", help="Trace for fig1 and fig5  [default: a random workload fitted to one].")
+@click.option("--servers", type=COUNT, help="Servers of fig5  [default: the load offered at β = 1.6].")
+@shared_options.processes
+@click.option("--json", "json_path", type=JSON, help="Also write all claims to FILE as JSON.")
 def reproduce(
     figures: tuple[str, ...], out: str, trace: str | None, quick: bool, json_path: str | None, **numbers: int | None
 ) -> None:
-    """Draw figures of the papers again, and say which of their claims they show.
+    """Reproduce figures of the papers, and say which of their claims the runs show.
 
-    `all` are those of arXiv 1901.05998, `tetris` is Tetris against fair sharing, `eagle` is Eagle against Hawk, Sparrow and
-    others, `delay` delay scheduling, fixed and dynamic, `price-figs` those of Zhang and Yao's price and SAT schedulers
-    (price-fig5 has their figures 5 to 7, price-fig8 8 to 10).
+    `all` draws the figures of arXiv 1901.05998; `tetris` compares Tetris with fair sharing, `eagle` Eagle with Hawk, Sparrow
+    and others, `delay` fixed with dynamic delay scheduling; `price-figs` draws the figures of Zhang and Yao's price and SAT
+    schedulers (price-fig5 has their figures 5 to 7, price-fig8 8 to 10).
 
-    Every figure becomes DIR/FIGURE.png, DIR/FIGURE.csv and DIR/FIGURE_claims.csv. A claim that is not shown is a result,
-    not an error. Means stand beside verdicts: hollow points are not known to be stable, crosses are unstable.
+    Each figure writes DIR/FIGURE.png, DIR/FIGURE.csv and DIR/FIGURE_claims.csv. A claim that is not shown is a result, not
+    an error. Hollow points are runs not known to be stable, crosses unstable ones.
 
     \b
     packenv reproduce fig4b

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
+from packenv.cli import shared_options
 from packenv.cli.outputs import check_outputs
-from packenv.cli.workload_options import RESOURCES_HELP, WorkloadOptions, workload_from
+from packenv.cli.shared_options import COUNT, FILE, option
+from packenv.cli.workload_options import WorkloadOptions, workload_from
 from packenv.envs.registration import ENVIRONMENTS
 from packenv.errors import InputError
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
@@ -28,61 +30,61 @@ SPECIAL = {"true": True, "false": False}
 
 @click.command("train")
 @click.argument("source", metavar="[WORKLOAD]", required=False)
-@click.option("--env", "environment", default="ServerFill", show_default=True, help=f"{', '.join(ENVIRONMENTS)}.")
-@click.option("--algo", "algorithm", default="maskable-ppo", show_default=True, help="maskable-ppo, ppo, a2c, dqn, cma-es.")
-@click.option("--network", default="shared", show_default=True, help="shared or linear (permutations do not matter), or mlp.")
-@click.option("--hidden", type=int, default=0, help="Width of its layers  [default: 32 shared, 64 mlp].")
-@click.option("--load", help="Share of ρ*: X, or LOW:HIGH from which each episode draws.")
-@click.option("--intensity", help="Share of the area bound: X or LOW:HIGH  [default on paper/fig4b: 0.85:0.97].")
+@option("--env", "environment", default="ServerFill", help=f"{', '.join(ENVIRONMENTS)}.")
+@option("--algo", "algorithm", default="maskable-ppo", help="maskable-ppo, ppo, a2c, dqn, cma-es.")
+@option("--network", default="shared", help="shared or linear (the order of actions does not matter), or mlp.")
+@click.option("--hidden", type=int, default=0, help="Width of the network's layers  [default: shared 32, mlp 64].")
+@click.option("--load", help="Arrivals as a share of ρ*: X, or LOW:HIGH, from which each episode draws its own.")
+@click.option("--intensity", help="Arrivals as a share of the area bound: X or LOW:HIGH  [default on paper/fig4b: 0.85:0.97].")
 @click.option("--rate", help="Tasks per slot: X or LOW:HIGH.")
-@click.option("--servers", help="5, or 3x1,2x0.5, or 3x1:0.5 for several resources, or a file.")
-@click.option("--sizes", help="uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, …")
-@click.option("--service", help="geometric:100, fixed:100, lognormal:100:2, …")
-@click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
-@click.option("--J", "levels", type=int, help="Levels of the partition: 2J virtual queues  [default: the workload's].")
-@click.option("--types", type=int, help="So many virtual queues, for sizes of equal width, in place of 2J.")
-@click.option("--window", type=int, default=16, show_default=True, help="Oldest tasks that are shown.")
-@click.option("--observation", default="actions", show_default=True, help="actions, full or compact.")
-@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the environment: order, passing, rule, …")
-@click.option("--reward", default="size", show_default=True, help="size, tasks, queue, delay or advantage.")
-@click.option("--reward-scale", type=float, default=1.0, show_default=True, help="Rewards are multiplied by this.")
-@click.option("--timescale", type=float, default=5000.0, show_default=True, help="Slots; rewards count exp(−slots/timescale).")
-@click.option("--average-reward", is_flag=True, help="Instead of discounting: reward per slot in the long run.")
-@click.option("--guard", default="bf-js", show_default=True, help="Takes over when too many tasks wait; `none`.")
-@click.option("--guard-limit", type=int, default=500, show_default=True, help="Waiting tasks from which the guard decides.")
-@click.option("--from", "start", metavar="AGENT", help="Begin with the weights of this saved agent (a name or path).")
-@click.option("--imitate", metavar="POLICY", help="First learn to do what this policy does.")
-@click.option("--imitation-steps", type=int, default=400, show_default=True, help="Of it, in up to 64 environments.")
-@click.option("--samples", type=int, default=16_000_000, show_default=True, help="Decisions in all.")
-@click.option("--envs", type=int, default=512, show_default=True, help="Environments side by side.")
-@click.option("--horizon", type=int, default=100_000, show_default=True, help="Slots of an episode.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@shared_options.servers
+@shared_options.sizes
+@shared_options.service
+@shared_options.resources
+@click.option("--J", "levels", type=int, help="Divide sizes into 2J virtual queues, as VQS does  [default: by the workload].")
+@click.option("--types", type=int, help="Divide sizes into so many virtual queues of equal width instead.")
+@option("--window", type=int, default=16, help="How many of the oldest tasks the agent sees.")
+@option("--observation", default="actions", help="actions, full or compact.")
+@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the environment: passing, rule, …")
+@option("--reward", default="size", help="size, tasks, queue, delay or advantage.")
+@option("--reward-scale", type=float, default=1.0, help="Multiply rewards by this.")
+@option("--timescale", type=float, default=5000.0, help="Discount a reward t slots ahead by exp(−t/timescale).")
+@click.option("--average-reward", is_flag=True, help="Maximise the mean reward per slot instead of the discounted sum.")
+@option("--guard", default="bf-js", help="Policy that schedules while too many tasks wait; none: the agent always does.")
+@option("--guard-limit", type=int, default=500, help="The guard schedules while more tasks than this wait.")
+@click.option("--from", "start", metavar="AGENT", help="Start from the weights of this saved agent (a name or a path).")
+@click.option("--imitate", metavar="POLICY", help="Train the agent to imitate this policy first.")
+@option("--imitation-steps", type=int, default=400, help="Steps of imitation.")
+@option("--samples", type=int, default=16_000_000, help="Train for so many decisions; cma-es: tasks.")
+@option("--envs", type=int, default=512, help="Environments that run side by side.")
+@option("--horizon", type=int, default=100_000, help="Slots of an episode.")
+@option("--seed", type=int, default=0, help="Seed of the jobs and of the training.")
 @click.option(
     "--learning-rate",
     type=float,
     default=0.0,
-    help="At the start; falls to a tenth  [default: 0.001; dqn 0.0005]; cma-es: its step size  [default: 0.15].",
+    help="Learning rate at the start, which falls to a tenth  [default: 0.001; dqn 0.0005]; cma-es: step size  [default: 0.15].",
 )
-@click.option("--entropy", type=float, default=0.003, show_default=True, help="Weight of the entropy bonus.")
-@click.option("--lambda", "gae_lambda", type=float, default=0.95, show_default=True, help="Of the advantage estimate, per step.")
-@click.option("--steps", type=int, default=0, help="Per environment and iteration  [default: 64; a2c 16, dqn 1].")
+@option("--entropy", type=float, default=0.003, help="Weight of the entropy bonus.")
+@option("--lambda", "gae_lambda", type=float, default=0.95, help="λ of the generalised advantage estimate.")
+@click.option("--steps", type=int, default=0, help="Steps of each environment in an iteration  [default: 64; a2c 16, dqn 1].")
 @click.option("--epochs", type=int, default=0, help="Passes over the samples; dqn: gradient steps  [default: 3; dqn 1].")
-@click.option("--batch", type=int, default=0, help="Samples of a gradient step  [default: 4096; dqn 1024].")
-@click.option("--population", type=int, default=0, help="Candidates of a generation of cma-es  [default: by the weights].")
-@click.option("--threads", type=click.IntRange(min=1), default=2, show_default=True, help="Of the network; cma-es: processes.")
-@click.option("--logdir", type=click.Path(file_okay=False), default="runs", show_default=True, help="Folder of all runs.")
-@click.option("--name", help="Of this run: its folder in there  [default: made of environment, workload, algorithm, seed].")
-@click.option("--resume", is_flag=True, help="Go on with this run where it stopped; begins it if it has not begun.")
-@click.option("--checkpoint-every", type=int, default=0, metavar="SAMPLES", help="[default: a twentieth of the run]")
-@click.option("--evaluate-every", type=int, default=0, metavar="SAMPLES", help="[default: a tenth of the run]")
-@click.option("--judge-every", type=int, metavar="SAMPLES", help="0: never  [default: a third of the run]")
-@click.option("--against", default="bf-js", show_default=True, help="Policy that evaluations compare with.")
-@click.option("--evaluation-slots", type=click.IntRange(min=1000), default=200_000, show_default=True, help="Of each run.")
-@click.option("--evaluation-seeds", type=click.IntRange(min=1), default=4, show_default=True, help="Runs at each load.")
-@click.option("--keep", type=click.Choice(["best", "last"]), default="best", show_default=True, help="Which agent to save.")
-@click.option("--out", type=click.Path(dir_okay=False), help="Save the agent here (.safetensors and .json), too.")
+@click.option("--batch", type=int, default=0, help="Samples in a gradient step  [default: 4096; dqn 1024].")
+@click.option("--population", type=int, default=0, help="cma-es: candidates in a generation  [default: by the weights].")
+@option("--threads", type=COUNT, default=2, help="Threads that train the network; cma-es: processes.")
+@option("--logdir", type=click.Path(file_okay=False), default="runs", help="Folder in which each run has a folder of its own.")
+@click.option("--name", help="Name of this run's folder  [default: from environment, workload, algorithm and seed].")
+@click.option("--resume", is_flag=True, help="Continue the run of this name, or start it if there is none.")
+@click.option("--checkpoint-every", type=int, default=0, metavar="N", help="Samples between checkpoints  [default: a 20th].")
+@click.option("--evaluate-every", type=int, default=0, metavar="N", help="Samples between evaluations  [default: a 10th].")
+@click.option("--judge-every", type=int, metavar="N", help="Samples between judgments, 0 for none  [default: a 3rd].")
+@option("--against", default="bf-js", help="Policy that evaluations compare the agent with.")
+@option("--evaluation-slots", type=click.IntRange(min=1000), default=200_000, help="Slots of each run of an evaluation.")
+@option("--evaluation-seeds", type=COUNT, default=4, help="Runs of an evaluation at each load.")
+@option("--keep", type=click.Choice(["best", "last"]), default="best", help="Save the best agent in evaluations, or the last.")
+@click.option("--out", type=FILE, help="Also save the agent here (.safetensors and .json).")
 def train_command(source: str | None, **words: Any) -> None:
-    """Train an agent on a workload (a name, or a .json file), or on one spelled out by --sizes.
+    """Train an agent on a workload: a name, a .json file, or one given by --sizes and --service.
 
     \b
     packenv train paper/fig4b --intensity 0.85:0.97

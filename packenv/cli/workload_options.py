@@ -17,8 +17,8 @@ from packenv.workloads.resources import chosen_resources, with_resources
 from packenv.workloads.servers import Servers, as_servers
 from packenv.workloads.workload import INTENSITIES, Workload
 
-SLOT_SECONDS_HELP = "Length of a slot of a trace, an exact decimal  [default: 0.0005 for job lines (.tr), 0.1 otherwise]."
-RESOURCES_HELP = "Of tasks with several demands: `max`, the largest as the size; `all`; names: cpu,memory; or max:cpu,memory."
+SLOT_SECONDS_HELP = "Seconds in a slot, for a trace: an exact decimal  [default: job lines (.tr) 0.0005, others 0.1]."
+RESOURCES_HELP = "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest."
 DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import click
 from rich.console import Console
 
+from packenv.cli import shared_options
 from packenv.cli.judge.tables import judgments_table, record_of
-from packenv.cli.outputs import ResultFile, check_outputs, wide_console, write_all
+from packenv.cli.outputs import check_outputs, wide_console, write_all
+from packenv.cli.shared_options import COUNT, FILE, JSON, option
 from packenv.files import write_json
 from packenv.policy import find_policy
 from packenv.runs.judge_runs import JudgeRuns
@@ -21,13 +23,13 @@ SERVICES = ("geometric:100",)
 
 @click.command("worst-case")
 @click.option("--policy", "-p", required=True, help="Policy to find a bad workload for, e.g. bf-js, vqs:J=4.")
-@click.option("--service", "services", multiple=True, default=SERVICES, show_default=True, help="Service laws; repeat for more.")
-@click.option("--tries", type=click.IntRange(min=1), default=TRIES, show_default=True, help="Short runs of the search.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the search.")
-@click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
-@click.option("--log", type=click.Path(dir_okay=False), help="Keep the outcome of every judged run here.")
-@click.option("--out", type=click.Path(dir_okay=False), help="Write the worst workload as JSON; evaluate and judge read it.")
-@click.option("--json", "json_path", type=ResultFile(), help="Write the judgments of all that were judged.")
+@option("--service", "services", multiple=True, default=SERVICES, help="Law of service; repeat for more.")
+@option("--tries", type=COUNT, default=TRIES, help="Number of short runs that the search makes.")
+@option("--seed", type=int, default=0, help="Seed of the search.")
+@shared_options.processes
+@click.option("--log", type=FILE, help="Keep each finished run of a judgment in this file.")
+@click.option("--out", type=FILE, help="Write the worst workload as JSON, which evaluate and judge read.")
+@click.option("--json", "json_path", type=JSON, help="Write the judgments of the candidates as JSON.")
 def worst_case_command(
     policy: str,
     services: tuple[str, ...],
@@ -38,10 +40,10 @@ def worst_case_command(
     out: str | None,
     json_path: str | None,
 ) -> None:
-    """Look for the workload on which a policy supports the smallest share of ρ*.
+    """Search for the workload on which a policy keeps the smallest fraction of ρ* stable.
 
-    Candidates are small: up to five sizes, a dozen servers, ρ* known exactly. Where the policy's guarantee holds, the
-    result is an upper bound on how tight it is; with --service fixed:100 it holds no more.
+    Candidates have at most five sizes and a dozen servers, so ρ* is known exactly. The fraction found shows how tight the
+    policy's guarantee can be at most. No guarantee holds with --service fixed:100.
 
     \b
     packenv worst-case -p bf-js --tries 10000 --out worst.json

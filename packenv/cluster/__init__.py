@@ -5,7 +5,7 @@ something happened. A task is named by its place in the pool, a server by its in
 server. Sizes and rooms are integer units (packenv.units). Compiled policies and plain Python ones call the same functions.
 """
 
-from packenv.cluster.best_fit import best_server, best_task, fill, foresee, foresee_smaller
+from packenv.cluster.best_fit import best_server, best_task, fill, foresee, foresee_smaller, next_with_room
 from packenv.cluster.build import build
 from packenv.cluster.distance import level_of, remote_slots
 from packenv.cluster.events.wheel import post, wake_at
@@ -100,6 +100,7 @@ __all__ = [
     "new_count",
     "new_task",
     "next_in_queue",
+    "next_with_room",
     "now",
     "oldest",
     "oldest_fitting",

@@ -7,8 +7,8 @@ score Σ_r (d_r / C_r) · (occupied_r / C_r).
 from __future__ import annotations
 
 from packenv.cluster.queue.by_demand import first_of_group, group_count
-from packenv.cluster.queue.waiting import fitting_key, largest_fitting, size_of
-from packenv.cluster.servers import fits, freed_count, freed_server, room_of, tightest_server
+from packenv.cluster.queue.waiting import fitting_key, largest_fitting, size_of, smallest_size, waiting
+from packenv.cluster.servers import first_server, fits, freed_count, freed_server, room_of, tightest_server
 from packenv.cluster.slots import place
 from packenv.cluster.sorted_keys.directory import expect, is_long
 from packenv.cluster.state import NONE, Cluster
@@ -86,6 +86,12 @@ def best_server(c: Cluster, i: int) -> int:
     if c.orders & BY_DEMAND:
         return best_aligned_server(c, i)
     return tightest_server(c, size_of(c, i))
+
+
+@compiled
+def next_with_room(c: Cluster, start: int) -> int:
+    """The first server from index `start` on with room for the smallest waiting task; NONE if there is none. Needs BY_INDEX."""
+    return first_server(c, smallest_size(c), start) if waiting(c) > 0 else NONE
 
 
 @apart

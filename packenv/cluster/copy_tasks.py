@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.events.wheel import schedule_event, take_place
+from packenv.cluster.events.wheel import take_place
 from packenv.cluster.queue.waiting import enqueue, order_new
-from packenv.cluster.servers import refresh, touch
-from packenv.cluster.slots import change_use
+from packenv.cluster.servers import refresh
+from packenv.cluster.slots import occupy
 from packenv.cluster.state import NONE, TASK, Cluster, look_at
 from packenv.compiled.decorators import compiled
 from packenv.workloads.source import refill
@@ -51,17 +51,9 @@ def transplant(
     for n in range(served.shape[0]):
         i = adopt(a, e, b, served[n])
         at[served[n]] = i
-        server = a.task[e, served[n]].server
-        task, record = b.task[row, i], b.server[row, server]
-        task.server, task.slots = server, a.task[e, served[n]].slots
-        task.held = max(task.size, record.least, held[served[n]])
-        if not b.vectors:
-            record.room -= task.held
-        record.jobs += 1
-        head.in_service += 1
-        change_use(b, i, server, 1)
-        touch(b, server)
-        schedule_event(b, i, task.slots)
+        task = a.task[e, served[n]]
+        room = max(task.size, b.server[row, task.server].least, held[served[n]])
+        occupy(b, i, task.server, room, task.slots)
     for n in range(waiting.shape[0]):
         i = adopt(a, e, b, waiting[n])
         is_new = at[waiting[n]] == NEW and b.task[row, i].since == source.now

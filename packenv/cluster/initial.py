@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.events.wheel import schedule_event, take_place
-from packenv.cluster.slots import change_use, scalar_size
+from packenv.cluster.events.wheel import take_place
+from packenv.cluster.slots import occupy, scalar_size
 from packenv.cluster.state import TASK, Cluster
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
@@ -45,18 +45,10 @@ def _start(c: Cluster, n: int, demand: NDArray[np.int64], server: int, remaining
     i = take_place(c)
     task = c.task[c.e, i]
     task.kind, task.row, task.job, task.since = TASK, -1 - n, -1 - n, 0
-    task.server, task.slots = server, remaining
     if c.demand.shape[1] == 0:
         task.size = demand[0]
     else:
         for r in range(len(demand)):
             c.demand[c.e, i, r] = demand[r]
         task.size = scalar_size(c, i)
-    record = c.server[c.e, server]
-    task.held = record.least if slotted else task.size
-    if not c.vectors:
-        record.room -= task.held
-    record.jobs += 1
-    c.head[c.e].in_service += 1
-    change_use(c, i, server, 1)
-    schedule_event(c, i, remaining)
+    occupy(c, i, server, c.server[c.e, server].least if slotted else task.size, remaining)

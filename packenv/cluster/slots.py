@@ -40,26 +40,30 @@ def place(c: Cluster, i: int, server: int, extra_slots: int = 0) -> None:
 @apart
 def put_in_service(c: Cluster, i: int, server: int, extra_slots: int) -> None:
     """Take task i out of the queue and start it on a server."""
-    head = c.head[c.e]
     task = c.task[c.e, i]
-    record = c.server[c.e, server]
     dequeue(c, i)
-    task.server = server
-    task.held = max(task.size, record.least)
-    if not c.vectors:
-        record.room -= task.held
-    record.jobs += 1
-    head.in_service += 1
-    change_use(c, i, server, 1)
-    task.slots += head.now + extra_slots
+    until = task.slots + c.head[c.e].now + extra_slots
     if has_homes(c):
-        task.slots += remote_slots(c, task.row, server)
+        until += remote_slots(c, task.row, server)
+    occupy(c, i, server, max(task.size, c.server[c.e, server].least), until)
     if reads_take_room(c):
         source = begin_read(c, i, server)
         if source != NONE:
             touch(c, source)
-    schedule_event(c, i, task.slots)
     record_start(c, i)
+
+
+@compiled
+def occupy(c: Cluster, i: int, server: int, room: int, until: int) -> None:
+    """Let task i take `room` units and its demands of a server until slot `until`."""
+    head, task, record = c.head[c.e], c.task[c.e, i], c.server[c.e, server]
+    task.server, task.held, task.slots = server, room, until
+    if not c.vectors:
+        record.room -= room
+    record.jobs += 1
+    head.in_service += 1
+    change_use(c, i, server, 1)
+    schedule_event(c, i, until)
     touch(c, server)
 
 

@@ -47,6 +47,7 @@ def test_the_comparison_can_fail(scripts: None) -> None:
     assert not playing.same_schedule(run, playing.play("Placement", workload, "vqs", 300, 0, rule="head"))
 
 
+@pytest.mark.slow  # a whole script
 def test_the_table_is_written(scripts: None, tmp_path: Path) -> None:
     table: Any = importlib.import_module("table")
     shutil.copy(FOLDER / "README.md", tmp_path)

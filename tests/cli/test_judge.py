@@ -82,6 +82,7 @@ def test_a_damaged_log_is_named(tmp_path: Path) -> None:
         RunLog(path)
 
 
+@pytest.mark.slow  # two whole commands
 def test_worst_case_writes_a_workload_that_judge_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "worst.json"
     main(["worst-case", "-p", "bf-js", "--service", "fixed:100", "--tries", "5", "--processes", "1", "--out", str(out)])

@@ -60,18 +60,19 @@ def test_settings_are_those_of_the_shipped_agent(agent: str) -> None:
 @pytest.mark.parametrize("agent", pretrained_agents())
 def test_an_agent_comes_out_that_can_be_evaluated(agent: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     module, out = script(agent), str(tmp_path / "agent")
+    shared: Any = sys.modules["training_run"]
     if agent == "fig4b":
         module.evolve(replace(module.SETTINGS, population=4, horizon=500, samples=1000), out, processes=1)
     else:
         for stage in stages_of(module):
             start = out if stage.imitate is None and agent == "fig4a" else None
-            module.train(replace(stage, start=start, **SMALL), out, module.AGAINST, every=64, slots=1000, seeds=1)
+            shared.train(replace(stage, start=start, **SMALL), out, module.AGAINST, every=64, slots=1000, seeds=1)
     settings = stages_of(module)[-1]
     made = load_agent(out)
     assert made.about["samples"] > 0
     assert all(np.isfinite(array).all() for array in made.weights.values())
     capsys.readouterr()
-    module.compare(settings, out, module.AGAINST, slots=1000, seeds=1)
+    shared.compare(settings, out, module.AGAINST, slots=1000, seeds=1)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == (3 if settings.arrivals else 1)
     assert all(f"{module.AGAINST} " in line and "ratio" in line for line in lines)

@@ -91,6 +91,7 @@ def test_dqn_too(tmp_path: Path) -> None:
 EVOLVED = "--algo cma-es --network linear --population 6 --horizon 500 --intensity 0.8:0.9 --keep last"
 
 
+@pytest.mark.slow  # five trainings
 def test_an_evolved_agent_does_not_depend_on_processes_or_interruptions(tmp_path: Path) -> None:
     """A run that stopped goes on as if it had not: every generation has a seed of its own."""
     arguments = [*EVOLVED.split(), "--samples", "8000"]

@@ -20,7 +20,8 @@ from rich.table import Table
 from packenv.cli.bench import environments as bench_envs
 from packenv.cli.bench.jobs import job_speeds
 from packenv.cli.bench.theory import bracket_times, schedule_times
-from packenv.cli.outputs import ResultFile, check_outputs
+from packenv.cli.outputs import check_outputs
+from packenv.cli.shared_options import JSON
 from packenv.files import write_json
 
 POLICIES = {"bf-js": 12.0, "vqs-bf": 10.0, "fifo-ff": 10.0, "vqs": None}
@@ -83,13 +84,13 @@ FULL = Effort(3, 1_000_000, (1_000, 10_000, 100_000), (100, 10_000, 1_000_000), 
 
 
 @click.command()
-@click.option("--quick", is_flag=True, help="Everything once, and without the largest clusters and backlogs.")
-@click.option("--json", "json_path", type=ResultFile(), help="Write all measurements as JSON.")
+@click.option("--quick", is_flag=True, help="Measure once, without the largest clusters and backlogs.")
+@click.option("--json", "json_path", type=JSON, help="Write all measurements as JSON.")
 def bench(quick: bool, json_path: str | None) -> None:
     """Measure the speed of this installation, against one CartPole-v1 environment of Gymnasium on the same core.
 
-    With the environment variable PACKENV_TRACES set to a folder with google2011_tasks.parquet (and raw/google2011), the
-    Google trace as well. Nothing else should run meanwhile. Ctrl-C ends it with what was measured so far.
+    If PACKENV_TRACES names a folder with google2011_tasks.parquet (and raw/google2011), the Google trace is measured too.
+    Run nothing else meanwhile. Ctrl-C shows what was measured so far.
     """
     check_outputs(json_path)
     console = Console()

@@ -13,8 +13,9 @@ from packenv.cli.evaluate.records import record_of, summary_of
 from packenv.cli.evaluate.tables import LEFT_OUT, Times, classes_table, data_table, jobs_table, results_table
 from packenv.cli.evaluate.whole_jobs import whole_jobs
 from packenv.cli.leaderboard.contests import contest_name
-from packenv.cli.outputs import ResultFile, check_outputs, print_table, wide_console, write_all
+from packenv.cli.outputs import check_outputs, print_table, wide_console, write_all
 from packenv.cli.schedule_file import write_schedule
+from packenv.cli.shared_options import JSON
 from packenv.cli.workload_options import (
     RESOURCES_HELP,
     SLOT_SECONDS_HELP,
@@ -76,7 +77,7 @@ DEFAULT_SLOTS = 200_000
 )
 @click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
 @click.option("--schedule", type=click.Path(dir_okay=False), help="Write when and where each task ran (Parquet).")
-@click.option("--json", "json_path", type=ResultFile(), help="Write all records as JSON.")
+@click.option("--json", "json_path", type=JSON, help="Write all records as JSON.")
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw queues over time and delays (PNG, PDF, SVG).")
 @click.option("--tensorboard", metavar="DIR", help=TENSORBOARD_HELP)
 def evaluate(
@@ -160,7 +161,10 @@ def evaluate(
         draw_runs(by_policy, workload, path, backlog)
 
     write_all(
-        (json_path, lambda path: write_json(path, [*map(record_of, results, chain(*whole), repeat(times.slot_seconds)), *summaries])),
+        (
+            json_path,
+            lambda path: write_json(path, [*map(record_of, results, chain(*whole), repeat(times.slot_seconds)), *summaries]),
+        ),
         (schedule, lambda path: write_schedule(path, workload, results)),
         (tensorboard, to_tensorboard),
         (plot, draw),

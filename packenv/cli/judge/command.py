@@ -7,11 +7,13 @@ from typing import Any
 
 import click
 
+from packenv.cli import shared_options
 from packenv.cli.judge.judgments import judge_all
 from packenv.cli.judge.plot import draw_judgments
 from packenv.cli.judge.tables import judgments_table, open_loads, proved, record_of
-from packenv.cli.outputs import ResultFile, check_outputs, wide_console, write_all
-from packenv.cli.workload_options import RESOURCES_HELP, WorkloadOptions, chosen_policies, workload_from
+from packenv.cli.outputs import check_outputs, wide_console, write_all
+from packenv.cli.shared_options import COUNT, FILE, JSON, option
+from packenv.cli.workload_options import WorkloadOptions, chosen_policies, workload_from
 from packenv.files import write_json
 from packenv.theory.stability.judge import SEEDS, WIDTH
 
@@ -19,17 +21,17 @@ from packenv.theory.stability.judge import SEEDS, WIDTH
 @click.command("judge")
 @click.argument("sources", metavar="[WORKLOAD|TRACE]…", nargs=-1)
 @click.option("--policy", "-p", "policies", multiple=True, help="Policy to judge, e.g. bf-js, vqs:J=4; repeat for more.")
-@click.option("--sizes", help="Instead of a workload: uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, …")
-@click.option("--servers", help="5, or 3x1,2x0.5, or 3x1:0.5 for several resources, or a file.")
-@click.option("--service", help="geometric:100, fixed:100, lognormal:100:2, …")
-@click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
-@click.option("--slot-seconds", default="0.1", show_default=True, help="Length of a slot, for traces in seconds.")
-@click.option("--seeds", type=click.IntRange(min=1), default=SEEDS, show_default=True, help="Runs at each load.")
-@click.option("--width", type=float, default=WIDTH, show_default=True, help="Of the interval that ends the search.")
-@click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
-@click.option("--log", type=click.Path(dir_okay=False), help="Keep the outcome of every run here; started again, go on from it.")
-@click.option("--json", "json_path", type=ResultFile(), help="Write the judgments with all evidence as JSON.")
-@click.option("--plot", type=click.Path(dir_okay=False), help="Draw the intervals beside ½ and ⅔ (PNG, PDF, SVG).")
+@shared_options.sizes
+@shared_options.servers
+@shared_options.service
+@shared_options.resources
+@shared_options.slot_seconds
+@option("--seeds", type=COUNT, default=SEEDS, help="Runs at each load.")
+@option("--width", type=float, default=WIDTH, help="Stop when the interval is at most this wide.")
+@shared_options.processes
+@click.option("--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks.")
+@click.option("--json", "json_path", type=JSON, help="Write the intervals, and the verdict on each load that was tried, as JSON.")
+@click.option("--plot", type=FILE, help="Draw the intervals beside the guarantees ½ and ⅔ (PNG, PDF, SVG).")
 def judge_command(
     sources: tuple[str, ...],
     policies: tuple[str, ...],
@@ -41,7 +43,7 @@ def judge_command(
     plot: str | None,
     **words: Any,
 ) -> None:
-    """Find the interval of ρ*-fractions that each policy supports on each workload.
+    """Find which fraction of ρ* each policy keeps stable on each workload, as an interval.
 
     \b
     packenv judge paper/fig3a paper/fig3b -p bf-js -p vqs --log judge.jsonl

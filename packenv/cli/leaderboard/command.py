@@ -9,13 +9,15 @@ from itertools import chain
 
 import click
 
+from packenv.cli import shared_options
 from packenv.cli.judge.judgments import judge_all
 from packenv.cli.leaderboard.cells import groups_of, legend, length_of
 from packenv.cli.leaderboard.contests import Contest, contest
 from packenv.cli.leaderboard.page import check_page, markdown, write_page
 from packenv.cli.leaderboard.standings import Standing, entries_of, play
 from packenv.cli.leaderboard.tables import record_of, terminal_tables
-from packenv.cli.outputs import ResultFile, check_outputs, wide_console, write_all
+from packenv.cli.outputs import check_outputs, wide_console, write_all
+from packenv.cli.shared_options import COUNT, FILE, JSON, option
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.runs.tensorboard import TENSORBOARD_HELP, check_tensorboard, write_tensorboard
@@ -32,28 +34,28 @@ REFERENCE = "bf-js"
 @click.command()
 @click.option(
     "--workload", "-w", "texts", multiple=True, metavar="NAME@LOAD",
-    help="Workload (a name, a .json file or a trace) and how much arrives: paper/fig4b@0.95 (intensity), @rate=0.014, @load=0.9; "
-    "after it servers=50, slots=100000, speedup=1.3; repeat for more  [default: those of the paper's figures 3 and 4].",
+    help="Workload (a name, a .json file or a trace) and its arrivals: paper/fig4b@0.95 (intensity), @rate=0.014 or @load=0.9, "
+    "then servers=50, slots=100000, speedup=1.3; repeat for more  [default: those of the paper's figures 3 and 4].",
 )  # fmt: skip
 @click.option(
     "--policy", "-p", "policies", multiple=True,
     help="Policy or agent, e.g. bf-js, vqs:J=4, agent:NAME; repeat for more  "
-    "[default: the paper's, and the agents that come with packenv, each on the workload that it was made for].",
+    "[default: the paper's policies, and each agent that comes with packenv on the workload that it was trained on].",
 )  # fmt: skip
-@click.option("--reference", default=REFERENCE, show_default=True, help="The policy whose mean queue counts as 1.")
-@click.option("--seeds", type=click.IntRange(min=1), default=16, show_default=True, help="Each the same jobs for every policy.")
-@click.option("--slots", type=click.IntRange(min=1), default=1_000_000, show_default=True, help="Of every run, except traces.")
+@option("--reference", default=REFERENCE, help="Policy whose mean queue the others are divided by.")
+@option("--seeds", type=COUNT, default=16, help="Number of seeds; the jobs of a seed are the same for every policy.")
+@option("--slots", type=COUNT, default=1_000_000, help="Slots of each run, except on traces.")
 @click.option(
-    "--warmup", type=click.IntRange(min=0), help="Slots that are not measured  [default: 0 for traces, a tenth otherwise]."
+    "--warmup", type=click.IntRange(min=0), help="Slots at the start that are not measured  [default: a tenth; traces 0]."
 )
-@click.option("--judge/--no-judge", "judging", default=True, show_default=True, help="Find the supported fractions of ρ* too.")
-@click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
-@click.option("--log", type=click.Path(dir_okay=False), help="Keep every run here as it ends; started again, go on from there.")
-@click.option("--json", "json_path", type=ResultFile(), help="Write all standings as JSON.")
-@click.option("--plot", type=click.Path(dir_okay=False), help="Draw the ratios with their intervals (PNG, PDF, SVG).")
+@option("--judge/--no-judge", "judging", default=True, help="Also find the fraction of ρ* that each policy keeps stable.")
+@shared_options.processes
+@click.option("--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks.")
+@click.option("--json", "json_path", type=JSON, help="Write all standings as JSON.")
+@click.option("--plot", type=FILE, help="Draw the ratios with their 95 % intervals (PNG, PDF, SVG).")
 @click.option(
     "--markdown", "page", type=click.Path(dir_okay=False),
-    help="Replace what stands between <!-- leaderboard --> and <!-- /leaderboard --> in this file.",
+    help="Write the table between <!-- leaderboard --> and <!-- /leaderboard --> in this file.",
 )  # fmt: skip
 @click.option("--tensorboard", metavar="DIR", help=TENSORBOARD_HELP)
 def leaderboard(
@@ -71,7 +73,7 @@ def leaderboard(
     page: str | None,
     tensorboard: str | None,
 ) -> None:
-    """Compare policies and agents on the same jobs: mean queues, ratios to a reference, supported fractions of ρ*.
+    """Rank policies and agents on the same jobs, by mean queue relative to a reference policy and by supported fraction of ρ*.
 
     \b
     packenv leaderboard --log board.jsonl --markdown docs/leaderboard.md

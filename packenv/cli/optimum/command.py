@@ -8,9 +8,11 @@ import click
 from rich.console import Console
 
 from packenv.api import simulate
+from packenv.cli import shared_options
 from packenv.cli.optimum.comparison import makespan_of, optimum_record, optimum_table, progress_line, shortest
-from packenv.cli.outputs import ResultFile, check_outputs, wide_console, write_all
+from packenv.cli.outputs import check_outputs, wide_console, write_all
 from packenv.cli.schedule_file import write_schedule
+from packenv.cli.shared_options import COUNT, FILE, JSON, option
 from packenv.cli.workload_options import WorkloadOptions, workload_from
 from packenv.errors import InputError
 from packenv.files import write_json
@@ -27,18 +29,18 @@ from packenv.workloads.workload import Workload
 @click.command()
 @click.argument("source", metavar="WORKLOAD|TRACE")
 @click.option("--policy", "-p", "policies", multiple=True, help="Policy to compare; repeat for more  [default: the quick ones].")
-@click.option("--servers", help="5, or 3x1,2x0.5, or 3x1:0.5 for several resources, or a file.")
-@click.option("--resources", default="max", show_default=True, help="Of tasks with several demands: `max` or `all`.")
-@click.option("--slot-seconds", default="0.1", show_default=True, help="Length of a slot, for traces in seconds.")
-@click.option("--slots", type=click.IntRange(min=1), help="Of a random workload: the tasks that arrive in so many slots.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the jobs, and of the search.")
-@click.option("--limit", type=float, default=TIME_LIMIT, show_default=True, help="Seconds for the search.")
-@click.option("--gap", type=float, default=0.0, show_default=True, help="End early within this of the bound: 0.05 is 5 %.")
-@click.option("--fixed-allocation", is_flag=True, help="Each task's server is the one with the least workload beforehand.")
-@click.option("--workers", type=click.IntRange(min=1), help="Cores for the search  [default: all].")
-@click.option("--schedule", type=click.Path(dir_okay=False), help="Write the schedule (Parquet), for -p replay:FILE.")
-@click.option("--json", "json_path", type=ResultFile(), help="Write the numbers as JSON.")
-@click.option("--plot", type=click.Path(dir_okay=False), help="Draw what is in use over time (PNG, PDF, SVG).")
+@shared_options.servers
+@option("--resources", default="max", help="Of tasks with several demands: `max` or `all`.")
+@shared_options.slot_seconds
+@click.option("--slots", type=COUNT, help="With a random workload: schedule the tasks that arrive in so many slots.")
+@option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the jobs and of the search.")
+@option("--limit", type=float, default=TIME_LIMIT, help="Stop the search after so many seconds.")
+@option("--gap", type=float, default=0.0, help="Stop when the schedule is within this share of the bound: 0.05 is 5 %.")
+@click.option("--fixed-allocation", is_flag=True, help="Give each task the server with the least work beforehand.")
+@click.option("--workers", type=COUNT, help="Cores that the search uses  [default: all].")
+@click.option("--schedule", type=FILE, help="Write the schedule (Parquet); -p replay:FILE plays it.")
+@click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON.")
+@click.option("--plot", type=FILE, help="Draw the resources in use over time (PNG, PDF, SVG).")
 def optimum(
     policies: tuple[str, ...],
     slots: int | None,
@@ -52,9 +54,10 @@ def optimum(
     plot: str | None,
     **words: Any,
 ) -> None:
-    """The shortest schedule of a table of jobs, by a solver that knows all of them beforehand: how good can a policy be?
+    """Find the shortest schedule of a table of jobs, and compare policies with it.
 
-    The simulator runs the schedule again and must agree. Needs OR-tools: pip install 'packenv[sat]'.
+    A solver that knows all jobs beforehand searches for it; the simulator replays the schedule and must agree. Needs
+    OR-tools: pip install 'packenv[sat]'.
 
     \b
     packenv optimum tasks.csv --servers 2 --limit 60 -p bf-js -p fifo-ff

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from packenv.cli.outputs import ResultFile, check_outputs, write_all
+from packenv.cli import shared_options
+from packenv.cli.outputs import check_outputs, write_all
+from packenv.cli.shared_options import JSON
 from packenv.cli.trace.tables import dropped_rows, print_description, print_match
-from packenv.cli.workload_options import RESOURCES_HELP, SLOT_SECONDS_HELP
 from packenv.files import write_json
 from packenv.workloads.resources import chosen_resources
 
@@ -19,39 +20,37 @@ if TYPE_CHECKING:
     from packenv.workloads.traces import SlotTrace, Trace
     from packenv.workloads.traces.table import Sizes
 
-json_option = click.option("--json", "json_path", type=ResultFile(), metavar="FILE", help="Also write the result to FILE as JSON.")
-slot_option = click.option("--slot-seconds", metavar="H", help=SLOT_SECONDS_HELP)
-resource_option = click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
+json_option = click.option("--json", "json_path", type=JSON, help="Also write the result to FILE as JSON.")
 
 
 @click.group(name="trace")
 def trace() -> None:
-    """Convert, describe and profile recorded workloads.
+    """Convert, describe and profile traces: records of the jobs that a cluster ran.
 
-    A trace is one of these, recognised by its columns or content:
+    packenv recognises these forms by their columns or content:
 
     \b
-    the folder of Google's trace of 2011 (with task_events/), or the same folded to a row per task
+    the folder of Google's trace of 2011 (with task_events/), or one row per task made of it
     Alibaba's pods of 2023 (openb_pod_list_*.csv) or instances of 2025 (disaggregated_DLRM_trace.csv)
     Standard Workload Format (.swf, .swf.gz)
     job lines of Hawk and Eagle, `arrival n_tasks mean d1 d2 …` (.tr, .tr.gz)
-    Facebook's samples of SWIM (.tsv, or the same as a table)
-    your own, with columns arrival, size, service (in slots),
+    Facebook's samples of SWIM (.tsv, or as a table)
+    your own table, with columns arrival, size, service (in slots),
       or submit_time_s, duration_s and a column per resource (in seconds)
 
-    Tables are Parquet or CSV.
+    A table is Parquet or CSV.
     """
 
 
 @trace.command()
 @click.argument("path")
 @click.argument("out")
-@slot_option
+@shared_options.slot_seconds
 @click.option(
-    "--speedup", default="1", show_default=True, metavar="BETA", help="Divide submission times by BETA: an exact decimal."
+    "--speedup", default="1", show_default=True, metavar="BETA", help="Divide submission times by BETA, an exact decimal."
 )
-@click.option("--all-tasks", is_flag=True, help="Also keep tasks that ended without finishing (evicted, failed, killed).")
-@resource_option
+@click.option("--all-tasks", is_flag=True, help="Keep tasks that did not finish, too (evicted, failed, killed).")
+@shared_options.resources
 @json_option
 def convert(
     path: str,
@@ -64,8 +63,8 @@ def convert(
 ) -> None:
     """Convert the trace at PATH to slots and write it to OUT (.parquet, .csv or .csv.gz).
 
-    OUT has columns arrival, size (or one per resource, by name), service, and those of job, phase, value, tenant,
-    predecessors, home, estimate and remote_overhead that the trace has. It reads back as the same jobs.
+    OUT has the columns arrival, size (or one for each resource, by name) and service, and of job, phase, value, tenant,
+    predecessors, home, estimate and remote_overhead those that the trace has. Read again, it gives the same jobs.
     """
     from packenv.workloads.traces import write_jobs
 
@@ -86,14 +85,14 @@ def convert(
 
 @trace.command()
 @click.argument("path")
-@slot_option
+@shared_options.slot_seconds
 @click.option(
-    "--plot", metavar="FILE", help="Draw the distinct requests of each resource (the paper's figure 1): .png, .pdf or .svg."
+    "--plot", metavar="FILE", help="Draw the distinct requests of each resource, as figure 1 of arXiv 1901.05998 (PNG, PDF, SVG)."
 )
-@resource_option
+@shared_options.resources
 @json_option
 def describe(path: str, slot_seconds: str | None, plot: str | None, resources: str, json_path: str | None) -> None:
-    """Print what the trace at PATH holds: counts, distinct sizes, rates, quantiles, correlations, offered load."""
+    """Print statistics of the trace at PATH: counts, distinct sizes, rates, quantiles, correlations, offered load."""
     from packenv.workloads.fitting.profile import describe as statistics_of
 
     check_outputs(json_path, plot=plot)
@@ -113,14 +112,14 @@ def describe(path: str, slot_seconds: str | None, plot: str | None, resources: s
 
 @trace.command()
 @click.argument("path")
-@slot_option
+@shared_options.slot_seconds
 @click.option(
-    "--servers", type=click.IntRange(min=1), metavar="L", help="Servers of capacity 1. Default: as many as make the load 0.82."
+    "--servers", type=click.IntRange(min=1), metavar="L", help="Servers of capacity 1  [default: as many as make the load 0.82]."
 )
-@click.option("--name", metavar="NAME", help="Name of the fitted workload. Default: the file's name followed by -like.")
-@click.option("--about", default="", metavar="TEXT", help="What data it is, kept in the JSON.")
-@click.option("--out", metavar="FILE", help="Write the fitted workload alone, as JSON, for use wherever a WORKLOAD is asked for.")
-@resource_option
+@click.option("--name", metavar="NAME", help="Name of the fitted workload  [default: the file's name followed by -like].")
+@click.option("--about", default="", metavar="TEXT", help="Text about the data, kept in the JSON.")
+@click.option("--out", metavar="FILE", help="Write the fitted workload as JSON, which every command reads as a WORKLOAD.")
+@shared_options.resources
 @json_option
 def profile(
     path: str,
@@ -134,7 +133,7 @@ def profile(
 ) -> None:
     """Fit a random workload to the trace at PATH, and print how well it matches.
 
-    It holds statistics only, no row of the trace. --json writes them, the match and the workload.
+    The workload holds statistics only, no row of the trace. --json writes the statistics, the match and the workload.
     """
     from packenv.workloads.fitting.profile import profile as fit_to
 

@@ -21,8 +21,8 @@ def policy_action(core: Core, row: int, planned: Planned) -> int:
     kind = int(b.c.server["kind"][row, server])
     table = b.table[kind, : b.known[kind]]
     wanted = None
-    if isinstance(planned.policy, ConfiguresServers):
-        wanted = planned.policy.active_configuration(planned.state, server, table.shape[1])
+    if isinstance(planned.state, ConfiguresServers):
+        wanted = planned.state.active_configuration(server, table.shape[1])
     if wanted is None:
         wanted = np.zeros(table.shape[1], np.int64)
         for i, target in still_planned(core, row, planned)[1]:

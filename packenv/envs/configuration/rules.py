@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from packenv.cluster.best_fit import fill, next_with_room
 from packenv.cluster.events.wheel import wake_at
-from packenv.cluster.queue.by_type import jobs_of_type
-from packenv.cluster.queue.waiting import largest_fitting, now, size_of, smallest_size, waiting
-from packenv.cluster.servers import first_server, jobs_in, kind_of, room_of, server_count
+from packenv.cluster.queue.waiting import now, waiting
+from packenv.cluster.servers import jobs_in, kind_of, room_of, server_count
 from packenv.cluster.state import NONE
-from packenv.cluster.virtual_queues.configurations import (
-    held_by,
-    next_of_configuration,
-    next_reserved,
-    next_unreserved,
-    unreserved_room,
-)
+from packenv.cluster.virtual_queues.configurations import AS_MANY_AS_FIT, serve_in_line, serve_largest, serve_reserved
 from packenv.compiled.decorators import apart, compiled, fused
 from packenv.envs.configuration.observation import describe_configuration, write_configurations
-from packenv.envs.core.between_decisions import put
 from packenv.envs.core.largest_fitting import survey
+from packenv.envs.core.server_summaries import add_starts
 from packenv.envs.core.state import DECIDING, WAITING, Batch
 from packenv.envs.core.step import acts, begins, observes
 from packenv.envs.observation.arrays import write_queue, write_servers, write_virtual_queues
@@ -40,7 +34,7 @@ class ConfigurationRules(NamedTuple):
 def begin(rules: ConfigurationRules, b: Batch) -> None:
     """A pass over all servers begins."""
     turn = b.turn[b.c.e]
-    turn.cursor = turn.started = 0
+    turn.cursor, turn.started = 0, b.c.head[b.c.e].started
     turn.server = NONE
     serve_until_decision(rules, b)
 
@@ -69,74 +63,55 @@ def serve_until_decision(rules: ConfigurationRules, b: Batch) -> None:
             turn.phase = DECIDING
             return
         configured = NONE
-        if rules.rule == VQS:
-            turn.started += serve_reserved(rules, b, server)
-        else:
-            serve_largest(b, server)
+        if b.active[c.e, server] != NONE:
+            serve(rules, b, server)
         server = next_of_pass(rules, b, server + 1)
     turn.phase = WAITING
-    if rules.rule == VQS and turn.started > 0 and waiting(c) > 0:
+    if rules.rule == VQS and c.head[c.e].started > turn.started and waiting(c) > 0:
         wake_at(c, now(c) + 1)  # a new head of line may fit a server that this pass has left behind
 
 
 @fused
 def next_of_pass(rules: ConfigurationRules, b: Batch, start: int) -> int:
     """VQS goes through all servers, VQS-BF through those on which a task starts: best fit leaves no task that fits anywhere."""
-    c = b.c
-    if waiting(c) == 0:
-        return NONE
     if rules.rule == VQS:
-        return start if start < server_count(c) else NONE
-    return first_server(c, smallest_size(c), start)
+        return start if waiting(b.c) > 0 and start < server_count(b.c) else NONE
+    return next_with_room(b.c, start)
+
+
+@compiled
+def serve(rules: ConfigurationRules, b: Batch, server: int) -> None:
+    """Start tasks on a server by its configuration."""
+    head = b.c.head[b.c.e]
+    started, size = head.started, head.waiting_size
+    if rules.rule == VQS:
+        serve_by_vqs(b, server, rules.limited)
+    else:
+        serve_by_vqs_bf(b, server)
+    add_starts(b, server, head.started - started, size - head.waiting_size)
 
 
 @apart
-def serve_largest(b: Batch, server: int) -> None:
+def serve_by_vqs_bf(b: Batch, server: int) -> None:
     """VQS-BF: each type of the configuration in turn, its largest that fit; then best fit from the whole queue."""
-    c = b.c
-    n, kind = b.active[c.e, server], kind_of(c, server)
-    if n != NONE:
-        for j in range(b.table.shape[2]):
-            if b.table[kind, n, j] > 0:
-                i = next_of_configuration(c, server, j, b.table[kind, n, j])
-                while i != NONE:
-                    put(b, i, server)
-                    i = next_of_configuration(c, server, j, b.table[kind, n, j])
-    i = largest_fitting(c, room_of(c, server))
-    while i != NONE:
-        put(b, i, server)
-        i = largest_fitting(c, room_of(c, server))
+    configuration = b.table[kind_of(b.c, server), b.active[b.c.e, server]]
+    for j in range(configuration.shape[0]):
+        serve_largest(b.c, server, j, configuration[j])
+    fill(b.c, server)
 
 
-@fused
-def serve_reserved(rules: ConfigurationRules, b: Batch, server: int) -> int:
-    """VQS: heads of line; a configuration with a type-1 job reserves two thirds of the server for it. Returns tasks started.
+@apart
+def serve_by_vqs(b: Batch, server: int, limited: int) -> None:
+    """VQS: heads of line; a configuration with a type-1 job reserves two thirds of the server for it.
 
     A reduced configuration has one other type, of which as many start as fit; with `limited`, no more than it has.
     """
     c = b.c
-    n, kind, started = b.active[c.e, server], kind_of(c, server), 0
-    if n == NONE:
-        return 0
-    space = room_of(c, server)
-    if b.table[kind, n, 1] == 1:
-        if jobs_of_type(c, server, 1) == 0:
-            b.reserved[c.e, server] = 0
-            i = next_reserved(c, server)
-            if i != NONE:
-                b.reserved[c.e, server] = size_of(c, i)
-                put(b, i, server)
-                started += 1
-        space = unreserved_room(c, server, b.reserved[c.e, server])
-    for j in range(b.table.shape[2]):
-        if b.table[kind, n, j] > 0 and not (j == 1 and b.table[kind, n, 1] == 1):
-            i = next_unreserved(c, server, j, space)
-            while i != NONE and (rules.limited == 0 or jobs_of_type(c, server, j) < b.table[kind, n, j]):
-                space -= held_by(c, server, i)
-                put(b, i, server)
-                started += 1
-                i = next_unreserved(c, server, j, space)
-    return started
+    configuration = b.table[kind_of(c, server), b.active[c.e, server]]
+    room = serve_reserved(c, server, b.reserved[c.e]) if configuration[1] == 1 else room_of(c, server)
+    for j in range(configuration.shape[0]):
+        if j != 1 and configuration[j] > 0:
+            room = serve_in_line(c, server, j, room, configuration[j] if limited else AS_MANY_AS_FIT)
 
 
 @observes(ConfigurationRules)

@@ -8,7 +8,7 @@ from packenv.cluster.slots import FINISHED, GROW, LIMIT, READY, all_done, begin_
 from packenv.cluster.state import NEVER, NONE
 from packenv.compiled.decorators import apart, compiled, fused
 from packenv.envs.core.oldest_tasks import leave_window
-from packenv.envs.core.server_summaries import add_start, remove_completed, summarise_servers
+from packenv.envs.core.server_summaries import add_starts, remove_completed, summarise_servers
 from packenv.envs.core.state import (
     AT_HORIZON,
     BEGUN,
@@ -107,9 +107,8 @@ def next_slot(b: Batch) -> int:
 @apart
 def put(b: Batch, i: int, server: int) -> None:
     """Start task i on a server."""
-    b.turn[b.c.e].placed += size_of(b.c, i)
     place(b.c, i, server)
-    add_start(b, server)
+    add_starts(b, server, 1, size_of(b.c, i))
     if b.window.shape[1] > 0:
         leave_window(b, i)
 

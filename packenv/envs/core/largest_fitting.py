@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from packenv.cluster.best_fit import precedes
 from packenv.cluster.queue.by_demand import first_of_group, group_count
 from packenv.cluster.queue.by_type import type_of
 from packenv.cluster.queue.waiting import largest_of_type_fitting, size_of
 from packenv.cluster.servers import fits, kind_of, room_of, server_count
-from packenv.cluster.state import NO_SIZE, NONE, Cluster
+from packenv.cluster.state import NO_SIZE, NONE
 from packenv.compiled.decorators import apart, fused
 from packenv.envs.core.state import Batch
 from packenv.policy import BY_SIZE
@@ -50,16 +51,9 @@ def largest_of_groups(b: Batch, kind: int, j: int, server: int) -> int:
     for n in range(group_count(c)):
         i = first_of_group(c, n)
         if type_of(c, kind, size_of(c, i)) == j and fits(c, i, server):
-            if best == NONE or larger(c, i, best):
+            if best == NONE or precedes(c, i, best):
                 best = i
     return best
-
-
-@fused
-def larger(c: Cluster, i: int, other: int) -> bool:
-    """Whether task i is larger than another, or as large and from an earlier row."""
-    a, b = c.task[c.e, i], c.task[c.e, other]
-    return a.size > b.size or (a.size == b.size and a.row < b.row)
 
 
 @apart

@@ -11,16 +11,17 @@ from packenv.envs.core.state import Batch
 
 
 @fused
-def add_start(b: Batch, server: int) -> None:
-    """A task has just started on a server."""
+def add_starts(b: Batch, server: int, count: int, size: int) -> None:
+    """`count` tasks of `size` units together have just started on a server."""
+    turn = b.turn[b.c.e]
+    turn.placed += size
     if b.ages.shape[1] > 0:
         slot = now(b.c)
-        b.ages[b.c.e, server, 0] += slot
-        b.ages[b.c.e, server, 1] += float(slot) * slot
+        b.ages[b.c.e, server, 0] += count * slot
+        b.ages[b.c.e, server, 1] += count * float(slot) * slot
         classify_room(b, server)
-        turn = b.turn[b.c.e]
-        turn.counted_started += 1
-        turn.counted_in_service += 1
+        turn.counted_started += count
+        turn.counted_in_service += count
 
 
 @apart

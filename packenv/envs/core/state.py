@@ -28,7 +28,7 @@ turn_type = np.dtype(
         ("invalid", "i8"),  # 1 if the last action was not valid
         ("server", "i8"),  # the server that the decision is about, NONE for decisions about the whole cluster
         ("cursor", "i8"),  # the server at which the pass over the servers goes on
-        ("started", "i8"),  # tasks started in this pass
+        ("started", "i8"),  # tasks started before this pass
         ("passed", "i8"),  # 1 while a server is passed over
         ("fresh", "i8"),  # 1 up to the first decision of an episode
         ("window", "i8"),  # tasks in the window,

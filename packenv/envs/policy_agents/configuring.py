@@ -1,4 +1,4 @@
-"""What a policy offers that gives servers active configurations, as VQS does, so that it can play Configuration exactly."""
+"""The state of a policy that gives servers active configurations, as VQS does, so that it can play Configuration exactly."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 @runtime_checkable
 class ConfiguresServers(Protocol):
-    """A policy that keeps an active configuration of each server in its state."""
+    """State with an active configuration of each server."""
 
-    def active_configuration(self, state: Any, server: int, types: int) -> NDArray[Any] | None:
-        """(types,) jobs of each type in the server's active configuration; None before its first."""
+    @property
+    def reserved(self) -> NDArray[Any]:
+        """(L,) room, in units, that the reserved type-1 job of each server holds."""
         ...
 
-    def adopt_reserved(self, state: Any, reserved: NDArray[Any]) -> None:
-        """Take over the room (L,), in units, that the reserved type-1 job of each server holds."""
+    def active_configuration(self, server: int, types: int) -> NDArray[Any] | None:
+        """(types,) jobs of each type in the server's active configuration; None before its first."""
         ...

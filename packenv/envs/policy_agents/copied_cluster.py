@@ -90,5 +90,5 @@ class PlanOnCopy:
 
     def _adopt_reserved(self, core: Core) -> None:
         """Configuration keeps the rooms that VQS reserves: bring the policy's own up to date with what was started since."""
-        if core.layout.configurations is not None and isinstance(self.policy, ConfiguresServers):
-            self.policy.adopt_reserved(self.state, core.batch.reserved[self.row])
+        if core.layout.configurations is not None and isinstance(self.state, ConfiguresServers):
+            self.state.reserved[:] = core.batch.reserved[self.row]

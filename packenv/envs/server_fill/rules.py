@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from packenv.cluster.best_fit import free_share
+from packenv.cluster.best_fit import free_share, next_with_room
 from packenv.cluster.queue.by_demand import first_of_group, group_count
 from packenv.cluster.queue.by_type import type_of
 from packenv.cluster.queue.waiting import largest_fitting, size_of, smallest_size, smallest_waiting, waiting
-from packenv.cluster.servers import first_server, fits, kind_of, room_of, server_count, tightest_server
+from packenv.cluster.servers import fits, kind_of, room_of, server_count, tightest_server
 from packenv.cluster.state import NONE
 from packenv.compiled.decorators import apart, compiled, fused
 from packenv.compiled.intrinsics import natural
@@ -124,9 +124,7 @@ def next_server(rules: ServerFillRules, b: Batch) -> int:
         return NONE
     if c.vectors:
         return next_of_all(rules, b)
-    if rules.order == BY_INDEX:
-        return first_server(c, smallest_size(c), 0)
-    return tightest_server(c, smallest_size(c))
+    return next_with_room(c, 0) if rules.order == BY_INDEX else tightest_server(c, smallest_size(c))
 
 
 @compiled

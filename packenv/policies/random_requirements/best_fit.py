@@ -59,9 +59,6 @@ class BestFit(NamedTuple):
     def needs(self, setting: Setting) -> Needs:
         return _needs(setting, BY_SIZE | BY_ROOM, self.stall)
 
-    def initial_state(self, setting: Setting, seed: int) -> tuple[()]:
-        return ()
-
     def guarantee(self, setting: Setting) -> float:
         """½ of ρ* if sizes are bounded away from 0 (Theorem 2), else 0."""
         bounded = share_below(setting, 1) == 0
@@ -113,9 +110,6 @@ class BestFitServers(NamedTuple):
     def needs(self, setting: Setting) -> Needs:
         return _needs(setting, BY_SIZE | BY_INDEX, self.stall)
 
-    def initial_state(self, setting: Setting, seed: int) -> tuple[()]:
-        return ()
-
 
 @schedules(BestFitServers)
 def schedule_best_fit_servers(policy: BestFitServers, cluster: Cluster, state: tuple[()]) -> None:
@@ -163,9 +157,6 @@ class BestFitJobs(NamedTuple):
 
     def needs(self, setting: Setting) -> Needs:
         return _needs(setting, BY_AGE | BY_ROOM, self.stall)
-
-    def initial_state(self, setting: Setting, seed: int) -> tuple[()]:
-        return ()
 
 
 @compiled

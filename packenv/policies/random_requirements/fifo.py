@@ -43,9 +43,6 @@ class FifoFirstFit(NamedTuple):
         groups = BY_DEMAND if vectors and self.stall else 0
         return Needs(orders=BY_QUEUE | BY_INDEX | (BY_SIZE if self.stall else 0) | groups, vectors=vectors)
 
-    def initial_state(self, setting: Setting, seed: int) -> tuple[()]:
-        return ()
-
 
 @schedules(FifoFirstFit)
 def schedule_fifo(policy: FifoFirstFit, cluster: Cluster, state: tuple[()]) -> None:
@@ -82,9 +79,6 @@ class SlotFifo(NamedTuple):
                 f" ({slots} slots per server)"
             )
         return Needs(orders=BY_QUEUE | BY_INDEX | (BY_SIZE if self.stall else 0), least=least, room=least * np.int64(slots))
-
-    def initial_state(self, setting: Setting, seed: int) -> tuple[()]:
-        return ()
 
 
 @schedules(SlotFifo)

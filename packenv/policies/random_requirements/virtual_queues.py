@@ -23,33 +23,27 @@ from packenv.cluster import (
     Needs,
     close,
     fill,
-    first_server,
     foresee,
-    foresee_smaller,
     freed_count,
     freed_server,
     heaviest,
     is_closed,
     jobs_in,
-    jobs_of_type,
     kind_of,
+    next_with_room,
     now,
-    place,
     room_of,
     server_count,
-    size_of,
-    smallest_size,
     waiting,
     wake_at,
     weight,
 )
 from packenv.cluster.virtual_queues.adaptive import MOST_LEVELS, Levels, adapt, first_levels
 from packenv.cluster.virtual_queues.configurations import (
-    held_by,
-    next_of_configuration,
-    next_reserved,
-    next_unreserved,
-    unreserved_room,
+    AS_MANY_AS_FIT,
+    serve_in_line,
+    serve_largest,
+    serve_reserved,
 )
 from packenv.cluster.virtual_queues.kinds import kind_levels, scalar_capacity, server_kinds
 from packenv.compiled.decorators import compiled
@@ -66,6 +60,15 @@ class VirtualQueues(NamedTuple):
     many: NDArray[np.int64]  # (L,) k_j, number of jobs of type j
     reserved: NDArray[np.int64]  # (L,) VQS: units held by the type-1 job in the reserved part of the server
     levels: Levels
+
+    def active_configuration(self, server: int, types: int) -> NDArray[np.int64] | None:
+        """(types,) jobs of each type in the server's active configuration; None before its first."""
+        if self.other[server] == NONE:
+            return None
+        counts = np.zeros(types, np.int64)
+        counts[1] = self.one[server]
+        counts[self.other[server]] = self.many[server]
+        return counts
 
 
 def _levels(policy: VQS | VQSBestFit, setting: Setting) -> int:
@@ -97,16 +100,6 @@ def _guarantee(policy: VQS | VQSBestFit, setting: Setting) -> float:
         return 0.0
     smallest = int(setting.capacity.max()) >> _levels(policy, setting)
     return (1 - share_below(setting, smallest)) * 2 / 3
-
-
-def _active_configuration(state: VirtualQueues, server: int, types: int) -> NDArray[np.int64] | None:
-    """(types,) jobs of each type in the server's active configuration; None before its first."""
-    if state.other[server] == NONE:
-        return None
-    counts = np.zeros(types, np.int64)
-    counts[1] = state.one[server]
-    counts[state.other[server]] = state.many[server]
-    return counts
 
 
 @compiled
@@ -161,68 +154,30 @@ class VQS(NamedTuple):
         """(1 − ε)·⅔ of ρ*, ε the share of sizes up to 2^-J (Theorem 3, Corollary 1); 0 outside the model or if adaptive."""
         return _guarantee(self, setting)
 
-    def active_configuration(self, state: VirtualQueues, server: int, types: int) -> NDArray[np.int64] | None:
-        """(types,) jobs of each type in the server's active configuration; None before its first."""
-        return _active_configuration(state, server, types)
-
-    def adopt_reserved(self, state: VirtualQueues, reserved: NDArray[np.int64]) -> None:
-        """Take over the room (L,), in units, that the reserved type-1 job of each server holds."""
-        state.reserved[:] = reserved
-
 
 @schedules(VQS)
 def schedule_vqs(policy: VQS, cluster: Cluster, state: VirtualQueues) -> None:
     if policy.adaptive:
         adapt(cluster, state.levels, True)
-    started = 0
-    if waiting(cluster) > 0:
+    before = waiting(cluster)
+    if before > 0:
         for server in range(server_count(cluster)):
             if not is_closed(cluster, server):
                 renew(cluster, state, server)
-                started += serve_configuration(cluster, state, server)
-    if started > 0 and waiting(cluster) > 0:  # a new head of line may fit on a server that was served before in this pass
+                serve_configuration(cluster, state, server)
+    if 0 < waiting(cluster) < before:  # a new head of line may fit on a server that was served before in this pass
         wake_at(cluster, now(cluster) + 1)
     if policy.stall and waiting(cluster) > 0:
         stall_light(cluster, state)
 
 
 @compiled
-def serve_configuration(cluster: Cluster, state: VirtualQueues, server: int) -> int:
-    """VQS on one server: a type-1 job in the reserved two thirds, then heads of line of VQ_j. Returns how many tasks started."""
-    started = 0
+def serve_configuration(cluster: Cluster, state: VirtualQueues, server: int) -> None:
+    """VQS on one server: a type-1 job in the reserved two thirds, then heads of line of VQ_j."""
     j = state.other[server]
     if j != NONE:
-        space = room_of(cluster, server)
-        if state.one[server]:
-            if jobs_of_type(cluster, server, 1) == 0:
-                state.reserved[server] = 0
-                task = next_reserved(cluster, server)
-                if task != NONE:
-                    state.reserved[server] = size_of(cluster, task)
-                    place(cluster, task, server)
-                    started += 1
-            space = unreserved_room(cluster, server, state.reserved[server])
-        task = next_unreserved(cluster, server, j, space)
-        while task != NONE:
-            space -= held_by(cluster, server, task)
-            place(cluster, task, server)
-            started += 1
-            task = next_unreserved(cluster, server, j, space)
-    return started
-
-
-@takes_over(VQS)
-def take_over_vqs(policy: VQS, cluster: Cluster, state: VirtualQueues) -> None:
-    forget_configurations(cluster, state)
-
-
-@compiled
-def forget_configurations(cluster: Cluster, state: VirtualQueues) -> None:
-    """Clear the configurations of servers with jobs: another policy placed these. Such a server gets one when it is empty."""
-    for server in range(server_count(cluster)):
-        if jobs_in(cluster, server) > 0:
-            state.one[server], state.other[server], state.many[server] = 0, NONE, 0
-            state.reserved[server] = 0
+        room = serve_reserved(cluster, server, state.reserved) if state.one[server] else room_of(cluster, server)
+        serve_in_line(cluster, server, j, room, AS_MANY_AS_FIT)
 
 
 class VQSBestFit(NamedTuple):
@@ -244,14 +199,6 @@ class VQSBestFit(NamedTuple):
         """(1 − ε)·⅔ of ρ*, ε the share of sizes up to 2^-J (Theorem 4); 0 outside the model or if adaptive."""
         return _guarantee(self, setting)
 
-    def active_configuration(self, state: VirtualQueues, server: int, types: int) -> NDArray[np.int64] | None:
-        """(types,) jobs of each type in the server's active configuration; None before its first."""
-        return _active_configuration(state, server, types)
-
-    def adopt_reserved(self, state: VirtualQueues, reserved: NDArray[np.int64]) -> None:
-        """Take over the room (L,), in units, that the reserved type-1 job of each server holds."""
-        state.reserved[:] = reserved
-
 
 @schedules(VQSBestFit)
 def schedule_vqs_bf(policy: VQSBestFit, cluster: Cluster, state: VirtualQueues) -> None:
@@ -262,37 +209,27 @@ def schedule_vqs_bf(policy: VQSBestFit, cluster: Cluster, state: VirtualQueues) 
         if foreseen < freed_count(cluster) and freed_server(cluster, foreseen) <= server:
             foreseen = foresee(cluster, foreseen)
         renew(cluster, state, server)
-        serve_largest(cluster, state, server)
-        fill(cluster, server)
+        serve_best(cluster, state, server)
         server = next_with_room(cluster, server + 1)
     if policy.stall and waiting(cluster) > 0:
         stall_light(cluster, state)
 
 
-@takes_over(VQSBestFit)
-def take_over_vqs_bf(policy: VQSBestFit, cluster: Cluster, state: VirtualQueues) -> None:
-    forget_configurations(cluster, state)
-
-
 @compiled
-def next_with_room(cluster: Cluster, start: int) -> int:
-    """The first server from index `start` on which the smallest waiting task fits, so that best fit starts one; NONE if none."""
-    if waiting(cluster) == 0:
-        return NONE
-    return first_server(cluster, smallest_size(cluster), start)
-
-
-@compiled
-def serve_largest(cluster: Cluster, state: VirtualQueues, server: int) -> None:
-    """VQS-BF on one server: start the jobs of its configuration, for each type the largest waiting tasks that fit."""
+def serve_best(cluster: Cluster, state: VirtualQueues, server: int) -> None:
+    """VQS-BF on one server: the largest tasks of each type of its configuration, then best fit from the whole queue."""
     j = state.other[server]
     if j != NONE:
-        if state.one[server]:
-            task = next_of_configuration(cluster, server, 1, 1)
-            if task != NONE:
-                place(cluster, task, server)
-        task = next_of_configuration(cluster, server, j, state.many[server])
-        while task != NONE:
-            foresee_smaller(cluster)
-            place(cluster, task, server)
-            task = next_of_configuration(cluster, server, j, state.many[server])
+        serve_largest(cluster, server, 1, state.one[server])
+        serve_largest(cluster, server, j, state.many[server])
+    fill(cluster, server)
+
+
+@takes_over(VQS)
+@takes_over(VQSBestFit)
+def forget_configurations(policy: VQS | VQSBestFit, cluster: Cluster, state: VirtualQueues) -> None:
+    """Clear the configurations of servers with jobs: another policy placed these. Such a server gets one when it is empty."""
+    for server in range(server_count(cluster)):
+        if jobs_in(cluster, server) > 0:
+            state.one[server], state.other[server], state.many[server] = 0, NONE, 0
+            state.reserved[server] = 0

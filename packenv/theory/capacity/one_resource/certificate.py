@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -48,21 +49,10 @@ class Attained:
 
     def value(self, law: SizeLaw, kinds: ServerKinds) -> Fraction:
         """The workload (tasks in service) that these configurations support. Raises Refuted if one of them does not fit."""
-        edges, capacity = self.edges, kinds.capacity.tolist()
-        require(self.parts > 0, "a server has at least one part")
+        edges = self.edges
         require(_increase(edges), f"edges must be integers that increase from above 0 to at most {LARGEST_SIZE}")
         require(int(law.high[-1]) <= edges[-1], f"no cell holds the size {int(law.high[-1])}")
-        used, places = [0] * len(capacity), [0] * len(edges)
-        for n, (kind, held, servers) in enumerate((c.kind, c.held, c.servers) for c in self.configurations):
-            require(0 <= kind < len(used) and servers >= 0, f"configuration {n}: no such servers")
-            require(all(0 <= j < len(edges) and count >= 0 for j, count in held), f"configuration {n}: no such cell")
-            require(sum(edges[j] * count for j, count in held) <= capacity[kind], f"configuration {n} does not fit")
-            used[kind] += servers
-            for j, count in held:
-                places[j] += count * servers
-        for kind, count in enumerate(kinds.number.tolist()):
-            most = count * self.parts
-            require(used[kind] <= most, f"{used[kind]} parts of servers of kind {kind} in use, there are {most}")
+        places = count_places(self.configurations, self.parts, [(edge,) for edge in edges], kinds.capacity[:, None], kinds.number)
         shares, whole = law.shares(cells_of(law.high, np.array(edges)), len(edges))
         served, needed = 1, 0
         for place, need in zip(_from_the_largest(places), _from_the_largest(shares), strict=True):
@@ -119,6 +109,29 @@ class Bounded:
                     best = max(best, others + low - (-rise // (self.points[i] - left)))
             found.append(best)
         return found
+
+
+def count_places(
+    configurations: Sequence[ServerConfiguration], parts: int, cells: Sequence[tuple[int, ...]], capacity: Ints, number: Ints
+) -> list[int]:
+    """How many tasks of each cell the configurations hold, in parts of a server; a task of cell j takes cells[j] (D,) units.
+
+    Raises Refuted if a configuration does not fit a server of its kind, of capacity (D,) in capacity (G, D), or if more than
+    number (G,) servers of a kind are in use.
+    """
+    require(parts > 0, "a server has at least one part")
+    used, places = [0] * len(capacity), [0] * len(cells)
+    for n, (kind, held, servers) in enumerate((c.kind, c.held, c.servers) for c in configurations):
+        require(0 <= kind < len(used) and servers >= 0, f"configuration {n}: no such servers")
+        require(all(0 <= j < len(cells) and count >= 0 for j, count in held), f"configuration {n}: no such cell")
+        for r, room in enumerate(capacity[kind].tolist()):
+            require(sum(cells[j][r] * count for j, count in held) <= room, f"configuration {n} does not fit")
+        used[kind] += servers
+        for j, count in held:
+            places[j] += count * servers
+    for kind, count in enumerate(number.tolist()):
+        require(used[kind] <= count * parts, f"{used[kind]} parts of servers of kind {kind} in use, there are {count * parts}")
+    return places
 
 
 def area_proof(law: SizeLaw) -> Bounded:

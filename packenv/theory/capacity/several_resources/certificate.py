@@ -19,6 +19,7 @@ from packenv.theory.capacity.one_resource.certificate import (
     Bounded,
     ServerConfiguration,
     area_proof,
+    count_places,
     require,
 )
 from packenv.theory.capacity.several_resources.demand_law import Atoms, VectorKinds, VectorLaw, first_box
@@ -40,20 +41,8 @@ class Boxes:
 
     def value(self, law: VectorLaw, kinds: VectorKinds) -> Fraction:
         """The workload (tasks in service) that these configurations support. Raises Refuted if one of them does not fit."""
-        require(self.parts > 0, "a server has at least one part")
-        boxes, capacity = _vectors(self.boxes, kinds), kinds.capacity
-        used, places = [0] * len(capacity), [0] * len(boxes)
-        for n, (kind, held, servers) in enumerate((c.kind, c.held, c.servers) for c in self.configurations):
-            require(0 <= kind < len(used) and servers >= 0, f"configuration {n}: no such servers")
-            require(all(0 <= j < len(boxes) and count >= 0 for j, count in held), f"configuration {n}: no such box")
-            for r, room in enumerate(capacity[kind].tolist()):
-                require(sum(self.boxes[j][r] * count for j, count in held) <= room, f"configuration {n} does not fit")
-            used[kind] += servers
-            for j, count in held:
-                places[j] += count * servers
-        for kind, count in enumerate(kinds.number.tolist()):
-            most = count * self.parts
-            require(used[kind] <= most, f"{used[kind]} parts of servers of kind {kind} in use, there are {most}")
+        boxes = _vectors(self.boxes, kinds)
+        places = count_places(self.configurations, self.parts, self.boxes, kinds.capacity, kinds.number)
         shares = law.shares(boxes)
         require(shares is not None, "no box holds some demand")
         assert shares is not None

@@ -1,0 +1,22 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+import functools
+
+import click
+
+from packenv.cli.outputs import ResultFile
+from packenv.cli.workload_options import RESOURCES_HELP, SLOT_SECONDS_HELP
+
+option = functools.partial(click.option, show_default=True)
+FILE = click.Path(dir_okay=False)
+JSON = ResultFile()
+COUNT = click.IntRange(min=1)
+
+servers = click.option("--servers", help="Servers: 5; by capacity: 3x1,2x0.5; of two resources: 3x1:0.5; or a file.")
+sizes = click.option("--sizes", help="Law of sizes: uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …")
+service = click.option("--service", help="Law of service, in slots: geometric:100, fixed:100, lognormal:100:2, …")
+resources = option("--resources", default="max", help=RESOURCES_HELP)
+slot_seconds = click.option("--slot-seconds", metavar="H", help=SLOT_SECONDS_HELP)
+processes = click.option("--processes", type=COUNT, help="Runs at the same time  [default: one per core].")
