@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.cluster.linked_list import empty_lists, insert_in_order, link_type, unlink
 from packenv.cluster.queue.waiting import new_count, new_task, row_of
 from packenv.cluster.slots import place
 from packenv.cluster.state import NONE, Cluster
@@ -25,15 +26,6 @@ from packenv.results.job_times import job_numbers, numbered, owner_numbers
 
 Ints = NDArray[np.int64]
 Places = NDArray[np.int32]
-
-
-class Lists(Protocol):
-    """One doubly linked list of rows for each group (G groups, n rows). NONE ends a list."""
-
-    first: Places  # (G,) first row of each group
-    last: Places  # (G,) last row of each group
-    next: Places  # (n,) row after each row
-    prev: Places  # (n,) row before each row
 
 
 class Demands(Protocol):
@@ -56,10 +48,8 @@ class JobBook(Frame):
     home_of: Ints  # (G + 1,)
     # changes during a run
     place: Places  # (n,) index of a waiting row in the pool of tasks
-    next: Places  # (n,) next waiting row of the same group, NONE
-    prev: Places  # (n,) previous waiting row of the same group, NONE
-    first: Places  # (G,) first waiting row of a group, NONE
-    last: Places  # (G,) last waiting row of a group, NONE
+    links: NDArray[np.void]  # (n,) link_type: the waiting rows of each group, in row order
+    ends: NDArray[np.void]  # (G,) ends_type
     waiting: Ints  # (G,) waiting tasks
     active: Places  # (G,) active[:count] are the groups with waiting tasks, in no particular order
     position: Places  # (G,) index of a group in `active`, valid while it has waiting tasks
@@ -95,10 +85,8 @@ def job_book(jobs: Jobs, sort: Ints | None = None) -> JobBook:
         home=np.concatenate([*sets, np.zeros(0)]).astype(np.int32),
         home_of=np.cumsum([0, *map(len, sets)]).astype(np.int64),
         place=np.full(n, NONE, np.int32),
-        next=np.full(n, NONE, np.int32),
-        prev=np.full(n, NONE, np.int32),
-        first=np.full(groups, NONE, np.int32),
-        last=np.full(groups, NONE, np.int32),
+        links=np.zeros(n, link_type),
+        ends=empty_lists(groups),
         waiting=np.zeros(groups, np.int64),
         active=np.zeros(groups, np.int32),
         position=np.zeros(groups, np.int32),
@@ -129,7 +117,7 @@ def add(book: JobBook, row: int, i: int) -> None:
     """Add waiting task i of the pool, which is this row of the table, to its group."""
     g = book.group[row]
     book.place[row] = i
-    enlist(book, g, row)
+    insert_in_order(book.links, book.ends[g], row)
     if book.waiting[g] == 0:
         book.active[book.count[0]], book.position[g] = g, book.count[0]
         book.count[0] += 1
@@ -138,35 +126,11 @@ def add(book: JobBook, row: int, i: int) -> None:
 
 
 @compiled
-def enlist(book: Lists, g: int, row: int) -> None:
-    """Insert a row into its group's list, which is kept in row order. Searches from the end, where new rows nearly always go."""
-    before = book.last[g]
-    while before != NONE and before > row:
-        before = book.prev[before]
-    after = book.first[g] if before == NONE else book.next[before]
-    link(book, g, before, row)
-    link(book, g, row, after)
-
-
-@compiled
-def link(book: Lists, g: int, before: int, after: int) -> None:
-    """Link row `after` directly behind row `before` in the list of group g; NONE stands for the end of the list on that side."""
-    if before == NONE:
-        book.first[g] = after
-    else:
-        book.next[before] = after
-    if after == NONE:
-        book.last[g] = before
-    else:
-        book.prev[after] = before
-
-
-@compiled
 def start(c: Cluster, book: JobBook, row: int, server: int) -> None:
     """Start a waiting row on a server and update the counts of its group and owner."""
     g = book.group[row]
     owner = book.owner[book.job[g]]
-    link(book, g, book.prev[row], book.next[row])
+    unlink(book.links, book.ends[g], row)
     book.waiting[g] -= 1
     if book.waiting[g] == 0:
         book.count[0] -= 1

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, level_of, new_count, new_task, place, row_of
 from packenv.cluster.distance import has_homes
+from packenv.cluster.linked_list import empty_lists, insert_in_order, link_type, unlink
 from packenv.cluster.sorted_keys.arrays import SortedKeys, sorted_keys
 from packenv.cluster.sorted_keys.keys import first_key, insert, remove
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.jobs import Jobs
-from packenv.policies.job_book import enlist, group_fits, link
+from packenv.policies.job_book import group_fits
 from packenv.results.job_times import job_numbers
 from packenv.workloads.network import RACK
 
@@ -26,8 +27,8 @@ Places = NDArray[np.int32]
 
 JOB_BITS = 32
 
-# A pair is a group and one of its home servers; it has the first and the last copy of its list.
-pair_type = np.dtype([("server", "i4"), ("first", "i4"), ("last", "i4")], align=True)
+# A pair is a group and one of its home servers; it has the ends of a list of copies.
+pair_type = np.dtype([("server", "i4"), ("head", "i4"), ("tail", "i4")], align=True)
 # A waiting row has one copy for each of its home servers, in the list of the pair of its group and that server.
 copy_type = np.dtype([("row", "i4"), ("pair", "i4"), ("next", "i4"), ("prev", "i4")], align=True)
 
@@ -49,10 +50,8 @@ class Backlog(Frame):
     pairs_of: Ints  # (G + 1,) the pairs of group g are pairs_of[g] .. pairs_of[g + 1] - 1, sorted by server
     # changes during a run
     place: Places  # (n,) index of a waiting row in the pool of tasks
-    first: Places  # (G,) first waiting row of a group, NONE; the list is in row order
-    last: Places  # (G,) last waiting row, NONE
-    next: Places  # (n,) next waiting row of the same group, NONE
-    prev: Places  # (n,) previous waiting row of the same group, NONE
+    links: NDArray[np.void]  # (n,) link_type: the waiting rows of each group, in row order
+    ends: NDArray[np.void]  # (G,) ends_type
     pair: NDArray[np.void]  # (P,) pair_type
     copy: NDArray[np.void]  # (H,) copy_type, in the order of the entries of column `home`
     waiting: Ints  # (J,) waiting tasks
@@ -70,7 +69,7 @@ def backlog(jobs: Jobs) -> Backlog:
     row = np.repeat(np.arange(n), homes)
     pairs, pair_of_copy = distinct(np.column_stack([group[row], servers]))
     pair, copy = np.zeros(len(pairs), pair_type), np.zeros(len(row), copy_type)
-    pair["server"], pair["first"], pair["last"] = pairs[:, 1], NONE, NONE
+    pair["server"], pair["head"], pair["tail"] = pairs[:, 1], NONE, NONE
     copy["row"], copy["pair"], copy["next"], copy["prev"] = row, pair_of_copy, NONE, NONE
     count = int(job.max()) + 1
     return Backlog(
@@ -83,10 +82,8 @@ def backlog(jobs: Jobs) -> Backlog:
         least=jobs.demand.min(axis=0),
         pairs_of=np.searchsorted(pairs[:, 0], np.arange(len(groups) + 1)).astype(np.int64),
         place=np.full(n, NONE, np.int32),
-        first=np.full(len(groups), NONE, np.int32),
-        last=np.full(len(groups), NONE, np.int32),
-        next=np.full(n, NONE, np.int32),
-        prev=np.full(n, NONE, np.int32),
+        links=np.zeros(n, link_type),
+        ends=empty_lists(len(groups)),
         pair=pair,
         copy=copy,
         waiting=np.zeros(count, np.int64),
@@ -124,16 +121,10 @@ def add(c: Cluster, b: Backlog, row: int, i: int) -> None:
     """Add a waiting row, task i of the pool, to the list of its group and to those of its home servers, all in row order."""
     g, job = b.group[row], b.job[row]
     b.place[row] = i
-    enlist(b, g, row)
+    insert_in_order(b.links, b.ends[g], row)
     if b.lies[g]:
         for n in range(c.source.locality.home_of[row], c.source.locality.home_of[row + 1]):
-            pair = b.copy[n].pair
-            before = b.pair[pair].last
-            while before != NONE and b.copy[before].row > row:
-                before = b.copy[before].prev
-            after = b.pair[pair].first if before == NONE else b.copy[before].next
-            link_copies(b, pair, before, n)
-            link_copies(b, pair, n, after)
+            insert_in_order(b.copy, b.pair[b.copy[n].pair], n)
     b.waiting[job] += 1
     if b.waiting[job] == 1:
         insert(b.order, 0, key_of(b, job), job)
@@ -143,10 +134,10 @@ def add(c: Cluster, b: Backlog, row: int, i: int) -> None:
 def launch(c: Cluster, b: Backlog, row: int, server: int) -> None:
     """Start a waiting row on a server and re-sort its job, which now has one more task in service."""
     g, job = b.group[row], b.job[row]
-    link(b, g, b.prev[row], b.next[row])
+    unlink(b.links, b.ends[g], row)
     if b.lies[g]:
         for n in range(c.source.locality.home_of[row], c.source.locality.home_of[row + 1]):
-            link_copies(b, b.copy[n].pair, b.copy[n].prev, b.copy[n].next)
+            unlink(b.copy, b.pair[b.copy[n].pair], n)
     remove(b.order, 0, key_of(b, job))
     b.waiting[job] -= 1
     b.running[job] += 1
@@ -172,30 +163,17 @@ def key_of(b: Backlog, job: int) -> int:
 
 
 @compiled
-def link_copies(b: Backlog, pair: int, before: int, after: int) -> None:
-    """Link copy `after` directly behind copy `before` in a pair's list; NONE stands for the end of the list on that side."""
-    if before == NONE:
-        b.pair[pair].first = after
-    else:
-        b.copy[before].next = after
-    if after == NONE:
-        b.pair[pair].last = before
-    else:
-        b.copy[after].prev = before
-
-
-@compiled
 def first_local(c: Cluster, b: Backlog, job: int, server: int) -> int:
     """First waiting row of the job that fits on the server and has its data there (or has no homes); NONE if there is none."""
     row = NONE
     for g in range(b.groups_of[job], b.groups_of[job + 1]):
-        if b.first[g] != NONE and group_fits(c, b, g, server):
+        if b.ends[g].head != NONE and group_fits(c, b, g, server):
             if not b.lies[g]:
-                row = earlier(row, b.first[g])
+                row = earlier(row, b.ends[g].head)
             else:
                 pair = pair_of(b, g, server)
-                if pair != NONE and b.pair[pair].first != NONE:
-                    row = earlier(row, b.copy[b.pair[pair].first].row)
+                if pair != NONE and b.pair[pair].head != NONE:
+                    row = earlier(row, b.copy[b.pair[pair].head].row)
     return row
 
 
@@ -217,8 +195,8 @@ def first_fitting(c: Cluster, b: Backlog, job: int, server: int) -> int:
     """First waiting row of the job that fits on the server; NONE if there is none."""
     row = NONE
     for g in range(b.groups_of[job], b.groups_of[job + 1]):
-        if b.first[g] != NONE and group_fits(c, b, g, server):
-            row = earlier(row, b.first[g])
+        if b.ends[g].head != NONE and group_fits(c, b, g, server):
+            row = earlier(row, b.ends[g].head)
     return row
 
 
@@ -227,12 +205,12 @@ def first_in_rack(c: Cluster, b: Backlog, job: int, server: int) -> int:
     """First waiting row of the job that fits on the server and has data in the server's rack; NONE if there is none."""
     found = NONE
     for g in range(b.groups_of[job], b.groups_of[job + 1]):
-        if b.first[g] != NONE and group_fits(c, b, g, server):
-            row = b.first[g]
+        if b.ends[g].head != NONE and group_fits(c, b, g, server):
+            row = b.ends[g].head
             while row != NONE and (found == NONE or row < found):
                 if distance(c, row, server) <= RACK:
                     found = row
-                row = b.next[row]
+                row = b.links[row].next
     return found
 
 
@@ -251,6 +229,6 @@ def distance(c: Cluster, row: int, server: int) -> int:
 def phase_of(b: Backlog, job: int) -> int:
     """Phase of the job's first group with waiting tasks. The job must have waiting tasks."""
     g = b.groups_of[job]
-    while b.first[g] == NONE:
+    while b.ends[g].head == NONE:
         g += 1
     return b.phase[g]

@@ -158,7 +158,7 @@ def serve_owner(cluster: Cluster, state: FairState, owner: int) -> bool:
     for n in range(state.shares.groups_of[owner], state.shares.groups_of[owner + 1]):
         g = state.shares.groups[n]
         if book.waiting[g] > 0:
-            row = book.first[g]
+            row = book.ends[g].head
             server = server_for(cluster, state, g, book.place[row])
             if server != NONE:
                 begin(cluster, state, row, server)

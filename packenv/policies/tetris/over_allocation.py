@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, jobs_in, now, postpone, wake_at
-from packenv.cluster.linked_list import append, ends_type, link_type, unlink
+from packenv.cluster.linked_list import append, empty_lists, link_type, unlink
 from packenv.cluster.records import NEVER
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
@@ -41,12 +41,10 @@ class Overlaps(Frame):
 
 def overlaps(rows: int, servers: int, checked: int) -> Overlaps:
     """The state before slot 0."""
-    ends = np.zeros(servers, ends_type)
-    ends["head"] = ends["tail"] = NONE
     return Overlaps(
         checked=checked,
         links=np.zeros(rows, link_type),
-        ends=ends,
+        ends=empty_lists(servers),
         left=np.zeros(rows),
         speed=np.zeros(rows),
         since=np.zeros(servers, np.int64),

@@ -250,7 +250,7 @@ def best_row(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> 
     chosen = NONE
     for n in range(count):
         if not urgent or is_urgent(knobs, state, state.fitting[n]):
-            row = book.first[state.fitting[n]]
+            row = book.ends[state.fitting[n]].head
             score = knobs.packing * state.alignment[n] - per_work * state.left[n]
             if score >= best - alike and (chosen == NONE or row < chosen):
                 chosen = row
