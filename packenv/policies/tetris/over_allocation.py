@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from packenv.cluster import NONE, Cluster, jobs_in, now, postpone, wake_at
 from packenv.cluster.linked_list import append, empty_lists, link_type, unlink
 from packenv.cluster.records import NEVER
-from packenv.compiled.decorators import compiled
+from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame
 from packenv.policies.job_book import JobBook
 
@@ -78,7 +78,7 @@ def note_change(c: Cluster, o: Overlaps, server: int) -> None:
         o.count[0] += 1
 
 
-@compiled
+@apart
 def share_out(c: Cluster, o: Overlaps, book: JobBook) -> None:
     """Set the speeds and ends of the tasks on all servers that changed, after the starts of the slot."""
     changed = o.count[0]
