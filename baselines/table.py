@@ -89,7 +89,13 @@ def families(slots: int, jobs: int) -> list[Family]:
         Family(random, fit, fig4b, "mean queue at intensity 0.6", mean_queue, slots),
         Family(random, ("slot-fifo",), fig4a, "mean queue at intensity 0.6", mean_queue, slots),
         Family(random, ("maxweight",), fig3a, "mean queue at intensity 0.6", mean_queue, slots),
-        Family("Grandl et al., SIGCOMM 2014", ("tetris", "drf", "slot-fair"), tetris, "mean completion (slots)", mean_completion),
+        Family(
+            "Grandl et al., SIGCOMM 2014",
+            ("tetris", "drf", "task-fair", "slot-fair"),
+            tetris,
+            "mean completion (slots)",
+            mean_completion,
+        ),
         Family("Zhang and Yao, 2016", ("price", "priority", "capacity", "fifo"), price, "makespan (slots)", makespan),
         Family("Delgado et al., SoCC 2016, ATC 2015", probing, eagle("yahoo", jobs), seconds, short_jobs),
         Family(

@@ -47,7 +47,7 @@ from packenv.cluster.servers import (
     server_count,
     tightest_server,
 )
-from packenv.cluster.slots import hold, place
+from packenv.cluster.slots import hold, place, postpone
 from packenv.cluster.state import NONE, Cluster, look_at
 from packenv.cluster.virtual_queues.reduced import heaviest, reduced_configuration, weight
 from packenv.policy import BY_AGE, BY_DEMAND, BY_INDEX, BY_LINE, BY_MIX, BY_QUEUE, BY_ROOM, BY_SIZE, BY_TYPE, Needs
@@ -106,6 +106,7 @@ __all__ = [
     "oldest_fitting",
     "place",
     "post",
+    "postpone",
     "queue_length",
     "reduced_configuration",
     "remote_slots",

@@ -1,7 +1,7 @@
 """Doubly linked lists over the entries 0 .. n - 1 of an array; an entry is in at most one list.
 
 `links` is an array (n,) of records with the fields `next` and `prev`; `ends` is a record with the fields `head` and
-`tail`, one for each list. NONE (-1) stands for no entry: an empty list has it at both ends.
+`tail`, one for each list, and may have more. NONE (-1) stands for no entry: an empty list has it at both ends.
 """
 
 from __future__ import annotations
@@ -18,10 +18,24 @@ link_type = np.dtype([("next", "i4"), ("prev", "i4")], align=True)
 ends_type = np.dtype([("head", "i4"), ("tail", "i4")], align=True)
 
 
+def empty_lists(count: int) -> NDArray[np.void]:
+    """(count,) ends_type, the ends of so many empty lists."""
+    return np.full(count, np.array((NONE, NONE), ends_type))
+
+
 @compiled
 def append(links: NDArray[np.void], ends: Any, i: int) -> None:
     """Put entry i behind the last one."""
     insert_behind(links, ends, ends.tail, i)
+
+
+@compiled
+def insert_in_order(links: NDArray[np.void], ends: Any, i: int) -> None:
+    """Put entry i into a list in ascending order. Searches from the end, where new entries nearly always go."""
+    before = ends.tail
+    while before != NONE and before > i:
+        before = links[before].prev
+    insert_behind(links, ends, before, i)
 
 
 @compiled
@@ -30,15 +44,6 @@ def insert_behind(links: NDArray[np.void], ends: Any, before: int, i: int) -> No
     after = ends.head if before == NONE else links[before].next
     connect(links, ends, before, i)
     connect(links, ends, i, after)
-
-
-@compiled
-def insert_in_order(links: NDArray[np.void], ends: Any, i: int) -> None:
-    """Put entry i into a list in order of the entries' numbers. Searches from the end, where new entries nearly always go."""
-    before = ends.tail
-    while before != NONE and before > i:
-        before = links[before].prev
-    insert_behind(links, ends, before, i)
 
 
 @compiled

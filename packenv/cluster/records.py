@@ -44,6 +44,7 @@ head_type = np.dtype(
         ("started", "i8"),
         ("completed", "i8"),
         ("in_service", "i8"),  # tasks, initial ones included
+        ("postponed", "i8"),  # 1 if the end of any task was ever postponed: some events may come before the ends of their tasks
         # measures, over slots from `warmup` on
         ("warmup", "i8"),
         ("measured", "i8"),  # slots measured so far

@@ -77,6 +77,32 @@ def hold(c: Cluster, i: int, room: int) -> None:
 
 
 @compiled
+def postpone(c: Cluster, i: int, slot: int) -> None:
+    """Make task i, in service, leave in `slot`; nothing changes if it leaves then or later anyway."""
+    task = c.task[c.e, i]
+    if slot > task.slots:
+        task.slots = slot
+        c.head[c.e].postponed = 1
+        if task.row < c.measures.end.shape[1]:
+            c.measures.end[c.e, task.row] = slot
+
+
+@apart
+def put_off(c: Cluster) -> None:
+    """Take the tasks that were postponed out of the events of slot `now`, and add events for their ends."""
+    head = c.head[c.e]
+    due = head.due
+    head.due = 0
+    for n in range(due):
+        i = c.due[c.e, n]
+        if c.task[c.e, i].kind == TASK and c.task[c.e, i].slots > head.now:
+            schedule_event(c, i, c.task[c.e, i].slots)
+        else:
+            c.due[c.e, head.due] = i
+            head.due += 1
+
+
+@compiled
 def change_use(c: Cluster, i: int, server: int, sign: int) -> None:
     """Add (sign = 1) or subtract (-1) task i's demand in the resources in use and its type in the count of its server."""
     if c.demand.shape[1] == 0:
@@ -257,6 +283,8 @@ def completions(c: Cluster) -> None:
     """Complete all tasks that leave in slot `now`."""
     collect_due(c)
     head = c.head[c.e]
+    if head.postponed:
+        put_off(c)
     for n in range(head.due):
         expect(c, n)
         i = c.due[c.e, n]

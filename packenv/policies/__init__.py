@@ -10,7 +10,7 @@ from packenv.policies.random_requirements.fifo import FifoFirstFit, SlotFifo
 from packenv.policies.random_requirements.max_weight import MaxWeight
 from packenv.policies.random_requirements.virtual_queues import VQS, VQSBestFit
 from packenv.policies.replay import Replay
-from packenv.policies.tetris.fair import DRF, SlotFair
+from packenv.policies.tetris.fair import DRF, SlotFair, TaskFair
 from packenv.policies.tetris.tetris import Tetris
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "SlotFifo",
     "SmallestDemand",
     "Sparrow",
+    "TaskFair",
     "Tetris",
     "VQSBestFit",
     "Yaq",

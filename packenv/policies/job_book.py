@@ -14,26 +14,18 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.cluster.linked_list import empty_lists, insert_in_order, link_type, unlink
 from packenv.cluster.queue.waiting import new_count, new_task, row_of
 from packenv.cluster.slots import place
 from packenv.cluster.state import NONE, Cluster
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
-from packenv.jobs import Jobs
+from packenv.jobs import Jobs, Ragged
 from packenv.results.job_times import job_numbers, numbered, owner_numbers
 
 Ints = NDArray[np.int64]
 Places = NDArray[np.int32]
-
-
-class Lists(Protocol):
-    """One doubly linked list of rows for each group (G groups, n rows). NONE ends a list."""
-
-    first: Places  # (G,) first row of each group
-    last: Places  # (G,) last row of each group
-    next: Places  # (n,) row after each row
-    prev: Places  # (n,) row before each row
 
 
 class Demands(Protocol):
@@ -54,26 +46,23 @@ class JobBook(Frame):
     duration: Ints  # (G,) slots, >= 1: the estimate, or the service time where the table has no estimates
     home: Places  # (H,) home servers of group g: home[home_of[g] : home_of[g + 1]]
     home_of: Ints  # (G + 1,)
-    followed: NDArray[np.int8]  # (phases,) 1 if the job has a later phase
-    tasks: Ints  # (phases,) number of tasks
     # changes during a run
-    ended: Ints  # (phases,) completed tasks
     place: Places  # (n,) index of a waiting row in the pool of tasks
-    next: Places  # (n,) next waiting row of the same group, NONE
-    prev: Places  # (n,) previous waiting row of the same group, NONE
-    first: Places  # (G,) first waiting row of a group, NONE
-    last: Places  # (G,) last waiting row of a group, NONE
+    links: NDArray[np.void]  # (n,) link_type: the waiting rows of each group, in row order
+    ends: NDArray[np.void]  # (G,) ends_type
     waiting: Ints  # (G,) waiting tasks
     active: Places  # (G,) active[:count] are the groups with waiting tasks, in no particular order
     position: Places  # (G,) index of a group in `active`, valid while it has waiting tasks
     count: Ints  # (1,) number of groups with waiting tasks
     queued: Ints  # (owners,) waiting tasks
-    running: Ints  # (owners,) tasks in service
     used: Ints  # (owners, D) units in service
 
 
-def job_book(jobs: Jobs) -> JobBook:
-    """The state before slot 0, with no task waiting. Raises InputError if the tasks of one job have several tenants."""
+def job_book(jobs: Jobs, sort: Ints | None = None) -> JobBook:
+    """The state before slot 0, with no task waiting. `sort` (n,): tasks with different numbers are not identical.
+
+    Raises InputError if the tasks of one job have several tenants.
+    """
     job, owner = job_numbers(jobs), owner_numbers(jobs)
     owners = owner[np.unique(job, return_index=True)[1]]
     several = owners[job] != owner
@@ -81,13 +70,10 @@ def job_book(jobs: Jobs) -> JobBook:
         raise InputError(f"job {jobs.job[np.argmax(several)]} has tasks of several tenants")
     duration = np.maximum(np.rint(jobs.service if jobs.estimate is None else jobs.estimate).astype(np.int64), 1)
     phase = numbered(np.stack([job, np.zeros_like(job) if jobs.phase is None else jobs.phase], axis=1))
-    homes = _homes(jobs)
-    group = numbered(np.column_stack([phase, duration, jobs.demand, homes]))
+    homes = np.zeros(len(jobs), np.int64) if jobs.home is None else set_numbers(jobs.home)
+    group = numbered(np.column_stack([phase, duration, jobs.demand, homes, np.zeros_like(homes) if sort is None else sort]))
     heads = np.unique(group, return_index=True)[1]
-    job_of_phase = job[np.unique(phase, return_index=True)[1]]
-    last_phase = np.zeros(len(owners), np.int64)
-    np.maximum.at(last_phase, job, phase)  # a later phase first appears later in the table, so its number is higher
-    n, groups, phases = len(jobs), len(heads), len(job_of_phase)
+    n, groups = len(jobs), len(heads)
     sets = [np.zeros(0, np.int64)] * groups if jobs.home is None else [jobs.home.row(int(row)) for row in heads]
     return JobBook(
         group=group.astype(np.int32),
@@ -98,30 +84,23 @@ def job_book(jobs: Jobs) -> JobBook:
         duration=duration[heads],
         home=np.concatenate([*sets, np.zeros(0)]).astype(np.int32),
         home_of=np.cumsum([0, *map(len, sets)]).astype(np.int64),
-        followed=(np.arange(phases) < last_phase[job_of_phase]).astype(np.int8),
-        tasks=np.bincount(phase, minlength=phases),
-        ended=np.zeros(phases, np.int64),
         place=np.full(n, NONE, np.int32),
-        next=np.full(n, NONE, np.int32),
-        prev=np.full(n, NONE, np.int32),
-        first=np.full(groups, NONE, np.int32),
-        last=np.full(groups, NONE, np.int32),
+        links=np.zeros(n, link_type),
+        ends=empty_lists(groups),
         waiting=np.zeros(groups, np.int64),
         active=np.zeros(groups, np.int32),
         position=np.zeros(groups, np.int32),
         count=np.zeros(1, np.int64),
         queued=np.zeros(int(owner.max()) + 1, np.int64),
-        running=np.zeros(int(owner.max()) + 1, np.int64),
         used=np.zeros((int(owner.max()) + 1, jobs.resources), np.int64),
     )
 
 
-def _homes(jobs: Jobs) -> Ints:
-    """(n,) number of each row's set of home servers; 0 for all rows if the table has no column `home`."""
-    if jobs.home is None:
-        return np.zeros(len(jobs), np.int64)
+def set_numbers(sets: Ragged) -> Ints:
+    """(n,) a number for each row, the same for rows with the same set of integers; from 0, by first occurrence."""
     numbers: dict[bytes, int] = {}
-    return np.array([numbers.setdefault(np.sort(jobs.home.row(i)).tobytes(), len(numbers)) for i in range(len(jobs))])
+    rows = range(len(sets.offsets) - 1)
+    return np.array([numbers.setdefault(np.unique(sets.row(i)).tobytes(), len(numbers)) for i in rows], np.int64)
 
 
 @compiled
@@ -138,7 +117,7 @@ def add(book: JobBook, row: int, i: int) -> None:
     """Add waiting task i of the pool, which is this row of the table, to its group."""
     g = book.group[row]
     book.place[row] = i
-    enlist(book, g, row)
+    insert_in_order(book.links, book.ends[g], row)
     if book.waiting[g] == 0:
         book.active[book.count[0]], book.position[g] = g, book.count[0]
         book.count[0] += 1
@@ -147,45 +126,20 @@ def add(book: JobBook, row: int, i: int) -> None:
 
 
 @compiled
-def enlist(book: Lists, g: int, row: int) -> None:
-    """Insert a row into its group's list, which is kept in row order. Searches from the end, where new rows nearly always go."""
-    before = book.last[g]
-    while before != NONE and before > row:
-        before = book.prev[before]
-    after = book.first[g] if before == NONE else book.next[before]
-    link(book, g, before, row)
-    link(book, g, row, after)
-
-
-@compiled
-def link(book: Lists, g: int, before: int, after: int) -> None:
-    """Link row `after` directly behind row `before` in the list of group g; NONE stands for the end of the list on that side."""
-    if before == NONE:
-        book.first[g] = after
-    else:
-        book.next[before] = after
-    if after == NONE:
-        book.last[g] = before
-    else:
-        book.prev[after] = before
-
-
-@compiled
-def start(c: Cluster, book: JobBook, row: int, server: int, extra_slots: int = 0) -> None:
-    """Start a waiting row on a server and update the counts of its group and owner. `extra_slots`: added to its service."""
+def start(c: Cluster, book: JobBook, row: int, server: int) -> None:
+    """Start a waiting row on a server and update the counts of its group and owner."""
     g = book.group[row]
     owner = book.owner[book.job[g]]
-    link(book, g, book.prev[row], book.next[row])
+    unlink(book.links, book.ends[g], row)
     book.waiting[g] -= 1
     if book.waiting[g] == 0:
         book.count[0] -= 1
         other = book.active[book.count[0]]
         book.active[book.position[g]], book.position[other] = other, book.position[g]
     book.queued[owner] -= 1
-    book.running[owner] += 1
     for r in range(book.demand.shape[1]):
         book.used[owner, r] += book.demand[g, r]
-    place(c, book.place[row], server, extra_slots)
+    place(c, book.place[row], server)
 
 
 @compiled
@@ -195,8 +149,6 @@ def note_end(c: Cluster, book: JobBook, i: int) -> None:
     if row >= 0:
         g = book.group[row]
         owner = book.owner[book.job[g]]
-        book.ended[book.phase[g]] += 1
-        book.running[owner] -= 1
         for r in range(book.demand.shape[1]):
             book.used[owner, r] -= book.demand[g, r]
 

@@ -31,6 +31,7 @@ POLICIES = {
     "capacity": policies.SmallestDemand,
     "fifo": policies.JobFifo,
     "drf": policies.DRF,
+    "task-fair": policies.TaskFair,
     "slot-fair": policies.SlotFair,
     "tetris": policies.Tetris,
     "sparrow": policies.Sparrow,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from packenv.errors import InputError
 from tests.cluster import fast
 from tests.reference import model, policies
+from tests.reference.cases_tetris import as_predecessors
 from tests.reference.instances import FREE, SERVERS, SIZES, Instance, random_instance
 from tests.reference.worked_cases import CASES
 
@@ -137,8 +139,11 @@ def test_data_that_lies_elsewhere(name: str, options: dict[str, Any], seed: int)
 OF_JOBS: list[tuple[str, dict[str, Any]]] = [
     ("drf", {}),
     ("drf", {"checked": 1}),
+    ("task-fair", {}),
+    ("task-fair", {"checked": 2}),
     ("slot-fair", {}),
-    ("slot-fair", {"checked": 2}),
+    ("slot-fair", {"slots": 3, "checked": 1}),
+    ("slot-fair", {"slots": 5, "checked": 9}),
     ("tetris", {}),
     ("tetris", {"f": 0.0}),
     ("tetris", {"f": 0.6, "b": 0.3, "m": 2.0}),
@@ -154,6 +159,17 @@ def test_policies_that_know_jobs(name: str, options: dict[str, Any], seed: int) 
     rng = random.Random(f"{name}{options}{seed}")
     for servers in SERVERS:
         compare(random_instance(rng, resources=3, servers=servers, jobs=True), name, options)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_barriers_of_phases_and_of_predecessors(seed: int) -> None:
+    """Tetris does the same with a chain of phases and with the predecessors that stand for it."""
+    rng = random.Random(seed)
+    instance = random_instance(rng, resources=2, servers="equal", tasks=40, jobs=True, predecessors=False)
+    policy = fast.make("tetris", f=rng.choice([0.0, 0.6]), b=rng.choice([0.0, 0.3, 0.9]))
+    named = replace(instance, tasks=as_predecessors(instance.tasks))
+    one, other = fast.run(instance, policy), fast.run(named, policy)
+    assert (one.start, one.server) == (other.start, other.server)
 
 
 @pytest.mark.parametrize("name, options", OF_JOBS[::2], ids=str)

@@ -26,7 +26,7 @@ JOBS = {
     "tetris:f=0": "vectors",
     "tetris": None,
     "drf": "vectors",
-    "slot-fair": "vectors",
+    "task-fair": "vectors",
 }
 OTHERS = ("vqs:J=4", "fifo-ff", "slot-fifo", "bf-js:stall", "vqs-bf:J=3,stall", "vqs:J=2,stall", "maxweight:types=3")
 

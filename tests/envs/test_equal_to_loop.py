@@ -144,7 +144,7 @@ def test_predict_on_batches() -> None:
 
 # Policies that keep books: they know jobs, or hear of completions and messages.
 
-KNOWING = ("tetris", "tetris:f=0,b=0.5", "drf", "slot-fair", "price", "priority", "capacity", "fifo", "fifo:blocking=false")
+KNOWING = ("tetris", "tetris:f=0,b=0.5", "drf", "task-fair", "price", "priority", "capacity", "fifo", "fifo:blocking=false")
 JOBS = analytics(jobs=8, servers=4)  # of phases, with four resources, drawn by seed
 INSTANCE = packenv.workload("price/fig8")  # with values, all there in slot 0
 FINITE: dict[str, Any] = {"rule": "window", "window": 900, "waiting_limit": 900, "horizon": None}
@@ -222,7 +222,7 @@ def test_messages_and_completions_reach_an_agent(kind: Any) -> None:
 @pytest.mark.parametrize("policy", ["tetris", "price"])
 def test_warm_starts_of_policies_that_know_jobs(policy: str) -> None:
     equal_to_the_end(policy, INSTANCE, 3, start=Warm(policy, 60))
-    for options in ({"start": "warm"}, {"start": Warm("drf", 60), "reward": "advantage", "baseline": "slot-fair"}):
+    for options in ({"start": "warm"}, {"start": Warm("drf", 60), "reward": "advantage", "baseline": "task-fair"}):
         with pytest.raises(InputError, match="has to see a run from its first slot on"):
             PolicyAgent(policy, gym.make("packenv/Placement-v0", workload=INSTANCE, **FINITE, **options))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.reference.delay import Delay, Dynamic, Fair
-from tests.reference.fair import DRF, SlotFair
+from tests.reference.fair import DRF, SlotFair, TaskFair
 from tests.reference.job_policies import JOB_POLICIES
 from tests.reference.max_weight import MaxWeight
 from tests.reference.model import SchedulingPolicy, Server, Task, Vector, World
@@ -139,6 +139,7 @@ POLICIES: dict[str, Callable[..., SchedulingPolicy]] = {
     "maxweight": MaxWeight,
     **JOB_POLICIES,
     "drf": DRF,
+    "task-fair": TaskFair,
     "slot-fair": SlotFair,
     "tetris": Tetris,
     **PROBING,

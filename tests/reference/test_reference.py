@@ -156,7 +156,7 @@ def test_slot_fifo_refuses_what_is_larger_than_a_slot() -> None:
 # What must hold in every run, on random instances; the model itself checks its invariants at every slot.
 
 
-SHARING = ("drf", "slot-fair", "tetris", "delay", "delay-dynamic", "fair")
+SHARING = ("drf", "task-fair", "slot-fair", "tetris", "delay", "delay-dynamic", "fair")
 
 
 def instance_for(rng: random.Random, name: str, resources: int) -> Instance:
@@ -170,6 +170,8 @@ def options_for(rng: random.Random, name: str, servers: int) -> dict[str, object
     if name in PROBING:
         return probing_options(rng, name, servers)
     if name in SHARING:
+        if name == "slot-fair":
+            return {"slots": 4, "checked": 3}  # all resources, so that nothing takes longer
         return {"f": rng.choice([0.0, 0.25, 0.7])} if name == "tetris" else {}
     if name in JOB_POLICIES:
         prices = {"welfare": rng.choice([0.0, 0.1, 1.0]), "gamma": rng.choice([0.0, 0.5])} if name == "price" else {}
@@ -196,7 +198,7 @@ def test_invariants_and_littles_law(name: str, resources: int) -> None:
             outcome = simulate(instance.tasks, instance.capacities, policy, drain=True, **at)
         except ValueError:
             # servers too unequal for it; too many configurations; too many probes, a partition without workers
-            assert name in ("slot-fifo", "maxweight", "sparrow", "hawk", "eagle")
+            assert name in ("slot-fifo", "slot-fair", "maxweight", "sparrow", "hawk", "eagle")
             continue
         assert len(outcome.start) == len(instance.tasks)
         assert sum(outcome.queue) == sum(outcome.start[row] - outcome.eligible[row] for row in outcome.start)

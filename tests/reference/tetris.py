@@ -60,22 +60,27 @@ class Tetris(Policy):
         return a * (1 - self.remote) if task.home and server.index not in task.home else a
 
     def work_left(self, world: World, candidate: Task) -> int:
-        """p of the candidate's job: its tasks that have not started, and what should be left of those in service."""
-        left = 0
-        for task in world.tasks:
-            if job_of(task) == job_of(candidate) and task.row not in world.completed:
-                slots = self.leaves[task.row] - world.slot if task.row in self.leaves else believed(task)
-                left += self.rate(world, task) * slots
-        return max(left, 0)
+        """p of the candidate's job: the whole work of its tasks that have not started, and of each in service what should be
+        left of it, which is nothing when it should have ended."""
+        mates = [task for task in world.tasks if job_of(task) == job_of(candidate) and task.row not in world.completed]
+        return sum(self.rate(world, task) * self.slots_left(world, task) for task in mates)
+
+    def slots_left(self, world: World, task: Task) -> int:
+        return max(self.leaves[task.row] - world.slot, 0) if task.row in self.leaves else believed(task)
 
     def rate(self, world: World, task: Task) -> int:
         largest = world.scale.largest
         return round(PER_SLOT * sum(d / (c or 1) for d, c in zip(task.demand, largest, strict=True)))
 
     def holds_up(self, world: World, candidate: Task) -> bool:
-        """Is it one of the last tasks of a phase on which another one waits?"""
-        mates = [task for task in world.tasks if job_of(task) == job_of(candidate)]
-        phase = [task for task in mates if task.phase == candidate.phase]
-        done = sum(task.row in world.completed for task in phase)
-        waited_for = any(task.phase > candidate.phase for task in mates)
-        return self.b < 1 and waited_for and done >= self.b * len(phase) - ALIKE
+        """Is it one of the last of the tasks for which some other task waits?"""
+        stages = [stage for task in world.tasks for stage in waited_for(task, world.tasks) if candidate in stage]
+        done = [sum(task.row in world.completed for task in stage) / len(stage) for stage in stages]
+        return self.b < 1 and any(share >= self.b - ALIKE for share in done)
+
+
+def waited_for(task: Task, tasks: list[Task]) -> list[list[Task]]:
+    """The sets of tasks that must have finished before this one: the phase before its own, and its predecessors."""
+    earlier = [mate for mate in tasks if task.job is not None and mate.job == task.job and mate.phase < task.phase]
+    phase_before = [mate for mate in earlier if mate.phase == max(mate.phase for mate in earlier)]
+    return [stage for stage in (phase_before, [tasks[row] for row in task.predecessors]) if stage]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, level_of, new_count, new_task, place, row_of
 from packenv.cluster.distance import has_homes
-from packenv.cluster.linked_list import ends_type, insert_in_order, link_type, unlink
+from packenv.cluster.linked_list import empty_lists, insert_in_order, link_type, unlink
 from packenv.cluster.remote_reads import can_read, reads_take_room
 from packenv.cluster.sorted_keys.arrays import SortedKeys, sorted_keys
 from packenv.cluster.sorted_keys.keys import first_key, insert, remove
@@ -51,8 +51,8 @@ class Backlog(Frame):
     pairs_of: Ints  # (G + 1,) the pairs of group g are pairs_of[g] .. pairs_of[g + 1] - 1, sorted by server
     # changes during a run
     place: Places  # (n,) index of a waiting row in the pool of tasks
-    ends: NDArray[np.void]  # (G,) ends_type: the first and the last waiting row of each group; lists are in row order
-    link: NDArray[np.void]  # (n,) link_type
+    links: NDArray[np.void]  # (n,) link_type: the waiting rows of each group, in row order
+    ends: NDArray[np.void]  # (G,) ends_type
     pair: NDArray[np.void]  # (P,) pair_type
     copy: NDArray[np.void]  # (H,) copy_type, in the order of the entries of column `home`
     waiting: Ints  # (J,) waiting tasks
@@ -72,8 +72,6 @@ def backlog(jobs: Jobs) -> Backlog:
     pair, copy = np.zeros(len(pairs), pair_type), np.zeros(len(row), copy_type)
     pair["server"], pair["head"], pair["tail"] = pairs[:, 1], NONE, NONE
     copy["row"], copy["pair"], copy["next"], copy["prev"] = row, pair_of_copy, NONE, NONE
-    ends = np.zeros(len(groups), ends_type)
-    ends["head"] = ends["tail"] = NONE
     count = int(job.max()) + 1
     return Backlog(
         job=job.astype(np.int32),
@@ -85,8 +83,8 @@ def backlog(jobs: Jobs) -> Backlog:
         least=jobs.demand.min(axis=0),
         pairs_of=np.searchsorted(pairs[:, 0], np.arange(len(groups) + 1)).astype(np.int64),
         place=np.full(n, NONE, np.int32),
-        ends=ends,
-        link=np.zeros(n, link_type),
+        links=np.zeros(n, link_type),
+        ends=empty_lists(len(groups)),
         pair=pair,
         copy=copy,
         waiting=np.zeros(count, np.int64),
@@ -124,7 +122,7 @@ def add(c: Cluster, b: Backlog, row: int, i: int) -> None:
     """Add a waiting row, task i of the pool, to the list of its group and to those of its home servers, all in row order."""
     g, job = b.group[row], b.job[row]
     b.place[row] = i
-    insert_in_order(b.link, b.ends[g], row)
+    insert_in_order(b.links, b.ends[g], row)
     if b.lies[g]:
         for n in range(c.source.locality.home_of[row], c.source.locality.home_of[row + 1]):
             insert_in_order(b.copy, b.pair[b.copy[n].pair], n)  # copies are numbered in row order
@@ -137,7 +135,7 @@ def add(c: Cluster, b: Backlog, row: int, i: int) -> None:
 def launch(c: Cluster, b: Backlog, row: int, server: int) -> None:
     """Start a waiting row on a server and re-sort its job, which now has one more task in service."""
     g, job = b.group[row], b.job[row]
-    unlink(b.link, b.ends[g], row)
+    unlink(b.links, b.ends[g], row)
     if b.lies[g]:
         for n in range(c.source.locality.home_of[row], c.source.locality.home_of[row + 1]):
             unlink(b.copy, b.pair[b.copy[n].pair], n)
@@ -210,7 +208,7 @@ def first_with_room_to_read(c: Cluster, b: Backlog, g: int, server: int) -> int:
     """First waiting row of a group for whose read, if it reads over the network on this server, there is room; NONE."""
     row = b.ends[g].head
     while row != NONE and not can_read(c, row, server):
-        row = b.link[row].next
+        row = b.links[row].next
     return row
 
 
@@ -224,7 +222,7 @@ def first_in_rack(c: Cluster, b: Backlog, job: int, server: int) -> int:
             while row != NONE and (found == NONE or row < found):
                 if distance(c, row, server) <= RACK and can_read(c, row, server):
                     found = row
-                row = b.link[row].next
+                row = b.links[row].next
     return found
 
 

@@ -91,7 +91,7 @@ def goes_first(book: JobBook, g: int, other: int) -> bool:
         return book.job[g] < book.job[other]
     if book.phase[g] != book.phase[other]:
         return book.phase[g] < book.phase[other]
-    return book.first[g] < book.first[other]
+    return book.ends[g].head < book.ends[other].head
 
 
 @compiled
@@ -113,7 +113,7 @@ def best_kind(r: Ranking, g: int) -> int:
 def start_first(c: Cluster, book: JobBook, r: Ranking, g: int, k: int) -> None:
     """Start the first task of group g on its server of kind k; update the groups that may no longer have room there."""
     place = r.room[g, k]
-    start(c, book, book.first[g], r.server[place])
+    start(c, book, book.ends[g].head, r.server[place])
     for n in range(book.count[0]):
         if r.room[book.active[n], k] == place:
             move_on(c, book, r, book.active[n], k)

@@ -142,7 +142,7 @@ def score(state: PriceState, c: float) -> None:
     book, ranks = state.book, state.ranking
     for n in range(book.count[0]):
         g = book.active[n]
-        worth = state.value[book.job[g]] + state.paid[0] - state.paid_before[book.first[g]]
+        worth = state.value[book.job[g]] + state.paid[0] - state.paid_before[book.ends[g].head]
         for k in range(ranks.merit.shape[1]):
             idle = 0.0
             for r in range(book.demand.shape[1]):

@@ -9,21 +9,20 @@ from packenv.cluster import NONE, Cluster, new_count, new_task, row_of
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
-from packenv.policies.job_book import JobBook, job_book, note_end, note_new, start
+from packenv.policies.job_book import JobBook, note_end, note_new, start
 from packenv.policy import Setting
 
 Ints = NDArray[np.int64]
 Places = NDArray[np.int32]
-
-DOMINANT, TASKS = 0, 1  # a share is the fraction of the dominant resource, or the number of tasks in service
 
 
 class Shares(Frame):
     """Waiting and running tasks of every job, and the owners sorted by (share, number) (G groups, D resources)."""
 
     book: JobBook
-    kind: int  # DOMINANT or TASKS
-    checked: int  # number of resources that count, the first ones
+    counts: Ints  # (G,) what a task of each group adds to its owner's share; (0,): a share is that of the dominant resource
+    counted: Ints  # (owners,) Σ counts of the tasks in service
+    checked: int  # number of resources that are checked, the first ones
     total: Ints  # (D,) capacity of the whole cluster, units
     share: NDArray[np.float64]  # (owners,) share of each owner when it was last sorted
     order: Places  # (owners,) order[:ranked] are the owners with waiting tasks, least share first
@@ -33,17 +32,17 @@ class Shares(Frame):
     groups_of: Ints  # (owners + 1,)
 
 
-def shares(setting: Setting, kind: int = DOMINANT, checked: int = 0) -> Shares:
+def shares(setting: Setting, book: JobBook, checked: int = 0, counts: Ints | None = None) -> Shares:
     """The state before slot 0. `checked` = 0 stands for all resources. Raises InputError if `checked` exceeds their number."""
     resources = setting.capacity.shape[1]
     if not 0 <= checked <= resources:
         raise InputError(f"fair sharing: checked must lie between 0 (all) and the {resources} resources, not {checked}")
-    book = job_book(setting.table)
     owner = book.owner[book.job]
     owners = len(book.queued)
     return Shares(
         book=book,
-        kind=kind,
+        counts=np.zeros(0, np.int64) if counts is None else counts,
+        counted=np.zeros(owners, np.int64),
         checked=checked or resources,
         total=setting.capacity.sum(axis=0),
         share=np.zeros(owners),
@@ -62,9 +61,9 @@ def owner_of(shares: Shares, g: int) -> int:
 
 @compiled
 def share_of(shares: Shares, owner: int) -> float:
-    """Share of an owner: its tasks in service, or the largest fraction of a checked resource of the cluster that they use."""
-    if shares.kind == TASKS:
-        return float(shares.book.running[owner])
+    """Share of an owner: what its tasks in service count, or the largest fraction of a checked resource that they use."""
+    if len(shares.counts) > 0:
+        return float(shares.counted[owner])
     most = 0.0
     for r in range(shares.checked):
         if shares.total[r] > 0:
@@ -118,10 +117,10 @@ def take_up(c: Cluster, shares: Shares) -> None:
 
 
 @compiled
-def launch(c: Cluster, shares: Shares, row: int, server: int, extra_slots: int = 0) -> None:
-    """Start a waiting row on a server and re-rank its owner, whose share grows. `extra_slots`: added to its service."""
-    start(c, shares.book, row, server, extra_slots)
-    rerank(shares, owner_of(shares, shares.book.group[row]))
+def launch(c: Cluster, shares: Shares, row: int, server: int) -> None:
+    """Start a waiting row on a server and re-rank its owner, whose share grows."""
+    start(c, shares.book, row, server)
+    recount(shares, shares.book.group[row], 1)
 
 
 @compiled
@@ -130,4 +129,13 @@ def settle(c: Cluster, shares: Shares, i: int) -> None:
     note_end(c, shares.book, i)
     row = row_of(c, i)
     if row >= 0:
-        rerank(shares, owner_of(shares, shares.book.group[row]))
+        recount(shares, shares.book.group[row], -1)
+
+
+@compiled
+def recount(shares: Shares, g: int, sign: int) -> None:
+    """Re-rank the owner of a task of group g that started (sign = 1) or completed (-1)."""
+    owner = owner_of(shares, g)
+    if len(shares.counts) > 0:
+        shares.counted[owner] += sign * shares.counts[g]
+    rerank(shares, owner)

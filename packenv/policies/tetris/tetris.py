@@ -4,8 +4,8 @@
 Servers are filled in index order. The candidates for a server are the tasks that fit in every resource and belong to the
 owners (tenants, or jobs) with the least shares. The candidate with the highest score, packing · a − m · ε · p, starts. Here
 a = Σ_r w_r (d_r / C_r) (free_r / C_r), reduced by a penalty on a server without the task's data; p is the remaining work of its
-job; and ε = mean a / mean p over the candidates. If a fraction b of a phase that is followed by another has completed, its
-remaining tasks go before all other candidates.
+job; and ε = mean a / mean p over the candidates. If a fraction b of the tasks before a barrier (`barriers`) has completed,
+the others go before all other candidates.
 """
 
 from __future__ import annotations
@@ -16,20 +16,28 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster import NONE, Cluster, Needs, new_count, new_task, now, remote_slots, row_of, server_count
+from packenv.cluster import NONE, Cluster, Needs, new_count, new_task, now, row_of, server_count
 from packenv.cluster.remote_reads import can_read, reads_take_room
 from packenv.cluster.servers import freed_count
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
-from packenv.policies.job_book import at_home, free_of, group_fits
-from packenv.policies.tetris.owner_ranking import DOMINANT, Shares, launch, owner_of, settle, shares, take_up
+from packenv.policies.job_book import at_home, free_of, group_fits, job_book, set_numbers
+from packenv.policies.tetris.barriers import Barriers, barriers, barriers_of_tasks, holds_up, note_completed
+from packenv.policies.tetris.owner_ranking import Shares, launch, owner_of, settle, shares, take_up
+from packenv.policies.tetris.remaining_work import (
+    RemainingWork,
+    note_no_work_left,
+    note_overdue,
+    note_start,
+    remaining_work,
+    work_left,
+)
 from packenv.policy import Setting, completes, schedules
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-WORK_UNITS = 2**20  # work of one slot of a whole resource; integers, because sums of floats would drift
 ALIKE = 1e-9  # scores that differ by less, relative to their largest terms, are equal: the earlier row goes first
 
 
@@ -47,7 +55,8 @@ class Tetris(NamedTuple):
     """Multi-resource packing that favours jobs with little work left, with fairness and barriers.
 
     f        fairness, 0 ≤ f < 1: of the n owners with waiting tasks, only the ⌈(1 − f) n⌉ with the least dominant share count
-    b        barrier, 0 ≤ b ≤ 1: fraction of a phase after whose completion its remaining tasks go first; 1 is off
+    b        barrier, 0 ≤ b ≤ 1: when this fraction of the tasks before a barrier has completed, the others go first; 1 is off.
+             Before a barrier are the tasks of a phase that is followed by another, and the predecessors of a task
     m        weight of the remaining work, >= 0
     packing  weight of the alignment, >= 0; 0: only the remaining work counts
     remote   share of the alignment that is lost on a server without the task's data, 0 ≤ remote ≤ 1
@@ -76,21 +85,15 @@ class Tetris(NamedTuple):
         return Needs(vectors=setting.capacity.shape[1] > 1, table=True, durations=True, reads=True)
 
     def initial_state(self, setting: Setting, seed: int) -> Candidates:
-        fair = shares(setting, DOMINANT)
-        book, largest = fair.book, setting.capacity.max(axis=0)
-        work = np.rint(WORK_UNITS * (book.demand / np.where(largest > 0, largest, 1)).sum(axis=1)).astype(np.int64)
-        groups, jobs = len(book.job), len(book.owner)
-        ahead = np.zeros(jobs, np.int64)
-        np.add.at(ahead, book.job[book.group], (work * book.duration)[book.group])
+        of_tasks = barriers_of_tasks(setting.table)
+        fair = shares(setting, job_book(setting.table, sort=set_numbers(of_tasks)))
+        groups = len(fair.book.job)
         return Candidates(
             shares=fair,
+            barriers=barriers(fair.book, of_tasks),
+            work=remaining_work(fair.book, setting.capacity),
             weights=self._weights(setting.capacity.shape[1]),
-            work=work,
-            ahead=ahead,
-            ends=np.zeros(jobs, np.int64),
-            rate=np.zeros(jobs, np.int64),
-            leaves=np.zeros(len(book.group), np.int64),
-            considered=np.zeros(len(book.queued), np.int8),
+            considered=np.zeros(len(fair.book.queued), np.int8),
             news=np.zeros(groups, np.int32),
             count=np.zeros(1, np.int64),
             noted=np.full(groups, NONE, np.int64),
@@ -110,15 +113,12 @@ class Tetris(NamedTuple):
 
 
 class Candidates(Frame):
-    """State of Tetris: owners, remaining work of every job, and the groups to look at (n rows, G groups, D resources)."""
+    """State of Tetris: owners, barriers, remaining work of every job, and the groups to look at (G groups, D resources)."""
 
     shares: Shares
+    barriers: Barriers
+    work: RemainingWork
     weights: Floats  # (D,) of the resources in the alignment
-    work: Ints  # (G,) work units per slot of a task: Σ of its demands, each as a fraction of the largest server
-    ahead: Ints  # (jobs,) work of the tasks that have not started, later phases included
-    ends: Ints  # (jobs,) Σ work · expected end over the tasks in service
-    rate: Ints  # (jobs,) Σ work over the tasks in service
-    leaves: Ints  # (n,) expected end of a row in service, slot
     considered: NDArray[np.int8]  # (owners,) 1 if tasks of the owner were candidates when last checked
     news: NDArray[np.int32]  # (G,) groups that got new tasks in this slot or whose owner became considered in it
     count: Ints  # (1,) number of these groups
@@ -131,6 +131,7 @@ class Candidates(Frame):
 @schedules(Knobs)
 def schedule_tetris(knobs: Knobs, cluster: Cluster, state: Candidates) -> None:
     take_up(cluster, state.shares)
+    note_overdue(cluster, state.work, state.shares.book)
     state.count[0] = 0
     note_new_groups(cluster, state)
     note_considered(knobs, cluster, state)
@@ -143,10 +144,8 @@ def complete_tetris(knobs: Knobs, cluster: Cluster, state: Candidates, task: int
     settle(cluster, state.shares, task)
     row = row_of(cluster, task)
     if row >= 0:
-        book = state.shares.book
-        g = book.group[row]
-        state.ends[book.job[g]] -= state.work[g] * state.leaves[row]
-        state.rate[book.job[g]] -= state.work[g]
+        note_no_work_left(state.work, state.shares.book, row)
+        note_completed(state.barriers, state.shares.book.group[row])
 
 
 @compiled
@@ -212,7 +211,7 @@ def any_news_fits(knobs: Knobs, cluster: Cluster, state: Candidates, server: int
 def has_room(cluster: Cluster, state: Candidates, g: int, server: int) -> bool:
     """Whether a waiting task of the group fits on the server, with what it would read over the network."""
     book = state.shares.book
-    return group_fits(cluster, book, g, server) and can_read(cluster, book.first[g], server)
+    return group_fits(cluster, book, g, server) and can_read(cluster, book.ends[g].head, server)
 
 
 @compiled
@@ -229,13 +228,7 @@ def fill_one(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> 
 
 @compiled
 def begin(knobs: Knobs, cluster: Cluster, state: Candidates, row: int, server: int) -> None:
-    book = state.shares.book
-    g = book.group[row]
-    job, slots = book.job[g], book.duration[g]
-    state.ahead[job] -= state.work[g] * slots
-    state.leaves[row] = now(cluster) + slots + remote_slots(cluster, row, server)
-    state.ends[job] += state.work[g] * state.leaves[row]
-    state.rate[job] += state.work[g]
+    note_start(cluster, state.work, state.shares.book, row, server)
     launch(cluster, state.shares, row, server)
     if knobs.f > 0:
         note_considered(knobs, cluster, state)
@@ -250,24 +243,24 @@ def best_row(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> 
     for k in range(book.count[0]):
         g = book.active[k]
         if state.shares.rank[owner_of(state.shares, g)] < considered and has_room(cluster, state, g, server):
-            a, p = alignment(knobs, cluster, state, g, server), work_left(cluster, state, book.job[g])
+            a, p = alignment(knobs, cluster, state, g, server), work_left(cluster, state.work, book.job[g])
             state.fitting[count], state.alignment[count], state.left[count] = g, a, p
             count += 1
             total_a += book.waiting[g] * a
             total_p += book.waiting[g] * p
             most_a, most_p = max(most_a, a), max(most_p, p)
-            urgent |= holds_up(knobs, state, g)
+            urgent |= is_urgent(knobs, state, g)
     if count == 0:
         return NONE
     per_work = knobs.m * total_a / total_p if total_p > 0 else 0.0
     best, alike = -np.inf, ALIKE * (knobs.packing * most_a + per_work * most_p)
     for n in range(count):
-        if not urgent or holds_up(knobs, state, state.fitting[n]):
+        if not urgent or is_urgent(knobs, state, state.fitting[n]):
             best = max(best, knobs.packing * state.alignment[n] - per_work * state.left[n])
     chosen = NONE
     for n in range(count):
-        if not urgent or holds_up(knobs, state, state.fitting[n]):
-            row = book.first[state.fitting[n]]
+        if not urgent or is_urgent(knobs, state, state.fitting[n]):
+            row = book.ends[state.fitting[n]].head
             score = knobs.packing * state.alignment[n] - per_work * state.left[n]
             if score >= best - alike and (chosen == NONE or row < chosen):
                 chosen = row
@@ -293,14 +286,5 @@ def alignment(knobs: Knobs, cluster: Cluster, state: Candidates, g: int, server:
 
 
 @compiled
-def work_left(cluster: Cluster, state: Candidates, job: int) -> float:
-    """p of a job, in work units: the work of its tasks that have not started, and the remaining work of those in service."""
-    return float(max(state.ahead[job] + state.ends[job] - now(cluster) * state.rate[job], 0))
-
-
-@compiled
-def holds_up(knobs: Knobs, state: Candidates, g: int) -> bool:
-    """Whether the group belongs to a phase that is followed by another and of which a fraction b has completed."""
-    book = state.shares.book
-    phase = book.phase[g]
-    return knobs.b < 1 and book.followed[phase] == 1 and book.ended[phase] >= knobs.b * book.tasks[phase] - ALIKE
+def is_urgent(knobs: Knobs, state: Candidates, g: int) -> bool:
+    return knobs.b < 1 and holds_up(state.barriers, g, knobs.b)

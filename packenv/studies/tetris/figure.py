@@ -6,17 +6,20 @@ from pathlib import Path
 
 from packenv.runs.text import counted
 from packenv.studies.finding import Finding, Settings
-from packenv.studies.tetris.claims import claim_on_fragments, claims_on_fairness, claims_on_times
+from packenv.studies.tetris.claims import claim_on_fragments, claims_on_demands, claims_on_fairness, claims_on_times
 from packenv.studies.tetris.runs import (
     COMPARED,
+    DEMANDS,
     FRAGMENTED,
     JOBS,
     KNOBS,
+    OF_DEMANDS,
     QUICK_JOBS,
     QUICK_SEEDS,
     RESOURCES,
     SEEDS,
     SMALL,
+    measures_by_demands,
     measures_by_policy,
     row_of,
 )
@@ -26,21 +29,27 @@ from packenv.workloads.named.analytics import analytics
 def reproduce(settings: Settings) -> Finding:
     seeds = settings.seeds_or(SEEDS, QUICK_SEEDS)
     jobs = QUICK_JOBS if settings.quick else JOBS
-    workload = analytics(jobs=jobs)
-    knobs = [f"tetris:f={f:g}" for f in KNOBS]
-    found = measures_by_policy(workload, list(dict.fromkeys([*COMPARED, *knobs])), seeds, settings.processes)
-    by_resources = {D: analytics(jobs=SMALL, resources=D, kinds=False) for D in RESOURCES}
-    fragments = {D: measures_by_policy(made, ["drf", *FRAGMENTED], seeds, settings.processes) for D, made in by_resources.items()}
+    by_demands = measures_by_demands(jobs, seeds, settings.processes)
+    found = by_demands["correlated"]
+    small = {D: analytics(jobs=SMALL, resources=D, kinds=False) for D in RESOURCES}
+    fragments = {D: measures_by_policy(workload, FRAGMENTED, seeds, settings.processes) for D, workload in small.items()}
     compared = [row_of(policy, found[policy]) for policy in COMPARED]
-    curve = [{"f": f} | row_of(policy, found[policy]) for f, policy in zip(KNOBS, knobs, strict=True)]
+    curve = [{"f": f} | row_of(policy, found[policy]) for f, policy in KNOBS.items()]
+    sweep = [{"demands": name} | row_of(policy, by_demands[name][policy]) for name in DEMANDS for policy in OF_DEMANDS]
     pieces = [{"resources": D} | row_of(policy, fragments[D][policy]) for D in RESOURCES for policy in FRAGMENTED]
-    title = f"Tetris: {jobs} jobs of many tasks on {len(workload.servers)} servers, {counted(seeds, 'seed')}{settings.remark}"
+    servers = len(small[1].servers)
+    title = f"Tetris: {jobs} jobs of many tasks on {servers} servers, {counted(seeds, 'seed')}{settings.remark}"
 
     def draw(path: Path) -> None:
         from packenv.studies.tetris.plot import draw_tetris
 
-        draw_tetris(compared, curve, pieces, title, path)
+        draw_tetris(compared, curve, sweep, pieces, title, path)
 
-    claims = [*claims_on_times(found), *claims_on_fairness(found, knobs), claim_on_fragments(fragments)]
-    tables = {"": compared, "_fairness": curve, "_fragmentation": pieces}
+    claims = [
+        *claims_on_times(found),
+        *claims_on_demands(by_demands),
+        *claims_on_fairness(found),
+        claim_on_fragments(fragments),
+    ]
+    tables = {"": compared, "_fairness": curve, "_demands": sweep, "_fragmentation": pieces}
     return Finding("tetris", title, claims, tables, draw)

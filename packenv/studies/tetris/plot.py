@@ -7,13 +7,16 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from packenv.runs.plot_style import COLOURS, GREY, light_grid
+from packenv.runs.plot_style import COLOURS, GREY, colours_for, light_grid
 from packenv.studies.finding import Row
+from packenv.studies.tetris import runs
 
 TETRIS, FAIR, TWO, OTHERS = COLOURS[0], COLOURS[2], COLOURS[1], GREY
 
 
-def draw_tetris(compared: list[Row], curve: list[Row], pieces: list[Row], title: str, path: str | os.PathLike[str]) -> None:
+def draw_tetris(
+    compared: list[Row], curve: list[Row], sweep: list[Row], pieces: list[Row], title: str, path: str | os.PathLike[str]
+) -> None:
     """Rows as packenv.studies.tetris.figure writes them into its tables."""
     figure = Figure(figsize=(12.5, 8.4), layout="constrained")
     parts: Any = figure.subfigures(2, 1)
@@ -21,8 +24,9 @@ def draw_tetris(compared: list[Row], curve: list[Row], pieces: list[Row], title:
     labels = {"mean": "mean completion time of jobs (slots)", "makespan": "makespan (slots)"}
     for axes, (what, label) in zip(top.subplots(1, 2, sharey=True), labels.items(), strict=True):
         draw_bars(axes, compared, what, label)
-    left, right = bottom.subplots(1, 2)
+    left, middle, right = bottom.subplots(1, 3)
     draw_curve(left, curve)
+    draw_sweep(middle, sweep)
     draw_pieces(right, pieces)
     figure.suptitle(title, fontsize=11)
     figure.savefig(path, dpi=110)
@@ -31,9 +35,9 @@ def draw_tetris(compared: list[Row], curve: list[Row], pieces: list[Row], title:
 def colour_of(policy: str) -> str:
     if policy.startswith("tetris"):
         return TETRIS
-    if "checked=2" in policy:
+    if policy in runs.TWO:
         return TWO
-    return FAIR if policy in ("drf", "slot-fair") else OTHERS
+    return FAIR if policy in (*runs.FAIR, "slot-fair:checked=4") else OTHERS
 
 
 def draw_bars(axes: Any, rows: list[Row], what: str, label: str) -> None:
@@ -65,13 +69,28 @@ def draw_curve(axes: Any, rows: list[Row]) -> None:
     light_grid(axes)
 
 
+def draw_sweep(axes: Any, rows: list[Row]) -> None:
+    """Makespan and mean completion time along the weight m of the remaining work, as shares of those of DRF."""
+    styles = {"correlated": "-", "independent": "--"}
+    for what, colour, told in (("makespan", TETRIS, "makespan"), ("mean", COLOURS[3], "mean completion time")):
+        for demands, style in styles.items():
+            value = {row["policy"]: row[what] for row in rows if row["demands"] == demands}
+            shares = [value[policy] / value["drf"] for policy in runs.WEIGHTS.values()]
+            axes.plot(list(runs.WEIGHTS), shares, style, marker=".", color=colour, label=f"{told}, {demands} demands")
+    axes.axhline(1, color=GREY, lw=1)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("weight m of the remaining work")
+    axes.set_ylabel("share of DRF, which checks every resource")
+    axes.legend(fontsize=7, frameon=False)
+    light_grid(axes)
+
+
 def draw_pieces(axes: Any, rows: list[Row]) -> None:
     """What is free while tasks wait, against the number of resources."""
-    for policy in dict.fromkeys(row["policy"] for row in rows):
+    policies = list(dict.fromkeys(row["policy"] for row in rows))
+    for policy, colour in zip(policies, colours_for(policies), strict=True):
         of = [row for row in rows if row["policy"] == policy]
-        axes.plot(
-            [row["resources"] for row in of], [row["fragmentation"] for row in of], "o-", color=colour_of(policy), label=policy
-        )
+        axes.plot([row["resources"] for row in of], [row["fragmentation"] for row in of], "o-", color=colour, label=policy)
     axes.set_xticks(sorted({row["resources"] for row in rows}))
     axes.set_ylim(bottom=0)
     axes.set_xlabel("resources, with independent demands")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from packenv.results.fairness import unfairness
@@ -11,15 +12,19 @@ from packenv.runs.run import by_policy, runs_of
 from packenv.runs.runner import run_all
 from packenv.runs.statistics import interval
 from packenv.studies.finding import Row, columns
+from packenv.workloads.named.analytics import analytics
 from packenv.workloads.workload import Workload
 
-FAIR = ("drf", "slot-fair")
-TWO = tuple(f"{policy}:checked=2" for policy in FAIR)  # cpu and memory only
-PACKING, LEFT = "tetris:m=0,f=0", "tetris:packing=0,f=0"
-COMPARED = ("tetris", PACKING, LEFT, *FAIR, *TWO, "bf-js", "fifo-ff")
-KNOBS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)
+FAIR = ("drf", "task-fair")  # check every resource
+TWO = ("drf:checked=2", "slot-fair")  # check cpu and memory only
+PACKING, LEFT = "tetris:m=0", "tetris:packing=0"
+COMPARED = ("tetris", "tetris:m=0.25", PACKING, LEFT, "bf-js", *FAIR, "slot-fair:checked=4", *TWO, "fifo-ff")
+KNOBS = {f: f"tetris:f={f:g}" for f in (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)}
+WEIGHTS = {0.0: PACKING, 0.1: "tetris:m=0.1", 0.25: "tetris:m=0.25", 0.5: "tetris:m=0.5", 1.0: "tetris", 2.0: "tetris:m=2"}
+OF_DEMANDS = tuple(dict.fromkeys([*WEIGHTS.values(), "bf-js", *FAIR, *TWO]))  # compared with both kinds of demands
+DEMANDS = {"correlated": True, "independent": False}  # name: whether each phase mainly needs the resources of its kind
 RESOURCES = (1, 2, 3, 4)
-FRAGMENTED = ("tetris:m=0,f=0", "drf", "fifo-ff")
+FRAGMENTED = (PACKING, "bf-js", "drf", "fifo-ff")
 SEEDS, QUICK_SEEDS = 8, 3
 JOBS, QUICK_JOBS = 500, 200
 SMALL = 200  # jobs of a run in the panel of fragmentation
@@ -37,14 +42,25 @@ class Measures(NamedTuple):
     slowed: float  # share of jobs that took over a tenth longer than under DRF
 
 
-def measures_by_policy(workload: Workload, policies: list[str], seeds: int, processes: int | None) -> dict[str, list[Measures]]:
-    """What each policy does to the jobs of each seed; DRF, with which they are compared, is among the policies."""
-    policies = list(dict.fromkeys(policies))
+def measures_by_policy(
+    workload: Workload, policies: Iterable[str], seeds: int, processes: int | None
+) -> dict[str, list[Measures]]:
+    """What each policy does to the jobs of each seed, and DRF, with which they are compared."""
+    policies = list(dict.fromkeys([*policies, "drf"]))
     runs = runs_of(workload, policies, range(seeds), options={"schedule": True, "drain": True})
     results = by_policy(policies, run_all(runs, processes, f"tetris, {workload.D} resources"))
     return {
         policy: [measures_of(workload, result, fair) for result, fair in zip(group, results["drf"], strict=True)]
         for policy, group in results.items()
+    }
+
+
+def measures_by_demands(jobs: int, seeds: int, processes: int | None) -> dict[str, dict[str, list[Measures]]]:
+    """What the policies do with each kind of demands."""
+    policies = {"correlated": (*COMPARED, *KNOBS.values(), *OF_DEMANDS), "independent": OF_DEMANDS}
+    return {
+        name: measures_by_policy(analytics(jobs=jobs, kinds=kinds), policies[name], seeds, processes)
+        for name, kinds in DEMANDS.items()
     }
 
 

@@ -1,0 +1,91 @@
+"""Remaining work of every job, as Tetris expects it: p of PAPERS §2.
+
+A task that waits has all of its work left, one in service what is left of its expected duration, and one that has been
+in service for longer than expected has none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster import NONE, Cluster, now, remote_slots
+from packenv.cluster.sorted_keys.arrays import SortedKeys, sorted_keys
+from packenv.cluster.sorted_keys.keys import first_key, insert, remove
+from packenv.compiled.decorators import compiled
+from packenv.compiled.frame import Frame
+from packenv.policies.job_book import JobBook
+
+Ints = NDArray[np.int64]
+
+WORK_UNITS = 2**20  # work of one slot of a whole resource; integers, because sums of floats would drift
+
+
+class RemainingWork(Frame):
+    """Work in units, of jobs whose tasks are n rows in G groups."""
+
+    rate: Ints  # (G,) work of a slot of a task: Σ of its demands, each as a fraction of the largest server
+    waiting: Ints  # (jobs,) work of the tasks that have not started, later phases included
+    rates: Ints  # (jobs,) Σ rate over the tasks in service that are not overdue,
+    ends: Ints  # (jobs,) and Σ rate · expected end
+    expected_end: Ints  # (n,) slot, of a row in service that is not overdue; else NONE
+    order: SortedKeys  # these rows by (expected end, row)
+
+
+def remaining_work(book: JobBook, capacity: Ints) -> RemainingWork:
+    """The state before slot 0. `capacity` (L, D) in units."""
+    largest, n, jobs = capacity.max(axis=0), len(book.group), len(book.owner)
+    rate = np.rint(WORK_UNITS * (book.demand / np.where(largest > 0, largest, 1)).sum(axis=1)).astype(np.int64)
+    waiting = np.zeros(jobs, np.int64)
+    np.add.at(waiting, book.job[book.group], (rate * book.duration)[book.group])
+    return RemainingWork(
+        rate=rate,
+        waiting=waiting,
+        rates=np.zeros(jobs, np.int64),
+        ends=np.zeros(jobs, np.int64),
+        expected_end=np.full(n, NONE, np.int64),
+        order=sorted_keys(1, n),
+    )
+
+
+@compiled
+def note_start(c: Cluster, work: RemainingWork, book: JobBook, row: int, server: int) -> None:
+    """Count a row that starts on a server now."""
+    g = book.group[row]
+    work.waiting[book.job[g]] -= work.rate[g] * book.duration[g]
+    work.expected_end[row] = now(c) + book.duration[g] + remote_slots(c, row, server)
+    work.ends[book.job[g]] += work.rate[g] * work.expected_end[row]
+    work.rates[book.job[g]] += work.rate[g]
+    insert(work.order, 0, key_of(work, row), row)
+
+
+@compiled
+def note_no_work_left(work: RemainingWork, book: JobBook, row: int) -> None:
+    """A row in service completes, or is overdue from now on. Nothing happens to one that is overdue already."""
+    if work.expected_end[row] != NONE:
+        g = book.group[row]
+        remove(work.order, 0, key_of(work, row))
+        work.ends[book.job[g]] -= work.rate[g] * work.expected_end[row]
+        work.rates[book.job[g]] -= work.rate[g]
+        work.expected_end[row] = NONE
+
+
+@compiled
+def note_overdue(c: Cluster, work: RemainingWork, book: JobBook) -> None:
+    """Leave out the rows in service that should have ended by now."""
+    rows = work.expected_end.shape[0]
+    key = first_key(work.order, 0)
+    while key != NONE and key // rows <= now(c):
+        note_no_work_left(work, book, key % rows)
+        key = first_key(work.order, 0)
+
+
+@compiled
+def key_of(work: RemainingWork, row: int) -> int:
+    return work.expected_end[row] * work.expected_end.shape[0] + row
+
+
+@compiled
+def work_left(c: Cluster, work: RemainingWork, job: int) -> float:
+    """p of a job, after `note_overdue`."""
+    return float(work.waiting[job] + work.ends[job] - now(c) * work.rates[job])
