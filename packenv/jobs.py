@@ -42,8 +42,8 @@ class Jobs:
     """A finite table of tasks in order of arrival. A task is identified by its row number.
 
     Raises InputError, naming the first bad row, unless arrivals are sorted and not negative, demands are >= 0 with one of
-    each task positive, services are >= 1, and the tasks that a row waits for (its predecessors, and earlier phases of its
-    job) lie earlier in the table.
+    each task positive, services are >= 1, a job has one value, and the tasks that a row waits for (its predecessors, and
+    earlier phases of its job) lie earlier in the table.
     """
 
     arrival: Ints  # (n,) slot in which the task arrives
@@ -51,7 +51,7 @@ class Jobs:
     service: Ints  # (n,) slots in service, >= 1
     job: Ints | None = None  # (n,) number of the job that the task belongs to, >= 0
     phase: Ints | None = None  # (n,) phase of the task in its job, >= 0: eligible when all earlier phases have completed
-    value: Floats | None = None  # (n,) value (service level) of the task, finite
+    value: Floats | None = None  # (n,) value (service level) of the task's job, finite, the same in all its rows
     tenant: Ints | None = None  # (n,) number of the owner of the task, >= 0
     predecessors: Ragged | None = None  # rows that must complete first
     home: Ragged | None = None  # servers that hold the task's data
@@ -104,6 +104,8 @@ class Jobs:
             self._check_phases(self.phase)
         if self.value is not None:
             _require(np.isfinite(self.value), "value is not a finite number")
+            if self.job is not None:
+                self._check_values(self.job, self.value)
         if self.estimate is not None:
             _require(np.isfinite(self.estimate) & (self.estimate > 0), "estimate is not a positive number")
         if self.predecessors is not None:
@@ -123,6 +125,14 @@ class Jobs:
             behind = f"stands behind its phase {phase[earlier]} in row {earlier}"
             raise RowError(row, f"phase {phase[row]} of job {self.job[row]} {behind}")
 
+    @staticmethod
+    def _check_values(job: Ints, value: Floats) -> None:
+        """Raise InputError if the rows of a job have several values."""
+        first = first_rows(job)
+        if (value != value[first]).any():
+            row = int(np.argmax(value != value[first]))
+            raise RowError(row, f"value {value[row]:g} of job {job[row]} is {value[first[row]]:g} in row {first[row]}")
+
     def _check_ragged(self, ragged: Ragged, what: str, below: Ints | None) -> None:
         counts = np.diff(ragged.offsets)
         if ragged.offsets[0] != 0 or (counts < 0).any() or ragged.offsets[-1] != len(ragged.values):
@@ -133,6 +143,12 @@ class Jobs:
             i = int(np.argmax(bad))
             rule = "is negative" if below is None else "does not lie earlier in the table"
             raise RowError(int(owner[i]), f"{what} {ragged.values[i]} {rule}")
+
+
+def first_rows(job: Ints) -> Ints:
+    """(n,) for each row the first row of its job."""
+    _, first, inverse = np.unique(job, return_index=True, return_inverse=True)
+    return np.asarray(first[inverse], np.int64)
 
 
 def _head(column: Any, n: int) -> Any:

@@ -98,7 +98,7 @@ def cut(schedule: Schedule, until: int) -> Schedule:
 def efficiency(jobs: Jobs, times: JobTimes) -> tuple[Ints, Floats]:
     """Slots at which jobs end, and the share of the total value of all jobs that have ended by then (PAPERS §3).
 
-    The value of a job is that of its first row, or 1 without column `value`.
+    The value of a job, which all its rows have, is 1 without column `value`.
     """
     first = np.unique(times.job, return_index=True)[1]
     value = np.ones(len(first)) if jobs.value is None else jobs.value[first]

@@ -27,6 +27,15 @@ def test_priority_needs_values() -> None:
         packenv.simulate(without_values(), "priority")
 
 
+def test_the_value_is_that_of_the_job() -> None:
+    """Priority, price, efficiency and every other reader of values see the same one, so a job cannot have two."""
+    values = np.array([3.0, 1.0, 1.0, 2.0])
+    with pytest.raises(InputError, match=r"^row 2: value 1 of job 7 is 3 in row 0$"):
+        Jobs.of([0] * 4, [1.0] * 4, [1] * 4, job=np.array([7, 1, 7, 4]), value=values)
+    assert Jobs.of([0] * 4, [1.0] * 4, [1] * 4, job=np.array([7, 1, 8, 4]), value=values).value is values
+    assert Jobs.of([0] * 4, [1.0] * 4, [1] * 4, value=values).value is values  # every row is a job
+
+
 def test_price_takes_one_for_every_job_without_values() -> None:
     with_ones = packenv.workload("price/fig3").at(0)
     assert with_ones.jobs is not None and set(with_ones.jobs.value) == {1.0}

@@ -101,6 +101,15 @@ PRICE = [
 ]
 
 BLOCKING = [
+    # Job 1 is worth 3 in all its rows: both phases go before job 0. Efficiency: 3/4 of the value at slot 2, all at 3.
+    WorkedCase(
+        "priority: the value is that of the job, in every phase",
+        phased((1.0, [[(12, 1)]]), (3.0, [[(12, 1)], [(12, 1)]])),
+        servers(12),
+        "priority",
+        {},
+        {1: (0, 0), 2: (1, 0), 0: (2, 0)},
+    ),
     WorkedCase(  # row 0 is worth most, and runs beside nothing of 8
         "priority: the next is passed over",
         phased((3.0, [[(6, 2)]]), (2.0, [[(8, 1)]]), (1.0, [[(5, 1)]])),

@@ -29,8 +29,11 @@ class ByMerit:
         return task.row if task.job is None else task.job
 
     def value(self, task: Task) -> float:
-        """That of the job's first row."""
-        value = self.members[self.name(task)][0].value
+        """That of the job: seed 002 gives a task, which is a job here, one value u_a, and its phases none."""
+        values = {member.value for member in self.members[self.name(task)]}
+        if len(values) > 1:
+            raise ValueError("a job of several values")
+        value = values.pop()
         return 1.0 if value is None else value
 
     def merit(self, world: World, task: Task, server: Server) -> float:
@@ -90,7 +93,7 @@ class Priority(ByMerit):
     def merit(self, world: World, task: Task, server: Server) -> float:
         if task.value is None:
             raise ValueError("no values")
-        return task.value
+        return self.value(task)
 
 
 class Capacity(ByMerit):

@@ -14,7 +14,7 @@ from packenv.cluster import NONE, Cluster, Needs
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
 from packenv.policies.job_book import JobBook, job_book, note_new
-from packenv.policies.price.merit_ranking import Ranking, best_group, best_kind, look_for_room, ranking, start_first
+from packenv.policies.price.merit_ranking import Floats, Ranking, best_group, best_kind, look_for_room, ranking, start_first
 from packenv.policy import Setting, schedules
 
 
@@ -31,70 +31,52 @@ def table_needs(setting: Setting) -> Needs:
 
 
 class InOrder(NamedTuple):
-    """Parameters of the compiled rule of all three policies; their orders are in their state, as merits."""
+    """What the three policies share. Their orders are in the state, as merits, so compiled code needs `blocking` only."""
 
-    blocking: bool
+    blocking: bool = False
+
+    @property
+    def rule(self) -> InOrder:
+        return InOrder(self.blocking)
+
+    def needs(self, setting: Setting) -> Needs:
+        return table_needs(setting)
+
+    def initial_state(self, setting: Setting, seed: int) -> OrderState:
+        book = job_book(setting.table)
+        state = OrderState(book=book, ranking=ranking(book, setting.capacity, np.zeros(len(setting.capacity), np.int64)))
+        state.ranking.merit[:, 0] = self.merits(setting, book)
+        return state
+
+    def merits(self, setting: Setting, book: JobBook) -> Floats:
+        """(G,) merits of the groups of the book: the highest goes first, ties in the order of the rows."""
+        return np.zeros(len(book.demand))
 
 
-def rows_in_order(setting: Setting) -> OrderState:
-    """The state before slot 0. All merits are 0, which means the order of the rows, until a policy sets them."""
-    book = job_book(setting.table)
-    return OrderState(book=book, ranking=ranking(book, setting.capacity, np.zeros(len(setting.capacity), np.int64)))
-
-
-class JobFifo(NamedTuple):
+class JobFifo(InOrder):
     """FIFO by job: the ready phase of the earliest job first."""
 
-    blocking: bool = True
+    _field_defaults = {"blocking": True}  # noqa: RUF012
 
-    @property
-    def rule(self) -> InOrder:
-        return InOrder(self.blocking)
-
-    def needs(self, setting: Setting) -> Needs:
-        return table_needs(setting)
-
-    def initial_state(self, setting: Setting, seed: int) -> OrderState:
-        return rows_in_order(setting)
+    def __new__(cls, blocking: bool = True) -> JobFifo:
+        return super().__new__(cls, blocking)
 
 
-class Priority(NamedTuple):
+class Priority(InOrder):
     """The ready phase of the job with the largest value first; needs column `value`."""
 
-    blocking: bool = False
-
-    @property
-    def rule(self) -> InOrder:
-        return InOrder(self.blocking)
-
-    def needs(self, setting: Setting) -> Needs:
-        return table_needs(setting)
-
-    def initial_state(self, setting: Setting, seed: int) -> OrderState:
-        state = rows_in_order(setting)
+    def merits(self, setting: Setting, book: JobBook) -> Floats:
         if setting.table.value is None:
             raise InputError(f"policy priority: workload {setting.workload.name} has no column `value`")
-        state.ranking.merit[state.book.group, 0] = setting.table.value
-        return state
+        return setting.table.value[np.unique(book.group, return_index=True)[1]]
 
 
-class SmallestDemand(NamedTuple):
+class SmallestDemand(InOrder):
     """The ready phase with the smallest demand first: Σ_r d_r / k_r, k_r the largest capacity of a server."""
 
-    blocking: bool = False
-
-    @property
-    def rule(self) -> InOrder:
-        return InOrder(self.blocking)
-
-    def needs(self, setting: Setting) -> Needs:
-        return table_needs(setting)
-
-    def initial_state(self, setting: Setting, seed: int) -> OrderState:
-        state = rows_in_order(setting)
+    def merits(self, setting: Setting, book: JobBook) -> Floats:
         capacity = setting.capacity.max(axis=0)
-        state.ranking.merit[:, 0] = -(state.book.demand / np.where(capacity > 0, capacity, 1)).sum(axis=1)
-        return state
+        return np.asarray(-(book.demand / np.where(capacity > 0, capacity, 1)).sum(axis=1))
 
 
 @schedules(InOrder)

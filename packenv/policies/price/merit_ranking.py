@@ -15,13 +15,14 @@ from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.policies.job_book import JobBook, group_fits, start
 
+Floats = NDArray[np.float64]
 ALIKE = 1e-9
 
 
 class Ranking(Frame):
     """Merits of G groups on K kinds of servers, and where each group has room (L servers)."""
 
-    merit: NDArray[np.float64]  # (G, K) valid for groups with waiting tasks
+    merit: Floats  # (G, K) valid for groups with waiting tasks
     possible: NDArray[np.bool_]  # (G, K) whether an empty server of the kind can hold a task of the group
     room: NDArray[np.int32]  # (G, K) index in `server` of the first of the kind with room now; of_kind[k + 1] if none
     server: NDArray[np.int32]  # (L,) servers sorted by kind, then by index

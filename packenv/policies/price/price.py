@@ -19,11 +19,10 @@ from packenv.compiled.frame import Frame
 from packenv.errors import InputError
 from packenv.policies.job_book import JobBook, job_book, note_new
 from packenv.policies.price.job_order import table_needs
-from packenv.policies.price.merit_ranking import Ranking, best_group, best_kind, look_for_room, ranking, start_first
+from packenv.policies.price.merit_ranking import Floats, Ranking, best_group, best_kind, look_for_room, ranking, start_first
 from packenv.policy import Setting, schedules
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class PriceState(Frame):

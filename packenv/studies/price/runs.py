@@ -1,4 +1,4 @@
-"""What the figures of seed 002 (PAPERS §3) have in common: runs of its schedulers on the same instances, and their measures."""
+"""What the figures of seed 002 (PAPERS §3) have in common: runs of schedulers on the same instances, and their measures."""
 
 from __future__ import annotations
 
@@ -14,18 +14,29 @@ from packenv.runs.statistics import Interval, interval, ratio
 from packenv.studies.finding import Row, Settings
 from packenv.workloads.workload import Workload
 
+SAT_SECONDS = 30  # the search of each instance, on one core
+SAT = f"sat:limit={SAT_SECONDS},workers=1"
+FIXED_SAT = f"sat:limit={SAT_SECONDS},workers=1,fixed"
 NAMES = {
     "price": "price, welfare 0.1",
     "price:welfare=1": "price, welfare 1",
     "priority": "priority",
     "capacity": "capacity",
     "fifo": "FIFO, blocking",
-    "sat": "SAT",
+    "fifo:blocking=false": "FIFO, not blocking",
+    "bf-js": "BF-J/S",
     "tetris": "Tetris",
-    "tetris:f=0,m=0": "Tetris, packing only",
+    "tetris:m=0,f=0": "Tetris, packing only",
+    "price:blocking": "price, blocking",
+    SAT: "SAT",
+    FIXED_SAT: "SAT, servers fixed",
 }
 PRICES = ("price", "price:welfare=1")
-OTHERS = ("priority", "capacity", "fifo")
+COMPARED = ("priority", "capacity", "fifo")
+"""The schedulers with which seed 002 compares its own."""
+NOT_COMPARED = ("fifo:blocking=false", "bf-js", "tetris", "tetris:m=0,f=0")
+"""Those with which it does not."""
+POLICIES = (*PRICES, *COMPARED, *NOT_COMPARED)
 SEEDS, QUICK_SEEDS = 20, 5
 LEFT_OUT = "left out: policy `sat` and OR-tools are not installed"
 Runs = dict[str, list[Result]]
@@ -36,10 +47,10 @@ def has_sat() -> bool:
     return "sat" in registered() and find_spec("ortools") is not None
 
 
-def runs_of(figure: str, setting: Workload, policies: Sequence[str], settings: Settings) -> Runs:
+def runs_of(figure: str, setting: Workload, policies: Sequence[str], settings: Settings, seeds: int = SEEDS) -> Runs:
     """By policy, one result per seed, with schedules. A workload that is not drawn has a single seed."""
-    seeds = settings.seeds_or(SEEDS, QUICK_SEEDS) if setting.draw else 1
-    runs = every_run(setting, policies, range(seeds), options={"schedule": True})
+    count = settings.seeds_or(seeds, QUICK_SEEDS) if setting.draw else 1
+    runs = every_run(setting, policies, range(count), options={"schedule": True})
     return by_policy(policies, run_all(runs, settings.processes, figure))
 
 

@@ -12,6 +12,7 @@ not, name the resources. Columns without a name, and such as `priority` (NO_RESO
 Rows in seconds may be in any order, rows in slots must be in order of arrival. Tasks that come at the same time keep their
 order, but predecessors go before the tasks that wait for them. A predecessor that comes later than a task that waits for it
 is an error, and so are phases of a job that decrease in this order. Links to tasks that are dropped are dropped and counted.
+All rows of a job have the same `value`.
 
 Bad input raises one InputError that names file, row and column. Row N is the N-th row of data, from 1: a header and blank
 lines do not count. In seconds an empty duration or demand is unknown; any other empty cell is an error.
@@ -28,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.jobs import Jobs
+from packenv.jobs import Jobs, first_rows
 from packenv.units import LARGEST_CAPACITY, UNIT, to_units
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.links import falls, order_of, read_home, read_links, renumbered, take
@@ -231,6 +232,10 @@ def _optional(columns: Columns) -> dict[str, NDArray[Any]]:
     for name in ("value", "estimate"):
         if name in columns:
             found[name] = columns.numbers(name)
+    if "value" in columns and "job" in columns:
+        job, value, first = found["job"], found["value"], first_rows(found["job"])
+        for row in np.flatnonzero(value != value[first])[:1]:
+            raise columns.error(row, "value", f"{value[row]:g}; job {job[row]} has {value[first[row]]:g} in row {first[row] + 1}")
     if "estimate" in columns:
         columns.require(found["estimate"] > 0, "estimate", "{} is not above 0")
     return found

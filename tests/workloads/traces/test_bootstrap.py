@@ -27,7 +27,7 @@ def bursty(n: int = 2000) -> Trace:
         finished=np.arange(n) % 10 != 9,
         in_snapshot=np.zeros(n, np.bool_),
         job=np.arange(n) // 50,
-        others={"value": np.arange(n, dtype=np.float64)},
+        others={"tag": np.arange(n, dtype=np.float64)},
         source="bursty",
     )
 
@@ -47,17 +47,17 @@ def test_a_function_of_the_seed() -> None:
     a, b, c = (block_bootstrap(trace, 3000, 60.0, seed, block=100) for seed in (4, 4, 5))
     for key in ("submit", "end", "demand", "job"):
         assert (getattr(a, key) == getattr(b, key)).all()
-    assert (a.others["value"] != c.others["value"]).any()
+    assert (a.others["tag"] != c.others["tag"]).any()
     longer = block_bootstrap(trace, 6000, 60.0, 4, block=100)
-    assert (longer.others["value"][:3000] == a.others["value"]).all()  # block b depends on seed and b only
+    assert (longer.others["tag"][:3000] == a.others["tag"]).all()  # block b depends on seed and b only
 
 
 def test_blocks_are_stretches_of_the_trace() -> None:
     trace = bursty()
     kept = np.flatnonzero(trace.kept()[0])
     made = block_bootstrap(trace, 1000, 60.0, seed=0, block=100)
-    place = np.searchsorted(kept, made.others["value"].astype(np.int64))
-    assert (kept[place] == made.others["value"]).all()  # only tasks that are kept
+    place = np.searchsorted(kept, made.others["tag"].astype(np.int64))
+    assert (kept[place] == made.others["tag"]).all()  # only tasks that are kept
     steps = (np.diff(place) % len(kept)).reshape(-1)
     assert (np.delete(steps, np.arange(99, 999, 100)) == 1).all()
     assert len(set(place[::100].tolist())) > 5

@@ -106,6 +106,7 @@ BAD = [
     ("job,phase", ["1,0", "1,-1"], "row 2, column phase: -1 is negative"),
     ("job,phase", ["1,1", "2,0", "1,0"], "row 3, column phase: 0 is below the phase of an earlier task of the job"),
     ("phase", ["1"], "column phase needs a column job"),
+    ("job,value", ["7,1.5", "2,3", "7,2"], "row 3, column value: 2; job 7 has 1.5 in row 1"),
 ]
 
 

@@ -23,8 +23,8 @@ def test_slots(tmp_path: Path) -> None:
         "arrival,size,service,job,value",
         "0,0.5,3,4,1.5",
         "",
-        "2.0,0.25,1,4,-1",
-        "2,1e-9,7,9007199254740993,0",
+        "2.0,0.25,1,4,1.5",
+        "2,1e-9,7,9007199254740993,-1",
     )
     trace = read_trace(file)
     assert isinstance(trace, SlotTrace)
@@ -36,7 +36,7 @@ def test_slots(tmp_path: Path) -> None:
     assert jobs.job is not None
     assert jobs.job.tolist() == [4, 4, 9007199254740993]
     assert jobs.value is not None
-    assert jobs.value.tolist() == [1.5, -1.0, 0.0]
+    assert jobs.value.tolist() == [1.5, 1.5, -1.0]
     assert trace.jobs(speedup="1.5").jobs.arrival.tolist() == [0, 1, 1]
 
 
