@@ -69,7 +69,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         *happened, mean_queue, mean_delay, mean_waiting_size, utilisation, slot, invalid, reason = self._passage.item()
         core = self.core
         baseline = core.baseline_queue((0,))[0] if core.baselines else 0.0
-        passage = Passage(*happened, baseline)
+        passage = Passage._make((*happened, baseline))
         reward = core.reward(passage)
         info = {
             "elapsed": int(passage.elapsed),
