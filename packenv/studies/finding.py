@@ -10,29 +10,41 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from packenv.files import atomic_path
-from packenv.runs.statistics import Interval
+from packenv.runs.statistics import Interval, certainly_above, certainly_below
 from packenv.workloads.traces import SlotTrace, Trace
 
 Row = dict[str, Any]
 
 
 class Claim(NamedTuple):
-    """A claim of the paper, whether the numbers measured show it (`shown`), and those numbers in words (`figures`)."""
+    """A claim of the paper, whether the numbers measured show it (`shown`), and those numbers in words (`figures`).
+
+    `direction`: they show what the claim says is better, but not by how much (`claim_with_number`).
+    """
 
     figure: str
     claim: str
     shown: bool
     figures: str
+    direction: bool = False
 
     @property
     def verdict(self) -> str:
-        return "shown" if self.shown else "not shown"
+        return "shown" if self.shown else "direction only" if self.direction else "not shown"
 
     def __str__(self) -> str:
         return f"{self.figure:<6} {self.verdict:<9}  {self.claim}: {self.figures}"
 
     def record(self) -> Row:
         return {"figure": self.figure, "claim": self.claim, "verdict": self.verdict, "figures": self.figures}
+
+
+def claim_with_number(figure: str, claim: str, found: Interval, published: float, figures: str, none: float = 1.0) -> Claim:
+    """A claim of a number: shown if the interval contains it and lies on its side of `none`, the value without any effect;
+    direction only if it lies on that side, but elsewhere. A single seed has no interval, and shows the direction at most."""
+    on_its_side = (certainly_below if published < none else certainly_above)(found, none)
+    contained = found.low is not None and found.high is not None and found.low <= published <= found.high
+    return Claim(figure, claim, on_its_side and contained, figures, direction=on_its_side)
 
 
 @dataclass(frozen=True)
