@@ -35,7 +35,7 @@ EXPLAINED = """
 Seconds from a job's arrival to its end: the median and the 90th percentile, of short and of long jobs.
 
 Under `sparrow` short jobs wait behind long tasks. `eagle` without its three mechanisms is what a share of the servers
-kept for short jobs does by itself; with the probes that idle servers steal on top of that it is `hawk`.
+kept for short jobs does by itself; where idle servers also steal probes from behind long tasks it is `hawk`.
 In place of stealing Eagle has `sharing`, which sends probes away from servers with long tasks: the median of short jobs
 is then nearly what it is with the whole of Eagle; sticky probes and the shortest remaining job first shorten the tail.
 `lwl` and `yaq` are central schedulers: each task goes at once to the queue where the waiting time should be least. They

@@ -1,4 +1,4 @@
-"""Eagle over Hawk by the size of the cluster, and what each of Eagle's three mechanisms adds.
+"""Eagle over Hawk by the size of the cluster, what each of Eagle's three mechanisms adds, and Hawk over Sparrow by load.
 
 Workloads in the proportions of three traces, 6 seeds, clusters of 4,000 to 23,000 servers.
 """

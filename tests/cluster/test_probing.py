@@ -33,13 +33,13 @@ def test_fast_is_reference(name: str, seed: int) -> None:
 
 def entries(state: Any, server: int) -> list[Any]:
     """A server's queue, front to back, looked at from both ends."""
-    found, k, behind = [], int(state.queue[server]["first"]), NONE
+    found, k, behind = [], int(state.queue[server]["head"]), NONE
     while k != NONE:
         assert state.entry[k]["prev"] == behind
         assert state.entry[k]["queued"]
         found.append(state.entry[k])
         k, behind = int(state.entry[k]["next"]), k
-    assert state.queue[server]["last"] == behind
+    assert state.queue[server]["tail"] == behind
     return found
 
 
@@ -61,7 +61,7 @@ def check_end(state: Any) -> None:
         k = int(state.entry[k]["next"])
     assert len(unused) == state.assigned("fresh") > 0
     assert state.assigned("sent") == state.assigned("received") > 0
-    assert (state.queue["first"] == NONE).all()
+    assert (state.queue["head"] == NONE).all()
     assert not any(state.queue[count].any() for count in ("held", "central", "running", "placed"))
     assert not state.loaded.any() and not state.waiting.within.any()
     assert not state.row["told"].any()
@@ -167,9 +167,8 @@ THREE = Workload(jobs=TABLE, servers=3)
     [
         ("sparrow:ratio=0", "ratio must lie between 1 and 3, not 0"),
         ("sparrow:ratio=4", "ratio must lie between 1 and 3, not 4"),
-        ("sparrow:minimum=0", "minimum must lie between 1 and 3 probes on 3 servers, not 0"),
-        ("sparrow:minimum=4", "minimum must lie between 1 and 3 probes on 3 servers, not 4"),
-        ("eagle", "minimum must lie between 1 and 3 probes on 3 servers, not 20"),
+        ("sparrow:minimum=0", "minimum must lie between 1 and 20 probes on 3 servers, not 0"),
+        ("sparrow:minimum=21", "minimum must lie between 1 and 20 probes on 3 servers, not 21"),
         ("lwl:delay=-1", "delay must lie between 0 and 1e+12, not -1"),
         ("yaq:delay=nan", "delay must lie between 0 and 1e+12, not nan"),
         ("yaq:threshold=inf", "threshold must lie between 0 and 1e+12, not inf"),
@@ -224,3 +223,10 @@ def test_chance_is_the_seed() -> None:
     servers = [tuple(result.schedule.server.tolist()) for result in results if result.schedule is not None]
     assert servers[0] == servers[1]
     assert len(set(servers)) > 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("servers", [1, 2, 3, 10, 19])
+def test_defaults_work_on_any_cluster(name: str, servers: int) -> None:
+    table = Jobs.of([0] * 12, [1.0] * 12, [1] * 11 + [50])
+    assert packenv.simulate(Workload(jobs=table, servers=servers), name, drain=True).completed == 12

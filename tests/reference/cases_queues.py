@@ -19,21 +19,38 @@ def thief(cutoff: float, *draws: tuple[int, int]) -> dict[str, Any]:
 
 
 STEALING = [
-    # In 3 worker 2 takes 2 and 3, in 9 nothing; in 20 worker 1 takes 5, as 4 has just started.
+    # Two workers, the second kept for short tasks and busy until 21. The first runs a long task; another and a short one wait.
     WorkedCase(
-        "hawk: behind the long task in service",
-        BEHIND,
-        THREE,
+        "hawk: behind two long tasks, one running, one queued",
+        jobs((0, [100]), (0, [100]), (0, [21]), (0, [5])),
+        TWO,
         "hawk",
-        thief(5.0, TO_0, TO_0, TO_0, TO_2, FROM_0, FROM_0, FROM_0),
-        {0: (0, 0), 1: (0, 1), 6: (1, 2), 2: (3, 2), 3: (6, 2), 4: (20, 0), 5: (20, 1)},
+        THIEF | {"cutoff": 50.0, "reserved": 0.5, "seed": drawing((2, 1), (2, 0))},
+        {0: (0, 0), 1: (100, 0), 2: (0, 1), 3: (21, 1)},
     ),
     WorkedCase(
-        "hawk: not from itself",
+        "hawk: behind two long tasks, without stealing",
+        jobs((0, [100]), (0, [100]), (0, [21]), (0, [5])),
+        TWO,
+        "hawk",
+        THIEF | {"cutoff": 50.0, "reserved": 0.5, "seed": drawing((2, 1), (2, 0)), "attempts": 0},
+        {0: (0, 0), 1: (100, 0), 2: (0, 1), 3: (200, 0)},
+    ),
+    # In 3 worker 2 takes 2 and 3, which wait for the long task in service; in 9 it takes 5, from behind that one and 4.
+    WorkedCase(
+        "hawk: a group at a time",
         BEHIND,
         THREE,
         "hawk",
-        thief(5.0, TO_0, TO_0, TO_0, TO_2, FROM_0, FROM_0, FROM_1),
+        thief(5.0, TO_0, TO_0, TO_0, TO_2, FROM_0, FROM_0),
+        {0: (0, 0), 1: (0, 1), 6: (1, 2), 2: (3, 2), 3: (6, 2), 5: (9, 2), 4: (20, 0)},
+    ),
+    WorkedCase(  # in 9 from worker 1, which has nothing; in 20 worker 1 looks at itself
+        "hawk: nothing to steal",
+        BEHIND,
+        THREE,
+        "hawk",
+        thief(5.0, TO_0, TO_0, TO_0, TO_2, FROM_0, FROM_1, FROM_1),
         {0: (0, 0), 1: (0, 1), 6: (1, 2), 2: (3, 2), 3: (6, 2), 4: (20, 0), 5: (40, 0)},
     ),
     WorkedCase(
@@ -44,14 +61,14 @@ STEALING = [
         thief(5.0, TO_0, TO_0, TO_0, TO_2) | {"attempts": 0},
         {0: (0, 0), 1: (0, 1), 6: (1, 2), 2: (20, 0), 3: (23, 0), 4: (26, 0), 5: (46, 0)},
     ),
-    # In 3 worker 2 takes 3; in 5 there is nothing between 2 and 5, nor in 31, when worker 1 looks, before 5.
+    # In 3 worker 2 takes 3, from behind 2, not 1, which waits for no long task; in 5 it takes 6, from behind 2 and 5.
     WorkedCase(
-        "hawk: behind the first long task in the queue",
+        "hawk: behind the first long task in the queue, then behind two",
         BETWEEN,
         THREE,
         "hawk",
-        thief(10.0, TO_0, TO_0, TO_0, TO_0, TO_2, FROM_0, FROM_0, FROM_0),
-        {0: (0, 0), 7: (1, 2), 4: (1, 1), 3: (3, 2), 1: (10, 0), 2: (12, 0), 5: (42, 0), 6: (72, 0)},
+        thief(10.0, TO_0, TO_0, TO_0, TO_0, TO_2, FROM_0, FROM_0),
+        {0: (0, 0), 7: (1, 2), 4: (1, 1), 3: (3, 2), 6: (5, 2), 1: (10, 0), 2: (12, 0), 5: (42, 0)},
     ),
 ]
 

@@ -65,10 +65,11 @@ class Probing:
         largest = largest_of(world.tasks)
         self.workers = [Worker(server, largest, slots_of(server.capacity, largest)) for server in world.servers]
         self.general = L - short_workers(L, self.reserved, self.book) if self.partitioned else L
-        short = len(self.book.tasks) > len(self.book.long)
-        if self.book.long and (self.general == 0 or (self.sharing and short and self.general == L)):
+        nowhere = 0 < len(self.book.long) < len(self.book.tasks) and self.general == L
+        if (self.book.long and self.general == 0) or (self.sharing and nowhere and self.reserved != -1):
             raise ValueError("no workers for the long jobs, or for the short ones")
-        if self.minimum > L or self.ratio > max(L, 2):
+        self.sharing = self.sharing and not nowhere
+        if self.minimum > max(L, 20) or self.ratio > max(L, 2):
             raise ValueError("more probes than workers")
 
     def schedule(self, world: World) -> None:
@@ -212,7 +213,7 @@ class Probing:
             return
         for _ in range(self.attempts):
             victim = self.workers[self.below(self.general)]
-            probes = [] if victim is thief else stealable(victim, self.runs_long(victim))
+            probes = stealable(victim, self.runs_long(victim))
             if probes:
                 victim.queue = [entry for entry in victim.queue if entry not in probes]
                 self.send(self.stolen, thief, probes)

@@ -31,7 +31,7 @@ def probing_instance(
     Jobs arrive whole, or their tasks are scattered over the table, with phases. Estimates are halves, so that their sums
     are exact. Whatever is None is drawn.
     """
-    workers = rng.randint(2, 8) if workers is None else workers
+    workers = rng.randint(1, 8) if workers is None else workers
     capacities = [random_worker(rng, rng.choice(slots), resources) for _ in range(workers)]
     tasks = [Task(row, arrival, random_demand(rng, resources), 1) for row, arrival in enumerate(random_arrivals(rng, 40))]
     tasks = tasks[: rng.randint(1, 40)]
@@ -95,7 +95,7 @@ def probing_options(rng: random.Random, name: str, workers: int) -> dict[str, An
     """Some that both models must refuse."""
     options: dict[str, Any] = {"delay": rng.choice([0.0, 0.0, 1.0, 2.0, 3.0])}
     if name in ("sparrow", "hawk", "eagle"):
-        options |= {"ratio": rng.choice([1, 2, 2, 3]), "minimum": rng.randint(1, workers)}
+        options |= {"ratio": rng.choice([1, 2, 2, 3]), "minimum": rng.choice([rng.randint(1, workers), 20])}
     if name in ("hawk", "eagle"):
         options |= {"cutoff": rng.choice([-1.0, -1.0, 0.0, 3.0, 5.5, 12.0, 1e9])}
         options |= {"reserved": rng.choice([-1.0, -1.0, 0.1, 0.5, round(rng.random(), 2)])}

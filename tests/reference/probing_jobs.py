@@ -78,12 +78,10 @@ def slots_of(capacity: Vector, largest: Vector) -> int:
 
 
 def short_workers(workers: int, reserved: float, book: Book) -> int:
-    """S: how many never run long tasks."""
-    if reserved != -1:
-        return int(reserved * workers + 0.5)
-    if workers == 1:
-        return 0
-    return min(max(int(book.short_share() * workers + 0.5), 1), workers - 1)
+    """S: how many never run long tasks: a share of the workers, rounded down."""
+    share = book.short_share() if reserved == -1 else reserved
+    short = int(share * workers + 1e-9)  # a third of three is one
+    return short if reserved != -1 else min(max(short, 1), workers - 1)
 
 
 def check(**options: float) -> None:

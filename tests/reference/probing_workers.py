@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from tests.reference.model import Server, Task, Vector
@@ -65,8 +66,10 @@ def may_bypass(entry: Entry, other: Entry, threshold: float) -> bool:
 
 
 def stealable(victim: Worker, runs_long: bool) -> list[Entry]:
-    """The probes that wait for a long task: the one in service, else the first one in the queue."""
-    long = [k for k, entry in enumerate(victim.queue) if entry.batch.long]
-    if runs_long:
-        return victim.queue[: long[0]] if long else list(victim.queue)
-    return victim.queue[long[0] + 1 : [*long, None][1]] if long else []
+    """What a thief takes (Hawk, ATC 2015, and its authors' simulator): the first group of short ones behind a long one, whole.
+
+    The task in service, if it is long, stands before all that queue.
+    """
+    line = "L" * runs_long + "".join("L" if entry.batch.long else "s" for entry in victim.queue)
+    group = re.search("L(s+)", line)
+    return victim.queue[group.start(1) - runs_long : group.end(1) - runs_long] if group else []

@@ -36,10 +36,10 @@ def test_a_tenth_of_the_jobs_is_long() -> None:
     assert Book(believing(jobs((0, [2])), 0.25), 5.5).estimate == {0: 1}
 
 
-@pytest.mark.parametrize(
-    ("workers", "reserved", "expected"),
-    [(1, -1, 0), (2, -1, 1), (10, -1, 6), (40, -1, 24), (10, 0.25, 3), (10, 1, 10), (9, 0, 0)],
-)
+ROUNDED_DOWN = [(1, -1, 0), (2, -1, 1), (10, -1, 6), (11, -1, 6), (40, -1, 24), (10, 0.25, 2), (10, 0.29, 2), (100, 0.29, 29)]
+
+
+@pytest.mark.parametrize(("workers", "reserved", "expected"), [*ROUNDED_DOWN, (3, 1 / 3, 1), (10, 1, 10), (9, 0, 0)])
 def test_short_partition(workers: int, reserved: float, expected: int) -> None:
     """18 of 30 slots of work are of short jobs."""
     assert short_workers(workers, reserved, Book(TWENTY, -1)) == expected
@@ -145,8 +145,11 @@ BROKEN = [
     ("hawk", "message.arrive == self.stolen and", "False and"),
     ("hawk", "or under_way or not self.book.long", "or under_way"),
     ("hawk", "self.serve(worker)\n        self.steal(worker)\n\n", "self.serve(worker)\n\n"),
-    ("hawk", "victim.queue[: long[0]] if long", "[] if long"),
-    ("hawk", "[*long, None][1]", ""),
+    ("hawk", '"L(s+)"', '"^s*L(s+)"'),  # behind one long task only, not behind several in a row
+    ("hawk", '"L(s+)"', '"L(s+)L"'),
+    ("hawk", '"L(s+)"', '"L(s)"'),
+    ("hawk", '"L(s+)"', '"L+([sL]+)"'),
+    ("hawk", '"L" * runs_long + ', "runs_long * '' + "),
     ("hawk", "thief.queue += probes", "thief.queue += probes[::-1]"),
     ("sparrow", "self.world.slot + self.delay", "self.world.slot + self.delay // 2"),
     ("sparrow", "(self.held + 1) * most", "most"),
@@ -176,5 +179,9 @@ def test_a_broken_rule_shows(name: str, right: str, wrong: str) -> None:
 
 
 def differs(name: str, seed: int, policies: dict[str, Callable[..., Probing]]) -> bool:
+    """Whether starts differ, or the model itself refuses one."""
     instance, options = random_case(name, seed)
-    return run(instance, policies[name](**options)) != run(instance, PROBING[name](**options))
+    try:
+        return run(instance, policies[name](**options)) != run(instance, PROBING[name](**options))
+    except AssertionError:
+        return True

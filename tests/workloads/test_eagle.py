@@ -95,6 +95,18 @@ def test_other_clusters_get_the_same_jobs() -> None:
     assert larger.intensity == pytest.approx(made.intensity / 2)
 
 
+def test_bursts() -> None:
+    """Groups of a Poisson number of jobs, 30 on average: its index of dispersion is 31, with a standard error of 6."""
+    many = table_of(eagle("google", jobs=20_000, burst=30), 1)
+    assert many.job is not None
+    arrival = many.arrival[np.unique(many.job, return_index=True)[1]]
+    groups, sizes = np.unique(arrival, return_counts=True)
+    assert len(groups) == pytest.approx(20_000 / 30, rel=0.01) and sizes.mean() == pytest.approx(30, rel=0.01)
+    counts = np.histogram(arrival, 60)[0]
+    assert counts.var() / counts.mean() == pytest.approx(31, abs=4 * 6)
+    assert many.service.sum() / many.arrival[-1] / 15_000 == pytest.approx(UTILISATION, rel=0.02)
+
+
 def test_too_few_jobs_say_so() -> None:
     with pytest.raises(InputError, match=r"seed 0: 3 jobs are too few for a share of 0.094 long ones"):
         eagle("yahoo", 3)
@@ -102,3 +114,5 @@ def test_too_few_jobs_say_so() -> None:
         eagle("google", 20).at(3)
     with pytest.raises(InputError, match=r"unknown trace 'azure'"):
         eagle("azure")
+    with pytest.raises(InputError, match=r"eagle/yahoo: burst must be at least 1, not 0"):
+        eagle("yahoo", burst=0)

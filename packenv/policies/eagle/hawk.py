@@ -2,17 +2,18 @@
 
 A job is long if the mean estimated duration of its tasks is above `cutoff` seconds. A central scheduler places long jobs on
 the general servers. Short jobs send probes to servers, and a server requests a task for a probe when it has a free slot. The
-last servers, a share `reserved` of all, never run long tasks. Every message takes `delay` seconds. By default (-1) `cutoff` is
-chosen so that at most a tenth of the jobs are long, and `reserved` is the short jobs' share of the work.
+last servers, a share `reserved` of all, rounded down, never run long tasks. Every message takes `delay` seconds. By default
+(-1) `cutoff` is chosen so that at most a tenth of the jobs are long, and `reserved` is the short jobs' share of the work.
 
 A server runs at most as many tasks at once as it has room for copies of the largest task of the table. `ratio` is the number
-of probes per task, `minimum` the least number of probes per job. Neither may exceed the number of servers, except `ratio` = 2.
+of probes per task, `minimum` the least number of probes per job; they are drawn with replacement, so both may exceed the
+number of servers: `ratio` up to 2, `minimum` up to 20, which are the defaults of Eagle.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +34,18 @@ NETWORK_DELAY = 0.0005  # seconds, one way
 MOST = 1e12  # largest value of delay, threshold, attempts and cutoff: 30,000 years in seconds
 
 
-def _needs(setting: Setting) -> Needs:
-    """All five need the table of jobs and their estimated durations."""
-    return Needs(vectors=setting.capacity.shape[1] > 1, table=True, durations=True)
+System = TypeVar("System", bound=type)
 
 
+def probing_system(kind: System) -> System:
+    """A class decorator: what all five share, their compiled `rule`, and that they know the jobs and estimated durations."""
+    shared: Any = kind
+    shared.rule = ServerQueues()
+    shared.needs = lambda self, setting: Needs(vectors=setting.capacity.shape[1] > 1, table=True, durations=True)
+    return kind
+
+
+@probing_system
 class Sparrow(NamedTuple):
     """Sparrow: `ratio` probes per task to random servers, late binding, first come first served. No job counts as long."""
 
@@ -45,17 +53,11 @@ class Sparrow(NamedTuple):
     minimum: int = 2
     delay: float = NETWORK_DELAY
 
-    @property
-    def rule(self) -> ServerQueues:
-        return ServerQueues()
-
-    def needs(self, setting: Setting) -> Needs:
-        return _needs(setting)
-
     def initial_state(self, setting: Setting, seed: int) -> Probing:
         return _Jobs(self, setting, seed).probing(ratio=self.ratio, minimum=self.minimum)
 
 
+@probing_system
 class Hawk(NamedTuple):
     """Hawk: Sparrow's probes for short jobs, LWL for long ones; an idle server tries `attempts` times to steal probes."""
 
@@ -66,13 +68,6 @@ class Hawk(NamedTuple):
     delay: float = NETWORK_DELAY
     attempts: int = 10
 
-    @property
-    def rule(self) -> ServerQueues:
-        return ServerQueues()
-
-    def needs(self, setting: Setting) -> Needs:
-        return _needs(setting)
-
     def initial_state(self, setting: Setting, seed: int) -> Probing:
         jobs = _Jobs(self, setting, seed)
         jobs.part(self)
@@ -80,10 +75,11 @@ class Hawk(NamedTuple):
         return jobs.probing(ratio=self.ratio, minimum=self.minimum, attempts=attempts)
 
 
+@probing_system
 class Eagle(NamedTuple):
     """Eagle: Hawk without stealing, but with three mechanisms instead, which can be switched off one by one.
 
-    sharing    servers with long tasks reject probes and say which other servers have long tasks
+    sharing    servers with long tasks reject probes and say which other servers have long tasks; not on a single server
     sticky     a probe stays in its queue until its job has no unassigned task
     srpt       the shortest remaining job first; Σ estimates of the tasks that overtake a probe may not exceed `threshold`
                times the estimate of its job
@@ -99,33 +95,21 @@ class Eagle(NamedTuple):
     srpt: bool = True
     threshold: float = 5.0
 
-    @property
-    def rule(self) -> ServerQueues:
-        return ServerQueues()
-
-    def needs(self, setting: Setting) -> Needs:
-        return _needs(setting)
-
     def initial_state(self, setting: Setting, seed: int) -> Probing:
         jobs = _Jobs(self, setting, seed)
         jobs.part(self)
-        if self.sharing and jobs.general == len(jobs.slots) and jobs.central.any() and not jobs.central.all():
+        nowhere = jobs.general == len(jobs.slots) and jobs.central.any() and not jobs.central.all()  # to send rejected probes
+        if self.sharing and nowhere and self.reserved != AUTOMATIC:
             raise InputError(f"{jobs.name}: reserved={self.reserved:g} of {len(jobs.slots)} servers leaves none to short jobs")
-        switches = {"sharing": self.sharing, "sticky": self.sticky, "srpt": self.srpt}
+        switches = {"sharing": self.sharing and not nowhere, "sticky": self.sticky, "srpt": self.srpt}
         return jobs.probing(self.threshold, ratio=self.ratio, minimum=self.minimum, **switches)
 
 
+@probing_system
 class LeastWaitingTime(NamedTuple):
     """LWL for all jobs: a central scheduler binds each task on arrival to the server with the least estimated waiting time."""
 
     delay: float = NETWORK_DELAY
-
-    @property
-    def rule(self) -> ServerQueues:
-        return ServerQueues()
-
-    def needs(self, setting: Setting) -> Needs:
-        return _needs(setting)
 
     def initial_state(self, setting: Setting, seed: int) -> Probing:
         jobs = _Jobs(self, setting, seed)
@@ -133,19 +117,13 @@ class LeastWaitingTime(NamedTuple):
         return jobs.probing()
 
 
+@probing_system
 class Yaq(NamedTuple):
     """Yaq: LWL, but servers start the shortest remaining job first; `threshold` limits how often a task is overtaken."""
 
     delay: float = NETWORK_DELAY
     srpt: bool = True
     threshold: float = 5.0
-
-    @property
-    def rule(self) -> ServerQueues:
-        return ServerQueues()
-
-    def needs(self, setting: Setting) -> Needs:
-        return _needs(setting)
 
     def initial_state(self, setting: Setting, seed: int) -> Probing:
         jobs = _Jobs(self, setting, seed)
@@ -165,7 +143,7 @@ class _Jobs:
         servers = len(self.slots)
         self._check(policy, "delay", 0, MOST)
         self._check(policy, "ratio", 1, max(servers, 2))
-        self._check(policy, "minimum", 1, servers, f" probes on {servers} servers")
+        self._check(policy, "minimum", 1, max(servers, 20), f" probes on {servers} servers")
         self._check(policy, "threshold", 0, MOST)
         self._check(policy, "attempts", 0, MOST)
         self.delay = round(policy.delay / self.slot_seconds)
@@ -200,11 +178,10 @@ class _Jobs:
         servers = len(self.slots)
         if reserved != AUTOMATIC:
             self._check(policy, "reserved", 0, 1)
-            short = math.floor(reserved * servers + 0.5)
+            short = share_of(servers, reserved)
         else:
             work = np.maximum(np.rint(self.mean), 1) * self.tasks
-            share = work[~self.central].sum() / work.sum()
-            short = min(max(math.floor(share * servers + 0.5), 1), servers - 1)
+            short = min(max(share_of(servers, work[~self.central].sum() / work.sum()), 1), servers - 1)
         self.general = servers - short
         if self.general == 0 and self.central.any():
             raise InputError(f"{self.name}: reserved={reserved:g} of {servers} servers leaves none to long jobs")
@@ -213,3 +190,8 @@ class _Jobs:
         made = Rules(delay=self.delay, general=self.general, **rules)
         seed = self.seed if made.ratio > 0 else 0  # without probes nothing is drawn
         return probing(self.table, self.mean[self.job], self.central[self.job], threshold, self.slots, made, seed)
+
+
+def share_of(servers: int, share: float) -> int:
+    """A share of the servers, rounded down; what floating-point numbers put just below a whole number counts as that."""
+    return math.floor(share * servers + 1e-9)

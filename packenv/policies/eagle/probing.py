@@ -24,6 +24,7 @@ from packenv.cluster import (
     started_in,
     wake_at,
 )
+from packenv.cluster.linked_list import connect
 from packenv.compiled.decorators import compiled
 from packenv.policies.eagle.least_waiting import least_loaded, note_completed, note_placed, note_started
 from packenv.policies.eagle.probing_state import Probing, below, forget, join, leave, new_entry, send
@@ -225,8 +226,8 @@ def has_free_slot(c: Cluster, p: Probing, server: int) -> bool:
 def serve(c: Cluster, p: Probing, server: int) -> None:
     """While slots are free, start the bound tasks in the queue and request tasks for the probes."""
     queue = p.queue[server]
-    while queue.first != NONE and has_free_slot(c, p, server):
-        k = shortest(p, server) if p.srpt else queue.first
+    while queue.head != NONE and has_free_slot(c, p, server):
+        k = shortest(p, server) if p.srpt else queue.head
         if k == NONE:
             return
         entry = p.entry[k]
@@ -256,37 +257,36 @@ def begin(c: Cluster, p: Probing, row: int, server: int) -> None:
 def steal(c: Cluster, p: Probing, thief: int) -> None:
     """An idle server with an empty queue tries up to `attempts` random general servers and steals probes from one (Hawk)."""
     queue = p.queue[thief]
-    if p.attempts == 0 or queue.first != NONE or queue.loot != NONE or not has_free_slot(c, p, thief):
+    if p.attempts == 0 or queue.head != NONE or queue.loot != NONE or not has_free_slot(c, p, thief):
         return
     for _ in range(p.attempts):
-        victim = below(p, p.general)
-        if victim != thief and seize(p, victim, thief):
+        if seize(p, below(p, p.general), thief):
             send(p, now(c), STOLEN, thief, NONE)
             return
 
 
 @compiled
 def seize(p: Probing, victim: int, thief: int) -> bool:
-    """Take the probes that wait behind a server's first long task, up to its next one; return whether there are any."""
+    """Take, whole, the first group of probes in a row that stands behind long tasks, however many; return whether there is
+    one. A long task in service stands in front of the whole queue (Hawk, ATC 2015)."""
     queue = p.queue[victim]
     if queue.central == 0:
         return False
-    k = queue.first
-    if queue.running == 0:
-        while p.entry[k].row == NONE:
-            k = p.entry[k].next
+    k = queue.head
+    while queue.running == 0 and p.entry[k].row == NONE:  # probes in front of the first long task
         k = p.entry[k].next
-    last = NONE
+    while k != NONE and p.entry[k].row != NONE:
+        k = p.entry[k].next
+    if k == NONE:
+        return False
+    first, last = k, k
     while k != NONE and p.entry[k].row == NONE:
-        following = p.entry[k].next
-        leave(p, victim, k)
-        p.entry[k].next = NONE
-        if last == NONE:
-            p.queue[thief].loot = k
-        else:
-            p.entry[last].next = k
-        last, k = k, following
-    return last != NONE
+        p.entry[k].queued = 0
+        last, k = k, p.entry[k].next
+    connect(p.entry, queue, p.entry[first].prev, k)
+    p.entry[last].next = NONE
+    p.queue[thief].loot = first
+    return True
 
 
 @compiled

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE
+from packenv.cluster.linked_list import append, unlink
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.jobs import Jobs
@@ -62,8 +63,8 @@ entry_type = np.dtype(
 
 queue_type = np.dtype(
     [
-        ("first", "i4"),  # first entry; NONE
-        ("last", "i4"),  # last entry; NONE
+        ("head", "i4"),  # first entry; NONE
+        ("tail", "i4"),  # last entry; NONE
         ("slots", "i4"),  # number of tasks that the server can run at once
         ("held", "i4"),  # slots kept free for tasks that were requested
         ("central", "i4"),  # centrally placed tasks on this server, waiting or in service
@@ -144,7 +145,7 @@ def probing(
     opened = np.zeros(int(row["job"].max()) + 1, open_type)
     opened["slot"] = -1
     queue = np.zeros(servers, queue_type)
-    queue["first"] = queue["last"] = queue["loot"] = NONE
+    queue["head"] = queue["tail"] = queue["loot"] = NONE
     queue["slots"] = slots
     words = -(-servers // 64)
     long = int(central.sum()) if jobs.predecessors is not None else most_submissions(jobs, central)
@@ -234,25 +235,12 @@ def forget(p: Probing, k: int) -> None:
 @compiled
 def join(p: Probing, server: int, k: int) -> None:
     """Append an entry to a server's queue."""
-    queue, entry = p.queue[server], p.entry[k]
-    entry.queued, entry.prev, entry.next = 1, queue.last, NONE
-    if queue.last == NONE:
-        queue.first = k
-    else:
-        p.entry[queue.last].next = k
-    queue.last = k
+    p.entry[k].queued = 1
+    append(p.entry, p.queue[server], k)
 
 
 @compiled
 def leave(p: Probing, server: int, k: int) -> None:
     """Remove an entry from its server's queue."""
-    queue, entry = p.queue[server], p.entry[k]
-    if entry.prev == NONE:
-        queue.first = entry.next
-    else:
-        p.entry[entry.prev].next = entry.next
-    if entry.next == NONE:
-        queue.last = entry.prev
-    else:
-        p.entry[entry.next].prev = entry.prev
-    entry.queued = 0
+    p.entry[k].queued = 0
+    unlink(p.entry, p.queue[server], k)

@@ -16,7 +16,7 @@ def shortest(p: Probing, server: int) -> int:
     other's remaining patience. Drops probes whose job has no unassigned task left. Without `reorders` no entry overtakes a
     bound task, so the search ends at the first one.
     """
-    k, chosen, least, patience = p.queue[server].first, NONE, 2**62, 2**62
+    k, chosen, least, patience = p.queue[server].head, NONE, 2**62, 2**62
     while k != NONE:
         entry = p.entry[k]
         own = p.row[entry.job]
@@ -34,7 +34,7 @@ def shortest(p: Probing, server: int) -> int:
             patience = min(patience, own.patience - entry.passed)
         k = following
     if chosen != NONE:
-        pass_all(p, p.queue[server].first, chosen)
+        pass_all(p, p.queue[server].head, chosen)
     return chosen
 
 

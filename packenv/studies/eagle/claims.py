@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import math
-
 from packenv.runs.statistics import Interval, certainly_above, certainly_below
 from packenv.runs.text import number
-from packenv.studies.finding import Claim, Row
+from packenv.studies.eagle.rows import HAWK_PUBLISHED
+from packenv.studies.eagle.runs import SWEEP, SWEPT
+from packenv.studies.finding import Claim, Row, claim_with_number
+from packenv.workloads.named.eagle import UTILISATION
 
 ALIKE = 1.1  # a ratio within this factor of 1 is about 1
-HIGH_LOAD = "google, the smallest cluster"
-HAWK_PUBLISHED = {("short", 50): 80, ("short", 90): 90, ("long", 50): 35, ("long", 90): 10}  # % better than Sparrow
+HIGH_LOAD = (UTILISATION, 1)  # of SWEEP: the smallest cluster, jobs one by one
 
 
-def claims_on(panels: list[Row], compared: list[Row], parts: list[Row]) -> list[Claim]:
+def claims_on(panels: list[Row], sweep: list[Row], parts: list[Row]) -> list[Claim]:
     traces = list(dict.fromkeys(row["trace"] for row in panels))
     return [
         *(claim for trace in traces for claim in claims_on_panels(trace, [row for row in panels if row["trace"] == trace])),
-        *claims_on_hawk(compared),
+        *claims_on_hawk(sweep),
         *claims_on_mechanisms(parts),
     ]
 
@@ -25,60 +25,76 @@ def claims_on(panels: list[Row], compared: list[Row], parts: list[Row]) -> list[
 def claims_on_panels(trace: str, rows: list[Row]) -> list[Claim]:
     """Eagle over Hawk by the size of the cluster."""
     levels = list(dict.fromkeys(row["percentile"] for row in rows))
-    curves = {kind: {p: _curve(rows, kind, p) for p in levels} for kind in ("short", "long")}
+    short, long = (
+        {level: [row for row in rows if (row["jobs"], row["percentile"]) == (kind, level)] for level in levels}
+        for kind in ("short", "long")
+    )
     sizes = list(dict.fromkeys(row["servers"] for row in rows))
     by_size = f"{trace}, {sizes[0]:,} to {sizes[-1]:,} servers"
-    claims = [
-        Claim(
-            "eagle",
-            f"{by_size}: short jobs' {level}th percentile below Hawk's",
-            all(certainly_below(over, 1) for over in curve),
-            ", ".join(map(str, curve)),
-        )
-        for level, curve in curves["short"].items()
-    ]
-    alike = all(1 / ALIKE <= (over.mean or 0) <= ALIKE for curve in curves["long"].values() for over in curve)
-    claims.append(Claim("eagle", f"{by_size}: long jobs' percentiles about Hawk's, within 10 %", alike, _means(curves["long"])))
-    ends = [(abs(math.log(curve[0].mean or 1)), abs(math.log(curve[-1].mean or 1))) for curve in curves["short"].values()]
-    nearer = all(smallest > largest for smallest, largest in ends)
-    claims.append(Claim("eagle", f"{by_size}: short jobs' nearer to 1 in the largest cluster", nearer, _means(curves["short"])))
+    claims = []
+    for level, curve in short.items():
+        ratios = [interval_of(row, "eagle_over_hawk") for row in curve]
+        below = all(certainly_below(over, 1) for over in ratios)
+        claims.append(Claim("eagle", f"{by_size}: short jobs' {level}th percentile below Hawk's", below, joined(ratios)))
+    ratios = [interval_of(row, "eagle_over_hawk") for curve in long.values() for row in curve]
+    alike = all(certainly_above(over, 1 / ALIKE) and certainly_below(over, ALIKE) for over in ratios)
+    ends = [end for over in ratios for end in over if end is not None]
+    told = f"all intervals within [{number(min(ends))}, {number(max(ends))}]"
+    claims.append(Claim("eagle", f"{by_size}: long jobs' percentiles about Hawk's, within 10 %", alike, told))
+    nearer = {level: interval_of(curve[-1], "nearer") for level, curve in short.items()}
+    shown = all(certainly_above(by, 0) for by in nearer.values())
+    told = "; ".join(f"{level}th: |ln| smaller by {by}" for level, by in nearer.items())
+    claims.append(Claim("eagle", f"{by_size}: short jobs' nearer to 1 in the largest cluster", shown, told))
     return claims
 
 
 def claims_on_hawk(rows: list[Row]) -> list[Claim]:
-    """Hawk over Sparrow, in the direction published."""
-    found = {(row["jobs"], row["percentile"]): row for row in rows if row["policy"] == "hawk"}
+    """Hawk over Sparrow by as much as published, and where in the sweep that is so."""
     claims = []
     for (kind, level), percent in HAWK_PUBLISHED.items():
-        over = _interval(found[kind, level], "over_sparrow", "over_sparrow_low", "over_sparrow_high")
-        claim = f"{HIGH_LOAD}: {kind} jobs' {level}th percentile of Hawk below Sparrow's (published: by {percent} %)"
-        claims.append(Claim("eagle", claim, certainly_below(over, 1), f"{over} of Sparrow's"))
+        found = {
+            (row["load"], row["burst"]): claim_with_number(
+                "eagle",
+                f"{SWEPT}, load {UTILISATION}: {kind} jobs' {level}th percentile of Hawk {percent} % below Sparrow's",
+                interval_of(row, "hawk_over_sparrow"),
+                row["published"],
+                str(interval_of(row, "hawk_over_sparrow")),
+            )
+            for row in rows
+            if (row["jobs"], row["percentile"]) == (kind, level)
+        }
+        elsewhere = [f"{place(*point)} {found[point].figures}" for point in SWEEP if point != HIGH_LOAD]
+        claims.append(found[HIGH_LOAD]._replace(figures="; ".join([f"{found[HIGH_LOAD].figures} of Sparrow's", *elsewhere])))
     return claims
+
+
+def place(load: float, burst: int) -> str:
+    """A point of the sweep, in words."""
+    return f"load {load}" + (f", {burst} at a time" if burst > 1 else "")
 
 
 def claims_on_mechanisms(rows: list[Row]) -> list[Claim]:
-    """What each mechanism does for short jobs."""
+    """What each mechanism does for short jobs on the smallest cluster of each trace."""
     claims = []
-    for mechanism in dict.fromkeys(row["mechanism"] for row in rows):
-        own = {row["percentile"]: row for row in rows if row["mechanism"] == mechanism and row["jobs"] == "short"}
-        factors = {level: _interval(row, "factor", "low", "high") for level, row in own.items()}
-        told = "; ".join(f"{level}th: by {factors[level]}, {_percent(row['share'])} of the gain" for level, row in own.items())
+    for trace, mechanism in dict.fromkeys((row["trace"], row["mechanism"]) for row in rows):
+        own = {
+            row["percentile"]: row for row in rows if (row["trace"], row["mechanism"], row["jobs"]) == (trace, mechanism, "short")
+        }
+        factors = {level: interval_of(row, "factor") for level, row in own.items()}
+        told = "; ".join(f"{level}th: by {factors[level]}, {percent(row['share'])} of the gain" for level, row in own.items())
         shown = all(certainly_above(factor, 1) for factor in factors.values())
-        claims.append(Claim("eagle", f"{HIGH_LOAD}: {mechanism} divides short jobs' times", shown, told))
+        claims.append(Claim("eagle", f"{trace}, the smallest cluster: {mechanism} divides short jobs' times", shown, told))
     return claims
 
 
-def _curve(rows: list[Row], kind: str, level: int) -> list[Interval]:
-    return [_interval(row, "eagle_over_hawk", "low", "high") for row in rows if (row["jobs"], row["percentile"]) == (kind, level)]
+def interval_of(row: Row, name: str) -> Interval:
+    """What `columns` wrote."""
+    return Interval(row[name], row[f"{name}_low"], row[f"{name}_high"])
 
 
-def _interval(row: Row, mean: str, low: str, high: str) -> Interval:
-    return Interval(row[mean], row[low], row[high])
+def joined(found: list[Interval]) -> str:
+    return ", ".join(map(str, found))
 
 
-def _means(curves: dict[int, list[Interval]]) -> str:
-    return "; ".join(f"{level}th {', '.join(number(over.mean) for over in curve)}" for level, curve in curves.items())
-
-
-def _percent(share: float | None) -> str:
+def percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.0%}"

@@ -7,7 +7,6 @@ All jobs run to their end. A job is short or long by the cutoff, and its complet
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ from packenv.results.result import Result
 from packenv.runs.run import Run
 from packenv.runs.runner import extract_all
 from packenv.studies.finding import Settings
-from packenv.workloads.named.eagle import MIXES, SLOT_SECONDS, eagle
+from packenv.workloads.named.eagle import MIXES, SLOT_SECONDS, UTILISATION, eagle
 from packenv.workloads.workload import Workload
 
 TRACES = ("google", "cloudera", "yahoo")
@@ -41,8 +40,20 @@ EAGLES = {
 }
 """Eagle with each set of its mechanisms."""
 
-HAWK, EAGLE = "hawk", EAGLES[MECHANISMS]
-OTHERS = ("sparrow", "hawk:attempts=0", "lwl", "yaq")
+HAWK, EAGLE, SPARROW = "hawk", EAGLES[MECHANISMS], "sparrow"
+OTHERS = (SPARROW, "hawk:attempts=0", "lwl", "yaq")
+SWEPT = "google"
+SWEEP = [(0.65, 1), (0.8, 1), (UTILISATION, 1), (0.96, 1), (UTILISATION, 30), (UTILISATION, 300)]
+"""Loads of the cluster, and how many jobs arrive together: where Hawk is compared with Sparrow."""
+
+
+class Case(NamedTuple):
+    """What is run, once per seed."""
+
+    trace: str
+    servers: int
+    policy: str
+    burst: int = 1
 
 
 class Measures(NamedTuple):
@@ -52,38 +63,51 @@ class Measures(NamedTuple):
     utilisation: float  # from the warm-up's end until the last arrival
 
 
-ByCluster = dict[tuple[int, str], list[Measures]]
-"""By (servers, policy), one per seed."""
+Measured = dict[Case, list[Measures]]
+"""One per seed."""
 
 
-def measures_by_cluster(trace: str, seeds: int, settings: Settings) -> ByCluster:
-    """Hawk and Eagle on each size of the cluster, and all others on the smallest for Google's."""
-    mix = MIXES[trace]
-    jobs = mix.jobs // QUICK_JOBS if settings.quick else mix.jobs
-    policies: dict[int, tuple[str, ...]] = dict.fromkeys(mix.clusters, (HAWK, EAGLE))
-    if trace == "google":
-        policies[mix.clusters[0]] = (HAWK, *OTHERS, *EAGLES.values())
-    keys = [(servers, policy) for servers in mix.clusters for policy in policies[servers]]
-    made: dict[int, Callable[[], Workload]] = {servers: partial(cluster, trace, jobs, servers) for servers in mix.clusters}
-    options = {"schedule": True, "drain": True}
-    runs = [
-        Run(made[servers], with_cutoff(policy, mix.cutoff), seed, None, options)
-        for servers, policy in keys
-        for seed in range(seeds)
-    ]
-    results = extract_all(runs, partial(measures_of, cutoff=mix.cutoff), settings.processes, f"eagle/{trace}")
-    return {key: results[n * seeds : (n + 1) * seeds] for n, key in enumerate(keys)}
+def cases() -> list[Case]:
+    """Hawk and Eagle on each size of the cluster; on the smallest, Eagle without some of its mechanisms, and for Google's all
+    others; Hawk and Sparrow by load and burst."""
+    smallest = {trace: MIXES[trace].clusters[0] for trace in TRACES}
+    panels = [Case(trace, servers, policy) for trace in TRACES for servers in MIXES[trace].clusters for policy in (HAWK, EAGLE)]
+    parts = [Case(trace, smallest[trace], policy) for trace in TRACES for policy in EAGLES.values()]
+    others = [Case(SWEPT, smallest[SWEPT], policy) for policy in OTHERS]
+    sweep = [swept(load, burst, policy) for load, burst in SWEEP for policy in (HAWK, SPARROW)]
+    return list(dict.fromkeys([*panels, *parts, *others, *sweep]))
 
 
-def cluster(trace: str, jobs: int, servers: int) -> Workload:
+def swept(load: float, burst: int, policy: str) -> Case:
+    """A case of the sweep: the cluster on which Google's jobs are so much load."""
+    return Case(SWEPT, round(MIXES[SWEPT].clusters[0] * UTILISATION / load), policy, burst)
+
+
+def measure(seeds: int, settings: Settings) -> Measured:
+    """Run all cases."""
+    found: Measured = {}
+    for trace in TRACES:
+        mix, keys = MIXES[trace], [case for case in cases() if case.trace == trace]
+        jobs = mix.jobs // QUICK_JOBS if settings.quick else mix.jobs
+        made = {(case.servers, case.burst): partial(cluster, trace, jobs, case.servers, case.burst) for case in keys}
+        options = {"schedule": True, "drain": True}
+        runs = [Run(made[case.servers, case.burst], told(case), seed, None, options) for case in keys for seed in range(seeds)]
+        results = extract_all(runs, partial(measures_of, cutoff=mix.cutoff), settings.processes, f"eagle/{trace}")
+        found |= {case: results[n * seeds : (n + 1) * seeds] for n, case in enumerate(keys)}
+    return found
+
+
+def cluster(trace: str, jobs: int, servers: int, burst: int) -> Workload:
     """Jobs in the proportions of a trace, on so many servers."""
-    return eagle(trace, jobs).with_(servers=servers)
+    return eagle(trace, jobs, burst).with_(servers=servers)
 
 
-def with_cutoff(policy: str, cutoff: float) -> str:
-    """The policy's name with the cutoff between short and long jobs, for Hawk and Eagle; the others need none."""
-    name = policy.partition(":")[0]
-    return f"{policy}{',' if ':' in policy else ':'}cutoff={cutoff}" if name in ("hawk", "eagle") else policy
+def told(case: Case) -> str:
+    """The policy with the trace's cutoff and share of servers for short jobs, for Hawk and Eagle; the others need none."""
+    mix, (name, _, knobs) = MIXES[case.trace], case.policy.partition(":")
+    if name not in ("hawk", "eagle"):
+        return case.policy
+    return f"{name}:" + ",".join(filter(None, (knobs, f"cutoff={mix.cutoff}", f"reserved={mix.reserved}")))
 
 
 def measures_of(workload: Workload, result: Result, cutoff: float) -> Measures:

@@ -56,12 +56,13 @@ MIXES = {
 class ShortAndLong:
     """A function from a seed to a Jobs table.
 
-    Jobs arrive by a Poisson process, conditioned on their number and on the time in which they arrive. Raises InputError if
-    there are too few jobs for the shares of the mix.
+    Groups of `burst` jobs on average arrive together, by a Poisson process that is conditioned on their number and on the time
+    in which they arrive. Raises InputError if there are too few jobs for the shares of the mix.
     """
 
     mix: Mix
     jobs: int
+    burst: int = 1
 
     def __call__(self, seed: int) -> Jobs:
         random = np.random.Generator(np.random.Philox(seed))
@@ -69,7 +70,7 @@ class ShortAndLong:
         tasks = self._tasks(random, is_long)
         mean = self._means(random, is_long, tasks, seed)
         work = float(tasks @ mean)
-        arrival = np.sort(random.uniform(0, work / (UTILISATION * self.mix.clusters[0]), self.jobs))
+        arrival = self._arrivals(random, work / (UTILISATION * self.mix.clusters[0]))
 
         job = np.repeat(np.arange(self.jobs), tasks)
         first = np.cumsum(tasks) - tasks
@@ -83,6 +84,11 @@ class ShortAndLong:
             job=job,
             estimate=(np.add.reduceat(service, first) / tasks)[job],
         )
+
+    def _arrivals(self, random: np.random.Generator, end: float) -> Floats:
+        """(jobs,) seconds, ascending, below `end`."""
+        together = random.uniform(0, end, -(-self.jobs // self.burst))
+        return np.sort(together if self.burst == 1 else random.choice(together, self.jobs))
 
     def _tasks(self, random: np.random.Generator, is_long: NDArray[np.bool_]) -> Ints:
         """(jobs,) numbers of tasks."""
@@ -105,17 +111,19 @@ class ShortAndLong:
         return np.where(is_long, long, short)
 
 
-def eagle(trace: str, jobs: int | None = None) -> Workload:
+def eagle(trace: str, jobs: int | None = None, burst: int = 1) -> Workload:
     """`google`, `cloudera`, `facebook` or `yahoo` on the smallest cluster of PAPERS §4, in slots of half a millisecond.
 
-    `jobs`: the number of jobs; the time in which they arrive is in proportion. `.with_(servers=…)` lets the same jobs arrive
-    at another cluster. Raises InputError for an unknown trace.
+    `jobs`: the number of jobs; the time in which they arrive is in proportion. `burst`: how many arrive together, on average.
+    `.with_(servers=…)` lets the same jobs arrive at another cluster. Raises InputError for an unknown trace or burst < 1.
     """
     if trace not in MIXES:
         raise InputError(f"unknown trace {trace!r}{nearest(trace, list(MIXES))}")
+    if burst < 1:
+        raise InputError(f"eagle/{trace}: burst must be at least 1, not {burst}")
     mix = MIXES[trace]
     return Workload(
-        jobs=ShortAndLong(mix, mix.jobs if jobs is None else jobs),
+        jobs=ShortAndLong(mix, mix.jobs if jobs is None else jobs, burst),
         servers=mix.clusters[0],
         resources=("slot",),
         slot_seconds=SLOT_SECONDS,
