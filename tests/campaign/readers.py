@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from packenv.errors import InputError
-from tests.campaign.corpus import Kind, make_corpus
+from tests.campaign.corpus import Kind, kinds_in, make_corpus
 from tests.campaign.failures import Failures, place_of
 from tests.campaign.mutations import CANARY, Edit, draw_edits, mutate, smallest
 from tests.campaign.processes import GB, LONGEST_SILENCE, MOST_MEMORY, environment
@@ -35,13 +35,14 @@ class Executed(BaseException):
 
 def watch(seconds: float, processes: int, seed: int, out: Path) -> Counter[str]:
     """Run `processes` readers for so long, and one anew in place of any that hangs or ends. Returns counts."""
+    make_corpus(out / "corpus")
     ends = time.monotonic() + seconds
     failures, running, started, counts = Failures(out / "files"), {}, 0, Counter[str]()
     while time.monotonic() < ends or running:
         while len(running) < processes and time.monotonic() < ends:
             folder = out / f"reader-{seed}-{started}"
             shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
+            shutil.copytree(out / "corpus", folder / "corpus")
             words = [
                 sys.executable,
                 "-m",
@@ -50,7 +51,7 @@ def watch(seconds: float, processes: int, seed: int, out: Path) -> Counter[str]:
                 str(seed + started),
                 str(ends - time.monotonic()),
             ]
-            running[folder] = subprocess.Popen([*words, str(failures.folder)], env=environment(folder))
+            running[folder] = subprocess.Popen([*words, str(failures.folder)], env=environment(folder), start_new_session=True)
             started += 1
         time.sleep(1)
         for folder, process in [*running.items()]:
@@ -72,9 +73,7 @@ def watch(seconds: float, processes: int, seed: int, out: Path) -> Counter[str]:
 
 def read_mutated(folder: Path, seed: int, seconds: float, kept: Path) -> None:
     """Read mutated files below `folder` for so long. Ends early where the memory is above its limit."""
-    corpus = folder / "corpus"
-    corpus.mkdir()
-    kinds = make_corpus(corpus)
+    kinds = kinds_in(folder / "corpus")
     original = {kind.name: kind.path.read_bytes() for kind in kinds}
     failures, counts, state = Failures(kept), Counter[str](), folder / "state.json"
     forbid_execution()
