@@ -170,7 +170,8 @@ TRACES = (
         "seconds.csv",
         "pods.csv",
     ),
-    *("instances.csv", "log.swf", "jobs.tr", "facebook.tsv", "slots.csv.gz", "log.swf.gz", "jobs.tr.gz", "facebook.tsv.gz"),
+    *("instances.csv", "log.swf", "jobs.tr", "facebook.tsv", "slots.csv.gz", "log.swf.gz", "jobs.tr.gz"),
+    "facebook.tsv.gz",
 )
 READERS: dict[str, tuple[Reader, str]] = {
     **dict.fromkeys(TRACES, (read_tasks, DESCRIBE)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import resource
 import shutil
@@ -20,13 +21,14 @@ from packenv.errors import InputError
 from tests.campaign.corpus import Kind, kinds_in, make_corpus
 from tests.campaign.failures import Failures, place_of
 from tests.campaign.mutations import CANARY, Edit, draw_edits, mutate, smallest
-from tests.campaign.processes import GB, LONGEST_SILENCE, MOST_MEMORY, environment
+from tests.campaign.processes import GB, LONGEST_SILENCE, MOST_MEMORY, environment, processor_time
 from tests.campaign.tables import odd_table
 
 FORBIDDEN = ("os.system", "os.exec", "os.posix_spawn", "os.fork", "subprocess.Popen", "socket.connect", "pickle.find_class")
 EXECUTED = "executed"
 ODD_TABLES = 0.3  # share of Parquet inputs that are tables with other columns, and not damaged bytes
 REPORT_EVERY = 100
+STATE = "state.json"
 
 
 class Executed(BaseException):
@@ -36,49 +38,60 @@ class Executed(BaseException):
 def watch(seconds: float, processes: int, seed: int, out: Path) -> Counter[str]:
     """Run `processes` readers for so long, and one anew in place of any that hangs or ends. Returns counts."""
     make_corpus(out / "corpus")
-    ends = time.monotonic() + seconds
-    failures, running, started, counts = Failures(out / "files"), {}, 0, Counter[str]()
+    failures, counts, ends = Failures(out / "files"), Counter[str](), time.monotonic() + seconds
+    running: list[Watched] = []
     while time.monotonic() < ends or running:
         while len(running) < processes and time.monotonic() < ends:
-            folder = out / f"reader-{seed}-{started}"
-            shutil.rmtree(folder, ignore_errors=True)
-            shutil.copytree(out / "corpus", folder / "corpus")
-            words = [
-                sys.executable,
-                "-m",
-                "tests.campaign.readers",
-                str(folder),
-                str(seed + started),
-                str(ends - time.monotonic()),
-            ]
-            running[folder] = subprocess.Popen([*words, str(failures.folder)], env=environment(folder), start_new_session=True)
-            started += 1
+            running.append(Watched(out, seed, ends - time.monotonic(), failures.folder))
+            seed += 1
         time.sleep(1)
-        for folder, process in [*running.items()]:
-            state = folder / "state.json"
-            silent = state.exists() and time.time() - state.stat().st_mtime > LONGEST_SILENCE + REPORT_EVERY / 10
-            if silent and process.poll() is None:
-                process.kill()
-                process.wait()
-                failures.add(
-                    f"a reader hangs: {json.loads(state.read_text())['reading']}", "see the folder of the reader", str(folder)
-                )
-            if process.poll() is not None:
-                counts += Counter(json.loads(state.read_text())["counts"]) if state.exists() else Counter(died=1)
-                if process.returncode and not silent:
-                    failures.add(f"a reader ended with status {process.returncode}", "see what it said", str(folder))
-                del running[folder]
+        for reader in [*running]:
+            if reader.hangs():
+                reader.process.kill()
+                failures.add(f"a reader hangs: {reader.said()['reading']}", "see the folder of the reader", str(reader.folder))
+            elif reader.process.poll():
+                failures.add(f"a reader ended with status {reader.process.returncode}", "see what it said", str(reader.folder))
+            if reader.process.poll() is not None:
+                counts += Counter(reader.said()["counts"])
+                running.remove(reader)
     return counts
+
+
+class Watched:
+    """A process that reads mutated files in a folder of its own."""
+
+    def __init__(self, out: Path, seed: int, seconds: float, failures: Path) -> None:
+        self.folder = out / f"reader-{seed}"
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.copytree(out / "corpus", self.folder / "corpus")
+        self.state = self.folder / STATE
+        words = [str(word) for word in (self.folder, seed, seconds, failures)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.campaign.readers", *words], env=environment(self.folder), start_new_session=True
+        )
+        self.last, self.used = 0.0, 0.0
+
+    def said(self) -> dict[str, Any]:
+        """What the process has written about itself."""
+        return json.loads(self.state.read_text()) if self.state.exists() else {"reading": "nothing yet", "counts": {}}
+
+    def hangs(self) -> bool:
+        """Whether it has used more processor time for its last REPORT_EVERY files than it may use for one."""
+        changed = self.state.stat().st_mtime if self.state.exists() else 0.0
+        if changed != self.last:
+            self.last, self.used = changed, processor_time(self.process.pid)
+        return self.last > 0 and processor_time(self.process.pid) - self.used > LONGEST_SILENCE
 
 
 def read_mutated(folder: Path, seed: int, seconds: float, kept: Path) -> None:
     """Read mutated files below `folder` for so long. Ends early where the memory is above its limit."""
     kinds = kinds_in(folder / "corpus")
     original = {kind.name: kind.path.read_bytes() for kind in kinds}
-    failures, counts, state = Failures(kept), Counter[str](), folder / "state.json"
+    failures, counts, state = Failures(kept), Counter[str](), folder / STATE
     forbid_execution()
     ends, n = time.monotonic() + seconds, 0
-    while time.monotonic() < ends:
+    parent = os.getppid()
+    while time.monotonic() < ends and os.getppid() == parent:
         chance = random.Random(f"{seed} {n}")
         kind = chance.choice(kinds)
         if n % REPORT_EVERY == 0:
