@@ -11,7 +11,6 @@ the policy, and for whose type the functions are registered. A policy in plain P
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 from collections.abc import Callable
 from importlib.metadata import entry_points
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError, nearest
+from packenv.user_modules import import_named
 
 if TYPE_CHECKING:
     from packenv.jobs import Jobs
@@ -138,7 +138,7 @@ def find_registered(text: Any) -> Any:
 def _load(target: str, text: str) -> Any:
     module, _, attribute = target.partition(":")
     try:
-        loaded = importlib.import_module(module)
+        loaded = import_named(module)
     except ModuleNotFoundError as error:
         raise InputError(f"policy {text!r}: no module named {error.name!r}") from None
     if not hasattr(loaded, attribute):
