@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from packenv.workloads.traces import SlotTrace, Trace
     from packenv.workloads.traces.table import Sizes
 
-json_option = click.option("--json", "json_path", type=ResultFile(), metavar="FILE", help="Also write the result to FILE as JSON.")
+json_option = click.option("--json", "json_path", type=ResultFile(), help="Also write the result to FILE as JSON.")
 slot_option = click.option("--slot-seconds", metavar="H", help=SLOT_SECONDS_HELP)
 resource_option = click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
 
