@@ -32,7 +32,7 @@ LONG = {
     "train": Long(
         f"train paper/fig3a --rate 0.014 --samples 6000 --envs 8 {SHORT_RUN} --name run --resume", "runs/run/agent.json"
     ),
-    "optimum": Long("optimum paper/fig4b --slots 150 --limit 4 --workers 1 --json out.json"),
+    "optimum": Long("optimum paper/fig4b --slots 150 --limit 4 --workers 1 -p bf-js --json out.json"),
     "worst-case": Long("worst-case -p bf-js --tries 50 --log log --out worst.json --json out.json"),
     "reproduce": Long("reproduce fig3a --quick --slots 5000 --seeds 1 --json out.json"),
 }
