@@ -62,7 +62,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def check_folder_writable(path: str | os.PathLike[str]) -> None:
-    """Raise InputError if no file can be written as things are to this folder or, if it does not exist, where it would be made."""
+    """Raise InputError if no file can be written as things are to this folder or, if there is none, where it would be made."""
     folder = Path(path).absolute()
     with _said_of(Path(path)):
         _try_to_write(next(each for each in (folder, *folder.parents) if each.exists()))
@@ -83,7 +83,7 @@ def is_written_through(path: Path) -> bool:
     """Whether it is standard output, or anything that exists and is neither a regular file nor a folder."""
     if str(path) in STREAMS:
         return True
-    if os.path.islink(path) and Path(os.path.abspath(path)).parts[1:2] in (("dev",), ("proc",)):
+    if path.is_symlink() and path.absolute().parts[1:2] in (("dev",), ("proc",)):
         return True  # /dev/fd/3 stands for an open file, wherever its link points
     try:
         mode = path.stat().st_mode

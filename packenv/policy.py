@@ -13,7 +13,6 @@ any object with `schedule(cluster, state)`; it calls the same functions of the c
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 import traceback
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError, nearest
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
+from packenv.user_modules import import_named
 
 if TYPE_CHECKING:
     from packenv.jobs import Jobs
@@ -129,7 +129,7 @@ def _load(target: str, text: str) -> Any:
     if not all(part.isidentifier() for part in module.split(".")):
         raise InputError(f"policy {text!r}: {module!r} is not the name of a module")
     try:
-        loaded = importlib.import_module(module)
+        loaded = import_named(module)
     except ModuleNotFoundError as error:
         raise InputError(f"policy {text!r}: no module named {error.name!r}") from None
     except (Exception, SystemExit) as error:  # whatever a user's module does wrong

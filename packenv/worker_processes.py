@@ -5,9 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import wait
 from typing import Any, ParamSpec, TypeVar
 
@@ -15,26 +15,34 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 SPAWN = multiprocessing.get_context("spawn")
-SAFE_PATH = "PYTHONSAFEPATH"  # set: Python does not search the current folder for its own modules
+SAFE_PATH = "PYTHONSAFEPATH"
+
+
+@contextmanager
+def safe_path() -> Iterator[None]:
+    """Processes that begin in this block do not look for Python's own modules in the current folder."""
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(SAFE_PATH, None)
+        else:
+            os.environ[SAFE_PATH] = before
 
 
 class WorkerProcesses(ProcessPoolExecutor):
     """An executor of so many fresh processes, each of which first calls `begin` with `values`."""
 
     def __init__(self, processes: int, begin: Callable[..., None] | None = None, values: tuple[Any, ...] = ()) -> None:
-        super().__init__(processes, mp_context=SPAWN, initializer=_start, initargs=(begin, values))
+        with safe_path():
+            super().__init__(processes, mp_context=SPAWN, initializer=_start, initargs=(begin, values))
 
     def submit(self, call: Callable[P, T], /, *args: P.args, **options: P.kwargs) -> Future[T]:
         """As of every executor. The call starts processes if there are too few yet."""
-        before = os.environ.get(SAFE_PATH)
-        os.environ[SAFE_PATH] = "1"
-        try:
+        with safe_path():
             return super().submit(call, *args, **options)
-        finally:
-            if before is None:
-                os.environ.pop(SAFE_PATH, None)
-            else:
-                os.environ[SAFE_PATH] = before
 
 
 def _start(begin: Callable[..., None] | None, values: tuple[Any, ...]) -> None:

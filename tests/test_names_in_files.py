@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +131,8 @@ def test_names_that_an_agent_may_say(where: Place, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["paper/fig4b", "paper/fig3a", "google2011-like"])
 def test_workloads(name: str, canary: Path, tmp_path: Path) -> None:
     plain = packenv.workload(name).to_dict()
-    assert accepted(plain, canary, in_file(tmp_path / "w.json", packenv.workload)) <= {"name"} | {f"resources.{r}" for r in range(2)}
+    free = {"name", "resources.0", "resources.1"}
+    assert accepted(plain, canary, in_file(tmp_path / "w.json", packenv.workload)) <= free
 
 
 @pytest.mark.parametrize("law", ["uniform:0.1:0.9", "discrete:0.4@0.5,0.6@0.5", "lognormal:100:2", "geometric:100"])
@@ -178,10 +180,8 @@ def test_saved_settings_and_checkpoints(canary: Path, tmp_path: Path) -> None:
     for name in names(canary):
         for metadata in ({"format": FORMAT, "counters": name}, {"format": name}, {"format": FORMAT, "counters": "{}", "x": name}):
             save_file({name: np.zeros(2)}, tmp_path / "checkpoint.safetensors", metadata=metadata)
-            try:
+            with suppress(InputError):
                 assert read_checkpoint(tmp_path / "checkpoint.safetensors").counters == {}
-            except InputError:
-                pass
 
 
 def test_index_of_the_sources(canary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,10 +210,8 @@ def test_traces(file: str, canary: Path, tmp_path: Path) -> None:
         if n % 2 == 0 and part:
             for name in names(canary):
                 (tmp_path / file).write_text("".join([*parts[:n], name, *parts[n + 1 :]]))
-                try:
+                with suppress(InputError):
                     read_trace(str(tmp_path / file), None)
-                except InputError:
-                    pass
 
 
 def test_schedules(canary: Path, tmp_path: Path) -> None:

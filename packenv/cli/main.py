@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import click
@@ -57,7 +56,6 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; bad input is one line on standard error and exit status 2, Ctrl-C is 130."""
-    sys.path.append(str(Path.cwd()))  # policies in modules of the user's folder
     try:
         words = sys.argv[1:] if arguments is None else arguments
         done = cli(words, prog_name="packenv", standalone_mode=False, obj=words)  # what was said, for those who keep it

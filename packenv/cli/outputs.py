@@ -21,7 +21,7 @@ TABLE_WIDTH = 150  # columns
 
 
 class ResultFile(click.Path):
-    """The type of options that name a file for JSON. With `-` the JSON goes to standard output, and tables to standard error."""
+    """The type of options that name a file for JSON. With `-`, JSON alone goes to standard output, tables to standard error."""
 
     def __init__(self) -> None:
         super().__init__(dir_okay=False)

@@ -22,6 +22,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import lower_builtin, type_callable
 
+from packenv.compiled.cache import not_kept
 from packenv.compiled.frame import compiled_type
 
 PLAIN = {"int": types.int64, "float": types.float64, "bool": types.boolean, "np.uint64": types.uint64, "None": types.none}
@@ -64,7 +65,10 @@ class Apart:
         if self.word.value == 0:
             began = time.perf_counter()
             dispatcher, signature = self.make(), self.signature()
-            dispatcher.compile(signature)
+            try:
+                dispatcher.compile(signature)
+            except OSError as error:  # compiled, and then there was no room for it on the disk
+                not_kept(error)
             made = dispatcher.overloads[signature.args]
             self.word.value = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
             self.dispatcher = dispatcher  # which keeps the machine code in memory

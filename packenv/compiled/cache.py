@@ -5,9 +5,11 @@ from __future__ import annotations
 import atexit
 import functools
 import inspect
+import multiprocessing
 import os
 import pickle
 import shutil
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -17,6 +19,7 @@ from typing import Any
 
 import numba
 
+from packenv.compiled.private_folder import make_private, only_ours
 from packenv.compiled.sources import has_file, key_of
 
 KEPT = 8  # versions of a module's sources whose machine code is kept
@@ -24,26 +27,45 @@ KEPT = 8  # versions of a module's sources whose machine code is kept
 
 @functools.cache
 def base() -> Path:
-    """The folder of all machine code: `PACKENV_CACHE` or the user's cache folder; a temporary one if that is not writable."""
+    """The folder of all machine code: `PACKENV_CACHE` or the user's cache folder; a temporary one if that is not writable.
+
+    One that others can write is not used, which is said: what lies in the cache is executed.
+    """
     own = os.environ.get("PACKENV_CACHE")
     folder = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "packenv"
     folder = folder.expanduser().absolute()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError:  # a read-only home
-        return temporary()
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if not only_ours(folder):
+            return instead_of(folder, "others can write to it, or to a folder above it")
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"\n")  # a full disk still makes empty files
+    except OSError as error:  # a read-only home, a full disk
+        return instead_of(folder, str(error.strerror)) if own else temporary()
     return folder
+
+
+def instead_of(folder: Path, why: str) -> Path:
+    """A temporary folder, after a line that says why the one asked for is not used."""
+    found = temporary()
+    say(f"machine code is kept in {found} instead of {folder}: {why}")
+    return found
+
+
+def say(line: str) -> None:
+    """Print a line on standard error, in the first process alone."""
+    if multiprocessing.parent_process() is None:
+        print(f"packenv: {line}", file=sys.stderr)
 
 
 def temporary() -> Path:
     """A temporary folder that only this user can write; if it cannot be had, one that is removed when the process exits."""
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    folder = Path(tempfile.gettempdir()) / f"packenv-{user}"
+    folder = Path(tempfile.gettempdir()) / f"packenv-{os.getuid() if hasattr(os, 'getuid') else 0}"
     with suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-        if folder.is_dir() and not folder.is_symlink() and found.st_uid == user and found.st_mode & 0o077 == 0:
+        if not folder.is_symlink() and only_ours(folder):
+            tempfile.TemporaryFile(dir=folder).close()
             return folder
     folder = Path(tempfile.mkdtemp(prefix="packenv-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -51,17 +73,33 @@ def temporary() -> Path:
 
 
 def folder_for(modules: tuple[str, ...]) -> Path | None:
-    """The folder for machine code of these loaded modules in their present version; None if one of them has no file."""
+    """The folder for machine code of these loaded modules in their present version; None if one of them has no file.
+
+    None, too, if the folder cannot be made: the disk is full.
+    """
     if not all(has_file(name) for name in modules):
         return None
-    above = base() / modules[-1]
-    folder = above / key_of(modules, base())
-    if not folder.is_dir():
-        older = sorted(above.iterdir(), key=lambda path: path.stat().st_mtime) if above.is_dir() else []
-        for path in older[: max(len(older) - KEPT + 1, 0)]:
-            shutil.rmtree(path, ignore_errors=True)
-        folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    try:
+        above = make_private(base() / modules[-1])
+        folder = above / key_of(modules, base())
+        if not folder.is_dir():
+            older = sorted(above.iterdir(), key=lambda path: path.stat().st_mtime)
+            for path in older[: max(len(older) - KEPT + 1, 0)]:
+                shutil.rmtree(path, ignore_errors=True)
+        return make_private(folder)
+    except OSError as error:
+        not_kept(error)
+        return None
+
+
+@functools.cache
+def _said_once(why: str) -> None:
+    say(f"machine code is not kept in {base()}: {why}")
+
+
+def not_kept(error: OSError) -> None:
+    """Say, once, that machine code cannot be written to the cache. It is compiled all the same."""
+    _said_once(error.strerror or str(error))
 
 
 class Locator:
@@ -108,13 +146,15 @@ def kept_in(folder: Path) -> Iterator[None]:
 
 
 def discard_damaged(folder: Path, function: Callable[..., Any]) -> None:
-    """Remove cache files of this function that are truncated or not pickles: Numba would raise an error."""
+    """Remove cache files of this function that are truncated or hold something else: Numba would raise an error."""
     for path in folder.glob(f"*.{function.__qualname__}-*.nb?"):
         try:
             with path.open("rb") as file:
                 if path.suffix == ".nbi":
-                    pickle.load(file)
-                    pickle.load(file)
+                    version = pickle.load(file)
+                    stamp, names = pickle.load(file)
+                    if not all(isinstance(name, str) for name in (version, stamp, *names.values())):
+                        raise ValueError(names)
                 file.seek(-1, os.SEEK_END)
                 whole = file.read() == pickle.STOP
         except Exception:  # a file with other contents may raise anything

@@ -19,7 +19,7 @@ import numba
 from numba.extending import models, overload, register_model, typeof_impl
 
 from packenv.compiled.apart import Apart, NotCompiled
-from packenv.compiled.cache import discard_damaged, folder_for, kept_in
+from packenv.compiled.cache import discard_damaged, folder_for, kept_in, not_kept
 from packenv.compiled.sources import note
 
 # No reference counts: compiled code makes no arrays and only uses those it is given (measured: 10 times as fast).
@@ -44,7 +44,11 @@ class Compiled:
 
     def __call__(self, *args: Any) -> Any:
         try:
-            return self.outer(*args)
+            try:
+                return self.outer(*args)
+            except OSError as error:  # compiled, and then there was no room for it on the disk
+                not_kept(error)
+                return self.outer(*args)
         except NotCompiled:
             raise Apart.failure or NotCompiled from None
 

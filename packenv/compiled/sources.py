@@ -1,27 +1,36 @@
-"""Keys of source code for the cache of machine code: a key changes with the code, not with comments and docstrings.
+"""Keys of source code, for machine code and logs of runs: they change with the code, not with comments and docstrings.
 
-The machine code of a module depends on it and on the modules that it imports, of packenv or of a user. A digest of each file's
-syntax tree is kept on disk, so that a file is parsed again only when it has changed.
+What a module does depends on it and on all modules that it imports, wherever they lie: of packenv and of a user by their code,
+installed ones by their version. A digest of each file's syntax tree is kept on disk, so that a file is parsed again only when
+it has changed.
 """
 
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import json
 import os
+import site
 import sys
 import sysconfig
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from importlib import metadata
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from packenv.errors import InputError
+from packenv.files import write_json
+
 PACKAGE = Path(__file__).resolve().parent.parent
 NO_RESULT = {"cli", "runs", "studies"}  # folders of the package on which no run of the simulator depends
-INSTALLED = tuple({str(Path(sysconfig.get_paths()[name]).resolve()) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+LIBRARIES = [sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+LIBRARIES += [*site.getsitepackages(), site.getusersitepackages()]
+INSTALLED = tuple({os.path.realpath(folder) + os.sep for folder in LIBRARIES})
 MEMORY = "sources.json"
 
 
@@ -35,6 +44,7 @@ class Source(NamedTuple):
 
 _when_imported: dict[str, tuple[Any, list[int]]] = {}  # by file: the module's spec, and the file's stamp when it was first seen
 _known: dict[str, Source] = {}
+_specs: dict[str, Any] = {}  # of modules that are not loaded
 
 
 def stamp_of(file: str) -> list[int]:
@@ -88,7 +98,7 @@ def key_of_package(folder: Path) -> str:
 def sources_of(modules: Iterable[str], folder: Path) -> dict[str, Source]:
     """The sources of these loaded modules and of all modules that they import, by module name.
 
-    Installed modules of other packages are left out, since their versions identify them.
+    Installed packages, other than those of `modules`, stand under their first name, with their version in place of a digest.
     """
     _recall(folder)
     found: dict[str, Source] = {}
@@ -99,22 +109,63 @@ def sources_of(modules: Iterable[str], folder: Path) -> dict[str, Source]:
         ahead.append("packenv.cluster")  # a user's module may call it through `packenv`
     while ahead:
         name = ahead.pop()
-        file = getattr(sys.modules.get(name), "__file__", None)
-        if name in found or file is None or not file.endswith(".py"):
+        file = None if name in found else file_of(name)
+        if file is None:
             continue
-        if file.startswith(INSTALLED) and name.partition(".")[0] not in {*own, "packenv"}:
+        first = name.partition(".")[0]
+        if os.path.realpath(file).startswith(INSTALLED) and first not in {*own, "packenv"}:
+            found[first] = Source([], version_of(first), [])
             continue
         found[name] = _look_at(file, name)
         ahead += found[name].imports
+        if first != "packenv" and name != first:
+            ahead.append(name.rpartition(".")[0])  # a package is imported before what lies in it
     if _known != known:
         _remember(folder)
     return found
 
 
+def file_of(name: str) -> str | None:
+    """The file of a module that is loaded, or, of a user's modules, would be: it may be imported when a policy is running.
+
+    None for what is no module, or none of a file. Nothing is imported.
+    """
+    loaded = sys.modules.get(name)
+    if loaded is not None or name.partition(".")[0] == "packenv":
+        return getattr(loaded, "__file__", None)
+    above, _, _ = name.rpartition(".")
+    folders: Any = [*sys.path, str(Path.cwd())]
+    if above:
+        package = sys.modules.get(above)
+        spec = package.__spec__ if package is not None else _specs.get(above)
+        folders = getattr(spec, "submodule_search_locations", None)
+    if folders is None or name in sys.builtin_module_names:
+        return None
+    with suppress(ImportError, ValueError, AttributeError):
+        _specs[name] = PathFinder.find_spec(name, [*folders])
+        return getattr(_specs[name], "origin", None)
+    return None
+
+
+@functools.cache
+def version_of(first: str) -> str:
+    """Name and version of the installed package in which a module's first name lies; of Python for its own modules."""
+    if first not in sys.stdlib_module_names:
+        with suppress(metadata.PackageNotFoundError):
+            return f"{first} {metadata.version(first)}"
+        names = metadata.packages_distributions().get(first)
+        if names:
+            return " ".join(f"{name} {metadata.version(name)}" for name in sorted(set(names)))
+    return f"Python {sys.version}"
+
+
 def _look_at(file: str, name: str) -> Source:
     """The digest and imports of a module's file, parsed if it is not known in this version."""
     note(name)
-    now = stamp_of(file)
+    try:
+        now = stamp_of(file)
+    except OSError:  # it is gone, or lies in an archive: only this process has the loaded code
+        return Source([], f"{file} {os.getpid()}", [])
     stamp = _when_imported[file][1] if file in _when_imported else now
     known = _known.get(file)
     if known is not None and known.stamp == stamp:
@@ -122,10 +173,19 @@ def _look_at(file: str, name: str) -> Source:
     if stamp != now:  # changed since it was imported: only this process has the loaded code
         return Source(stamp, f"{file} {os.getpid()} {stamp}", [] if known is None else known.imports)
     package = name if Path(file).name == "__init__.py" else name.rpartition(".")[0]
-    tree = ast.parse(Path(file).read_bytes())
-    source = Source(stamp, digest_of(tree), sorted(imported(tree, package)))
+    source = read_source(file, stamp, package)
     _known[file] = source
     return source
+
+
+def read_source(file: str, stamp: list[int], package: str) -> Source:
+    """Digest and imports of a file of Python; of any other the digest of its bytes."""
+    code = Path(file).read_bytes()
+    if file.endswith(".py"):
+        with suppress(SyntaxError, ValueError):
+            tree = ast.parse(code)
+            return Source(stamp, digest_of(tree), sorted(set(imported(tree, package))))
+    return Source(stamp, hashlib.sha256(code).hexdigest()[:16], [])
 
 
 def digest_of(tree: ast.Module) -> str:
@@ -155,6 +215,9 @@ def imported(tree: ast.Module, package: str) -> Iterator[str]:
                 module = f"{above}.{module}".rstrip(".")
             yield module
             yield from (f"{module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and node.args and ast.unparse(node.func).endswith(("import_module", "__import__")):
+            if isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str):
+                yield node.args[0].value
 
 
 def _recall(folder: Path) -> None:
@@ -162,12 +225,13 @@ def _recall(folder: Path) -> None:
     if not _known:
         with suppress(OSError, ValueError, TypeError, AttributeError):  # the file is missing or malformed
             kept = json.loads((folder / MEMORY).read_text())
-            _known.update({file: Source(*source) for file, source in kept.items()})
+            for file, (stamp, digest, imports) in kept.items():
+                if isinstance(digest, str) and isinstance(imports, list) and all(isinstance(name, str) for name in imports):
+                    _known[file] = Source(stamp, digest, imports)
 
 
 def _remember(folder: Path) -> None:
-    """Write the digests of existing files to `folder`."""
+    """Write the digests of existing files to `folder`, if there is room."""
     kept = {file: source for file, source in _known.items() if Path(file).is_file()}
-    with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
-        json.dump(kept, file)
-    Path(file.name).replace(folder / MEMORY)
+    with suppress(InputError):
+        write_json(folder / MEMORY, kept)

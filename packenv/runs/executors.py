@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from typing import Any, ParamSpec, TypeVar
 
-from packenv.worker_processes import SPAWN, WorkerProcesses
+from packenv.worker_processes import SPAWN, WorkerProcesses, safe_path
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -62,8 +62,10 @@ class LocalProcesses(WorkerProcesses):
     """Processes of this machine that say how far their runs are."""
 
     def __init__(self, processes: int) -> None:
-        self.shares: Sequence[float] = SPAWN.Array("d", processes, lock=False)
-        super().__init__(processes, _begin, (self.shares, SPAWN.Value("i", 0)))
+        with safe_path():  # making the first of these begins a process that counts them
+            self.shares: Sequence[float] = SPAWN.Array("d", processes, lock=False)
+            started = SPAWN.Value("i", 0)
+        super().__init__(processes, _begin, (self.shares, started))
 
     def stop(self) -> None:
         """End all processes now, in the middle of their runs."""

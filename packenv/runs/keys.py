@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import inspect
 import json
 from collections.abc import Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from packenv.compiled.cache import base
-from packenv.compiled.sources import key_of_package
-from packenv.policy import find_policy
+from packenv.compiled.sources import key_of, key_of_package
+from packenv.policy import find_policy, registered
 from packenv.runs.measured import POINTS
 from packenv.runs.run import Run
 from packenv.workloads.workload import Workload
@@ -50,22 +47,35 @@ def digest_of_workload(workload: Workload) -> str:
         digest.update(str(workload.servers).encode())
         for column in fields(workload.jobs):
             digest.update(column.name.encode())
-            _absorb(digest, getattr(workload.jobs, column.name))
+            _absorb(digest, getattr(workload.jobs, column.name), set())
     return digest.hexdigest()
 
 
 def digest_of_policy(policy: Any) -> str:
-    """A hash of a policy's name, of the file in which its type is written, and of what it holds: parameters, weights."""
-    found = find_policy(policy) if isinstance(policy, str) else policy
-    digest = hashlib.sha256(str(policy).encode() if isinstance(policy, str) else b"")
-    with contextlib.suppress(TypeError, OSError):  # a type that was typed into an interpreter
-        digest.update(Path(inspect.getfile(type(found))).read_bytes())
-    _absorb(digest, found)
+    """A hash of a policy's name, of what it holds (parameters, weights), and of the sources of all modules that it comes from.
+
+    These are the modules of its type, of the function that made it, of what it holds, and all that they import: the same
+    key as that of machine code. packenv's own are left out: a run's key has all of them.
+    """
+    digest = hashlib.sha256()
+    modules: set[str] = set()
+    found = policy
+    if isinstance(policy, str):
+        found = find_policy(policy)
+        digest.update(policy.encode())
+        name = policy.partition(":")[0]
+        modules.add(registered().get(name, name).partition(":")[0])
+    _absorb(digest, found, modules)
+    own = sorted(name for name in modules if name.partition(".")[0] not in {"packenv", "builtins", "numpy"})
+    digest.update((key_of(own, base()) if own else "").encode())
     return digest.hexdigest()
 
 
-def _absorb(digest: Any, value: Any, around: frozenset[int] = frozenset()) -> None:
-    """Add a value and all that it holds to a digest. `around`: identities of the values that hold it, so that a circle ends."""
+def _absorb(digest: Any, value: Any, modules: set[str], around: frozenset[int] = frozenset()) -> None:
+    """Add a value and all that it holds to a digest, and to `modules` the names of those in which its parts are defined.
+
+    `around`: identities of the values that hold it, so that a circle ends.
+    """
     if value is None or isinstance(value, (str, bytes, int, float)):
         digest.update(f"{type(value).__name__} {value!r};".encode())
         return
@@ -73,15 +83,16 @@ def _absorb(digest: Any, value: Any, around: frozenset[int] = frozenset()) -> No
         return
     around = around | {id(value)}
     digest.update(f"{type(value).__qualname__}(".encode())
+    modules.update(name for name in (type(value).__module__, getattr(value, "__module__", None)) if isinstance(name, str))
     if isinstance(value, (np.ndarray, np.generic)):
         digest.update(f"{value.dtype} {value.shape} ".encode() + value.tobytes())
     elif isinstance(value, dict):
         for key in sorted(value, key=str):
-            _absorb(digest, key, around)
-            _absorb(digest, value[key], around)
+            _absorb(digest, key, modules, around)
+            _absorb(digest, value[key], modules, around)
     elif isinstance(value, (tuple, list)):
         for part in value:
-            _absorb(digest, part, around)
+            _absorb(digest, part, modules, around)
     else:
-        _absorb(digest, getattr(value, "__dict__", None), around)
+        _absorb(digest, getattr(value, "__dict__", None), modules, around)
     digest.update(b")")

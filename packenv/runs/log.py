@@ -125,6 +125,6 @@ def _append(path: Path, line: bytes) -> None:
 
 
 def _all_of(log: int) -> bytes:
-    with open(log, "rb", closefd=False) as file:  # noqa: PTH123
+    with open(log, "rb", closefd=False) as file:
         file.seek(0)
         return file.read()

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from safetensors.numpy import save_file
 
 import packenv
 from packenv.learning.agents.saved import PRETRAINED, load_agent
@@ -19,6 +20,8 @@ from packenv.learning.training.checkpoints import FORMAT, read_checkpoint
 from packenv.policies.replay import find_replay
 from packenv.policy import parameters_of
 from packenv.runs.log import RunLog
+from packenv.runs.run import runs_of
+from packenv.runs.runner import Runner
 from packenv.simulation import setting_of
 from packenv.theory.capacity.certificate_files import load_certificate, save_certificate
 from packenv.workloads.files import load_workload
@@ -45,11 +48,6 @@ class Kind(NamedTuple):
     path: Path
     read: Reader
     command: str
-
-
-def make_corpus(folder: Path) -> list[Kind]:
-    """Write one or more valid files of every format below `folder`."""
-    return [*_traces(folder), *_workloads(folder), *_others(folder)]
 
 
 def read_tasks(path: Path) -> None:
@@ -103,102 +101,100 @@ def read_schedule(path: Path) -> None:
     find_replay(str(path)).initial_state(setting_of(workload), 0)
 
 
-def _traces(folder: Path) -> list[Kind]:
-    tables = {
-        "folded.parquet": samples.folded_file(folder / "folded.parquet"),
-        "slots.parquet": _parquet(folder / "slots.parquet", arrival=[0, 1, 2], size=[0.5, 0.25, 1], service=[3, 1, 2]),
-        "seconds.parquet": _parquet(
-            folder / "seconds.parquet", submit_time_s=[0.0, 0.5], duration_s=[1.0, None], cpu=[0.5, 0.2], memory=[0.1, 0.2]
-        ),
-        "lists.parquet": _parquet(
-            folder / "lists.parquet", arrival=[0, 1], size=[0.5, 0.2], service=[1, 2], predecessors=[[], [0]], home=[[0, 1], []]
-        ),
-        "jobs.parquet": _parquet(
-            folder / "jobs.parquet", submit_time_s=[0.0], num_tasks=[2], mean_task_duration_s=[1.5], task_duration_s=[[1.0, 2.0]]
-        ),
-    }
-    texts = {
-        "slots.csv": WORKFLOW,
-        "seconds.csv": samples.WORKFLOW,
-        "pods.csv": samples.PODS,
-        "instances.csv": samples.INSTANCES,
-        "log.swf": samples.SWF,
-        "jobs.tr": samples.JOB_LINES,
-        "facebook.tsv": samples.SWIM[:12],
-    }
-    files = {**tables, **{name: samples.text(folder / name, *lines) for name, lines in texts.items()}}
+def _traces(folder: Path) -> None:
+    samples.folded_file(folder / "folded.parquet")
+    _parquet(folder / "slots.parquet", arrival=[0, 1, 2], size=[0.5, 0.25, 1], service=[3, 1, 2])
+    _parquet(folder / "seconds.parquet", submit_time_s=[0.0, 0.5], duration_s=[1.0, None], cpu=[0.5, 0.2], memory=[0.1, 0.2])
+    lists = {"predecessors": [[], [0]], "home": [[0, 1], []]}
+    _parquet(folder / "lists.parquet", arrival=[0, 1], size=[0.5, 0.2], service=[1, 2], **lists)
+    durations = {"mean_task_duration_s": [1.5], "task_duration_s": [[1.0, 2.0]]}
+    _parquet(folder / "jobs.parquet", submit_time_s=[0.0], num_tasks=[2], **durations)
+    samples.text(folder / "slots.csv", *WORKFLOW)
+    samples.text(folder / "seconds.csv", *samples.WORKFLOW)
+    samples.text(folder / "pods.csv", *samples.PODS)
+    samples.text(folder / "instances.csv", *samples.INSTANCES)
+    samples.text(folder / "log.swf", *samples.SWF)
+    samples.text(folder / "jobs.tr", *samples.JOB_LINES)
+    samples.text(folder / "facebook.tsv", *samples.SWIM[:12])
     for name in ("slots.csv", "log.swf", "jobs.tr", "facebook.tsv"):
-        files[f"{name}.gz"] = folder / f"{name}.gz"
-        files[f"{name}.gz"].write_bytes(gzip.compress(files[name].read_bytes(), mtime=0))
-    google = samples.native_folder(folder / "google")
-    part = next((google / "task_events").glob("*.gz"))
-    describing = "packenv trace describe {} --resources all"
-    return [
-        *(Kind(name, path, read_tasks, describing) for name, path in files.items()),
-        Kind("google", part, lambda path: read_tasks(path.parents[1]), "packenv trace describe {}/../.. --resources all"),
-    ]
+        (folder / f"{name}.gz").write_bytes(gzip.compress((folder / name).read_bytes(), mtime=0))
+    samples.native_folder(folder / "google")
 
 
-def _workloads(folder: Path) -> list[Kind]:
+def _workloads(folder: Path) -> None:
     mixed = Mixture([Uniform(0.1, 0.4), Discrete([0.5, 0.75], [0.5, 0.5])], [0.75, 0.25])
     bursts = Batch(size=Constant(2), process=Modulated([1.0, 4.0], [100.0, 20.0]))
     made = packenv.Workload(sizes=mixed, service=Fixed(20), servers="2x1,1x0.9", arrivals=bursts, intensity=0.5)
     made.save(folder / "mixed.json")
     packenv.workload("paper/fig3a").save(folder / "paper.json")
-    running = "packenv evaluate {} --slots 1000 -p bf-js"
-    return [Kind(name, folder / name, read_workload, running) for name in ("mixed.json", "paper.json")]
 
 
-def _others(folder: Path) -> list[Kind]:
-    servers = "packenv evaluate google2011-like --resources all --slots 100 --servers {}"
+def _machines(folder: Path) -> None:
+    samples.machines_file(folder / "machines.parquet")
+    samples.text(folder / "nodes.csv", *samples.NODES)
+    samples.text(folder / "servers.csv", "cpu,memory", "1,0.5", "0.5,0.25")
     (folder / "servers.json").write_text(json.dumps({"capacity": [[1, 0.5], [0.5, 0.25]]}))
+
+
+def _others(folder: Path) -> None:
     save_certificate(packenv.max_workload(packenv.workload("paper/fig3a")), folder / "proof.json")
     for ending in (".json", ".safetensors"):
         (folder / f"agent{ending}").write_bytes((PRETRAINED / f"fig3a{ending}").read_bytes())
-    playing = "packenv evaluate paper/fig3a --slots 1000 -p agent:{}"
-    return [
-        Kind("machines.parquet", samples.machines_file(folder / "machines.parquet"), read_machines, servers),
-        Kind("nodes.csv", samples.text(folder / "nodes.csv", *samples.NODES), read_machines, servers),
-        Kind("servers.csv", samples.text(folder / "servers.csv", "cpu,memory", "1,0.5", "0.5,0.25"), read_machines, servers),
-        Kind("servers.json", folder / "servers.json", read_machines, servers),
-        Kind("proof.json", folder / "proof.json", read_proof, "packenv capacity paper/fig3a --check {}"),
-        Kind("agent.json", folder / "agent.json", read_agent, playing),
-        Kind("agent.safetensors", folder / "agent.safetensors", read_weights, playing),
-        Kind("checkpoint.safetensors", _checkpoint(folder), read_checkpoint, "packenv train --resume"),
-        Kind("schedule.parquet", _schedule(folder), read_schedule, "packenv evaluate price/fig1 -p replay:{}"),
-        Kind("log.jsonl", _log(folder), RunLog, "packenv judge paper/fig3a -p bf-js --log {}"),
-    ]
-
-
-def _parquet(path: Path, **columns: Any) -> Path:
-    pq.write_table(pa.table(columns), path)
-    return path
-
-
-def _schedule(folder: Path) -> Path:
+    counters = {"format": FORMAT, "counters": json.dumps({"samples": 10})}
+    save_file({"best/x": np.ones(3, np.float32)}, folder / "checkpoint.safetensors", counters)
     result = packenv.simulate(packenv.workload("price/fig1"), "bf-js", drain=True, schedule=True)
     assert result.schedule is not None
-    return _parquet(
-        folder / "schedule.parquet",
-        job=np.arange(len(result.schedule.start)),
-        start=result.schedule.start,
-        server=result.schedule.server,
-    )
-
-
-def _checkpoint(folder: Path) -> Path:
-    from safetensors.numpy import save_file
-
-    path = folder / "checkpoint.safetensors"
-    save_file({"best/x": np.ones(3, np.float32)}, path, {"format": FORMAT, "counters": json.dumps({"samples": 10})})
-    return path
-
-
-def _log(folder: Path) -> Path:
-    from packenv.runs.run import runs_of
-    from packenv.runs.runner import Runner
-
-    path = folder / "log.jsonl"
+    start, server, _ = result.schedule
+    _parquet(folder / "schedule.parquet", job=np.arange(len(start)), start=start, server=server)
     with Runner(1) as runner:
-        RunLog(path).complete(runs_of(packenv.workload("paper/fig3a"), ["bf-js"], [0, 1], 500, {}), runner)
-    return path
+        runs = runs_of(packenv.workload("paper/fig3a"), ["bf-js"], [0, 1], 500, {})
+        RunLog(folder / "log.jsonl").complete(runs, runner)
+
+
+def _parquet(path: Path, **columns: Any) -> None:
+    pq.write_table(pa.table(columns), path)
+
+
+DESCRIBE = "packenv trace describe {} --resources all"
+EVALUATE = "packenv evaluate {} --slots 1000 -p bf-js"
+SERVERS = "packenv evaluate google2011-like --resources all --slots 100 --servers {}"
+AGENT = "packenv evaluate paper/fig3a --slots 1000 -p agent:{}"
+TRACES = (
+    *(
+        "folded.parquet",
+        "slots.parquet",
+        "seconds.parquet",
+        "lists.parquet",
+        "jobs.parquet",
+        "slots.csv",
+        "seconds.csv",
+        "pods.csv",
+    ),
+    *("instances.csv", "log.swf", "jobs.tr", "facebook.tsv", "slots.csv.gz", "log.swf.gz", "jobs.tr.gz"),
+    "facebook.tsv.gz",
+)
+READERS: dict[str, tuple[Reader, str]] = {
+    **dict.fromkeys(TRACES, (read_tasks, DESCRIBE)),
+    "google/task_events/part-00000-of-00002.csv.gz": (lambda path: read_tasks(path.parents[1]), DESCRIBE),
+    **dict.fromkeys(("mixed.json", "paper.json"), (read_workload, EVALUATE)),
+    **dict.fromkeys(("machines.parquet", "nodes.csv", "servers.csv", "servers.json"), (read_machines, SERVERS)),
+    "proof.json": (read_proof, "packenv capacity paper/fig3a --check {}"),
+    "agent.json": (read_agent, AGENT),
+    "agent.safetensors": (read_weights, AGENT),
+    "checkpoint.safetensors": (read_checkpoint, "packenv train --resume"),
+    "schedule.parquet": (read_schedule, "packenv evaluate price/fig1 -p replay:{}"),
+    "log.jsonl": (RunLog, "packenv judge paper/fig3a -p bf-js --log {}"),
+}
+"""By name of a file of the corpus: what reads it, and the command that does."""
+
+
+def make_corpus(folder: Path) -> None:
+    """Write a valid file of every format below `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for write in (_traces, _workloads, _machines, _others):
+        write(folder)
+
+
+def kinds_in(folder: Path) -> list[Kind]:
+    """The files of a corpus, with what reads them."""
+    return [Kind(name, folder / name, read, command) for name, (read, command) in READERS.items()]

@@ -17,10 +17,11 @@ class Failures:
 
     def add(self, what: str, command: str, details: str, file: Path | None = None) -> bool:
         """Keep a failure unless the same is kept already; returns whether it was new. `{}` in `command` stands for the file."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.seen |= {path.read_text().partition("\n")[0] for path in self.folder.glob("*.txt")}  # of processes beside this one
         if what in self.seen:
             return False
         self.seen.add(what)
-        self.folder.mkdir(parents=True, exist_ok=True)
         number = len([*self.folder.glob("*.txt")])
         if file is not None and file.exists():
             kept = self.folder / f"{number:03d}-{file.name}"

@@ -101,7 +101,7 @@ def run(
         time.sleep(0.1)
         now, tree = time.monotonic() - begun, _tree(process.pid)
         memory = max(memory, sum(map(_memory, tree)))
-        used = {one: _processor_time(one) for one in tree}
+        used = {one: processor_time(one) for one in tree}
         if len(terminal.said) != length:
             length, before = len(terminal.said), used
         silence = max([silence, *(time_ - before.get(one, 0.0) for one, time_ in used.items())])
@@ -174,7 +174,7 @@ def _memory(process: int) -> int:
     return (int(pages[1]) - int(pages[2])) * PAGE
 
 
-def _processor_time(process: int) -> float:
+def processor_time(process: int) -> float:
     """Seconds of processor time that a process has used."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].split()

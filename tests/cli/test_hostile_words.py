@@ -8,7 +8,9 @@ import pytest
 
 from packenv.cli.main import main
 from packenv.cli.trace.tables import print_description
-from packenv.workloads.fitting.profile import describe
+from packenv.workloads.fitting.laws import fit_phases
+from packenv.workloads.fitting.profile import describe, kept_sample
+from packenv.workloads.fitting.statistics import dispersion
 from packenv.workloads.traces import read_trace
 from tests.workloads.traces import samples
 
@@ -66,6 +68,14 @@ def test_one_task_is_described(name: str, tmp_path: Path, capsys: pytest.Capture
     path = samples.text(tmp_path / name, *lines)
     print_description(name, describe(read_trace(path)))
     assert "1 tasks" in capsys.readouterr().out
+
+
+def test_submissions_as_regular_as_a_clock_have_a_profile(tmp_path: Path) -> None:
+    rows = [f"{n},{n % 50 + 1},0.{n % 9 + 1}" for n in range(300)]
+    trace = read_trace(samples.text(tmp_path / "a.csv", "submit_time_s,duration_s,cpu", *rows))
+    sample = kept_sample(trace)
+    assert dispersion(sample.submit, 10) == 0
+    assert fit_phases(sample).rates.tolist() == [1]
 
 
 def test_counts_are_exact(tmp_path: Path) -> None:

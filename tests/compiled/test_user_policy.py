@@ -115,3 +115,57 @@ def test_edits_of_a_policy_and_of_what_it_imports(folder: Folder) -> None:
 def test_overfull_servers_are_seen(folder: Folder) -> None:
     folder.edit("rules", "return first_server_for(cluster, task)", "return 0")
     assert folder.run()[0] == "policy Mine put server 0 above its capacity in slot 0"
+
+
+def test_constants_in_another_folder_are_part_of_both_keys(tmp_path: Path) -> None:
+    """A policy imports a module of another folder on the path, which imports one that is loaded only while it runs."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        folder.mkdir()
+    (here / "elsewhere.py").write_text(ELSEWHERE)
+    (there / "extras.py").write_text("from deeper.rules import EXTRA\n")
+    (there / "deeper").mkdir()
+    (there / "deeper" / "__init__.py").write_text("FACTOR = 1\n")
+    (there / "deeper" / "rules.py").write_text("import deeper\nEXTRA = 1\n")
+    (there / "late.py").write_text("MORE = 0\n")
+
+    def keys() -> tuple[str, str]:
+        path = os.pathsep.join(map(str, (here, there, ROOT)))
+        environment = os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run([sys.executable, "-c", KEYS], env=environment, cwd="/", capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        of_run, of_code = done.stdout.split()
+        return of_run, of_code
+
+    seen = {keys()}
+    assert len(seen | {keys()}) == 1
+    changes = [("deeper/rules.py", "EXTRA = 1", "EXTRA = 2"), ("deeper/__init__.py", "FACTOR = 1", "FACTOR = 3")]
+    for file, old, new in [*changes, ("late.py", "MORE = 0", "MORE = 5")]:
+        text = (there / file).read_text()
+        (there / file).write_text(text.replace(old, new))
+        seen.add(keys())
+    assert len({of_run for of_run, _ in seen}) == 4 and len({of_code for _, of_code in seen}) == 4
+    (there / "late.py").write_text("MORE = 5  # as before\n")
+    assert keys() in seen
+
+
+ELSEWHERE = """
+from extras import EXTRA
+
+
+class Held:
+    def schedule(self, cluster, state):
+        from late import MORE
+
+
+def make():
+    return Held()
+"""
+
+KEYS = """
+from packenv.compiled.cache import base
+from packenv.compiled.sources import key_of
+from packenv.runs.keys import digest_of_policy
+of_run = digest_of_policy("elsewhere:make")
+print(of_run, key_of(["elsewhere"], base()))
+"""

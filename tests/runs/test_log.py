@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,9 +12,11 @@ import pytest
 
 import packenv
 from packenv.errors import InputError
+from packenv.results.stability import Verdict
 from packenv.runs.keys import digest_of_policy, digest_of_workload
 from packenv.runs.log import RunLog
-from packenv.runs.measured import mean_path, measured
+from packenv.runs.measured import Measured, mean_path, measured
+from packenv.runs.measured import Path as MeanPath
 from packenv.workloads.workload import Workload
 
 
@@ -49,6 +53,59 @@ def test_what_the_log_gives_back(tmp_path: Path) -> None:
     path.write_text('{"run": "key", "measured": {"seed": 1}}\n')
     with pytest.raises(InputError, match=r"log\.jsonl, line 1"):
         RunLog(path)
+
+
+MEASURED = Measured(0, 10, 1.0, 2.0, 3.0, [0.5], Verdict("stable", 0.0, 1.0, 0.9, 0.1), None, MeanPath(1, [1.0] * 200, [1.0] * 200))
+
+FOREIGN = [
+    b"my thesis\nwithout a last newline",
+    b"one word",
+    b"{\"run\": 5}\n",
+    b"[1, 2]\n",
+    b"{\"run\": \"a\", \"other\": 1}\nnot JSON",
+    b"\x00\x01\x02",
+    b"\n\n",
+    b"[" * 100_000 + b"\n",
+]
+
+
+@pytest.mark.parametrize("content", FOREIGN, ids=lambda content: repr(content[:20]))
+def test_a_file_that_is_no_log_is_left_as_it_is(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "thesis.txt"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"thesis\.txt, (last line|line \d+): not a run's outcome"):
+        RunLog(path)
+    assert path.read_bytes() == content
+    (tmp_path / "pipe").mkdir()
+    with pytest.raises(InputError, match="a log of runs is a regular file"):
+        RunLog(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize("left", [1, 5, 40])
+def test_a_line_cut_short_is_removed_and_said(left: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "log.jsonl"
+    RunLog(path).keep("first", MEASURED)
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[:left])
+    assert [*RunLog(path).known] == ["first"] and path.read_bytes() == whole
+    assert capsys.readouterr().err == f"packenv: {path}: a last line of {left} bytes was cut short, and removed\n"
+    log = RunLog(path)
+    path.write_bytes(whole + whole[:left])  # by another process that was killed
+    log.keep("second", MEASURED)
+    assert [*RunLog(path).known] == ["first", "second"]
+
+
+def keep_many(path: Path, name: str) -> None:
+    for n in range(150):
+        RunLog(path).keep(f"{name} {n}", MEASURED)  # reads all of it, too, while another writes
+
+
+def test_two_processes_on_one_log(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as processes:
+        for done in [processes.submit(keep_many, path, name) for name in "ab"]:
+            done.result()
+    assert len(RunLog(path).known) == 300 == len(path.read_text().splitlines())
 
 
 def test_paths_of_unlike_lengths() -> None:

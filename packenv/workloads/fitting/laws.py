@@ -146,8 +146,8 @@ def fit_phases(sample: Sample, phases: int = 3) -> Phases:
     tasks = sample.tasks_per_job
     jobs_per_s = len(tasks) / sample.span
     measured = {window: dispersion(sample.submit, window) for window in WINDOWS}
-    windows = tuple(float(window) for window, value in measured.items() if value is not None)
-    target = np.array([value for value in measured.values() if value is not None])
+    windows = tuple(float(window) for window, value in measured.items() if value)  # 0: submissions as regular as a clock
+    target = np.array([value for value in measured.values() if value])
     if not len(windows) or phases < 2:
         return Phases(np.ones(1), np.ones(1))
     tasks_alone = tasks.var() / tasks.mean()

@@ -79,7 +79,7 @@ class Columns:
 
         Empty cells become `missing`, or are an error without it.
         """
-        column = self.column(name)
+        column = self._countable(name)
         try:
             integers = column.cast(pa.int64())
         except pa.ArrowException:
@@ -89,6 +89,13 @@ class Columns:
         if integers.null_count and missing is None:
             self.require(np.asarray(pc.is_valid(integers)), name, "is empty")
         return np.asarray(integers.fill_null(missing or 0).to_numpy(), np.int64)
+
+    def truths(self, name: str) -> Bools:
+        """A column of true and false, or of numbers, 0 for false (n,). An empty cell is an error."""
+        if not pa.types.is_boolean(self.raw(name).type):
+            return np.asarray(self.whole(name) != 0)
+        self.require(np.asarray(pc.is_valid(self.raw(name))), name, "is empty")
+        return np.asarray(self.raw(name).to_numpy(), np.bool_)
 
     def raw(self, name: str) -> pa.ChunkedArray:
         """The column as it is in the file. Raises InputError if there is none of this name."""
@@ -107,10 +114,14 @@ class Columns:
             column = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
         return column
 
-    def _cast(self, name: str, type_: pa.DataType) -> pa.ChunkedArray:
+    def _countable(self, name: str) -> pa.ChunkedArray:
         column = self.column(name)
         if pa.types.is_boolean(column.type) or pa.types.is_temporal(column.type):
             raise InputError(f"{self.path}: column {name} holds {column.type}, not numbers")
+        return column
+
+    def _cast(self, name: str, type_: pa.DataType) -> pa.ChunkedArray:
+        column = self._countable(name)
         try:
             return column.cast(type_)
         except pa.ArrowException:

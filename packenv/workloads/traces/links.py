@@ -126,7 +126,11 @@ def _is_list(type_: pa.DataType) -> bool:
 
 
 def _ids(columns: Columns) -> pa.Array:
-    ids = columns.column("id").cast(pa.string()).combine_chunks()
+    column = columns.column("id")
+    if pa.types.is_nested(column.type):
+        raise InputError(f"{columns.path}: column id holds {column.type}, not numbers or texts")
+    with reading_table(columns.path):
+        ids = column.cast(pa.string()).combine_chunks()
     columns.require(np.asarray(pc.is_valid(ids)), "id", "is empty")
     first = np.asarray(pc.index_in(ids, value_set=ids))
     columns.require(first == np.arange(len(ids)), "id", "{} occurs more than once")

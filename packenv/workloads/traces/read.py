@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from packenv.errors import InputError
-from packenv.workloads.traces.columns import is_csv, is_parquet, names_of
+from packenv.workloads.traces.columns import is_csv, is_parquet, names_of, reading_table
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.formats import trace_formats
 from packenv.workloads.traces.machines import is_machines
@@ -48,8 +48,10 @@ def read_trace(path: str | os.PathLike[str], resources: Wanted = None) -> Trace 
         raise InputError(f"{where}: the file is empty")
     for form in trace_formats():
         if form.columns and form.columns <= set(names):
-            return form.read(where, resources)
-    return read_user(where, names, resources)
+            with reading_table(where):
+                return form.read(where, resources)
+    with reading_table(where):
+        return read_user(where, names, resources)
 
 
 def _is_table(path: Path) -> bool:

@@ -114,6 +114,14 @@ def test_columns_of_other_types(column: str, value: Any, tmp_path: Path) -> None
         read_trace(tmp_path / "a.parquet")
 
 
+@pytest.mark.parametrize("value", [[1], {"a": 1}])
+def test_ids_of_other_types(value: Any, tmp_path: Path) -> None:
+    columns = {"arrival": [0], "size": [0.5], "service": [1], "predecessors": [""], "id": [value]}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"a\.parquet: column id"):
+        read_trace(tmp_path / "a.parquet")
+
+
 def test_names_that_are_not_utf8(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"arrival": [0], "sizeXYZ": [0.5], "service": [1]}), path)

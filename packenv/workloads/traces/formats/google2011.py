@@ -123,7 +123,7 @@ def read_folded(path: Path, wanted: Wanted = None) -> Trace:
         demand=np.stack(demand, axis=1)[rows],
         resources=resources,
         finished=table.whole("end_event", MISSING)[rows] == FINISH,
-        in_snapshot=table.whole("in_snapshot")[rows] != 0,
+        in_snapshot=table.truths("in_snapshot")[rows],
         job=job[rows],
         others={name: table.whole(name, MISSING)[rows] for name in ("priority", "sched_class") if name in table},
         source=str(path),
