@@ -77,16 +77,15 @@ def draw_gains(axes: Axes, rows: list[Row]) -> None:
     """The slots that price saves over FIFO, in both orders in which its two differences can be made."""
     orders = [rows[:2], rows[2:]]
     for n, steps in enumerate(orders):
-        left = 0.0
-        for row in steps:
+        left, total = 0.0, sum(row["slots"] for row in steps)
+        for row, (place, side) in zip(steps, ((0.0, "left"), (total, "right")), strict=True):
             colour = PARTS[row["difference"]]
             axes.barh(n, row["slots"], left=left, height=0.5, color=colour, alpha=0.8, edgecolor="white")
-            middle, above = left + row["slots"] / 2, n - 0.32
-            axes.text(middle, above, f"{row['difference']}: {row['slots']:.1f}", ha="center", fontsize=8.5, color=colour)
+            axes.text(place, n - 0.32, f"{row['difference']}: {row['slots']:.1f}", ha=side, fontsize=8.5, color=colour)
             left += row["slots"]
     axes.set_yticks(range(2), [f"{steps[0]['difference']}\nfirst" for steps in orders], fontsize=8.5)
     axes.set_ylim(1.5, -0.6)
     axes.axvline(0, color=GREY, linewidth=0.8)
     axes.set_xlabel("slots of makespan saved")
-    axes.set_title("Where price's gain over blocking FIFO comes from", fontsize=10, loc="left")
+    axes.set_title("Price's gain over blocking FIFO", fontsize=10, loc="left")
     light_grid(axes)
