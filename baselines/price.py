@@ -19,17 +19,18 @@ from playing import play_again, print_table
 
 import packenv
 
-POLICIES = ("price", "price:blocking", "priority", "capacity", "fifo", "fifo:blocking=false", "tetris:m=0,f=0", "bf-js")
+POLICIES = ("price", "price:blocking", "priority", "capacity", "fifo", "fifo:blocking=false", "tetris", "tetris:m=0,f=0", "bf-js")
 WHOLE_QUEUE = {"rule": "window", "window": 900, "waiting_limit": 900}
 EXPLAINED = """
 `makespan` is the slots until the last job ends, `mean` the mean completion time, `by value` the same with every job
 weighed by its value: how long those wait who pay more.
 
 `fifo` lets all jobs wait behind the first one that does not fit; `fifo:blocking=false` passes it over, and that alone
-gains most of what there is to gain in makespan. `priority` looks at the value only, and serves the valuable jobs early.
-`price` looks at what a job leaves idle as well, and is ahead in both kinds of completion time. `capacity` prefers small
-demands, so the large ones are left for the end and run beside nothing.
-Packing by alignment (`tetris:m=0,f=0`) and best fit (`bf-js`) know nothing of values, and are ahead in makespan.
+saves 35 of the 39 slots by which `price` is shorter than `fifo` (20 seeds, `packenv reproduce price-fig8`). `priority` looks
+at the value only, and serves the valuable jobs early. `price` looks at what a job leaves idle as well, and is ahead in
+completion times weighed by value. `capacity` prefers small demands, so the large ones are left for the end and run beside
+nothing. Packing by alignment alone (`tetris:m=0,f=0`) knows nothing of values, and has the shortest makespan; best fit
+(`bf-js`) and `price` are level in it.
 """
 
 

@@ -29,7 +29,8 @@ OF_TRACES = ("fig1", "fig5")
 @click.option(
     "--seeds",
     type=click.IntRange(min=1),
-    help="Seeds of each point [default: 24 in fig3; 8 in fig4, tetris, delay; 6 in eagle; 4 in fig5; 3 in price-fig4; else 20].",
+    help="Seeds of each point [default: 24 in fig3; 8 in fig4, tetris, delay; 6 in eagle; 4 in fig5; 40 in price-fig3; "
+    "8 in price-fig4; else 20].",
 )
 @click.option(
     "--slots",

@@ -18,8 +18,9 @@ from packenv.results.occupancy import occupancy
 from packenv.results.result import Result
 from packenv.runs.statistics import certainly_above, certainly_below, interval, ratio
 from packenv.runs.text import counted
-from packenv.studies.finding import Claim, Finding, Row, Settings
-from packenv.studies.price.runs import NAMES, OTHERS, PRICES, makespans, row, runs_of
+from packenv.studies.finding import Claim, Finding, Row, Settings, claim_with_number
+from packenv.studies.price.gain import PRICE_BLOCKING, gain_claim, gain_rows
+from packenv.studies.price.runs import COMPARED, NAMES, NOT_COMPARED, POLICIES, PRICES, makespans, row, runs_of
 from packenv.workloads.named.registry import workload
 from packenv.workloads.workload import Workload
 
@@ -53,22 +54,28 @@ def reproduce_8(settings: Settings) -> Finding:
 
 def reproduce(figure: str, settings: Settings) -> Finding:
     setting = workload(figure.replace("-", "/"))
-    runs = runs_of(figure, setting, (*PRICES, *OTHERS), settings)
+    every = runs_of(figure, setting, (*POLICIES, PRICE_BLOCKING), settings)
+    runs = {policy: every[policy] for policy in POLICIES}
     seeds = len(runs["price"])
     ends = [int(max(makespans([results[seed]])[0] or 0 for results in runs.values())) for seed in range(seeds)]
     curves = {p: [curves_of(setting, result, max(ends)) for result in results] for p, results in runs.items()}
     values = {policy: values_of(runs[policy], curves[policy], ends) for policy in runs}
-    claims = [*best_claims(figure, values), over_capacity(figure, values)]
+    claims = [
+        *best_claims(figure, values),
+        *best_of_all(figure, values),
+        over_capacity(figure, values),
+        gain_claim(figure, every),
+    ]
     title = f"{WHAT[figure]}; 100 jobs of 1–5 phases on 2 machines, {counted(seeds, 'seed')}{settings.remark}"
     rows = [row(policy, measure, own[measure]) for policy, own in values.items() for measure in own]
-    paths = path_rows(curves)
+    paths, gains = path_rows(curves), gain_rows(every)
 
     def draw(path: Path) -> None:
-        from packenv.studies.price.plot import draw_curves
+        from packenv.studies.price.curves_plot import draw_curves
 
-        draw_curves(paths, {policy: NAMES[policy] for policy in runs}, title, path)
+        draw_curves(paths, rows, gains, title, path)
 
-    return Finding(figure, title, claims, {"": paths, "_measures": rows}, draw)
+    return Finding(figure, title, claims, {"": paths, "_measures": rows, "_gain": gains}, draw)
 
 
 def curves_of(setting: Workload, result: Result, end: int) -> Curves:
@@ -97,23 +104,35 @@ def values_of(results: Sequence[Result], curves: Sequence[Curves], ends: Sequenc
 
 
 def best_claims(figure: str, values: dict[str, dict[str, list[float | None]]]) -> list[Claim]:
-    """At either rate of welfare: better than each of the others, seed by seed."""
-    claims = []
-    for policy in PRICES:
-        for measure, claim in BEST.items():
-            better = certainly_below if measure in LESS else certainly_above
-            against = {other: ratio(values[policy][measure], values[other][measure]) for other in OTHERS}
-            found = f"{interval(values[policy][measure])}; over " + ", ".join(f"{o} {r}" for o, r in against.items())
-            shown = all(better(one, 1) for one in against.values())
-            claims.append(Claim(figure, f"{NAMES[policy]}: {claim}", shown, found))
-    return claims
+    """What the paper claims: at either rate of welfare better than each scheduler with which it compares."""
+    return [best_claim(figure, values, policy, measure, COMPARED) for policy in PRICES for measure in BEST]
+
+
+def best_of_all(figure: str, values: dict[str, dict[str, list[float | None]]]) -> list[Claim]:
+    """The same beside the schedulers that it leaves out."""
+    says = ", beside those that the paper leaves out"
+    return [best_claim(figure, values, policy, measure, NOT_COMPARED, says) for policy in PRICES for measure in BEST]
+
+
+def best_claim(
+    figure: str,
+    values: dict[str, dict[str, list[float | None]]],
+    policy: str,
+    measure: str,
+    others: Sequence[str],
+    of: str = "",
+) -> Claim:
+    """Certainly better than each of the others, seed by seed."""
+    better = certainly_below if measure in LESS else certainly_above
+    against = {other: ratio(values[policy][measure], values[other][measure]) for other in others}
+    found = f"{interval(values[policy][measure])}; over " + ", ".join(f"{NAMES[o]} {r}" for o, r in against.items())
+    return Claim(figure, f"{NAMES[policy]}: {BEST[measure]}{of}", all(better(one, 1) for one in against.values()), found)
 
 
 def over_capacity(figure: str, values: dict[str, dict[str, list[float | None]]]) -> Claim:
     found = {p: ratio(values[p]["efficiency"], values["capacity"]["efficiency"]) for p in PRICES}
-    shown = certainly_above(found["price"], OVER_CAPACITY)
     says = "; ".join(f"{NAMES[policy]}: {over}" for policy, over in found.items())
-    return Claim(figure, "price is 12 % more efficient than capacity", shown, says)
+    return claim_with_number(figure, "price is 12 % more efficient than capacity", found["price"], OVER_CAPACITY, says)
 
 
 def path_rows(curves: dict[str, list[Curves]]) -> list[Row]:

@@ -7,13 +7,14 @@ longer (right-censoring). Parameters are those of maximum likelihood, separately
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.stats import norm
+from scipy.special import log_ndtr
 
 from packenv.runs.statistics import Interval, certainly_above, interval
 
@@ -21,7 +22,9 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 FORMS: dict[str, Callable[[Floats], Floats]] = {"exponential": lambda size: size, "a power": np.log}
 LEAST_SPREAD = 0.01  # of the logarithm of T: times that lie on a curve exactly have no likelihood
-STEEPEST = 20.0  # change of ln g between the smallest and the largest size, at most
+LIKELIER = 20
+STEEPEST = 100.0  # change of ln g between the smallest and the largest size, at most
+HALF_LOG = 0.5 * math.log(2 * math.pi)
 
 
 class Growth(NamedTuple):
@@ -42,8 +45,13 @@ class Comparison(NamedTuple):
 
     @property
     def exponential(self) -> bool:
-        """Whether times grow, and the exponential explains them certainly better than a power does."""
-        return self.fits["exponential"].b > 0 and self.better.low is not None and certainly_above(self.better, 0)
+        """Whether times grow, and the exponential explains them certainly and LIKELIER times better than a power does.
+
+        Where both explain the runs alike, their differences are tiny and the interval alone says little.
+        """
+        together = [float(fit.likelihood.sum()) for fit in self.fits.values()]
+        likelier = together[0] - together[1] >= math.log(LIKELIER)
+        return self.fits["exponential"].b > 0 and self.better.low is not None and certainly_above(self.better, 0) and likelier
 
 
 def compare(size: Floats, seconds: Floats, proven: Bools) -> Comparison:
@@ -55,21 +63,18 @@ def compare(size: Floats, seconds: Floats, proven: Bools) -> Comparison:
 def fitted(x: Floats, seconds: Floats, proven: Bools) -> Growth:
     """The parameters of the largest likelihood for ln g = a + b x, found from several starts."""
     taken, width = np.log(seconds), float(np.ptp(x)) or 1.0
+    place = (x - x.max()) / width  # from -1 to 0
 
     def log_likelihood(parameters: Floats) -> Floats:
-        log_base, a, rise, log_spread = parameters
-        middle = np.logaddexp(log_base, a + np.clip(rise, -STEEPEST, STEEPEST) * (x - x.min()) / width)
-        spread = max(np.exp(log_spread), LEAST_SPREAD)
-        z = (taken - middle) / spread
-        return np.asarray(np.where(proven, norm.logpdf(z) - np.log(spread), norm.logsf(z)))
+        log_base, last, rise, log_spread = parameters  # `last` is ln g at the largest size
+        z = (taken - np.logaddexp(log_base, last + rise * place)) / np.exp(log_spread)
+        return np.asarray(np.where(proven, -0.5 * z**2 - HALF_LOG - log_spread, log_ndtr(-z)))
 
     low, high = float(taken.min()), float(taken.max())
-    starts = [(low - gap, low - drop, rise, 0.0) for gap in (0.1, 5.0) for drop in (0.0, 5.0) for rise in (high - low, 15.0)]
-    found = [
-        minimize(lambda p: -log_likelihood(p).sum(), start, method="Nelder-Mead", options={"maxiter": 4000, "maxfev": 4000})
-        for start in starts
-    ]
+    bounds = [(low - 10, high), (low - 10, high + STEEPEST), (-STEEPEST, STEEPEST), (np.log(LEAST_SPREAD), 5.0)]
+    starts = [(low - 0.1, high + more, rise, 0.0) for more in (0.0, 5.0, 20.0) for rise in (0.5, high - low + more, 30.0)]
+    found = [minimize(lambda p: -log_likelihood(p).sum(), start, method="L-BFGS-B", bounds=bounds) for start in starts]
     best = min(found, key=lambda result: float(result.fun)).x
-    b = float(np.clip(best[2], -STEEPEST, STEEPEST)) / width
-    a = float(best[1]) - b * float(x.min())
-    return Growth(float(np.exp(best[0])), a, b, max(float(np.exp(best[3])), LEAST_SPREAD), log_likelihood(best))
+    log_base, last, rise, log_spread = map(float, best)
+    b = rise / width
+    return Growth(math.exp(log_base), last - b * float(x.max()), b, math.exp(log_spread), log_likelihood(best))

@@ -1,4 +1,4 @@
-"""The figures of seed 002: a flow shop, makespans by policy, measures over time, and solving times."""
+"""Pictures of seed 002: a flow shop, makespans by policy, and solving times. Those of measures over time: `curves_plot`."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from packenv.runs.plot_style import COLOURS, GREY, light_grid, plain_numbers
+from packenv.studies.price.runs import FIXED_SAT, SAT
 
 Row = dict[str, Any]
 LOOKS = {
     "price": (COLOURS[0], "-"),
     "price:welfare=1": (COLOURS[0], "--"),
+    "price:blocking": (COLOURS[0], ":"),
     "priority": (COLOURS[1], "-"),
     "capacity": (COLOURS[2], "-"),
     "fifo": (COLOURS[4], "-"),
-    "sat": (COLOURS[6], "-"),
+    "fifo:blocking=false": (COLOURS[4], "--"),
+    "bf-js": (COLOURS[5], "-"),
     "tetris": (COLOURS[3], "-"),
-    "tetris:f=0,m=0": (COLOURS[3], "--"),
+    "tetris:m=0,f=0": (COLOURS[3], "--"),
+    SAT: (COLOURS[6], "--"),
+    FIXED_SAT: (COLOURS[6], "-"),
 }
 """Colour and line of a policy; the same policy with another parameter differs in the line."""
-PANELS = (
-    ("efficiency", "share of all value", "Efficiency"),
-    ("utilisation", "share of capacity in service", "Utilisation"),
-    ("unfairness", "variance of the jobs' progress", "Unfairness"),
-)
 
 
 def draw_flow_shop(bars: list[Row], title: str, path: str | os.PathLike[str]) -> None:
     """Which job has each resource when, one panel per order."""
     orders = list(dict.fromkeys(bar["order"] for bar in bars))
     resources = sorted({bar["resource"] for bar in bars}, reverse=True)
-    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+    figure = Figure(figsize=(7.2, 0.8 + 1.2 * len(orders)), layout="constrained")
     all_axes = figure.subplots(len(orders), 1, sharex=True)
     for axes, order in zip(all_axes, orders, strict=True):
         own = [bar for bar in bars if bar["order"] == order]
@@ -75,7 +75,7 @@ def draw_makespans(
     for n, (_, values, (colour, style)) in enumerate(lines):
         own = [value for value in values if value is not None]
         spread = np.linspace(-0.22, 0.22, len(own)) if len(own) > 1 else np.zeros(1)
-        face = "white" if style == "--" else colour
+        face = "white" if style != "-" else colour
         axes.plot(own, n + spread, "o", color=colour, markersize=4, alpha=0.5, markerfacecolor=face, zorder=2)
         mean = float(np.mean(own))
         axes.plot([mean, mean], [n - 0.34, n + 0.34], color=colour, linewidth=2.4, zorder=3)
@@ -91,48 +91,25 @@ def draw_makespans(
     figure.savefig(path, dpi=130)
 
 
-def draw_curves(rows: list[Row], names: dict[str, str], title: str, path: str | os.PathLike[str]) -> None:
-    """Efficiency, utilisation and unfairness over time, means over the seeds with their intervals."""
-    figure = Figure(figsize=(12.5, 4.3), layout="constrained")
-    for axes, (measure, label, heading) in zip(figure.subplots(1, 3), PANELS, strict=True):
-        for policy, name in names.items():
-            own = [row for row in rows if row["policy"] == policy]
-            colour, style = LOOKS[policy]
-            slots = [row["slot"] for row in own]
-            axes.plot(slots, [row[measure] for row in own], style, color=colour, linewidth=1.7, label=name)
-            if own[0][f"{measure}_low"] is not None:
-                low, high = ([row[f"{measure}_{end}"] for row in own] for end in ("low", "high"))
-                axes.fill_between(slots, low, high, color=colour, alpha=0.12, linewidth=0)
-        axes.set_xlabel("slot")
-        axes.set_ylabel(label)
-        axes.set_ylim(bottom=0)
-        axes.margins(x=0)
-        axes.set_title(heading, fontsize=10, loc="left")
-        light_grid(axes)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=9, frameon=False)
-    figure.suptitle(f"{title}; bands: 95 % intervals", fontsize=10, x=0.01, ha="left")
-    figure.savefig(path, dpi=120)
-
-
-def draw_times(rows: list[Row], title: str, path: str | os.PathLike[str]) -> None:
-    """Seconds on a logarithmic scale: exponential growth is a straight line."""
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
-    axes = figure.add_subplot()
-    known = [row for row in rows if row["seconds"] is not None]
-    if known:
-        sizes = sorted({row["jobs"] for row in known})
-        means = [float(np.mean([row["seconds"] for row in known if row["jobs"] == size])) for size in sizes]
-        axes.plot([row["jobs"] for row in known], [row["seconds"] for row in known], "o", color=GREY, alpha=0.5, markersize=5)
-        axes.plot(sizes, means, "-", color=COLOURS[6], linewidth=1.7)
+def draw_times(rows: list[Row], names: dict[str, str], title: str, path: str | os.PathLike[str]) -> None:
+    """Seconds on a logarithmic scale: exponential growth is a straight line. Runs that were stopped point upwards."""
+    figure = Figure(figsize=(9.6, 4.2), layout="constrained")
+    all_axes = figure.subplots(1, len(names), sharey=True)
+    for axes, (servers, name) in zip(all_axes, names.items(), strict=True):
+        own = [row for row in rows if row["servers"] == servers]
+        for proven, marker, colour, label in ((True, "o", COLOURS[6], "proven optimal"), (False, "^", COLOURS[1], "stopped")):
+            runs = [row for row in own if row["proven"] == proven]
+            size, seconds = ([row[key] for row in runs] for key in ("phases", "seconds"))
+            axes.plot(size, seconds, marker, color=colour, markersize=5, alpha=0.6, label=label, linestyle="none")
+        if not own:
+            missing = "not measured: policy sat and OR-tools\nare not installed"
+            axes.text(0.5, 0.5, missing, ha="center", va="center", color=GREY, transform=axes.transAxes)
         axes.set_yscale("log")
-    else:
-        missing = "not measured: policy sat and OR-tools\nare not installed"
-        axes.text(0.5, 0.5, missing, ha="center", va="center", color=GREY, transform=axes.transAxes)
-        axes.set_yticks([])
-    axes.set_xlim(0, max(row["jobs"] for row in rows) * 1.05)
-    axes.set_xlabel("jobs (of 3 phases on average)")
-    axes.set_ylabel("seconds")
-    axes.set_title(title.replace("; ", "\n"), fontsize=10, loc="left")
-    light_grid(axes)
+        axes.set_xlim(left=0)
+        axes.set_xlabel("phases of all jobs")
+        axes.set_title(name, fontsize=10, loc="left")
+        light_grid(axes)
+    all_axes[0].set_ylabel("seconds of one core")
+    all_axes[0].legend(fontsize=9, frameon=False)
+    figure.suptitle(title.replace("; ", "\n"), fontsize=10, x=0.01, ha="left")
     figure.savefig(path, dpi=130)

@@ -37,7 +37,7 @@ def reproduce(settings: Settings) -> Finding:
     def draw(path: Path) -> None:
         from packenv.studies.price.plot import draw_times
 
-        draw_times(rows, title, path)
+        draw_times(rows, SERVERS, title, path)
 
     return Finding(
         "price-fig4", title, [claim_of(rows, servers) for servers in SERVERS], {"": rows or [dict.fromkeys(COLUMNS)]}, draw
@@ -81,7 +81,7 @@ def claim_of(rows: list[Row], servers: str) -> Claim:
     found = compare(size, seconds, np.array([row["proven"] for row in own], np.bool_))
     fits = "; ".join(f"{name} {number(float(fit.likelihood.sum()))}" for name, fit in found.fits.items())
     says = f"{by_size(own)}; log-likelihood: {fits}; exponential over a power, per run: {found.better}"
-    return Claim("price-fig4", claim, found.exponential, f"{says}{doubling(found.fits['exponential'])}")
+    return Claim("price-fig4", claim, found.exponential, f"{says}{rates(found.fits)}")
 
 
 def by_size(rows: list[Row]) -> str:
@@ -95,5 +95,11 @@ def by_size(rows: list[Row]) -> str:
     return "; ".join(parts)
 
 
-def doubling(fit: Growth) -> str:
-    return f"; doubles with every {number(float(np.log(2)) / fit.b, 2)} phases" if fit.b > 0 else ""
+def rates(fits: dict[str, Growth]) -> str:
+    """How fast either form grows."""
+    rise, degree = fits["exponential"].b, fits["a power"].b
+    return (
+        f"; doubles with every {number(float(np.log(2)) / rise, 2)} phases, or is their power {number(degree, 2)}"
+        if rise > 0
+        else ""
+    )

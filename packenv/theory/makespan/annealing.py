@@ -9,7 +9,6 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from packenv.compiled.decorators import compiled, unlocked
 from packenv.theory.makespan.list_schedule import BEST, CURRENT, TRIAL, FoundSchedule, ListSearch, decode, search_from
 from packenv.theory.makespan.tasks import Ints, Tasks
+from packenv.theory.makespan.threads import in_threads
 from packenv.workloads.sampling import another, uniform
 
 FIRST_TEMPERATURE = 0.4  # in mean services
@@ -148,10 +148,5 @@ def anneal_in_parallel(
     improved: Callable[[int], None] = lambda makespan: None,
 ) -> FoundSchedule:
     """The best schedule of several searches in parallel threads, one from each list of `orders`."""
-    stop = threading.Event()
-    with ThreadPoolExecutor(len(orders)) as pool:
-        runs = [pool.submit(anneal, tasks, order, seconds, target, seed + k, improved, stop) for k, order in enumerate(orders)]
-        try:
-            return min((run.result() for run in runs), key=lambda found: found.makespan)
-        finally:  # on Ctrl-C too
-            stop.set()
+    found = in_threads(lambda k, stop: anneal(tasks, orders[k], seconds, target, seed + k, improved, stop), len(orders))
+    return min(found, key=lambda schedule: schedule.makespan)

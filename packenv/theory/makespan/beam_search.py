@@ -6,7 +6,6 @@ import dataclasses
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from packenv.theory.makespan.annealing import schedule_list
 from packenv.theory.makespan.beam import TOGETHER, Beam, search
 from packenv.theory.makespan.list_schedule import FoundSchedule
 from packenv.theory.makespan.tasks import Tasks
+from packenv.theory.makespan.threads import in_threads
 
 NARROWEST, WIDEST = 16, 10_000  # fewest and most states of a beam
 STEPS = 40_000_000  # limit on states × tasks × servers × ticks of one beam: about a second
@@ -150,12 +150,6 @@ def search_in_parallel(
     improved: Callable[[int], None] = lambda makespan: None,
 ) -> FoundSchedule:
     """The shortest schedule of several parallel searches that begin with a known one, which it may be."""
-    stop, reached = threading.Event(), ShortestSoFar(found, improved)
-    with ThreadPoolExecutor(searches) as pool:
-        runs = [pool.submit(search_until, tasks, reached, seconds, target, seed + k, stop) for k in range(searches)]
-        try:
-            for run in runs:
-                run.result()
-        finally:  # on Ctrl-C too
-            stop.set()
+    reached = ShortestSoFar(found, improved)
+    in_threads(lambda k, stop: search_until(tasks, reached, seconds, target, seed + k, stop), searches)
     return reached.found
