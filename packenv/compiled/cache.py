@@ -64,7 +64,7 @@ def temporary() -> Path:
     folder = Path(tempfile.gettempdir()) / f"packenv-{os.getuid() if hasattr(os, 'getuid') else 0}"
     with suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
-        if not folder.is_symlink() and only_ours(folder):
+        if not folder.is_symlink() and folder.lstat().st_mode & 0o077 == 0 and only_ours(folder):
             tempfile.TemporaryFile(dir=folder).close()
             return folder
     folder = Path(tempfile.mkdtemp(prefix="packenv-"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import stat
 import subprocess
@@ -10,10 +11,12 @@ import sys
 import time
 from pathlib import Path
 
+import numba
 import pytest
 
 import packenv
 from packenv.compiled import cache
+from packenv.compiled.private_folder import make_private, only_ours
 from packenv.compiled.sources import is_ours
 
 ROOT = Path(packenv.__file__).parents[1]
@@ -140,14 +143,36 @@ def test_old_states_are_removed(code: Code) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
-@pytest.mark.parametrize("damage", ["cut short", "something else", "empty"])
+@pytest.mark.parametrize("damage", ["cut short", "something else", "empty", "another program's"])
 def test_damaged_files_are_made_anew(code: Code, suffix: str, damage: str) -> None:
     for file in code.kept:
         if file.suffix == suffix:
             whole = file.read_bytes()
-            file.write_bytes({"cut short": whole[: len(whole) // 2], "something else": b"What?\n", "empty": b""}[damage])
+            foreign = b"".join(pickle.dumps(part) for part in (numba.__version__, [1, 2, 3])) if suffix == ".nbi" else b""
+            damaged = {"cut short": whole[: len(whole) // 2], "something else": b"What?\n", "empty": b""}
+            file.write_bytes(damaged.get(damage, foreign))
     assert code.run()[0] == 121
     assert code.run() == (121, 0)
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", "null", '{"a": [1, 2]}', '{"FILE": [[1, 2, 3], "x", [4, 5]]}', "{"])
+def test_foreign_index_of_the_sources(code: Code, content: str) -> None:
+    file = str(code.folder / "helper.py")
+    (code.folder / "cache" / "sources.json").write_text(content.replace("FILE", file))
+    assert code.run() == (121, 0)
+
+
+def test_full_disk(tmp_path: Path) -> None:
+    """Compiled, and not kept: one line says so, and no part of a file is left."""
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))" + PROGRAM
+    code = Code(tmp_path)
+    cached = {"PACKENV_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    program = limited.format(folder=str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", program], env=os.environ | cached, cwd="/", capture_output=True, text=True)
+    assert done.stdout.split() == ["121", "3"], done.stderr
+    assert done.stderr == f"packenv: machine code is not kept in {tmp_path / 'cache'}: File too large\n"
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file() and path.stat().st_size > 0] == []
+    assert code.run() == (121, 3) and code.run() == (121, 0)
 
 
 def test_file_that_changes_while_its_code_is_in_memory(tmp_path: Path) -> None:
@@ -196,6 +221,45 @@ def test_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
         assert cache.base().is_relative_to(tmp_path)
     finally:
         cache.base.cache_clear()
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="folders have no modes here")
+def test_folder_that_others_can_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Or replace, by a right to write to one above it: what lies there would be executed."""
+    own, above = tmp_path / "above" / "own", tmp_path / "above"
+    above.mkdir(mode=0o755)
+    own.mkdir(mode=0o755)
+    tmp_path.chmod(0o755)  # pytest closes it to all others: then nobody else gets anywhere below
+    open_above = all(path.stat().st_mode & 0o001 for path in tmp_path.parents)
+    assert only_ours(own)
+    for mode, place in ((0o777, own), (0o775, own), (0o777, above)):
+        place.chmod(mode)
+        assert only_ours(own) == (not open_above)
+        place.chmod(0o755)
+    above.chmod(0o1777)  # as of the system's temporary folder: nobody renames what is another's
+    assert only_ours(own)
+    tmp_path.chmod(0o700)
+    own.chmod(0o777)
+    assert only_ours(own)
+    own.chmod(0o755)
+    monkeypatch.setattr(cache, "only_ours", lambda folder: folder != own)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("PACKENV_CACHE", str(own))
+    cache.base.cache_clear()
+    try:
+        used = cache.base()
+    finally:
+        cache.base.cache_clear()
+    assert used.parent == tmp_path and used != own
+    why = "others can write to it, or to a folder above it"
+    assert capsys.readouterr().err == f"packenv: machine code is kept in {used} instead of {own}: {why}\n"
+    inside = own / "module"
+    inside.mkdir()
+    (inside / "planted").touch()
+    inside.chmod(0o777)
+    assert make_private(inside) == inside and [*inside.iterdir()] == [] and stat.S_IMODE(inside.stat().st_mode) == 0o700
 
 
 def test_import_is_cheap() -> None:

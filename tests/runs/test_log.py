@@ -55,7 +55,8 @@ def test_what_the_log_gives_back(tmp_path: Path) -> None:
         RunLog(path)
 
 
-MEASURED = Measured(0, 10, 1.0, 2.0, 3.0, [0.5], Verdict("stable", 0.0, 1.0, 0.9, 0.1), None, MeanPath(1, [1.0] * 200, [1.0] * 200))
+PATH = MeanPath(1, [1.0] * 200, [1.0] * 200)
+MEASURED = Measured(0, 10, 1.0, 2.0, 3.0, [0.5], Verdict("stable", 0.0, 1.0, 0.9, 0.1), None, PATH)
 
 FOREIGN = [
     b"my thesis\nwithout a last newline",
