@@ -34,8 +34,8 @@ test: $(VENV)/.all ## the default tests; PACKENV_TRACES=FOLDER adds those on rea
 test-all: $(VENV)/.all ## every test, those that are marked slow included
 	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m ""
 
-coverage: $(VENV)/.all ## the default tests, and which lines they run; compiled functions cannot be seen
-	$(VENV)/bin/python -m pytest -n auto --dist worksteal --cov=packenv --cov-report=term:skip-covered
+coverage: $(VENV)/.all ## every test, and which lines of Python they run; compiled functions cannot be seen
+	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m "" --cov=packenv
 
 TIME ?= 600
 
