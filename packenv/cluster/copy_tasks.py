@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.events.wheel import take_place
+from packenv.cluster.in_service import occupy
 from packenv.cluster.queue.waiting import enqueue, order_new
 from packenv.cluster.servers import refresh
-from packenv.cluster.slots import occupy
 from packenv.cluster.state import NONE, TASK, Cluster, look_at
 from packenv.compiled.decorators import compiled
 from packenv.workloads.source import refill

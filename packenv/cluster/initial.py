@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.events.wheel import take_place
-from packenv.cluster.slots import occupy, scalar_size
+from packenv.cluster.in_service import occupy
+from packenv.cluster.slots import scalar_size
 from packenv.cluster.state import TASK, Cluster
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError

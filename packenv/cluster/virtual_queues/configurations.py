@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.best_fit import foresee_smaller
+from packenv.cluster.in_service import place
 from packenv.cluster.queue.by_type import head_of_line, jobs_of_type
 from packenv.cluster.queue.waiting import largest_of_type_fitting, size_of
 from packenv.cluster.servers import kind_of, room_of
-from packenv.cluster.slots import place
 from packenv.cluster.state import NONE, Cluster
 from packenv.compiled.decorators import compiled
 

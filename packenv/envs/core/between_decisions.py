@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from packenv.cluster.in_service import place
 from packenv.cluster.queue.waiting import order_new, size_of
 from packenv.cluster.servers import close, reopen, reopen_all
-from packenv.cluster.slots import FINISHED, GROW, LIMIT, READY, all_done, begin_slot, place
+from packenv.cluster.slots import FINISHED, GROW, LIMIT, READY, all_done, begin_slot
 from packenv.cluster.state import NEVER, NONE
 from packenv.compiled.decorators import apart, compiled, fused
 from packenv.envs.core.oldest_tasks import leave_window

@@ -1,0 +1,146 @@
+"""Tasks in service: how they start on a server, leave it, and take and give back its resources."""
+
+from __future__ import annotations
+
+from packenv.cluster.distance import has_homes, remote_slots
+from packenv.cluster.events.wheel import schedule_event
+from packenv.cluster.outcome.measures import record_start
+from packenv.cluster.precedence import release_successors
+from packenv.cluster.queue.by_type import type_of
+from packenv.cluster.queue.waiting import dequeue
+from packenv.cluster.remote_reads import begin_read, end_read, reads_take_room
+from packenv.cluster.servers import note_freed, touch
+from packenv.cluster.state import DONE, NONE, TASK, Cluster
+from packenv.compiled.decorators import apart, compiled
+from packenv.policy import BY_MIX
+
+
+@compiled
+def place(c: Cluster, i: int, server: int, extra_slots: int = 0) -> None:
+    """Start waiting task i on a server now; it stays for its service time plus `extra_slots`.
+
+    On a server away from its data it stays longer by its remote overhead (packenv.Network). The policy must make sure that
+    it fits. Raises ValueError if i or server is NONE, and for a task that does not wait.
+    """
+    if i < 0 or server < 0 or c.task[c.e, i].server != NONE:
+        raise ValueError("only a waiting task can be placed, and only on a server")
+    put_in_service(c, i, server, extra_slots)
+
+
+@apart
+def put_in_service(c: Cluster, i: int, server: int, extra_slots: int) -> None:
+    """Take task i out of the queue and start it on a server."""
+    task = c.task[c.e, i]
+    dequeue(c, i)
+    until = task.slots + c.head[c.e].now + extra_slots
+    if has_homes(c):
+        until += remote_slots(c, task.row, server)
+    occupy(c, i, server, max(task.size, c.server[c.e, server].least), until)
+    if reads_take_room(c):
+        source = begin_read(c, i, server)
+        if source != NONE:
+            touch(c, source)
+    record_start(c, i)
+
+
+@compiled
+def occupy(c: Cluster, i: int, server: int, room: int, until: int) -> None:
+    """Let task i take `room` units and its demands of a server until slot `until`."""
+    head, task, record = c.head[c.e], c.task[c.e, i], c.server[c.e, server]
+    task.server, task.held, task.slots = server, room, until
+    if not c.vectors:
+        record.room -= room
+    record.jobs += 1
+    head.in_service += 1
+    change_use(c, i, server, 1)
+    schedule_event(c, i, until)
+    touch(c, server)
+
+
+@compiled
+def hold(c: Cluster, i: int, room: int) -> None:
+    """Make task i, just placed, take `room` units of its server's room instead of its size, until it leaves."""
+    task = c.task[c.e, i]
+    c.server[c.e, task.server].room -= room - task.held
+    task.held = room
+    touch(c, task.server)
+
+
+@compiled
+def postpone(c: Cluster, i: int, slot: int) -> None:
+    """Make task i, in service, leave in `slot`; nothing changes if it leaves then or later anyway."""
+    task = c.task[c.e, i]
+    if slot > task.slots:
+        task.slots = slot
+        c.head[c.e].postponed = 1
+        if task.row < c.measures.end.shape[1]:
+            c.measures.end[c.e, task.row] = slot
+
+
+@apart
+def put_off(c: Cluster) -> None:
+    """Take the tasks that were postponed out of the events of slot `now`, and add events for their ends."""
+    head = c.head[c.e]
+    due = head.due
+    head.due = 0
+    for n in range(due):
+        i = c.due[c.e, n]
+        if c.task[c.e, i].kind == TASK and c.task[c.e, i].slots > head.now:
+            schedule_event(c, i, c.task[c.e, i].slots)
+        else:
+            c.due[c.e, head.due] = i
+            head.due += 1
+
+
+@compiled
+def change_use(c: Cluster, i: int, server: int, sign: int) -> None:
+    """Add (sign = 1) or subtract (-1) task i's demand in the resources in use and its type in the count of its server."""
+    if c.demand.shape[1] == 0:
+        c.used[c.e, 0] += sign * c.task[c.e, i].size
+    else:
+        change_use_of_all(c, i, server, sign)
+    if c.orders & BY_MIX:
+        count_in_service(c, i, server, sign)
+
+
+@apart
+def change_use_of_all(c: Cluster, i: int, server: int, sign: int) -> None:
+    """Add (sign = 1) or subtract (-1) task i's demand in each of several resources."""
+    for r in range(c.demand.shape[2]):
+        amount = sign * c.demand[c.e, i, r]
+        c.free[c.e, server, r] -= amount
+        c.used[c.e, r] += amount
+
+
+@apart
+def count_in_service(c: Cluster, i: int, server: int, sign: int) -> None:
+    """Add `sign` to the number of jobs of task i's type on a server."""
+    j = type_of(c, c.server[c.e, server].kind, c.task[c.e, i].size)
+    if j != NONE:
+        c.types.in_service[c.e, server, j] += sign
+
+
+@compiled
+def complete(c: Cluster, i: int) -> None:
+    """Task i leaves its server. Its place stays readable until the next slot."""
+    head = c.head[c.e]
+    task = c.task[c.e, i]
+    server = task.server
+    record = c.server[c.e, server]
+    if not c.vectors:
+        record.room += task.held
+    record.jobs -= 1
+    head.in_service -= 1
+    change_use(c, i, server, -1)
+    task.kind = DONE
+    if record.jobs == 0:
+        record.closed = 0
+    note_freed(c, server)
+    if reads_take_room(c):
+        source = end_read(c, i, server)
+        if source != NONE:
+            note_freed(c, source)
+    if task.row >= 0:
+        head.completed += 1
+        if c.precedence.offsets.shape[0] > 1:
+            release_successors(c, task.row)
