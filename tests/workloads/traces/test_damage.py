@@ -81,7 +81,7 @@ def test_plus_0_is_0(tmp_path: Path) -> None:
     assert predecessors.row(1).tolist() == [0]
 
 
-@pytest.mark.parametrize("line", ["; MaxProcs: " + "9" * 400, "; MaxRuntime: " + "9" * 20])
+@pytest.mark.parametrize("line", ["; MaxProcs: " + "9" * 400, "; MaxRuntime: " + "9" * 20, "; MaxRuntime: 4503599627370497"])
 def test_headers_of_hundreds_of_digits(line: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"line 1: Max.* is too large"):
         read_trace(samples.text(tmp_path / "a.swf", line, *samples.SWF[4:]))

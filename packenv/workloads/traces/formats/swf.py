@@ -144,7 +144,8 @@ def _header(path: Path) -> tuple[dict[str, int], bool]:
     for number, line in enumerate(lines_of(path, ENCODING), 1):
         if found := HEADER.match(line):
             try:
-                header[found[1]] = read_whole(found[2], -LARGEST_WHOLE)
+                most = int(LATEST) if found[1] == "MaxRuntime" else LARGEST_WHOLE
+                header[found[1]] = read_whole(found[2], -LARGEST_WHOLE, most)
             except InputError as problem:
                 raise InputError(f"{path}: line {number}: {found[1]} {problem}") from None
         elif line.strip() and not line.startswith(";"):
