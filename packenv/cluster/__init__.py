@@ -7,11 +7,11 @@ server. Sizes and rooms are integer units (packenv.units). Compiled policies and
 
 from packenv.cluster.best_fit import best_server, best_task, fill, foresee, foresee_smaller, next_with_room
 from packenv.cluster.build import build
-from packenv.cluster.distance import level_of, remote_slots
 from packenv.cluster.events.wheel import post, wake_at
 from packenv.cluster.grow import grow
 from packenv.cluster.in_service import hold, place, postpone
 from packenv.cluster.initial import InService
+from packenv.cluster.locality.distance import level_of, remote_slots
 from packenv.cluster.queue.by_age import oldest_fitting
 from packenv.cluster.queue.by_demand import first_of_group, group_count
 from packenv.cluster.queue.by_type import head_of_line, jobs_of_type, queue_length

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from packenv.cluster.distance import has_homes, remote_slots
 from packenv.cluster.events.wheel import schedule_event
+from packenv.cluster.locality.distance import has_homes, remote_slots
+from packenv.cluster.locality.remote_reads import begin_read, end_read, reads_take_room
 from packenv.cluster.outcome.measures import record_start
 from packenv.cluster.precedence import release_successors
 from packenv.cluster.queue.by_type import type_of
 from packenv.cluster.queue.waiting import dequeue
-from packenv.cluster.remote_reads import begin_read, end_read, reads_take_room
 from packenv.cluster.servers import note_freed, touch
 from packenv.cluster.state import DONE, NONE, TASK, Cluster
 from packenv.compiled.decorators import apart, compiled

@@ -7,7 +7,7 @@ once.
 
 from __future__ import annotations
 
-from packenv.cluster.remote_reads import can_read
+from packenv.cluster.locality.remote_reads import can_read
 from packenv.cluster.sorted_keys.keys import add_last, ceiling_item, clear, insert, last_key, remove
 from packenv.cluster.sorted_keys.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import NONE, Cluster, require

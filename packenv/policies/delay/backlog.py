@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, level_of, new_count, new_task, place, row_of
-from packenv.cluster.distance import has_homes
 from packenv.cluster.linked_list import empty_lists, insert_in_order, link_type, unlink
-from packenv.cluster.remote_reads import can_read, reads_take_room
+from packenv.cluster.locality.distance import has_homes
+from packenv.cluster.locality.remote_reads import can_read, reads_take_room
 from packenv.cluster.sorted_keys.arrays import SortedKeys, sorted_keys
 from packenv.cluster.sorted_keys.keys import first_key, insert, remove
 from packenv.compiled.decorators import compiled

@@ -8,7 +8,7 @@ least is free; ties go to the lower index.
 
 from __future__ import annotations
 
-from packenv.cluster.distance import has_homes, level_of
+from packenv.cluster.locality.distance import has_homes, level_of
 from packenv.cluster.state import NONE, Cluster
 from packenv.compiled.decorators import apart, compiled
 from packenv.workloads.network import NODE, RACK
