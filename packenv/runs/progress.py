@@ -5,48 +5,68 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-PATIENCE = 1.5  # seconds of silence
+PATIENCE = 1.5  # seconds of silence before the first word
+AGAIN = 8.0  # seconds from one line to the next, where there is no terminal for a bar
 COMPILING = "compiling (once for this version of the sources)"
 
 
 @contextlib.contextmanager
 def announce_if_slow(what: str) -> Iterator[None]:
-    """Print one line that says what is going on, if it takes longer than PATIENCE."""
-    timer = threading.Timer(PATIENCE, lambda: print(f"packenv: {what} …", file=sys.stderr, flush=True))
-    timer.daemon = True
-    timer.start()
-    try:
+    """Say what is going on, if it takes longer than PATIENCE, and every AGAIN seconds how long it has taken."""
+    began = time.monotonic()
+
+    def line() -> str:
+        seconds = time.monotonic() - began
+        return f"{what} …" if seconds < AGAIN else f"{what}, {seconds:.0f} s so far …"
+
+    with meanwhile(lambda ended: _say(line, PATIENCE, ended)):
         yield
-    finally:
-        timer.cancel()
 
 
 @contextlib.contextmanager
 def progress_bar(label: str, total: int, done: Callable[[], float]) -> Iterator[None]:
-    """A bar on a terminal's standard error for what takes longer than PATIENCE; `done()` of `total` is over."""
+    """A bar on a terminal's standard error for what takes longer than PATIENCE; elsewhere a line every AGAIN seconds.
+
+    `done()` of `total` is over.
+    """
     console = Console(stderr=True)
-    ended = threading.Event()
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeRemainingColumn()
 
-    def show() -> None:
-        if ended.wait(PATIENCE):
-            return
-        with Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task(label, total=total)
-            while not ended.wait(0.2):
-                bar.update(task, completed=done())
+    def show(ended: threading.Event) -> None:
+        if not console.is_terminal:
+            _say(lambda: f"{label}: {100 * done() / max(total, 1):.0f} %", AGAIN, ended)
+        elif not ended.wait(PATIENCE):
+            with Progress(*columns, console=console, transient=True) as bar:
+                task = bar.add_task(label, total=total)
+                while not ended.wait(0.2):
+                    bar.update(task, completed=done())
 
-    watcher = threading.Thread(target=show, daemon=True)
-    if console.is_terminal:
-        watcher.start()
+    with meanwhile(show):
+        yield
+
+
+def _say(line: Callable[[], str], first: float, ended: threading.Event) -> None:
+    """Print a line to standard error after `first` seconds, and every AGAIN seconds from then on."""
+    wait = first
+    while not ended.wait(wait):
+        print(f"packenv: {line()}", file=sys.stderr, flush=True)
+        wait = AGAIN
+
+
+@contextlib.contextmanager
+def meanwhile(show: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Run `show(ended)` in a thread until the block ends, which sets the event."""
+    ended = threading.Event()
+    watcher = threading.Thread(target=show, args=(ended,), daemon=True)
+    watcher.start()
     try:
         yield
     finally:
         ended.set()
-        if watcher.is_alive():
-            watcher.join(timeout=1)
+        watcher.join(timeout=1)

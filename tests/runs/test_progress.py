@@ -1,0 +1,43 @@
+"""What is said while something takes long, where standard error is no terminal."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from packenv.runs import progress
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 0.05)
+    monkeypatch.setattr(progress, "AGAIN", 0.1)
+
+
+def test_it_is_said_again_and_again(capfd: pytest.CaptureFixture[str]) -> None:
+    with progress.announce_if_slow("compiling"):
+        time.sleep(0.5)
+    lines = capfd.readouterr().err.splitlines()
+    assert lines[0] == "packenv: compiling …"
+    assert len(lines) >= 3 and all("s so far" in line for line in lines[2:])
+
+
+def test_what_is_quick_is_not_announced(capfd: pytest.CaptureFixture[str]) -> None:
+    with progress.announce_if_slow("compiling"), progress.progress_bar("runs", 4, lambda: 2):
+        pass
+    assert capfd.readouterr().err == ""
+
+
+def test_a_bar_is_lines_where_there_is_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    done = iter(range(1, 100))
+    with progress.progress_bar("4 runs", 4, lambda: min(next(done), 4)):
+        time.sleep(0.35)
+    assert capfd.readouterr().err.splitlines()[:2] == ["packenv: 4 runs: 25 %", "packenv: 4 runs: 50 %"]
+
+
+def test_nothing_is_said_after_the_end(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(KeyError), progress.announce_if_slow("compiling"):
+        raise KeyError
+    time.sleep(0.2)
+    assert capfd.readouterr().err == ""
