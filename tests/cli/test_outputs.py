@@ -152,7 +152,7 @@ def test_full_disk_and_training(tmp_path: Path) -> None:
     small = "--envs 4 --steps 16 --horizon 500 --hidden 8 --threads 1 --samples 300 --guard-limit 60 --judge-every 0"
     more = "--evaluation-slots 1000 --evaluation-seeds 1 --logdir runs --name one"
     done = packenv_command("train", *small.split(), *more.split(), most_bytes=8192, cwd=tmp_path)
-    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert done.returncode == 0 and (tmp_path / "runs" / "one" / "agent.safetensors").exists()
     assert "TensorBoard's file cannot be written (File too large)" in done.stderr
     assert "mean queue (ratio to bf-js)" in done.stderr  # it learned to the end
     assert "no checkpoint: runs/one/checkpoint.safetensors: cannot be written (File too large)" in done.stderr
