@@ -43,13 +43,17 @@ class Fixed(Generator):
         return np.zeros(3)
 
 
-@pytest.mark.parametrize("policy", ["sparrow", "hawk", "eagle", "sat", Generator(), OnItself(), Opaque()], ids=str)
+def name_of(policy: Any) -> str:
+    return policy if isinstance(policy, str) else type(policy).__name__
+
+
+@pytest.mark.parametrize("policy", ["sparrow", "hawk", "eagle", "sat", Generator(), OnItself(), Opaque()], ids=name_of)
 def test_draws(policy: Any) -> None:
     assert draws_by_chance(policy, TABLE)
     assert seeds_for(policy, TABLE, range(2, 5)) == [2, 3, 4]
 
 
-@pytest.mark.parametrize("policy", ["lwl", "yaq", "bf-js", "vqs", "tetris", "delay-dynamic", "price", Fixed()], ids=str)
+@pytest.mark.parametrize("policy", ["lwl", "yaq", "bf-js", "vqs", "tetris", "delay-dynamic", "price", Fixed()], ids=name_of)
 def test_draws_nothing(policy: Any) -> None:
     assert not draws_by_chance(policy, TABLE)
     assert seeds_for(policy, TABLE, range(2, 5)) == [2]
