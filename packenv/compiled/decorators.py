@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
+import warnings
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
@@ -96,7 +97,9 @@ class WordsType(numba.types.Dispatcher):
     """Numba's type of an `Inner` function: integers of every length, and constants, are passed as int64."""
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
-        return super().get_call_type(context, tuple(map(_widened, args)), {name: _widened(kind) for name, kind in kws.items()})
+        with warnings.catch_warnings():  # Numba warns of records that begin like another type, which it then does not choose
+            warnings.simplefilter("ignore", numba.NumbaExperimentalFeatureWarning)
+            return super().get_call_type(context, tuple(map(_widened, args)), {key: _widened(kind) for key, kind in kws.items()})
 
 
 register_model(WordsType)(models.OpaqueModel)

@@ -27,9 +27,11 @@ class Instance:
     network: Network = FREE
 
 
-def to_network(instance: Instance) -> packenv.Network:
-    """The same for the fast simulator, of slots that last a second."""
+def to_network(instance: Instance) -> packenv.Network | None:
+    """The same for the fast simulator, of slots that last a second; None where no task says where its data lie."""
     network = instance.network
+    if not any(task.home for task in instance.tasks):
+        return None
     amounts = (tuple(units / UNIT for units in taken) for taken in (network.reading, network.serving))
     return packenv.Network(network.racks or 0, network.same_rack, network.steps, *amounts)
 
