@@ -45,6 +45,7 @@ class Source(NamedTuple):
 _when_imported: dict[str, tuple[Any, list[int]]] = {}  # by file: the module's spec, and the file's stamp when it was first seen
 _known: dict[str, Source] = {}
 _specs: dict[str, Any] = {}  # of modules that are not loaded
+_installed: set[str] = set()  # first names that were found to be installed
 
 
 def stamp_of(file: str) -> list[int]:
@@ -104,17 +105,19 @@ def sources_of(modules: Iterable[str], folder: Path) -> dict[str, Source]:
     found: dict[str, Source] = {}
     known = dict(_known)
     ahead = list(modules)
-    own = {name.partition(".")[0] for name in ahead}
+    own = {"packenv", *(name.partition(".")[0] for name in ahead)}
     if own != {"packenv"}:
         ahead.append("packenv.cluster")  # a user's module may call it through `packenv`
     while ahead:
         name = ahead.pop()
-        file = None if name in found else file_of(name)
-        if file is None:
-            continue
         first = name.partition(".")[0]
-        if os.path.realpath(file).startswith(INSTALLED) and first not in {*own, "packenv"}:
+        if name in found:
+            continue
+        if first not in own and is_installed(first):
             found[first] = Source([], version_of(first), [])
+            continue
+        file = file_of(name)
+        if file is None:
             continue
         found[name] = _look_at(file, name)
         ahead += found[name].imports
@@ -123,6 +126,17 @@ def sources_of(modules: Iterable[str], folder: Path) -> dict[str, Source]:
     if _known != known:
         _remember(folder)
     return found
+
+
+def is_installed(first: str) -> bool:
+    """Whether a module's first name is that of an installed package, or of one of Python's own modules."""
+    if first in sys.stdlib_module_names or first in _installed:
+        return True
+    file = file_of(first)
+    if file is None or not os.path.realpath(file).startswith(INSTALLED):
+        return False
+    _installed.add(first)
+    return True
 
 
 def file_of(name: str) -> str | None:
