@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from numba.extending import overload
@@ -144,11 +145,24 @@ def run_in_python(policy: Any, c: Cluster, state: Any, until: int, slots: int) -
     return PAUSED
 
 
+@dataclass(frozen=True)
+class CompiledLoop:
+    """`run` for the parameters of a compiled policy; can be copied and pickled."""
+
+    run: Callable[..., Any]
+    parameters: Any
+    checked: bool
+
+    def __call__(self, policy: Any, c: Cluster, state: Any, until: int, slots: int) -> int:
+        return int(self.run(self.parameters, c, state, until, slots, self.checked))
+
+
 def runner_for(policy: Any) -> Callable[[Any, Cluster, Any, int, int], int]:
     """The loop for this policy: compiled for parameters with a registered `schedule`, in Python otherwise.
 
-    The machine code is cached by the sources of the policy's modules. For a policy from outside this package, every slot is
-    checked for servers above their capacity. Raises InputError for a policy without `schedule`.
+    The machine code is cached by the sources of the policy's modules: looking at these takes milliseconds, so keep what is
+    returned. For a policy from outside this package, every slot is checked for servers above their capacity. Raises InputError
+    for a policy without `schedule`.
     """
     named = parameters_of(policy)
     if ("schedule", type(named)) not in hooks:
@@ -157,8 +171,7 @@ def runner_for(policy: Any) -> Callable[[Any, Cluster, Any, int, int], int]:
         return run_in_python
     modules = modules_of(named)
     checked = not all(is_ours(sys.modules[name]) for name in modules)
-    own_run = beside(run, modules)
-    return lambda policy, c, state, until, slots: int(own_run(named, c, state, until, slots, checked))
+    return CompiledLoop(beside(run, modules), named, checked)
 
 
 def modules_of(policy: Any) -> list[str]:

@@ -45,6 +45,7 @@ class PolicyRun:
 
     def __init__(self, policy: Any, core: Core) -> None:
         self.policy = find_policy(policy) if isinstance(policy, str) else policy
+        self.run = runner_for(self.policy)
         self.setting, self.initial = core.setting, core.initial
         self.queue_sum = 0
         self.last = None if core.options.horizon is None else core.options.horizon + (core.warm.slots if core.warm else 0)
@@ -90,11 +91,10 @@ class PolicyRun:
 
     def advance(self, until: int) -> float:
         """Run up to slot `until`. Returns ∫ Q dt since the last call: waiting tasks, added up over the slots."""
-        run = runner_for(self.policy)
         reason = None
         while reason != FINISHED:
             try:
-                reason = run(self.policy, self.cluster, self.state, until, MANY)
+                reason = self.run(self.policy, self.cluster, self.state, until, MANY)
             except (ValueError, RuntimeError) as error:
                 raise InputError(f"policy {name_of(self.policy)}: {error}") from error
             if reason == GROW:

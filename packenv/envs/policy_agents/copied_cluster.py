@@ -30,7 +30,7 @@ class PlanOnCopy:
     """What a policy starts in each slot of one row, with the policy's state; for one episode."""
 
     def __init__(self, policy: Any, core: Core, row: int) -> None:
-        self.policy, self.row = policy, row
+        self.policy, self.run, self.row = policy, runner_for(policy), row
         setting = core.setting.playing(core.played[row])
         nothing = Jobs(np.zeros(1, np.int64), np.ones((1, core.sizes.resources), np.int64), np.ones(1, np.int64))
         self.cluster = build(table_source(nothing), setting.capacity, needs_of(policy, setting), delays=False, bins=0, places=64)
@@ -58,7 +58,7 @@ class PlanOnCopy:
         self.state = attached(self.policy, self.cluster, self.state)
         head["next_row"], head["arriving"] = 1, 1  # the slot is under way, and nothing else arrives in it
         try:
-            runner_for(self.policy)(self.policy, self.cluster, self.state, NEVER, 1)
+            self.run(self.policy, self.cluster, self.state, NEVER, 1)
         except (ValueError, RuntimeError) as error:
             raise InputError(f"policy {name_of(self.policy)}: {error}") from error
         servers = self.cluster.task["server"][0, at[waiting]]
