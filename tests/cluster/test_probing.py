@@ -170,7 +170,6 @@ THREE = Workload(jobs=TABLE, servers=3)
         ("sparrow:minimum=0", "minimum must lie between 1 and 20 probes on 3 servers, not 0"),
         ("sparrow:minimum=21", "minimum must lie between 1 and 20 probes on 3 servers, not 21"),
         ("lwl:delay=-1", "delay must lie between 0 and 1e+12, not -1"),
-        ("yaq:delay=nan", "delay must lie between 0 and 1e+12, not nan"),
         ("yaq:threshold=inf", "threshold must lie between 0 and 1e+12, not inf"),
         ("yaq:threshold=-0.5", "threshold must lie between 0 and 1e+12, not -0.5"),
         ("hawk:attempts=-1", "attempts must lie between 0 and 1e+12, not -1"),

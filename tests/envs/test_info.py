@@ -119,7 +119,7 @@ def test_sb3_is_told_what_a_monitor_would_say() -> None:
     assert told["episode"]["r"] == pytest.approx(info["episode"]["r"], abs=1e-5)
     assert told["mean_queue"] == pytest.approx(info["episode"]["mean_queue"], abs=1e-6)
     assert told["seed"] == 1 and env.reset_infos[0]["seed"] not in (1, 2)
-    assert env.env_is_wrapped(Monitor) == [True, True] and env.env_is_wrapped(gym.Wrapper) == [True, True]
+    assert env.env_is_wrapped(Monitor) == [True, True] and env.env_is_wrapped(gym.Wrapper) == [False, False]
     assert PackVecEnv("ServerFill-v0", 2, bare=True).env_is_wrapped(Monitor) == [False, False]
     fresh = PackVecEnv("ServerFill", 2, seed=1, **options)
     plain = evaluate_policy(PolicyAgent("bf-s", fresh), fresh, n_eval_episodes=4, return_episode_rewards=True)

@@ -76,7 +76,7 @@ def test_curves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_price_beats_tetris_where_a_resource_is_abundant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    reproduce(tmp_path, "price-abundant", "--seeds", 3)
+    reproduce(tmp_path, "price-abundant", "--seeds", 20)
     out = capsys.readouterr().out
     for other in price_runs.NOT_COMPARED:
         assert f"shown      where one resource is abundant, price has a shorter makespan than {price_runs.NAMES[other]}: " in out

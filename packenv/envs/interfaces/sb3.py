@@ -156,7 +156,7 @@ class PackVecEnv(VecEnv):
 
     def env_is_wrapped(self, wrapper_class: type[gymnasium.Wrapper[Any, Any, Any, Any]], indices: Indices = None) -> list[bool]:
         """Whether rows report what this wrapper would: `episode` at an episode's end, as from SB3's `Monitor`."""
-        reports = not self.bare and issubclass(Monitor, wrapper_class)
+        reports = not self.bare and issubclass(wrapper_class, Monitor)
         return [reports for _ in self._get_indices(indices)]
 
     def get_images(self) -> list[NDArray[np.uint8] | None]:

@@ -34,14 +34,16 @@ def drawn(rng: random.Random, n: int, servers: str) -> Workload:
     """Two resources; half the tables have phases of one or more tasks, some have predecessors too, arrivals and values."""
     arrival = sorted(rng.choice([0, 0, 1, 3, 7]) for _ in range(n)) if rng.random() < 0.5 else [0] * n
     size = [(rng.choice([0, 1, 2, 3, 5]) / 10, rng.choice([1, 2, 4, 5]) / 10) for _ in range(n)]
-    columns: dict[str, Any] = {"value": np.array([rng.random() for _ in range(n)])}
+    value, job = np.array([rng.random() for _ in range(n)]), [*range(n)]
+    columns: dict[str, Any] = {}
     if rng.random() < 0.5:
         job = [rng.randrange(2) for _ in range(n)]
         columns["job"] = np.array(job)
         columns["phase"] = np.array([sum(job[k] == job[i] for k in range(i)) // 2 for i in range(n)])
     if rng.random() < 0.4:
         columns["predecessors"] = Ragged.of([rng.sample(range(i), k=min(i, 1)) if rng.random() < 0.5 else [] for i in range(n)])
-    return Workload(jobs=Jobs.of(arrival, size, [rng.randint(1, 5) for _ in range(n)], **columns), servers=servers)
+    service = [rng.randint(1, 5) for _ in range(n)]
+    return Workload(jobs=Jobs.of(arrival, size, service, value=value[job], **columns), servers=servers)
 
 
 def setting_like_fig3(seed: int, jobs: int = 30, phases: int = 5) -> Workload:

@@ -113,5 +113,5 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
         assert str(error.value) == f"{file}: row 1, column service: 'ten' is not a number"
     assert not (tmp_path / "b.csv").exists()
     good = text(tmp_path / "good.csv", "arrival,size,service", "0,0.5,10", "1,0.5,10")
-    with pytest.raises(InputError, match=r"a figure is written as .png, .pdf, .svg"):
+    with pytest.raises(InputError, match=r"a plot is one of .png, .pdf, .svg"):
         run("describe", good, "--plot", tmp_path / "a.txt")
