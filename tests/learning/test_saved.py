@@ -15,6 +15,7 @@ import torch
 import packenv
 from packenv import InputError
 from packenv.learning.agents.agent import SavedAgent
+from packenv.learning.agents.inference.shared import shared_network
 from packenv.learning.agents.saved import load_agent, save_agent
 from packenv.learning.networks.network import Network, mask_of
 from packenv.policy import find_policy, name_of
@@ -177,3 +178,12 @@ def test_another_number_of_resources_is_refused(guard: Any) -> None:
     assert packenv.simulate(packenv.workload("analytics"), other, 1000, 0).started > 0
     with pytest.raises(InputError, match="D = 4 resources, paper/fig4b has D = 1"):
         packenv.simulate(packenv.workload("paper/fig4b"), other, 1000, 0)
+
+
+@pytest.mark.parametrize("missing", ["actor.first.weight", "actor.first.bias", "actor.last.weight"])
+def test_weights_that_are_missing_are_named(missing: str) -> None:
+    shipped = load_agent("fig4a")
+    env = gym.make("packenv/ServerFill-v0", observation="actions", types=40)
+    kept = {name: value for name, value in shipped.weights.items() if name != missing}
+    with pytest.raises(InputError, match=f"lack '{missing}'"):
+        shared_network("agent:mine", kept, env.unwrapped.core.layout)  # type: ignore[attr-defined]

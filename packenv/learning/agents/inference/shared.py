@@ -38,7 +38,7 @@ def shared_network(agent: str, weights: Weights, layout: Layout) -> SharedNetwor
     """The network from its saved weights. Raises InputError where they do not fit the environment's layout."""
     width = array(agent, weights, "actor.first.bias").shape[0]
     inputs = FEATURES + CONTEXT
-    if weights["actor.first.weight"].shape == (width, FIRST_FEATURES + CONTEXT):
+    if array(agent, weights, "actor.first.weight").shape == (width, FIRST_FEATURES + CONTEXT):
         inputs = FIRST_FEATURES + CONTEXT  # saved before the last features existed
     if "actions" not in layout.observed:
         raise InputError(f"{agent}: a shared network sees observation='actions'")
