@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tests.reference.instances import Instance
-from tests.reference.model import Scale, before
+from tests.reference.model import Scale
+from tests.reference.table import before
 
 
 def end_of(instance: Instance, row: int, start: Sequence[int], server: Sequence[int]) -> int:

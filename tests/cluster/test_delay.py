@@ -21,7 +21,7 @@ from tests.cluster import fast
 from tests.cluster.test_against_reference import compare
 from tests.reference import model, policies
 from tests.reference.instances import SERVERS, Instance, random_instance
-from tests.reference.model import Task
+from tests.reference.table import Task
 
 UNIT = 12
 

@@ -14,7 +14,7 @@ import packenv
 from packenv import UNIT, Workload
 from tests.cluster.replay import violations
 from tests.reference.instances import SERVERS, SIZES, Instance, random_instance, to_jobs
-from tests.reference.model import Initial, Task
+from tests.reference.table import Initial, Task
 
 CONSERVING = {"bf-j": "vectors", "bf-s": "vectors", "bf-js": "vectors", "vqs-bf:J=4": "scalar"}
 JOBS = {

@@ -23,8 +23,9 @@ from packenv.workloads.source import refill
 from tests.cluster import fast
 from tests.reference import model, policies
 from tests.reference.instances import Instance, random_instance
-from tests.reference.model import Server, Task, World
+from tests.reference.model import Server, World
 from tests.reference.stalling import Policy
+from tests.reference.table import Task
 
 LAW = Workload(sizes=Uniform(0.1, 0.9), service=Geometric(20), servers=2, intensity=0.8)
 

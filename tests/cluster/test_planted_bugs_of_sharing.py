@@ -9,8 +9,9 @@ import pytest
 
 from tests.cluster.test_planted_bugs import noticed
 from tests.reference import fair, policies
-from tests.reference.model import Running, Server, Task, World
+from tests.reference.model import Running, Server, World
 from tests.reference.stalling import Policy
+from tests.reference.table import Task
 from tests.reference.tetris import Tetris
 
 

@@ -15,8 +15,8 @@ from tests.cluster import fast
 from tests.cluster.test_against_reference import compare
 from tests.reference.cases_probing import drawing
 from tests.reference.instances import Instance
-from tests.reference.model import Task
 from tests.reference.probing_instances import probing_instance, probing_options
+from tests.reference.table import Task
 
 NAMES = ("sparrow", "hawk", "eagle", "lwl", "yaq")
 

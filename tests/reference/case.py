@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from packenv.units import UNIT
-from tests.reference.model import Initial, Network, Task, Vector
+from tests.reference.table import Initial, Network, Task, Vector
 
 TWELFTH = UNIT // 12
 Amount = int | tuple[int, ...]

@@ -1,7 +1,7 @@
 """Worked cases of delay scheduling (seed 004, PAPERS §5): slots of a second, servers that take one task each."""
 
 from tests.reference.case import WorkedCase, servers, twelfths
-from tests.reference.model import Network, Task
+from tests.reference.table import Network, Task
 
 WHOLE = twelfths(12)
 TWO, THREE, FOUR = servers(12, 12), servers(12, 12, 12), servers(12, 12, 12, 12)

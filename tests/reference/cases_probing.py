@@ -7,7 +7,7 @@ import numpy as np
 
 from packenv.workloads.sampling import mix, uniform, word_at
 from tests.reference.case import WorkedCase, rows, same, servers, there
-from tests.reference.model import Task
+from tests.reference.table import Task
 
 
 def drawing(*draws: tuple[int, int]) -> int:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tests.reference.case import Amount, WorkedCase, phased, rows, same, servers, there
-from tests.reference.model import Task
+from tests.reference.table import Task
 
 TEN, TWELVE = servers((10, 10)), servers((12, 12))
 PACK = {"m": 0.0, "f": 0.0}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from tests.reference.model import Server, Task, World
+from tests.reference.model import Server, World
+from tests.reference.table import Task
 
 Job = tuple[str, int]
 

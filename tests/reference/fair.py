@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from tests.reference.model import Running, Server, Task, Vector, World
+from tests.reference.model import Running, Server, World
 from tests.reference.stalling import Policy
+from tests.reference.table import Task, Vector
 
 
 def owner(task: Task) -> int:

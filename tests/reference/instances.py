@@ -11,7 +11,8 @@ import numpy as np
 import packenv
 from packenv.jobs import Jobs, Ragged
 from packenv.units import UNIT
-from tests.reference.model import Initial, Network, Scale, Task, Vector
+from tests.reference.model import Scale
+from tests.reference.table import Initial, Network, Task, Vector
 
 SIZES = ("ties", "boundaries", "tiny", "mixed", "equal")
 SERVERS = ("one", "equal", "powers", "odd")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.reference.fair import alike, believed
-from tests.reference.model import SchedulingPolicy, Server, Task, Vector, World
+from tests.reference.model import SchedulingPolicy, Server, World
+from tests.reference.table import Task, Vector
 
 Merits = dict[tuple[int, int], float]  # by row and server
 

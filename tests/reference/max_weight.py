@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tests.reference.model import Running, Server, Task, World
+from tests.reference.model import Running, Server, World
 from tests.reference.stalling import Policy
+from tests.reference.table import Task
 
 Counts = tuple[int, ...]  # jobs of each type, the largest type first
 

@@ -9,9 +9,10 @@ from tests.reference.delay import Delay, Dynamic, Fair
 from tests.reference.fair import DRF, SlotFair, TaskFair
 from tests.reference.job_policies import JOB_POLICIES
 from tests.reference.max_weight import MaxWeight
-from tests.reference.model import SchedulingPolicy, Server, Task, Vector, World
+from tests.reference.model import SchedulingPolicy, Server, World
 from tests.reference.probing import PROBING
 from tests.reference.stalling import Policy
+from tests.reference.table import Task, Vector
 from tests.reference.tetris import Tetris
 from tests.reference.vqs import VQS, VQSBF
 

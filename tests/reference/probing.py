@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from packenv.workloads.sampling import mix, uniform, word_at
-from tests.reference.model import Task, World
+from tests.reference.model import World
 from tests.reference.probing_jobs import Batch, Book, check, largest_of, short_workers, slots_of
 from tests.reference.probing_workers import Entry, Worker, shortest, stealable
+from tests.reference.table import Task
 
 
 @dataclass

@@ -9,8 +9,8 @@ from typing import Any
 
 from packenv.units import UNIT
 from tests.reference.instances import Instance, random_arrivals, random_jobs
-from tests.reference.model import Initial, Task, Vector
 from tests.reference.probing_jobs import name_of
+from tests.reference.table import Initial, Task, Vector
 
 LARGEST = UNIT // 4
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tests.reference.model import Task, Vector, World
+from tests.reference.model import World
+from tests.reference.table import Task, Vector
 
 
 def name_of(task: Task) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from tests.reference.model import Server, Task, Vector
+from tests.reference.model import Server
 from tests.reference.probing_jobs import Batch
+from tests.reference.table import Task, Vector
 
 
 @dataclass(eq=False)

@@ -13,11 +13,12 @@ from packenv.units import UNIT
 from tests.reference.case import WorkedCase, rows, servers, there
 from tests.reference.instances import SERVERS, SIZES, Instance, random_instance, to_jobs
 from tests.reference.job_policies import JOB_POLICIES
-from tests.reference.model import NoProgress, Scale, Server, Task, World, simulate
+from tests.reference.model import NoProgress, Scale, Server, World, simulate
 from tests.reference.partition import default_levels, heaviest, levels, reduced_configurations, type_of
 from tests.reference.policies import POLICIES, make
 from tests.reference.probing import PROBING
 from tests.reference.probing_instances import probing_instance, probing_options
+from tests.reference.table import Task
 from tests.reference.worked_cases import BOUNDARIES, CASES
 
 ONE = servers(12)

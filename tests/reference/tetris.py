@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from tests.reference.fair import believed, dominant_share, least_served, owner
-from tests.reference.model import Server, Task, World
+from tests.reference.model import Server, World
 from tests.reference.stalling import Policy
+from tests.reference.table import Task
 
 PER_SLOT = 2**20  # work is counted in integers
 ALIKE = 1e-9

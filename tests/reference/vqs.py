@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tests.reference.model import Running, Server, Task, World
+from tests.reference.model import Running, Server, World
 from tests.reference.partition import Configuration, default_levels, heaviest, levels, reduced_configurations, type_of, weight
 from tests.reference.stalling import Policy
+from tests.reference.table import Task
 
 
 class VQS(Policy):
