@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -16,13 +17,15 @@ from tests.workloads.traces.samples import text
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
-SOURCES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+WRITTEN = [path for path in sorted((ROOT / "docs").glob("**/*.md")) if not {"made", "examples", "_build"} & set(path.parts)]
+SOURCES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *WRITTEN]
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in SOURCES}
 
 LONG = (
-    *("packenv reproduce", "packenv judge", "packenv worst-case", "packenv evaluate worst.json"),
+    *("packenv reproduce", "packenv judge", "packenv worst-case", "packenv evaluate worst.json", "packenv train"),
     *("packenv trace profile", "packenv evaluate tasks-like.json", "packenv evaluate delay/", "packenv evaluate analytics"),
     *("packenv evaluate eagle/", "packenv evaluate price/", "packenv evaluate facebook.tsv", "packenv leaderboard -w paper/"),
+    "packenv evaluate paper/fig4b --intensity 0.95 --slots 100000 -p bf-js -p agent:runs/",
 )
 """Commands that take more than a few seconds, and those that read what these write."""
 
@@ -33,9 +36,29 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def named(block: str) -> str | None:
-    """The file that a block says it is, in its first line."""
+    """The file that a block says it is, in its first line: one of `examples`."""
     found = re.match(r"# (\w+\.py)\b", block)
     return found[1] if found else None
+
+
+class Shown(NamedTuple):
+    """A command of a page with the output that the page shows."""
+
+    page: str
+    line: int  # of the page
+    command: str
+    output: str
+
+
+def shown_outputs() -> list[Shown]:
+    """The `$ packenv …` lines of all pages that are followed by lines of output."""
+    found = []
+    for page, written in PAGES.items():
+        for block in re.finditer(r"^```console\n(.*?)^```", written, re.MULTILINE | re.DOTALL):
+            for each in re.finditer(r"^\$ (packenv .*(?:\\\n.*)*)\n((?:(?!\$ ).*\n)+)", block[1], re.MULTILINE):
+                line = written[: block.start(1) + each.start()].count("\n") + 1
+                found.append(Shown(page, line, each[1].replace("\\\n", " "), each[2]))
+    return found
 
 
 def commands() -> list[str]:
@@ -52,7 +75,9 @@ def marked(command: str) -> Any:
 def makers() -> dict[str, str]:
     """The commands of the pages that write a file which another command may read, by the file's name."""
     found = [(re.search(r"--(?:out|certificate|schedule) (\S+\.\w+)", command), command) for command in commands()]
-    return {match[1]: command for match, command in found if match}
+    trained = [(re.search(r"train .*--name (\w+)", command), command) for command in commands()]
+    agents = {f"runs/{match[1]}/agent": command for match, command in trained if match}
+    return {match[1]: command for match, command in found if match} | agents
 
 
 def programs() -> dict[str, str]:
@@ -70,6 +95,7 @@ def modules() -> dict[str, str]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A user's folder: the README's modules, and a small trace in each form."""
     path = tmp_path_factory.mktemp("docs")
+    shutil.copytree(EXAMPLES / "admission", path / "admission")
     for name, block in modules().items():
         (path / name).write_text(block)
     rows = [f"{7 * n},{5 + n % 40},{(1 + n % 5) / 10},{(1 + n % 3) / 10}" for n in range(300)]
@@ -94,21 +120,37 @@ def run(folder: Path, *arguments: str) -> str:
 def test_examples_are_the_files() -> None:
     found = modules()
     assert {name: (EXAMPLES / name).read_text() for name in found} == found
-    assert len(found) == 2
+    assert set(found) >= {"worst_fit.py", "smallest_first.py"}
 
 
 @pytest.mark.parametrize("page", programs())
 def test_python(folder: Path, page: str) -> None:
-    program = folder / (Path(page).stem + "_page.py")
+    """The Python of a page runs, and prints what the page shows in the blocks of text that follow."""
+    program = folder / (page.replace("/", "_").removesuffix(".md") + "_page.py")
     program.write_text(programs()[page])
-    run(folder, program.name)
+    printed = run(folder, program.name)
+    if expected := "".join(outputs_of_python(page)):
+        assert printed == expected, f"{page}: it prints something else than what the page shows"
+
+
+def outputs_of_python(page: str) -> list[str]:
+    """The blocks of text that directly follow blocks of Python."""
+    return re.findall(r"^```python\n(?:(?!```).*\n)*```\n\n```text\n(.*?)^```", PAGES[page], re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("shown", shown_outputs(), ids=lambda shown: f"{shown.page}:{shown.line}")
+def test_outputs(folder: Path, shown: Shown) -> None:
+    """A command prints what the page shows, but for spaces at the ends of lines."""
+    printed = run(folder, "-m", "packenv.cli.main", *shlex.split(shown.command)[1:])
+    wanted, found = ([line.rstrip() for line in text.strip().splitlines()] for text in (shown.output, printed))
+    assert found == wanted, f"{shown.page}, line {shown.line}: the output of `{shown.command}` is not what the page shows"
 
 
 @pytest.mark.parametrize("command", [marked(command) for command in commands()])
 def test_commands(folder: Path, command: str) -> None:
     for file, maker in makers().items():
-        if file in command.split() or f"replay:{file}" in command:
-            if maker != command and not (folder / file).exists():  # tests run in any order, and side by side
+        if file in command.split() or f"replay:{file}" in command or f"agent:{file}" in command:
+            if maker != command and not list(folder.glob(f"{file}*")):  # tests run in any order, and side by side
                 run(folder, "-m", "packenv.cli.main", *shlex.split(maker)[1:])
     run(folder, "-m", "packenv.cli.main", *shlex.split(command)[1:])
 

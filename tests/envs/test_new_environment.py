@@ -23,7 +23,7 @@ OPTIONS: dict[str, Any] = {"workload": "paper/fig4b", "intensity": 0.8, "window"
 
 @pytest.fixture(autouse=True)
 def registered() -> Iterator[None]:
-    register("Admission", "tests.envs.admission")
+    register("Admission", "examples.admission")
     yield
     del ENVIRONMENTS["Admission"], gym.registry["packenv/Admission-v0"]
 

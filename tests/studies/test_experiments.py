@@ -56,7 +56,7 @@ def test_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     module = script("environment")
     monkeypatch.setattr(module, "SLOTS", 500)
     module.main(["--quick", "--out", str(tmp_path)])
-    assert (tmp_path / "environment.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "serverfill.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_every_figure_is_found() -> None:

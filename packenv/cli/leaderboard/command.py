@@ -76,7 +76,7 @@ def leaderboard(
     """Rank policies and agents on the same jobs, by mean queue relative to a reference policy and by supported fraction of ρ*.
 
     \b
-    packenv leaderboard --log board.jsonl --markdown docs/leaderboard.md
+    packenv leaderboard --log board.jsonl --markdown docs/reference/leaderboard.md
     packenv leaderboard -p bf-js -p vqs-bf -w paper/fig4b@0.95 -w paper/fig4b@0.95,servers=50 --plot ratios.png
     packenv leaderboard -w trace.parquet@servers=160,speedup=1.3 --no-judge
     """

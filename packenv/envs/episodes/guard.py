@@ -1,7 +1,7 @@
 """The guard: a policy with a proven guarantee that schedules in place of the agent while many tasks wait.
 
 In slots that begin with at most `limit` tasks waiting the agent decides, in all others the guard schedules. The guard's
-theorem then keeps the queue stable whatever the agent does (docs/training.md, "The guard").
+theorem then keeps the queue stable whatever the agent does (docs/explanation/guard.md).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ class Guarded(NamedTuple):
     """`agent` schedules in slots that begin with at most `limit` tasks waiting, `guard` in all others.
 
     Both are compiled policies. If a theorem says that the guard supports a share of ρ* from every state of the servers,
-    then this policy supports it too, however bad the agent is: docs/training.md, "The guard".
+    then this policy supports it too, however bad the agent is: docs/explanation/guard.md.
     """
 
     agent: Any

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from packenv.envs.interfaces.batched import BatchEnv
 from packenv.envs.interfaces.single import SingleEnv
-from tests.envs.admission.definition import DEFINITION
+
+from .definition import DEFINITION
 
 
 class Admission(SingleEnv):

@@ -9,7 +9,8 @@ from packenv.envs.core.definition import Definition, Layout, Sizes
 from packenv.envs.observation.layout import needs_of_types
 from packenv.envs.options import Options
 from packenv.policy import BY_INDEX, BY_QUEUE, BY_TYPE
-from tests.envs.admission.rules import AdmissionRules
+
+from .rules import AdmissionRules
 
 
 def layout(sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, patient: bool = True) -> Layout:

@@ -1,0 +1,170 @@
+"""Pages that are made from the code when the site is built: environments, policies, the Python names, and the notebooks.
+
+They are written beside the hand-written ones, under `reference/made` and `examples`, which git ignores.
+"""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import re
+import shutil
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from packenv.policy import find_policy, registered
+
+ROOT = Path(__file__).resolve().parent.parent
+
+ENVIRONMENTS = ("Placement", "ServerFill", "Configuration")
+
+MODULES = {
+    "packenv": "The names at the top: workloads, runs, and what is achievable.",
+    "packenv.policies": "The policies as Python classes. A page for each has its rule and results.",
+    "packenv.cluster": "What a policy may ask of a cluster, and do to it.",
+    "packenv.workloads.laws": "Laws of sizes and of service.",
+    "packenv.envs": "The environments: what they need beside `gymnasium.make`.",
+    "packenv.learning.agents.saved": "Agents that learned, from their files.",
+}
+"""The modules whose public names have a reference, with what is in them."""
+
+
+def write_pages(docs: Path) -> None:
+    """Write all pages that are made from the code below the folder `docs`."""
+    made = docs / "reference" / "made"
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir(parents=True)
+    for kind in ENVIRONMENTS:
+        (made / f"{kind.lower()}.md").write_text(environment_page(kind), encoding="utf-8")
+    for name in policies():
+        (made / f"policy_{name}.md").write_text(policy_page(name), encoding="utf-8")
+    for module, about in MODULES.items():
+        (made / f"{module}.md").write_text(module_page(module, about), encoding="utf-8")
+    notebooks = docs / "examples"
+    shutil.rmtree(notebooks, ignore_errors=True)
+    notebooks.mkdir()
+    for notebook in sorted((ROOT / "examples").glob("*.ipynb")):
+        shutil.copyfile(notebook, notebooks / notebook.name)
+
+
+def policies() -> list[str]:
+    """The names of all policies that have a page."""
+    return [name for name in registered() if name not in ("agent", "replay")]
+
+
+def environment_page(kind: str) -> str:
+    """The page of an environment: its docstring, which is Markdown in Gymnasium's form, below its picture."""
+    environment = gymnasium.make(f"packenv/{kind}-v0").unwrapped
+    text = inspect.getdoc(type(environment)) or ""
+    first, _, rest = text.partition("\n")
+    picture = f"![{kind} as it draws itself](../../../experiments/pictures/{kind.lower()}.png)"
+    made = f'| made by | `gymnasium.make("packenv/{kind}-v0")` |\n'
+    spaces = f"| | |\n|---|---|\n{made}| actions | `{environment.action_space}` |\n"
+    keys = "".join(f"| `{key}` | `{space}` |\n" for key, space in environment.observation_space.items())
+    return f"# {kind}\n\n{first}\n\n{picture}\n\n{spaces}{keys}\n{rest.lstrip()}\n"
+
+
+def policy_page(name: str) -> str:
+    """The page of a policy: what its class says, its parameters, and what was measured of it."""
+    policy = find_policy(name)
+    kind = type(policy)
+    defaults = getattr(kind, "_field_defaults", {})
+    parameters = "".join(f"| `{key}` | `{value}` |\n" for key, value in defaults.items())
+    table = f"| parameter | default |\n|---|---|\n{parameters}\n" if defaults else "It has no parameters.\n\n"
+    source = inspect.getdoc(inspect.getmodule(kind)) or ""
+    return (
+        f"# {name}\n\n{inspect.getdoc(kind)}\n\n{table}"
+        f"In Python: `{kind.__module__}.{kind.__name__}`. Its module says: {source}\n\n"
+        f"{measured(name)}See [all policies](../policies.md) for its rule, guarantee and source beside the others'.\n"
+    )
+
+
+def measured(name: str) -> str:
+    """What `baselines/table.py` measured of a policy, as a paragraph."""
+    with (ROOT / "baselines" / "results" / "baselines.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["name"] == name]
+    lines = []
+    for row in rows:
+        values = ", ".join(f"{float(value):.4g}" for key, value in row.items() if key.startswith("seed "))
+        lines.append(f"| `{row['workload']}` | `{row['policy']}` | {row['measure']} | {values} |\n")
+    head = "| workload | policy | measure | seeds 0, 1, 2 |\n|---|---|---|---|\n"
+    return f"## Measured\n\n{head}{''.join(lines)}\n`python baselines/table.py` measures this.\n\n" if lines else ""
+
+
+def module_page(module: str, about: str) -> str:
+    """The page of a module: every public name with its docstring."""
+    loaded = import_module(module)
+    entries = "\n".join(entry(module, name, getattr(loaded, name)) for name in sorted(public(loaded), key=str.lower))
+    return f"# {module}\n\n{about}\n\n```{{eval-rst}}\n{entries}\n```\n"
+
+
+def public(module: Any) -> list[str]:
+    """The public names of a module: its `__all__`, or the functions and classes that it defines."""
+    if hasattr(module, "__all__"):
+        return [name for name in module.__all__ if not name.startswith("_")]
+    own = (name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__)
+    return [name for name in own if not name.startswith("_")]
+
+
+def entry(module: str, name: str, value: Any) -> str:
+    """The directive that documents a name."""
+    if inspect.isclass(value):
+        return f".. autoclass:: {module}.{name}\n   :members:\n"
+    if callable(value):
+        return f".. py:function:: {module}.{name}{signature(value)}\n\n{indented(docstring(value))}\n"
+    return f".. py:data:: {module}.{name}\n   :value: {value!r}\n"
+
+
+def signature(function: Any) -> str:
+    """The signature of a function, also of a compiled one, as its source writes it."""
+    plain = getattr(function, "py_func", function)
+    try:
+        return re.sub(r"'([\w.\[\], |]+)'", r"\1", str(inspect.signature(plain)))
+    except (TypeError, ValueError):
+        return "()"
+
+
+def docstring(value: Any) -> list[str]:
+    """The docstring of a value as lines of reStructuredText."""
+    lines = (inspect.getdoc(getattr(value, "py_func", value)) or "").splitlines()
+    docstring_as_rst(None, "", "", value, None, lines)
+    return lines
+
+
+def indented(lines: list[str]) -> str:
+    return "".join(f"   {line}\n" if line else "\n" for line in lines)
+
+
+ROW = re.compile(r"^(?P<indent> *)(?P<terms>\S(?:.*?\S)?) {2,}(?P<text>\S.*)$")
+
+
+def docstring_as_rst(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Turn the lines of a docstring, in place, into reStructuredText: code in backticks, and columns of names and meanings."""
+    made: list[str] = []
+    in_rows = False
+    for line in lines:
+        row = ROW.match(line)
+        if row and not line.startswith(("    ", ">>>")):
+            if not in_rows and made and made[-1]:
+                made.append("")
+            made += [escaped(row["terms"]), f"   {escaped(row['text'])}"]
+            in_rows = True
+        elif in_rows and line.startswith(" "):
+            made.append(f"   {escaped(line.strip())}")
+        else:
+            if in_rows and line:
+                made.append("")
+            in_rows = False
+            made.append(escaped(line))
+    lines[:] = made
+
+
+def escaped(line: str) -> str:
+    """A line with its code marked as reStructuredText does, and what else has a meaning there taken literally."""
+    parts = re.split(r"(?<!`)`([^`]+)`(?!`)", line)
+    plain = [re.sub(r"([*|])", r"\\\1", re.sub(r"(\w)_(?!\w)", r"\1\\_", part)) for part in parts[::2]]
+    code = [f"``{part}``" for part in parts[1::2]] + [""]
+    return "".join(text + marked for text, marked in zip(plain, code, strict=True))

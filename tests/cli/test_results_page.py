@@ -1,0 +1,38 @@
+"""Every field of the commands' JSON is on the page of results."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from packenv.cli.main import main
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "results.md"
+
+COMMANDS = {
+    "evaluate": "evaluate paper/fig3a --slots 500 -p bf-js --seeds 2",
+    "capacity": "capacity paper/fig3a",
+    "judge": "judge paper/fig3a -p bf-js --seeds 1 --width 0.4",
+    "leaderboard": "leaderboard -w paper/fig3a@rate=0.014 -p bf-js --seeds 2 --slots 500 --no-judge",
+    "optimum": "optimum price/fig2 --limit 1 -p fifo",
+    "reproduce": "reproduce fig2 --quick",
+}
+
+
+def section(command: str) -> str:
+    """What the page says of a command's JSON."""
+    return next(part for part in PAGE.read_text(encoding="utf-8").split("\n## Of ") if f"`{command}`" in part.split("\n")[0])
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_fields_are_on_the_page(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    main([*COMMANDS[command].split(), "--json", "out.json"])
+    found = json.loads((tmp_path / "out.json").read_text())
+    records = found if isinstance(found, list) else [found]
+    fields = {key for record in records for key in record} - {"interval"}
+    told = set(re.findall(r"`([\w ]+)`", section(command)))
+    assert fields <= told, f"{PAGE.name} does not say what {sorted(fields - told)} of {command} are"
