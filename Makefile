@@ -3,7 +3,7 @@ VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 SOURCES := pyproject.toml constraints.txt
 
-.PHONY: help install demo test test-all coverage campaign lint bench clean
+.PHONY: help install demo test test-all coverage campaign docs lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -18,7 +18,7 @@ $(VENV)/.base: $(SOURCES)
 	touch $@
 
 $(VENV)/.all: $(VENV)/.base
-	$(PIP) -e '.[dev,agents,render,sat]'
+	$(PIP) -e '.[dev,docs,agents,render,sat]'
 	touch $@
 
 # Four policies on a random workload fitted to a Google trace, on machines a fifth of the size of its largest.
@@ -42,6 +42,9 @@ TIME ?= 600
 campaign: $(VENV)/.all ## damaged files, random commands, kills, full disks for TIME seconds; failures lie in out/campaign
 	$(VENV)/bin/python -m tests.campaign --seconds $(TIME)
 
+docs: $(VENV)/.all ## the site, into docs/_build/html; a warning is an error
+	$(VENV)/bin/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
+
 lint: $(VENV)/.all ## ruff, mypy, and the order of imports
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/mypy
@@ -56,5 +59,5 @@ bench: $(VENV)/.base ## how fast this installation is, on one core; PACKENV_TRAC
 	NUMBA_NUM_THREADS=1 $(ONE_CORE) $(VENV)/bin/packenv bench
 
 clean: ## remove what make and the tools have made
-	rm -rf $(VENV) out build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) out build dist docs/_build docs/examples docs/reference/made *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -25,7 +25,7 @@ myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # the tests run the notebooks and compare; the site shows what is stored
 copybutton_prompt_text = "$ "
-suppress_warnings = ["misc.highlighting_failure"]
+smartquotes = False  # "--" is an option
 
 html_theme = "furo"
 html_title = f"packenv {version}"

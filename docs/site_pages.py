@@ -61,10 +61,15 @@ def environment_page(kind: str) -> str:
     text = inspect.getdoc(type(environment)) or ""
     first, _, rest = text.partition("\n")
     picture = f"![{kind} as it draws itself](../../../experiments/pictures/{kind.lower()}.png)"
-    made = f'| made by | `gymnasium.make("packenv/{kind}-v0")` |\n'
-    spaces = f"| | |\n|---|---|\n{made}| actions | `{environment.action_space}` |\n"
-    keys = "".join(f"| `{key}` | `{space}` |\n" for key, space in environment.observation_space.items())
-    return f"# {kind}\n\n{first}\n\n{picture}\n\n{spaces}{keys}\n{rest.lstrip()}\n"
+    rows = {"`" + key + "`": spaces_of(space) for key, space in environment.observation_space.items()}
+    rows = {"made by": f'`gymnasium.make("packenv/{kind}-v0")`', "actions": spaces_of(environment.action_space)} | rows
+    table = "".join(f"| {name} | {value} |\n" for name, value in rows.items())
+    return f"# {kind}\n\n{first}\n\n{picture}\n\nWith the defaults:\n\n| | |\n|---|---|\n{table}\n{rest.lstrip()}\n"
+
+
+def spaces_of(space: gymnasium.Space[Any]) -> str:
+    """A space in one line: its bounds differ by element, and are in the text."""
+    return f"`{space}`" if space.shape == () else f"`Box` of shape {space.shape}, {space.dtype}"
 
 
 def policy_page(name: str) -> str:

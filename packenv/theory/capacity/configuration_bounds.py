@@ -30,7 +30,9 @@ def vqs_bound(workload: Workload, levels: int | None = None) -> float:
 
 
 def halving_bound(workload: Workload, levels: int | None = None) -> float:
-    """The same for the partition with cuts only at 2^−m: at least ½ of ρ* if no size is below the last of the cuts.
+    """A workload (tasks in service) that is supported by sizes rounded up to 2^−m: ½ of ρ* or more if none is below the last cut.
+
+    `levels` is J (by default that of VQS).
 
     Raises InputError for servers of different capacity.
     """
