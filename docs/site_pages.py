@@ -73,18 +73,28 @@ def spaces_of(space: gymnasium.Space[Any]) -> str:
 
 
 def policy_page(name: str) -> str:
-    """The page of a policy: what its class says, its parameters, and what was measured of it."""
-    policy = find_policy(name)
-    kind = type(policy)
+    """The page of a policy: what its class says, its row of the table of all policies, its parameters, and what was measured."""
+    kind = type(find_policy(name))
     defaults = getattr(kind, "_field_defaults", {})
     parameters = "".join(f"| `{key}` | `{value}` |\n" for key, value in defaults.items())
     table = f"| parameter | default |\n|---|---|\n{parameters}\n" if defaults else "It has no parameters.\n\n"
-    source = inspect.getdoc(inspect.getmodule(kind)) or ""
+    rule, guarantee, source = told(name)
     return (
-        f"# {name}\n\n{inspect.getdoc(kind)}\n\n{table}"
-        f"In Python: `{kind.__module__}.{kind.__name__}`. Its module says: {source}\n\n"
-        f"{measured(name)}See [all policies](../policies.md) for its rule, guarantee and source beside the others'.\n"
+        f"# {name}\n\n{rst(kind)}\n**Rule**: {rule}.\n\n**Guaranteed share of ρ\\***: {guarantee or 'none'}.\n\n"
+        f"**Source**: {source or 'none'}\n\n{table}**In Python**: `{kind.__module__}.{kind.__name__}`, whose module says:\n\n"
+        f"{rst(inspect.getmodule(kind))}\n{measured(name)}[All policies](../policies.md)\n"
     )
+
+
+def told(name: str) -> tuple[str, str, str]:
+    """Rule, guarantee and source of a policy, from the table of all policies."""
+    page = (ROOT / "docs" / "reference" / "policies.md").read_text(encoding="utf-8")
+    rows = [line.strip().strip("|").split("|") for line in page.splitlines() if line.startswith("| `")]
+    _, _, rule, guarantee, source = (cell.strip() for cell in next(row for row in rows if f"`{name}`" in row[0]))
+    listed = next(paragraph for paragraph in page.split("\n\n") if paragraph.startswith("[1] "))
+    for number, paper in re.findall(r"\[(\d)\] ((?:(?!\[\d\]).)+)", " ".join(listed.split())):
+        source = source.replace(f"[{number}]", paper.strip(" ."))
+    return rule.replace("](../", "](../../"), guarantee, source
 
 
 def measured(name: str) -> str:
@@ -130,6 +140,11 @@ def signature(function: Any) -> str:
         return re.sub(r"'([\w.\[\], |]+)'", r"\1", str(inspect.signature(plain)))
     except (TypeError, ValueError):
         return "()"
+
+
+def rst(value: Any) -> str:
+    """The docstring of a value as a block of a Markdown page."""
+    return "```{eval-rst}\n" + "\n".join(docstring(value)) + "\n```\n"
 
 
 def docstring(value: Any) -> list[str]:
