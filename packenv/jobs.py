@@ -1,4 +1,4 @@
-"""The Jobs table, one row per task: all that is random about a run (DESIGN, decision 1).
+"""The Jobs table, one row per task: all that is random about a run (CONTRIBUTING, decision 1).
 
 The simulator draws no random numbers. It reads this table, whether it comes from a trace, from arrays of the user's, or from
 a random workload that draws it chunk by chunk.

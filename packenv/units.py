@@ -1,4 +1,4 @@
-"""Resources are integers (DESIGN, decision 2): C units per unit of capacity.
+"""Resources are integers (CONTRIBUTING, decision 2): C units per unit of capacity.
 
 With C = 3·2^20 every boundary of the universal partition is an integer, and a task fits if demand <= room, exactly.
 """

@@ -1,6 +1,6 @@
 """Completion times of whole jobs, makespan, progress and value over time, from a Jobs table and the schedule of a run.
 
-Times are in slots. A job ends when the last of its tasks does. Measures of seeds 001 and 002 (PAPERS §2, §3).
+Times are in slots. A job ends when the last of its tasks does. Measures of Grandl et al. and of Zhang and Yao (PAPERS §2, §3).
 """
 
 from __future__ import annotations

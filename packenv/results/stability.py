@@ -1,4 +1,4 @@
-"""Whether a run was stable: a verdict with its confidence, from the waiting size over time (DESIGN, decision 5).
+"""Whether a run was stable: a verdict with its confidence, from the waiting size over time (CONTRIBUTING, decision 5).
 
 The mean queue of an unstable run tells how long the run was, not how good the policy is, so every mean comes with a verdict.
 A run is compared with a queue at the edge of stability, whose increments have mean 0: a Brownian motion reflected at 0, which

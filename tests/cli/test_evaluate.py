@@ -19,7 +19,7 @@ from packenv.results.job_times import efficiency
 from tests.cli.evaluating import PAPER, evaluate, files, trace
 
 ROOT = Path(packenv.__file__).parents[1]
-# DESIGN, "JSON of evaluate", in its order, with three more that a reader needs to make sense of a run.
+# The fields in their order, with three that a reader needs to make sense of a run.
 FIELDS = (
     *("policy", "workload", "servers", "seed", "slots", "arrived", "started", "completed", "waiting", "mean_queue", "max_queue"),
     *("mean_delay", "delay_p50", "delay_p95", "delay_p99", "utilisation", "verdict", "seconds", "tasks_per_second"),

@@ -6,7 +6,7 @@ the variance of both sides together refuses that for one of all comparisons with
 
 On 600 servers the 90th percentile of Eagle's long jobs is 1.7 % below the authors', more than chance explains. There a long job
 hardly waits, and the same few jobs are the percentile in all runs. The authors' simulator gives a task of a long job to a
-server when it starts; packenv when it is placed (Algorithm 1 of seed 003: a long entry has its task). A trial of the former
+server when it starts; packenv when it is placed (Algorithm 1 of Delgado et al.: a long entry has its task). A trial of the former
 gave their 50th percentile and, but for one run, their 99th, and left 1.3 % at the 90th.
 
 Not compared: `clwl` and `dlwl`. Their authors' runs keep servers for short jobs, and `dlwl` also has reports on queues that are

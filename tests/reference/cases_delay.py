@@ -1,4 +1,4 @@
-"""Worked cases of delay scheduling (seed 004, PAPERS §5): slots of a second, servers that take one task each."""
+"""Worked cases of delay scheduling (PAPERS §5): slots of a second, servers that take one task each."""
 
 from tests.reference.case import WorkedCase, servers, twelfths
 from tests.reference.table import Network, Task

@@ -1,4 +1,4 @@
-"""Worked cases of the policies that know jobs (seed 002, PAPERS §3)."""
+"""Worked cases of the policies that know jobs (PAPERS §3)."""
 
 from tests.reference.case import WorkedCase, phased, rows, same, servers
 

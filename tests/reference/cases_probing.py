@@ -1,4 +1,4 @@
-"""Worked cases of the probing schedulers (seed 003, PAPERS §4): workers of one slot, unless a case says otherwise."""
+"""Worked cases of the probing schedulers (PAPERS §4): workers of one slot, unless a case says otherwise."""
 
 from dataclasses import replace
 from itertools import count

@@ -1,4 +1,4 @@
-"""Worked cases of the workers' queues of Hawk, Eagle and Yaq (seed 003, PAPERS §4): stealing, and which entry is next."""
+"""Worked cases of the workers' queues of Hawk, Eagle and Yaq (PAPERS §4): stealing, and which entry is next."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Worked cases of Tetris and of fair sharing (seed 001, PAPERS §2)."""
+"""Worked cases of Tetris and of fair sharing (PAPERS §2)."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The policies of seed 002 (PAPERS §3), as it says them: every score is worked out anew for every choice."""
+"""The policies of Zhang and Yao (PAPERS §3), as they say them: every score is worked out anew for every choice."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ByMerit:
         return task.row if task.job is None else task.job
 
     def value(self, task: Task) -> float:
-        """That of the job: seed 002 gives a task, which is a job here, one value u_a, and its phases none."""
+        """That of the job: Zhang and Yao give a task, which is a job here, one value u_a, and its phases none."""
         values = {member.value for member in self.members[self.name(task)]}
         if len(values) > 1:
             raise ValueError("a job of several values")

@@ -1,4 +1,4 @@
-"""What makes a claim of seed 002 shown or not: on numbers made by hand, where it is true and where it is false."""
+"""What makes a claim of Zhang and Yao shown or not: on numbers made by hand, where it is true and where it is false."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Delay scheduling: fair sharing in which a job waits a limited time for a server that holds its data (PAPERS §5;
-Zaharia et al., EuroSys 2010; dynamic: seed 004).
+Zaharia et al., EuroSys 2010; dynamic: a report).
 
 In every slot each server, in index order, is offered to the jobs until none of them launches a task on it. An offer goes
 through the jobs with a task that fits, those with the fewest tasks in service first. A job launches a task with data on the
@@ -9,7 +9,7 @@ launch any task after the node interval. A job that may launch nothing is skippe
 
 A launch ends the wait. By default (as in Algorithm 3 of Zaharia et al.) the job then keeps the level (node, rack, any) of
 that launch: after a launch far from its data it need not wait again until it launches a task nearer to them. With `paper`
-(seed 004) the level returns to node, so the job waits anew, after every launch. Ties go to the job, then to the row, that
+(the report's form) the level returns to node, so the job waits anew, after every launch. Ties go to the job, then to the row, that
 comes first in the table.
 """
 

@@ -1,4 +1,4 @@
-"""Hawk and Eagle, and the schedulers that they are compared with: Sparrow, LWL and Yaq (PAPERS §4; seed 003).
+"""Hawk and Eagle, and the schedulers that they are compared with: Sparrow, LWL and Yaq (PAPERS §4).
 
 A job is long if the mean estimated duration of its tasks is above `cutoff` seconds. A central scheduler places long jobs on
 the general servers. Short jobs send probes to servers, and a server requests a task for a probe when it has a free slot. The

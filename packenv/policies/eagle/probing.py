@@ -1,4 +1,4 @@
-"""Actions of servers and schedulers in the probing systems, on completions, messages and new jobs (PAPERS §4; seed 003 §3.4).
+"""Actions of servers and schedulers in the probing systems, on completions, messages and new jobs (PAPERS §4).
 
 Messages are handled in the order in which they were sent, in the slot in which they are due. In every slot: servers with
 completions serve their queues, in index order; due messages are handled; jobs that became eligible are scheduled; messages

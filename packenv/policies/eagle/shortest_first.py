@@ -9,7 +9,7 @@ from packenv.policies.eagle.probing_state import Probing, forget, leave
 
 @compiled
 def shortest(p: Probing, server: int) -> int:
-    """Algorithm 1 of seed 003: the entry of the job with the least remaining work among those that may overtake all entries in
+    """Algorithm 1 of Eagle: the entry of the job with the least remaining work among those that may overtake all entries in
     front of them; NONE if the queue is empty.
 
     Remaining work is unassigned tasks times their estimate. An entry may overtake another if its estimate is within the

@@ -1,4 +1,4 @@
-"""Jobs in a fixed order: FIFO, priority and capacity, with which seed 002 compares the price scheduler (PAPERS §3).
+"""Jobs in a fixed order: FIFO, priority and capacity, with which Zhang and Yao compare the price scheduler (PAPERS §3).
 
 Each starts the ready phase that comes first in its order on the first server with room. If no server has room for it, all
 others wait behind it (`blocking`), or else it is skipped.

@@ -1,6 +1,6 @@
 """Choosing the group of identical waiting tasks with the highest merit, and the server on which it starts.
 
-Shared by the policies of seed 002 (PAPERS §3). The merit of a group may differ from one kind of server to another; the group
+Shared by the policies of Zhang and Yao (PAPERS §3). The merit of a group may differ from one kind of server to another; the group
 starts on the first server with room of the kind on which its merit is highest. Merits that differ by at most 10⁻⁹ of the
 largest absolute merit are equal; ties go to the earlier job, then phase, then row, and to the server of lower index.
 """

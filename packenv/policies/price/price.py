@@ -1,4 +1,4 @@
-"""The price scheduler of Zhang and Yao (seed 002, §3.3; PAPERS §3).
+"""The price scheduler of Zhang and Yao (§3.3; PAPERS §3).
 
 S is the set of phases that have not started, of all jobs that have arrived. A phase is a row of the table; its value U is the
 value of its job divided by the number of the job's phases. The price of a resource is the total value of the phases in S that

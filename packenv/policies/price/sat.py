@@ -1,4 +1,4 @@
-"""`sat`: the SAT scheduler of seed 002 (PAPERS §3), which knows all jobs in advance: replays the shortest schedule found."""
+"""`sat`: the SAT scheduler of Zhang and Yao (PAPERS §3), which knows all jobs in advance: replays the shortest schedule found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delay scheduling: locality against how long jobs wait for it, fixed and dynamic intervals, sticky slots (PAPERS, seed 004)."""
+"""Delay scheduling: locality against how long jobs wait for it, fixed and dynamic intervals, sticky slots (PAPERS §5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What figure 3.2 of seed 003 claims, and what is published of Hawk, against the rows of `rows`."""
+"""What figure 3.2 of Delgado et al. claims, and what is published of Hawk, against the rows of `rows`."""
 
 from __future__ import annotations
 

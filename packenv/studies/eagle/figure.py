@@ -1,4 +1,4 @@
-"""Eagle over Hawk by the size of the cluster, and what each of Eagle's mechanisms adds (seed 003, figure 3.2); Hawk over
+"""Eagle over Hawk by the size of the cluster, and what each of Eagle's mechanisms adds (Delgado et al., figure 3.2); Hawk over
 Sparrow by load and burst."""
 
 from __future__ import annotations

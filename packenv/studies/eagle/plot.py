@@ -1,4 +1,4 @@
-"""Figure 3.2 of seed 003: Eagle over Hawk in six panels; below them what each mechanism adds, all policies at high load, and
+"""Figure 3.2 of Eagle: Eagle over Hawk in six panels; below them what each mechanism adds, all policies at high load, and
 Hawk over Sparrow by load and burst."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Figures 5-7 and 8-10 of seed 002: efficiency, utilisation and fairness over time, with small and with large demands.
+"""Figures 5-7 and 8-10 of Zhang and Yao: efficiency, utilisation and fairness over time, with small and with large demands.
 
 Efficiency is the share of all value whose jobs have ended, unfairness the variance over jobs of the share of their service
 that is over (PAPERS §3). As single numbers, their means over the slots until the slowest policy has ended.

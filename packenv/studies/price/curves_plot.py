@@ -1,4 +1,4 @@
-"""Pictures of figures 5-7 and 8-10 of seed 002: measures over time, makespans, and where price's gain over FIFO comes from."""
+"""Pictures of figures 5-7 and 8-10 of Zhang and Yao: measures over time, makespans, and where price's gain comes from."""
 
 from __future__ import annotations
 

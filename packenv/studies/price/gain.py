@@ -1,6 +1,6 @@
 """Where the price scheduler's gain in makespan over FIFO comes from: its order of the phases, or that nothing blocks.
 
-FIFO of seed 002 blocks, the price scheduler does not. What each of the two differences saves depends on which is made
+FIFO of Zhang and Yao blocks, the price scheduler does not. What each of the two differences saves depends on which is made
 first, so both orders are shown; the part of a difference is the mean of the two.
 """
 

@@ -1,4 +1,4 @@
-"""Figures 1 to 3 of seed 002, and what it holds against Tetris: makespans of its schedulers on the same instances."""
+"""Figures 1 to 3 of Zhang and Yao, and what they hold against Tetris: makespans of their schedulers on the same instances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of seed 002: a flow shop, makespans by policy, and solving times. Those of measures over time: `curves_plot`."""
+"""Pictures of Zhang and Yao: a flow shop, makespans by policy, and solving times. Those of measures over time: `curves_plot`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the figures of seed 002 (PAPERS §3) have in common: runs of schedulers on the same instances, and their measures."""
+"""What the figures of Zhang and Yao (PAPERS §3) have in common: runs of schedulers on the same instances, and their measures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMES = {
 }
 PRICES = ("price", "price:welfare=1")
 COMPARED = ("priority", "capacity", "fifo")
-"""The schedulers with which seed 002 compares its own."""
+"""The schedulers with which Zhang and Yao compare their own."""
 NOT_COMPARED = ("fifo:blocking=false", "bf-js", "tetris", "tetris:m=0,f=0")
 """Those with which it does not."""
 POLICIES = (*PRICES, *COMPARED, *NOT_COMPARED)

@@ -1,4 +1,4 @@
-"""Figure 4 of seed 002: how long its SAT scheduler takes, by the size of the problem. Measured is CP-SAT alone."""
+"""Figure 4 of Zhang and Yao: how long their SAT scheduler takes, by the size of the problem. Measured is CP-SAT alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tetris, packing with little work left first, against fair sharing that checks every resource or two of them (seed 001)."""
+"""Tetris, packing with little work left first, against fair sharing that checks every resource or two of them (Grandl et al.)."""
 
 from __future__ import annotations
 

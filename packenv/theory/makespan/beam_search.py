@@ -55,7 +55,7 @@ def beam_from(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random
     """A beam of `width` states for a schedule that ends by tick `end`, with random weights.
 
     If `backward`, time runs from `end` to the first arrival. The ranges of the weights are those that did well in the setting
-    of figure 3 of seed 002.
+    of figure 3 of Zhang and Yao.
     """
     n, (servers, resources) = len(tasks), tasks.capacity.shape
     offsets, waits_for = tasks.followed_by if backward else tasks.waits_for

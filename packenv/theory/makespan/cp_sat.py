@@ -1,4 +1,4 @@
-"""Shortest schedules by OR-tools CP-SAT: constraints 11-14 of seed 002 (PAPERS §3) as intervals and cumulative resources.
+"""Shortest schedules by OR-tools CP-SAT: constraints 11-14 of Zhang and Yao (PAPERS §3) as intervals and cumulative resources.
 
 Each task is an interval. If it may run on several servers, there is one optional interval per server, and exactly one of
 them is present. On each server the demands of each resource stay within its capacity; the same constraint on the whole

@@ -78,7 +78,7 @@ def optimal_schedule(
     Phases, predecessors, arrivals, several resources and unequal servers mean the same as in the simulator.
 
     gap               end early once makespan / bound − 1 is at most this; with 0, once the schedule is proven optimal
-    fixed_allocation  assign every task beforehand to the server with the least workload, as seed 002 does; schedule and
+    fixed_allocation  assign every task beforehand to the server with the least workload, as Zhang and Yao do; schedule and
                       bound are then among the schedules with that assignment
     hint              a schedule to begin with, instead of the best one of the policies in `warm_start`
     workers           number of cores, by default all

@@ -51,7 +51,7 @@ plan_type = np.dtype(
 
 
 class Laws(NamedTuple):
-    """The tables that the rows of a workload are drawn from (DESIGN, decision 1)."""
+    """The tables that the rows of a workload are drawn from (CONTRIBUTING, decision 1)."""
 
     node: NDArray[np.void]  # (nodes,) node_type
     table: Floats  # (rows, 2) cumulative weight, value

@@ -1,4 +1,4 @@
-"""Data-analytics jobs of up to three phases that read, shuffle or compute, drawn by seed (seed 001, PAPERS §2).
+"""Data-analytics jobs of up to three phases that read, shuffle or compute, drawn by seed (PAPERS §2).
 
 The tasks of a phase have the same demand and about the same duration; schedulers know the mean duration of the phase.
 """

@@ -1,4 +1,4 @@
-"""Jobs whose tasks read blocks of data, which lie on a few servers each; drawn by seed (seed 004, PAPERS §5)."""
+"""Jobs whose tasks read blocks of data, which lie on a few servers each; drawn by seed (PAPERS §5)."""
 
 from __future__ import annotations
 

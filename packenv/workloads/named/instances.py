@@ -1,4 +1,4 @@
-"""Offline instances: jobs that all arrive in slot 0, with phases in strict order; drawn by seed (seed 002, PAPERS §3).
+"""Offline instances: jobs that all arrive in slot 0, with phases in strict order; drawn by seed (PAPERS §3).
 
 Each phase has one task, which is one row of the table. Demands are in units of capacity.
 """

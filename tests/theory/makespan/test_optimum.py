@@ -47,7 +47,7 @@ def drawn(rng: random.Random, n: int, servers: str) -> Workload:
 
 
 def setting_like_fig3(seed: int, jobs: int = 30, phases: int = 5) -> Workload:
-    """The setting of seed 002's figure 3: two machines of 50 units of two resources, demands up to 30, services up to 9."""
+    """The setting of Zhang and Yao's figure 3: two machines of 50 units of two resources, demands up to 30, services up to 9."""
     rng = np.random.default_rng(seed)
     length = rng.integers(1, phases + 1, jobs)
     n = int(length.sum())

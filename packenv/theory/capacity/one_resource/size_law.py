@@ -1,6 +1,6 @@
 """The law of sizes as the theory needs it: finitely many integer sizes, and the share of the tasks in service of each size.
 
-Resources are integers (DESIGN, decision 2), so every law is finite. Where service depends on the demand, a size is
+Resources are integers (CONTRIBUTING, decision 2), so every law is finite. Where service depends on the demand, a size is
 weighted by the time that its tasks are in service, because ρ* is a number of tasks in service.
 """
 

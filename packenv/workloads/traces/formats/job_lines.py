@@ -1,6 +1,6 @@
 """Jobs with the durations of their tasks, a line for each job: `arrival n_tasks mean d1 d2 …`, in seconds (.tr, .tr.gz).
 
-The format of the simulator of Hawk and Eagle (seed 003, PAPERS §4). Every duration is a task, which takes one slot of a
+The format of the simulator of Hawk and Eagle (PAPERS §4). Every duration is a task, which takes one slot of a
 server; the mean of the line is the scheduler's estimate of all durations of the job. Also as Parquet, with a row for each job
 and columns submit_time_s, num_tasks, mean_task_duration_s and task_duration_s (lists). Jobs may be in any order.
 """
