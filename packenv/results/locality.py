@@ -27,7 +27,7 @@ class DataLocality:
     """The k tasks that have home servers and started; times are in slots.
 
     A completion time has four parts: service, overhead, scheduling delay, and time without room for the task on any server.
-    The scheduling delay is that of the report on dynamic delay scheduling: what a task waits although some server has room for it; under delay scheduling
+    The scheduling delay is that of PAPERS §5: what a task waits although some server has room for it; under delay scheduling
     that is a wait for locality, and without it 0 for policies that leave no room unused.
     """
 

@@ -9,7 +9,7 @@ launch any task after the node interval. A job that may launch nothing is skippe
 
 A launch ends the wait. By default (as in Algorithm 3 of Zaharia et al.) the job then keeps the level (node, rack, any) of
 that launch: after a launch far from its data it need not wait again until it launches a task nearer to them. With `paper`
-(the report's form) the level returns to node, so the job waits anew, after every launch. Ties go to the job, then to the row, that
+(the report) the level returns to node, so the job waits anew, after every launch. Ties go to the job, then to the row, that
 comes first in the table.
 """
 
