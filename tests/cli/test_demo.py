@@ -24,7 +24,8 @@ demo.main(["--quick", "--processes", "1", "--out", sys.argv[1]])
 
 
 def runs(policy: str, kind: str, *queues: float) -> list[Any]:
-    return [SimpleNamespace(policy=policy, verdict=Verdict(kind, 0.0, 0.0, 0.5, 0.5), mean_queue=queue) for queue in queues]
+    low, high = {STABLE: (1e-9, 1.0), UNSTABLE: (1.0, 1e-9)}.get(kind, (0.5, 0.5))
+    return [SimpleNamespace(policy=policy, verdict=Verdict(kind, 0.0, 1.0, low, high), mean_queue=queue) for queue in queues]
 
 
 def test_the_demo_needs_no_torch(tmp_path: Path) -> None:

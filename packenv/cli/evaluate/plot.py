@@ -29,8 +29,8 @@ def draw_runs(
 ) -> None:
     """Left: waiting tasks over time, mean over the seeds (band: the middle half of them). Right: quantiles of the delay.
 
-    A policy that is unstable with any seed is dashed and hollow: its delays say how long the run was. Where such a policy
-    would hide the others, its line leaves the picture at the top. The title says in a sentence what is to be seen.
+    Delays of a policy that is unstable with any seed are dashed and hollow: they say how long the run was. The queue of an
+    unstable policy is dashed; where it would hide the others, it leaves the picture at the top. The title says in a sentence what is to be seen.
     """
     height = max(4.2, 2.2 + 0.45 * len(by_policy))
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, height), width_ratios=(3, 2), layout="constrained")
