@@ -30,7 +30,8 @@ def draw_runs(
     """Left: waiting tasks over time, mean over the seeds (band: the middle half of them). Right: quantiles of the delay.
 
     Delays of a policy that is unstable with any seed are dashed and hollow: they say how long the run was. The queue of an
-    unstable policy is dashed; where it would hide the others, it leaves the picture at the top. The title says in a sentence what is to be seen.
+    unstable policy is dashed; where it would hide the others, it leaves the picture at the top. The title says in a sentence
+    what is to be seen.
     """
     height = max(4.2, 2.2 + 0.45 * len(by_policy))
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, height), width_ratios=(3, 2), layout="constrained")
