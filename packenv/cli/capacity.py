@@ -9,8 +9,10 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from packenv.cli import shared_options
-from packenv.cli.outputs import check_outputs, wide_console, write_all
+from packenv.cli.completed_names import WORKLOAD
+from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.shared_options import FILE, JSON, option
+from packenv.cli.tables import format_option, show, text_console
 from packenv.cli.workload_options import WorkloadOptions, workload_from
 from packenv.errors import InputError
 from packenv.files import write_json
@@ -23,17 +25,26 @@ from packenv.workloads.workload import Workload
 
 
 @click.command()
-@click.argument("source", metavar="[WORKLOAD|TRACE]", required=False)
+@click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
 @shared_options.sizes
 @shared_options.servers
 @click.option("--service", help="Law of service, in slots, which changes only the rate: geometric:100, fixed:100, …")
 @shared_options.resources
 @option("--gap", type=float, default=GAP, help="Stop when (upper - lower) / upper is at most this.")
 @option("--seconds", type=float, default=SECONDS, help="Stop after this time.")
-@click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON.")
+@format_option
+@click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")
 @click.option("--certificate", type=FILE, help="Write the proofs of both bounds as JSON.")
 @click.option("--check", type=click.Path(exists=True, dir_okay=False), help="Check the proofs in this file instead of a search.")
-def capacity(gap: float, seconds: float, json_path: str | None, certificate: str | None, check: str | None, **words: Any) -> None:
+def capacity(
+    gap: float,
+    seconds: float,
+    form: str,
+    json_path: str | None,
+    certificate: str | None,
+    check: str | None,
+    **words: Any,
+) -> None:
     """Find a lower and an upper bound on ρ*, the largest mean number of tasks in service that any policy keeps stable.
 
     \b
@@ -46,7 +57,7 @@ def capacity(gap: float, seconds: float, json_path: str | None, certificate: str
     if not seconds > 0:
         raise InputError(f"--seconds must be positive, not {seconds}")
     workload, _ = workload_from(WorkloadOptions(**words))
-    console = wide_console()
+    console = text_console()
     if check is not None:
         bracket = load_certificate(check)
         bracket.verify(workload)
@@ -54,7 +65,7 @@ def capacity(gap: float, seconds: float, json_path: str | None, certificate: str
     else:
         with console.status(f"{workload.name}: bracketing ρ*") as status:
             bracket = max_workload(workload, gap, seconds, lambda low, high: status.update(f"{low:.6g} <= ρ* <= {high:.6g}"))
-    console.print(capacity_table(workload, bracket))
+    show(form, [capacity_table(workload, bracket)], [capacity_record(workload, bracket)])
     if not bracket.reached:
         console.print(f"no gap of {gap:g} in {bracket.seconds:.0f} s; this is the best bracket found", style="yellow")
     write_all(

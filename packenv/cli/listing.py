@@ -3,33 +3,78 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from packenv.cli.tables import print_table
 from packenv.learning.agents.saved import load_agent, pretrained_agents
 from packenv.policies.replay import find_replay
 from packenv.policy import find_policy, registered
 from packenv.workloads.named.registry import names, workload
 
+WIDEST = 110  # columns: longer lines are hard to read
+
+
+class Entry(NamedTuple):
+    """A policy: how it is named, what it does, its parameters with their defaults."""
+
+    name: str
+    about: str
+    parameters: str = ""
+
 
 @click.command()
 def listing() -> None:
     """Show the policies and workloads that have names, with their parameters."""
-    policies = Table("policy", "parameters", "what it does", title="Policies (NAME or NAME:key=value,…)", title_justify="left")
+    width = min(Console().width, WIDEST)
+    click.echo("Policies: NAME, or NAME:key=value,… with any of the parameters below the text\n")
+    entries = [*policies()]
+    longest = max(len(entry.name) for entry in entries)
+    for entry in entries:
+        click.echo(block(entry, longest, width))
+    click.echo("\nWorkloads")
+    print_table(workloads_table())
+
+
+def policies() -> Iterator[Entry]:
+    """Every policy that is registered, and each agent that comes with packenv."""
     for name in [name for name in registered() if name not in ("agent", "replay")]:
         kind = type(find_policy(name))
         defaults = getattr(kind, "_field_defaults", {})
-        about = (inspect.getdoc(kind) or "").split("\n")[0]
-        policies.add_row(name, ", ".join(f"{key}={value}" for key, value in defaults.items()), about)
-    policies.add_row("replay:FILE", "", (inspect.getdoc(find_replay) or "").split("\n")[0])
+        yield Entry(name, _first_line(kind), ", ".join(f"{key}={value}" for key, value in defaults.items()))
+    yield Entry("replay:FILE", _first_line(find_replay))
+    yield Entry("agent:PATH", "An agent of your own, saved by `packenv train`.")
     for name in pretrained_agents():
-        policies.add_row(f"agent:{name}", "", str(load_agent(name).about.get("summary", "learned")))
-    workloads = Table("workload", "resources", "servers", "tasks per slot", "intensity", title="Workloads", title_justify="left")
+        yield Entry(f"agent:{name}", str(load_agent(name).about.get("summary", "learned")))
+
+
+def block(entry: Entry, longest: int, width: int) -> str:
+    """Name and text side by side, folded between words, and the parameters below."""
+    indent = " " * (longest + 4)
+    first = f"  {entry.name}".ljust(len(indent))
+    lines = textwrap.wrap(entry.about, width - len(indent), break_on_hyphens=False, break_long_words=False) or [""]
+    lines += textwrap.wrap(entry.parameters, width - len(indent), break_on_hyphens=False, break_long_words=False)
+    return "\n".join([first + lines[0], *(indent + line for line in lines[1:])])
+
+
+def workloads_table() -> Table:
+    """Servers and arrivals of every named workload."""
+    table = Table("workload", box=SIMPLE_HEAD)
+    for name in ("resources", "servers", "tasks per slot", "intensity"):
+        table.add_column(name, justify="right", no_wrap=True)
     for name in names():
         known = workload(name)
         at_once = known.jobs is not None and known.jobs.arrival[-1] == 0
         offered = (f"{len(known.jobs or ())} at once", "–") if at_once else (f"{known.rate:.4g}", f"{known.intensity:.3f}")
-        workloads.add_row(name, str(known.D), str(len(known.servers)), *offered)
-    Console().print(policies, workloads)
+        table.add_row(name, str(known.D), str(len(known.servers)), *offered)
+    return table
+
+
+def _first_line(described: object) -> str:
+    return (inspect.getdoc(described) or "").split("\n")[0]

@@ -8,7 +8,9 @@ from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
+from packenv.cli.help_text import Context
 from packenv.cli.numeric_options import limited
 from packenv.errors import InputError, nearest
 
@@ -23,6 +25,7 @@ COMMANDS = {
     "reproduce": ("reproduce:reproduce", "Reproduce figures of the papers, and say which of their claims the runs show."),
     "trace": ("trace.command:trace", "Convert, describe and profile traces."),
     "list": ("listing:listing", "Show the policies and workloads that have names."),
+    "completion": ("completion:completion", "Print the line that makes your shell complete packenv's words."),
     "bench": ("bench.main:bench", "Measure the speed of this installation."),
 }
 """By name: module and function in packenv.cli, and what `packenv --help` says."""
@@ -31,17 +34,25 @@ BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 
 
 class Commands(click.Group):
-    """Subcommands by name, imported only when needed: help stays fast."""
+    """Subcommands by name, imported only when needed: help and completion stay fast."""
+
+    context_class = Context
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
+            if ctx.resilient_parsing:  # a shell asks for completions
+                return None
             raise InputError(f"unknown command {cmd_name!r}{nearest(cmd_name, list(COMMANDS))}")
         module, _, function = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(f"packenv.cli.{module}"), function)
         return limited(command)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        found = [CompletionItem(name, help=about) for name, (_, about) in COMMANDS.items() if name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -58,6 +69,8 @@ def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; bad input is one line on standard error and exit status 2, Ctrl-C is 130."""
     try:
         words = sys.argv[1:] if arguments is None else arguments
+        if "_PACKENV_COMPLETE" in os.environ:
+            import_module("packenv.cli.completion").prepare_shell()
         done = cli(words, prog_name="packenv", standalone_mode=False, obj=words)  # what was said, for those who keep it
         sys.stdout.flush()
         return done

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from packenv.cli.help_text import Context
 from packenv.errors import InputError
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 
@@ -32,9 +33,6 @@ class Whole(click.ParamType):  # type: ignore[type-arg]  # generic in some versi
             self.fail(f"{number} is not in the range {self._range()}.", param, ctx)
         return number
 
-    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        return f"INTEGER {self._range()}".strip()
-
     def _range(self) -> str:
         if self.high < LARGEST_WHOLE:
             return f"{self.low}<=x<={self.high}"
@@ -56,7 +54,11 @@ class Decimal(click.ParamType):  # type: ignore[type-arg]
 
 
 def limited(command: click.Command) -> click.Command:
-    """The command with every option of click's own numeric types replaced by one with bounds; so are its subcommands'."""
+    """The command with every option of click's own numeric types replaced by one with bounds; so are its subcommands'.
+
+    Their help is laid out as packenv's.
+    """
+    command.context_class = Context
     for param in command.params:
         if isinstance(param.type, (click.IntRange, click.types.IntParamType)):
             low, high = (getattr(param.type, end, None) for end in ("min", "max"))

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from packenv.errors import InputError
 from packenv.files import STREAMS, check_writable
 from packenv.runs.plot_style import check_picture
 
-TABLE_WIDTH = 150  # columns
+TAKEN = "packenv.standard_output"
+"""Key of a command's `meta`: the result that has standard output for itself, and the stream."""
+
+
+def take_standard_output(ctx: click.Context, result: str) -> None:
+    """From here to the end of the command, what is printed goes to standard error: `result` has standard output for itself."""
+    root = ctx.find_root()
+    if TAKEN in root.meta:
+        raise InputError(f"standard output can have one of {root.meta[TAKEN][0]} and {result}")
+    root.meta[TAKEN] = result, sys.stdout
+    root.with_resource(contextlib.redirect_stdout(sys.stderr))
+
+
+def standard_output() -> TextIO:
+    """The stream that was taken, or else standard output."""
+    stream: TextIO = click.get_current_context().find_root().meta.get(TAKEN, ("", sys.stdout))[1]
+    return stream
 
 
 class ResultFile(click.Path):
@@ -27,8 +40,8 @@ class ResultFile(click.Path):
         super().__init__(dir_okay=False)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value in STREAMS and ctx is not None:
-            ctx.find_root().with_resource(contextlib.redirect_stdout(sys.stderr))
+        if value in STREAMS and ctx is not None and not ctx.resilient_parsing:
+            take_standard_output(ctx, f"--json {value}")
             return value
         return super().convert(value, param, ctx)
 
@@ -60,28 +73,3 @@ def write_all(*results: tuple[str | None, Callable[[str], object]], failed: Sequ
         print(f"packenv: {problem}", file=sys.stderr)
     if problems:
         raise problems[-1]
-
-
-def wide_console(*tables: Table) -> Console:
-    """Standard output, at least as wide as the tables: a narrow terminal folds lines, and numbers are never cut short."""
-    console, endless = Console(), Console(width=10_000)
-    return Console(width=max(console.width, TABLE_WIDTH, *(endless.measure(table).maximum for table in tables), 0))
-
-
-def print_table(table: Table, spare: Sequence[str] = ()) -> None:
-    """Print a table whose cells are never cut, to a pipe or file as wide as it is.
-
-    On a narrower terminal, or with COLUMNS set, columns of `spare` are left out, the first ones first, until the rest fits;
-    a line says which.
-    """
-    console, endless, left_out = Console(), Console(width=10_000), []
-    limited = console.is_terminal or "COLUMNS" in os.environ
-    for name in spare:
-        if not limited or endless.measure(table).maximum <= console.width:
-            break
-        for column in [column for column in table.columns if column.header == name]:
-            table.columns.remove(column)
-            left_out.append(name)
-    Console(width=max(console.width, endless.measure(table).maximum)).print(table)
-    if left_out:
-        console.print(f"left out for want of width: {', '.join(left_out)} (--json has them)", highlight=False)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from packenv.cli import shared_options
+from packenv.cli.completed_names import Named
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.shared_options import COUNT, JSON, option
 from packenv.errors import InputError, nearest
@@ -21,10 +22,11 @@ if TYPE_CHECKING:  # they bring the simulator with them
     from packenv.studies.finding import Finding, Settings
 
 OF_TRACES = ("fig1", "fig5")
+FIGURE = Named(lambda incomplete: [*FIGURES, *GROUPS], files=False)
 
 
 @click.command()
-@click.argument("figures", nargs=-1, required=True, metavar=f"{'|'.join([*FIGURES, *GROUPS])} …")
+@click.argument("figures", nargs=-1, required=True, metavar="FIGURE…", type=FIGURE)
 @option("--out", default="out", metavar="DIR", help="Folder for pictures, tables and claims.")
 @click.option(
     "--seeds",
@@ -41,15 +43,21 @@ OF_TRACES = ("fig1", "fig5")
 @click.option("--trace", metavar="PATH", help="Trace for fig1 and fig5  [default: a random workload fitted to one].")
 @click.option("--servers", type=COUNT, help="Servers of fig5  [default: the load offered at β = 1.6].")
 @shared_options.processes
-@click.option("--json", "json_path", type=JSON, help="Also write all claims to FILE as JSON.")
+@click.option("--json", "json_path", type=JSON, help="Also write all claims as JSON; - is standard output.")
 def reproduce(
     figures: tuple[str, ...], out: str, trace: str | None, quick: bool, json_path: str | None, **numbers: int | None
 ) -> None:
     """Reproduce figures of the papers, and say which of their claims the runs show.
 
-    `all` draws the figures of arXiv 1901.05998; `tetris` compares Tetris with fair sharing, `eagle` Eagle with Hawk, Sparrow
-    and others, `delay` fixed with dynamic delay scheduling; `price-figs` draws the figures of Zhang and Yao's price and SAT
-    schedulers (price-fig5 has their figures 5 to 7, price-fig8 8 to 10).
+    \b
+    FIGURE is one of
+      fig1 fig2 fig3a fig3b fig4a fig4b fig5, of arXiv 1901.05998; all: these
+      tetris: Tetris and fair sharing
+      eagle: Eagle, Hawk, Sparrow and others
+      delay: fixed and dynamic delay scheduling
+      price-fig1 price-fig2 price-fig3 price-fig4, price-fig5 (with 6 and 7),
+      price-fig8 (with 9 and 10), price-abundant: the price and SAT schedulers
+      of Zhang and Yao; price-figs: these
 
     Each figure writes DIR/FIGURE.png, DIR/FIGURE.csv and DIR/FIGURE_claims.csv. A claim that is not shown is a result, not
     an error. Hollow points are runs not known to be stable, crosses unstable ones.

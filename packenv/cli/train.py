@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 
 from packenv.cli import shared_options
+from packenv.cli.completed_names import POLICY, WORKLOAD
 from packenv.cli.outputs import check_outputs
 from packenv.cli.shared_options import COUNT, FILE, option
 from packenv.cli.workload_options import WorkloadOptions, workload_from
@@ -29,7 +30,7 @@ SPECIAL = {"true": True, "false": False}
 
 
 @click.command("train")
-@click.argument("source", metavar="[WORKLOAD]", required=False)
+@click.argument("source", metavar="[WORKLOAD]", required=False, type=WORKLOAD)
 @option("--env", "environment", default="ServerFill", help=f"{', '.join(ENVIRONMENTS)}.")
 @option("--algo", "algorithm", default="maskable-ppo", help="maskable-ppo, ppo, a2c, dqn, cma-es.")
 @option("--network", default="shared", help="shared or linear (the order of actions does not matter), or mlp.")
@@ -50,10 +51,12 @@ SPECIAL = {"true": True, "false": False}
 @option("--reward-scale", type=float, default=1.0, help="Multiply rewards by this.")
 @option("--timescale", type=float, default=5000.0, help="Discount a reward t slots ahead by exp(−t/timescale).")
 @click.option("--average-reward", is_flag=True, help="Maximise the mean reward per slot instead of the discounted sum.")
-@option("--guard", default="bf-js", help="Policy that schedules while too many tasks wait; none: the agent always does.")
+@option(
+    "--guard", default="bf-js", type=POLICY, help="Policy that schedules while too many tasks wait; none: the agent always does."
+)
 @option("--guard-limit", type=int, default=500, help="The guard schedules while more tasks than this wait.")
 @click.option("--from", "start", metavar="AGENT", help="Start from the weights of this saved agent (a name or a path).")
-@click.option("--imitate", metavar="POLICY", help="Train the agent to imitate this policy first.")
+@click.option("--imitate", metavar="POLICY", type=POLICY, help="Train the agent to imitate this policy first.")
 @option("--imitation-steps", type=int, default=400, help="Steps of imitation.")
 @option("--samples", type=int, default=16_000_000, help="Train for so many decisions; cma-es: tasks.")
 @option("--envs", type=int, default=512, help="Environments that run side by side.")
@@ -78,7 +81,7 @@ SPECIAL = {"true": True, "false": False}
 @click.option("--checkpoint-every", type=int, default=0, metavar="N", help="Samples between checkpoints  [default: a 20th].")
 @click.option("--evaluate-every", type=int, default=0, metavar="N", help="Samples between evaluations  [default: a 10th].")
 @click.option("--judge-every", type=int, metavar="N", help="Samples between judgments, 0 for none  [default: a 3rd].")
-@option("--against", default="bf-js", help="Policy that evaluations compare the agent with.")
+@option("--against", default="bf-js", type=POLICY, help="Policy that evaluations compare the agent with.")
 @option("--evaluation-slots", type=click.IntRange(min=1000), default=200_000, help="Slots of each run of an evaluation.")
 @option("--evaluation-seeds", type=COUNT, default=4, help="Runs of an evaluation at each load.")
 @option("--keep", type=click.Choice(["best", "last"]), default="best", help="Save the best agent in evaluations, or the last.")
@@ -88,7 +91,7 @@ def train_command(source: str | None, **words: Any) -> None:
 
     \b
     packenv train paper/fig4b --intensity 0.85:0.97
-    packenv train paper/fig3b --rate 0.0306 --guard vqs --option passing=true --name fig3b
+    packenv train paper/fig3b --rate 0.0306 --guard vqs --option passing=true
     tensorboard --logdir runs
     """
     try:

@@ -6,9 +6,11 @@ import click
 from rich.console import Console
 
 from packenv.cli import shared_options
-from packenv.cli.judge.tables import judgments_table, record_of
-from packenv.cli.outputs import check_outputs, wide_console, write_all
+from packenv.cli.completed_names import POLICY
+from packenv.cli.judge.tables import LEFT_OUT, judgments_table, record_of
+from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.shared_options import COUNT, FILE, JSON, option
+from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
 from packenv.policy import find_policy
 from packenv.runs.judge_runs import JudgeRuns
@@ -22,14 +24,15 @@ SERVICES = ("geometric:100",)
 
 
 @click.command("worst-case")
-@click.option("--policy", "-p", required=True, help="Policy to find a bad workload for, e.g. bf-js, vqs:J=4.")
+@click.option("--policy", "-p", required=True, type=POLICY, help="Policy to find a bad workload for, e.g. bf-js, vqs:J=4.")
 @option("--service", "services", multiple=True, default=SERVICES, help="Law of service; repeat for more.")
 @option("--tries", type=COUNT, default=TRIES, help="Number of short runs that the search makes.")
 @option("--seed", type=int, default=0, help="Seed of the search.")
 @shared_options.processes
 @click.option("--log", type=FILE, help="Keep each finished run of a judgment in this file.")
 @click.option("--out", type=FILE, help="Write the worst workload as JSON, which evaluate and judge read.")
-@click.option("--json", "json_path", type=JSON, help="Write the judgments of the candidates as JSON.")
+@format_option
+@click.option("--json", "json_path", type=JSON, help="Write the judgments of the candidates as JSON; - is standard output.")
 def worst_case_command(
     policy: str,
     services: tuple[str, ...],
@@ -38,6 +41,7 @@ def worst_case_command(
     processes: int | None,
     log: str | None,
     out: str | None,
+    form: str,
     json_path: str | None,
 ) -> None:
     """Search for the workload on which a policy keeps the smallest fraction of ρ* stable.
@@ -55,8 +59,10 @@ def worst_case_command(
     kept = RunLog(log)
     with Runner(processes) as runner, Console(stderr=True).status(f"{policy}: looking for bad workloads") as status:
         found = worst_case(policy, laws, tries, seed, JudgeRuns(runner, kept), lambda what: status.update(f"{policy}: {what}"))
-    console = wide_console()
-    console.print(judgments_table([one.workload for one in found], [one.judgment for one in found], 1))
+    console = text_console()
+    table = judgments_table([one.workload for one in found], [one.judgment for one in found], 1)
+    records = [record_of(one.judgment) | {"workload": one.workload.to_dict()} for one in found]
+    show(form, [table], [record_of(one.judgment) for one in found], LEFT_OUT)
     for workload, _ in found:
         console.print(
             f"{workload.name}: {workload.sizes}, {counted(len(workload.servers), 'server')}, {workload.service}", highlight=False
@@ -66,5 +72,4 @@ def worst_case_command(
         found[0].workload.save(path)
         console.print(f"the worst of them: {path}", highlight=False)
 
-    records = [record_of(one.judgment) | {"workload": one.workload.to_dict()} for one in found]
     write_all((out, save_worst), (json_path, lambda path: write_json(path, records)))

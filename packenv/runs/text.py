@@ -1,13 +1,44 @@
-"""Numbers for lines that people read."""
+"""Numbers for lines and tables that people read, with as many digits as they are worth."""
 
 from __future__ import annotations
 
+import math
+
+NONE = "–"
+NOT_KNOWN = "not known"
+"""Stands for a mean whose 95 % interval reaches 0: not even its order of magnitude is known."""
+
+MOST_DECIMALS = 6
+
 
 def number(value: float | None, digits: int = 3) -> str:
-    """`1,234`, `12.3`, and a dash for None."""
+    """`1,234`, `12.3`, and a dash for None. No digit before the point is left out."""
     if value is None:
-        return "–"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
+        return NONE
+    return f"{value:,.0f}" if abs(value) >= min(1000, 10**digits) - 0.5 else f"{value:.{digits}g}"
+
+
+def about(value: float) -> str:
+    """Two digits: `270,000`, `0.57`."""
+    return f"{float(f'{value:.2g}'):,.10g}"
+
+
+def estimate(mean: float | None, half: float | None) -> str:
+    """`25,920 ± 610`: a 95 % interval's half-width with two digits, and its mean up to the same place.
+
+    NOT_KNOWN where the half-width is as large as the mean. Three digits where there is no interval.
+    """
+    if mean is None or half is None:
+        return number(mean)
+    if half <= 1e-6 * abs(mean):
+        return number(mean)
+    if half >= abs(mean):
+        return NOT_KNOWN
+    decimals = 1 - math.floor(math.log10(float(f"{half:.2g}")))
+    if decimals > MOST_DECIMALS:
+        return f"{mean:.3g} ± {half:.2g}"
+    shown = max(decimals, 0)
+    return f"{round(mean, decimals):,.{shown}f} ± {round(half, decimals):,.{shown}f}"
 
 
 def counted(n: int, what: str) -> str:

@@ -108,7 +108,10 @@ TWO_JOBS = ("0,0.5,4,7,0,3", "0,0.5,2,7,1,3", "0,1.0,2,3,0,1")
 COLUMNS = "arrival,size,service,job,phase,value"
 
 
-def test_measures_of_whole_jobs_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_measures_of_whole_jobs_by_hand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
     path, file = tmp_path / "out.json", trace(tmp_path, *TWO_JOBS, header=COLUMNS)
     evaluate(file, "--servers", 1, "-p", "fifo-ff", "-p", "fifo:blocking=false", "--processes", 1, "--json", path)
     assert "over-allocation   unfairness" in capsys.readouterr().out

@@ -96,13 +96,19 @@ def test_times_in_seconds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 LONG = "sparrow:ratio=3,minimum=4,delay=0.25"
 
 
-def test_a_pipe_gets_whole_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_table_is_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe gets 80 columns, or as many as the name of a policy takes; with COLUMNS everything."""
     file = trace(tmp_path, *PROBED, header="arrival,size,service,job")
-    evaluate(file, "--servers", 12, "-p", LONG, "-p", "fifo", "--processes", 1, "--drain", "--seeds", 2, "--cutoff", 0.5)
-    out = capsys.readouterr().out
-    assert "…" not in out and out.count(LONG) == 4  # in three tables, and among those that are told durations
-    for heading in ("tasks/s", "over-allocation", "long p99"):
-        assert heading in out
+    words = ("--servers", 12, "-p", LONG, "-p", "fifo", "--processes", 1, "--drain", "--seeds", 2, "--cutoff", 0.5)
+    for columns, missing in ((None, 3), ("200", 0)):
+        if columns is not None:
+            monkeypatch.setenv("COLUMNS", columns)
+        evaluate(file, *words)
+        out = capsys.readouterr().out
+        assert "…" not in out and out.count(LONG) == 4  # in three tables, and among those that are told durations
+        assert out.count("not shown: ") == missing
+        for heading in ("tasks/s", "over-allocation", "long p99"):
+            assert heading in out
 
 
 def test_a_narrow_terminal_gets_fewer_columns(
@@ -111,7 +117,7 @@ def test_a_narrow_terminal_gets_fewer_columns(
     monkeypatch.setenv("COLUMNS", "80")
     evaluate("delay/hot", "-p", "delay:interval=3", "--slots", 300, "--processes", 1)
     out = capsys.readouterr().out
-    assert "left out for want of width: tasks/s" in out and "(--json has them)" in out
+    assert "not shown: tasks/s" in out and "--format csv and --json have them)" in out
     assert "scheduling delay" in out and "verdict" in out and "…" not in out
     assert all(len(line) <= 80 for line in out.splitlines() if line.lstrip().startswith(("delay:", "policy", "───")))
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -22,10 +23,15 @@ from packenv.cli.bench.jobs import job_speeds
 from packenv.cli.bench.theory import bracket_times, schedule_times
 from packenv.cli.outputs import check_outputs
 from packenv.cli.shared_options import JSON
+from packenv.cli.tables import print_table
 from packenv.files import write_json
+from packenv.runs.text import number
 
 POLICIES = {"bf-js": 12.0, "vqs-bf": 10.0, "fifo-ff": 10.0, "vqs": None}
 """Target throughput of each policy, as a multiple of the yardstick's steps per second; None: no target."""
+
+LEFT_OUT = ("met", "target")
+"""Columns that a narrow terminal does without, the first of them first."""
 
 GROWTH = 2.5
 """The cost per task must stay below this multiple of that in the smallest cluster or backlog."""
@@ -85,7 +91,7 @@ FULL = Effort(3, 1_000_000, (1_000, 10_000, 100_000), (100, 10_000, 1_000_000), 
 
 @click.command()
 @click.option("--quick", is_flag=True, help="Measure once, without the largest clusters and backlogs.")
-@click.option("--json", "json_path", type=JSON, help="Write all measurements as JSON.")
+@click.option("--json", "json_path", type=JSON, help="Write all measurements as JSON; - is standard output.")
 def bench(quick: bool, json_path: str | None) -> None:
     """Measure the speed of this installation, against one CartPole-v1 environment of Gymnasium on the same core.
 
@@ -101,7 +107,7 @@ def bench(quick: bool, json_path: str | None) -> None:
                 rows.append(row)
     finally:
         if rows:
-            console.print(table_of(rows))
+            print_table(table_of(rows), LEFT_OUT)
             if json_path is not None:
                 write_json(json_path, [row._asdict() | {"met": row.met} for row in rows])
 
@@ -265,7 +271,7 @@ def _seconds(work: Callable[..., object], *arguments: Any) -> float:
 
 def table_of(rows: list[Row]) -> Table:
     """A table of the measured value, the ratio and the target of each row."""
-    table = Table("", title="packenv bench", title_justify="left")
+    table = Table("", title="packenv bench", box=SIMPLE_HEAD)
     for name in ("measured", "ratio", "target", "met"):
         table.add_column(name, justify="right", no_wrap=True)
     group = None
@@ -277,9 +283,5 @@ def table_of(rows: list[Row]) -> Table:
         met = {True: "[green]yes", False: "[red]no", None: ""}[row.met]
         ratio = "" if row.ratio is None else f"{row.ratio:.3g}"
         target = f"≥ {row.target:.3g}" if row.target is not None else f"< {row.limit:.3g}" if row.limit is not None else ""
-        table.add_row(row.what, f"{_number(row.measured)} {row.unit}", ratio, target, met)
+        table.add_row(row.what, f"{number(row.measured)} {row.unit}", ratio, target, met)
     return table
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

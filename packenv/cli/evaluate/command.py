@@ -8,14 +8,16 @@ from typing import Any
 
 import click
 
+from packenv.cli.completed_names import POLICY, WORKLOAD
 from packenv.cli.evaluate.about import notices, print_workload
 from packenv.cli.evaluate.records import record_of, summary_of
-from packenv.cli.evaluate.tables import LEFT_OUT, Times, classes_table, data_table, jobs_table, results_table
+from packenv.cli.evaluate.tables import LEFT_OUT, Times, classes_table, data_table, jobs_table, legend, results_table
 from packenv.cli.evaluate.whole_jobs import whole_jobs
 from packenv.cli.leaderboard.contests import contest_name
-from packenv.cli.outputs import check_outputs, print_table, wide_console, write_all
+from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.schedule_file import write_schedule
 from packenv.cli.shared_options import JSON
+from packenv.cli.tables import format_option, show, text_console
 from packenv.cli.workload_options import (
     RESOURCES_HELP,
     SLOT_SECONDS_HELP,
@@ -39,10 +41,11 @@ DEFAULT_SLOTS = 200_000
 
 
 @click.command()
-@click.argument("source", metavar="[WORKLOAD|TRACE]", required=False)
+@click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
 @click.option(
-    "--policy", "-p", "policies", multiple=True, help="Policy to run, e.g. bf-js, vqs:J=4, my_module:MyPolicy; repeat for more."
-)
+    "--policy", "-p", "policies", multiple=True, type=POLICY,
+    help="Policy to run, e.g. bf-js, vqs:J=4, my_module:MyPolicy; repeat for more.",
+)  # fmt: skip
 @click.option("--servers", help="5, or 3x1,2x0.5, or 3x1:0.5 for several resources, or a file (also a trace's machines).")
 @click.option("--load", type=float, help="Arrivals as a share of the maximum supportable workload ρ*.")
 @click.option("--intensity", type=float, help="Arrivals as a share of the area bound (the papers' α).")
@@ -58,7 +61,7 @@ DEFAULT_SLOTS = 200_000
 @click.option("--network", metavar="S:F,…", help="Remote overheads are multiplied by F from second S on: 0:1,600:4.")
 @click.option("--reading", metavar="A:B:…", help="What a task away from its data takes of each resource beyond its demand.")
 @click.option("--serving", metavar="A:B:…", help="And what it takes on the server that has the data.")
-@click.option("--slots", type=int, help=f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS} otherwise].")
+@click.option("--slots", type=int, help=f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS:,} otherwise].")
 @click.option(
     "--backlog", type=click.IntRange(min=1), help="Keep so many tasks waiting: utilisation is then what a policy can carry."
 )
@@ -77,7 +80,8 @@ DEFAULT_SLOTS = 200_000
 )
 @click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
 @click.option("--schedule", type=click.Path(dir_okay=False), help="Write when and where each task ran (Parquet).")
-@click.option("--json", "json_path", type=JSON, help="Write all records as JSON.")
+@format_option
+@click.option("--json", "json_path", type=JSON, help="Write all records as JSON; - is standard output.")
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw queues over time and delays (PNG, PDF, SVG).")
 @click.option("--tensorboard", metavar="DIR", help=TENSORBOARD_HELP)
 def evaluate(
@@ -93,6 +97,7 @@ def evaluate(
     max_waiting: int,
     processes: int | None,
     schedule: str | None,
+    form: str,
     json_path: str | None,
     plot: str | None,
     tensorboard: str | None,
@@ -125,7 +130,7 @@ def evaluate(
     options = {"drain": drain or None, "warmup": warmup, "waiting_limit": max_waiting, "schedule": scheduled, "backlog": backlog}
     seeds_of = {name: seeds_for(name, workload, range(seed, seed + seeds)) for name in named}
     runs = [run for name in named for run in runs_of(workload, [name], seeds_of[name], slots, options)]
-    console = wide_console()
+    console = text_console()
     print_workload(console, workload.at(seed), dropped, f" with seed {seed}" if workload.draw else "", backlog)
     for notice in notices(workload, named):
         console.print(notice, style="yellow")
@@ -145,8 +150,9 @@ def evaluate(
             tables.append(classes_table(summaries, cutoff, times))
     if results[0].data is not None:
         tables.append(data_table(summaries, times))
-    for table in tables:
-        print_table(table, LEFT_OUT)
+    show(form, tables, summaries, LEFT_OUT)
+    for line in legend(tables, summaries):
+        console.print(line, highlight=False)
     for stopped in (f"{s['policy']}: stopped, {s['stopped']}" for s in summaries if s["stopped"]):
         console.print(stopped, style="red")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib
 
@@ -12,54 +12,52 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import FuncFormatter
 
+from packenv.cli.evaluate.queue_lines import Clock, draw_queues
+from packenv.cli.evaluate.story import story_of
 from packenv.files import atomic_path
 from packenv.results.result import Result
-from packenv.results.stability import UNSTABLE, combine
-from packenv.runs.plot_style import colours_for, light_grid, plain_numbers
+from packenv.results.stability import UNSTABLE
+from packenv.runs.plot_style import colours_for
 from packenv.runs.text import counted
 from packenv.workloads.workload import Workload
 
 QUANTILES = (("delay_p50", "median", "|", 11), ("delay_p95", "95 %", "o", 6), ("delay_p99", "99 %", "D", 5))
-POINTS = 256
-
-
-class Clock(NamedTuple):
-    """The unit in which times are shown: its length in slots, and its name."""
-
-    slots: float
-    unit: str
 
 
 def draw_runs(
     by_policy: list[list[Result]], workload: Workload, path: str | os.PathLike[str], backlog: int | None = None
 ) -> None:
-    """Left: waiting tasks over time, mean over the seeds (band: their range). Right: quantiles of the delay.
+    """Left: waiting tasks over time, mean over the seeds (band: the middle half of them). Right: quantiles of the delay.
 
-    A policy that is unstable with any seed is dashed and hollow: its delays say how long the run was.
+    Delays of a policy that is unstable with any seed are dashed and hollow: they say how long the run was. The queue of an
+    unstable policy is dashed; where it would hide the others, it leaves the picture at the top. The title says in a sentence
+    what is to be seen.
     """
     height = max(4.2, 2.2 + 0.45 * len(by_policy))
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, height), width_ratios=(3, 2), layout="constrained")
     colours = colours_for([runs[0].policy for runs in by_policy])
     longest = max(run.slots for runs in by_policy for run in runs)
     clock = clock_for(longest, workload.slot_seconds)
-    for runs, colour in zip(by_policy, colours, strict=True):
-        _draw_queue(left, runs, colour, clock)
-    _finish_queue(left, clock)
+    draw_queues(left, by_policy, colours, clock)
     slowest = max((run.delay_p99 or 0.0 for runs in by_policy for run in runs), default=0.0)
     delay_clock = clock_for(slowest, workload.slot_seconds)
     for row, (runs, colour) in enumerate(zip(by_policy, colours, strict=True)):
         _draw_delays(right, runs, row, colour, delay_clock)
     _finish_delays(right, [runs[0].policy for runs in by_policy], delay_clock)
-    seeds = max(map(len, by_policy))
-    length = longest / clock.slots
-    arrivals = f"intensity {workload.intensity:.2f}" if backlog is None else f"{backlog:,} kept waiting"
-    figure.suptitle(
-        f"{workload.name}: {counted(len(workload.servers), 'server')}, {arrivals}, "
-        f"{length:,.{0 if length >= 100 else 1}f} {clock.unit}" + (f", {seeds} seeds" if seeds > 1 else "")
-    )
+    figure.suptitle(f"{story_of(by_policy)}\n{_setting(by_policy, workload, clock, longest, backlog)}", fontsize=11)
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=120)
     plt.close(figure)
+
+
+def _setting(by_policy: list[list[Result]], workload: Workload, clock: Clock, longest: int, backlog: int | None) -> str:
+    seeds = max(map(len, by_policy))
+    length = longest / clock.slots
+    arrivals = f"intensity {workload.intensity:.2f}" if backlog is None else f"{backlog:,} kept waiting"
+    return (
+        f"{workload.name}: {counted(len(workload.servers), 'server')}, {arrivals}, "
+        f"{length:,.{0 if length >= 100 else 1}f} {clock.unit}" + (f", {seeds} seeds" if seeds > 1 else "")
+    )
 
 
 def clock_for(slots: float, slot_seconds: float | None) -> Clock:
@@ -72,42 +70,8 @@ def clock_for(slots: float, slot_seconds: float | None) -> Clock:
     return Clock(1 / slot_seconds, "seconds")
 
 
-def verdict_of(runs: list[Result]) -> str:
-    """The verdict on all seeds together."""
-    return combine(run.verdict for run in runs).kind
-
-
 def _diverges(runs: list[Result]) -> bool:
     return any(run.verdict.kind == UNSTABLE for run in runs)
-
-
-def _draw_queue(axes: Any, runs: list[Result], colour: str, clock: Clock) -> None:
-    bins = min(len(run.trajectory.queue) for run in runs)
-    if bins == 0:
-        return
-    width = runs[0].trajectory.bin_slots
-    group = max(1, bins // POINTS)
-    whole = bins // group
-    paths = np.array([run.trajectory.queue[: whole * group].reshape(whole, group).mean(axis=1) for run in runs])
-    when = (np.arange(whole) + 0.5) * width * group / clock.slots
-    style = "--" if _diverges(runs) else "-"
-    axes.plot(when, paths.mean(axis=0), style, color=colour, linewidth=1.6, label=f"{runs[0].policy}: {verdict_of(runs)}")
-    if len(runs) > 1:
-        axes.fill_between(when, paths.min(axis=0), paths.max(axis=0), color=colour, alpha=0.15, linewidth=0)
-
-
-def _finish_queue(axes: Any, clock: Clock) -> None:
-    axes.set_xlabel("slot" if clock.unit == "slots" else clock.unit)
-    axes.set_ylabel("waiting tasks")
-    axes.set_ylim(bottom=0)
-    axes.margins(x=0)
-    plain_numbers(axes.yaxis)
-    if clock.unit == "slots":
-        plain_numbers(axes.xaxis)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(loc="upper left", fontsize=9, framealpha=0.9)
-    axes.set_title("Queue over time", fontsize=10, loc="left")
-    light_grid(axes)
 
 
 def _draw_delays(axes: Any, runs: list[Result], row: int, colour: str, clock: Clock) -> None:
@@ -137,7 +101,7 @@ def _finish_delays(axes: Any, policies: list[str], clock: Clock) -> None:
     else:
         axes.set_xscale("symlog", linthresh=largest / 100, linscale=0.5)
         axes.set_xlim(-largest / 500, largest * 1.5)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.set_xlabel(f"delay ({clock.unit})")
     axes.grid(axis="x", alpha=0.25)
     if axes.get_legend_handles_labels()[0]:

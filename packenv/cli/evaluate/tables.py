@@ -9,6 +9,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from packenv.cli.evaluate.records import Record
+from packenv.results.stability import UNSTABLE
+from packenv.runs.text import NOT_KNOWN, about, estimate, number
 
 QUANTILES = (50, 90, 99)
 
@@ -21,6 +23,10 @@ class Times(NamedTuple):
     @property
     def unit(self) -> str:
         return "slots" if self.slot_seconds is None else "seconds"
+
+    @property
+    def unit_and_slot(self) -> str:
+        return "slots" if self.slot_seconds is None else f"seconds (a slot is {self.slot_seconds:g} s)"
 
     def of(self, slots: float | None) -> float | None:
         return None if slots is None else slots * (self.slot_seconds or 1.0)
@@ -51,7 +57,7 @@ DATA = (
     Shown("scheduling delay", "scheduling_delay"),
     Shown("no room", "no_room"),
 )
-LEFT_OUT_FIRST = ("tasks/s", "max", "p50", "p99", "over-allocation", "unfairness", "fragmentation", "makespan", "waiting")
+LEFT_OUT_FIRST = ("tasks/s", "max", "p50", "waiting", "p99", "over-allocation", "unfairness", "fragmentation", "makespan")
 LEFT_OUT_LATER = ("in the rack", "elsewhere", "short p50", "long p50", "service", "no room", "p95", "short p99", "long p99")
 LEFT_OUT = (*LEFT_OUT_FIRST, *LEFT_OUT_LATER, "mean queue", "utilisation", "overhead", "completion", "long p90")
 """Columns that a narrow terminal does without, the first of them first."""
@@ -59,21 +65,21 @@ LEFT_OUT = (*LEFT_OUT_FIRST, *LEFT_OUT_LATER, "mean queue", "utilisation", "over
 
 def results_table(summaries: list[Record], times: Times) -> Table:
     """Queues, delays and the verdict."""
-    table = _titled(f"delays in {times.unit}", summaries)
+    table = _titled(f"delays in {times.unit_and_slot}", summaries)
     for name in ("mean queue", "max", "mean delay", "p50", "p95", "p99", "utilisation", "waiting", "verdict", "tasks/s"):
         table.add_column(name, justify="left" if name == "verdict" else "right", no_wrap=True)
     for record in summaries:
         half = record["interval"]
         table.add_row(
             escape(record["policy"]),
-            _number(record["mean_queue"], half["mean_queue"]),
-            _number(record["max_queue"]),
-            _number(times.of(record["mean_delay"]), times.of(half["mean_delay"])),
-            *(_number(times.of(record[key])) for key in ("delay_p50", "delay_p95", "delay_p99")),
+            estimate(record["mean_queue"], half["mean_queue"]),
+            number(record["max_queue"]),
+            estimate(times.of(record["mean_delay"]), times.of(half["mean_delay"])),
+            *(number(times.of(record[key])) for key in ("delay_p50", "delay_p95", "delay_p99")),
             " ".join("–" if share is None else f"{share:.3f}" for share in record["utilisation"]),
-            _number(record["waiting"]),
+            number(record["waiting"]),
             f"[{_colour(record['verdict'])}]{record['verdict']}",
-            f"{record['tasks_per_second']:.2g}",
+            about(record["tasks_per_second"]),
         )
     return table
 
@@ -103,9 +109,20 @@ def _table(title: str, columns: tuple[Shown, ...], summaries: list[Record], time
         cells = []
         for _, key, is_time in columns:
             both = record[key], record["interval"][key]
-            cells.append(_number(*(times.of(value) if is_time else value for value in both)))
+            cells.append(estimate(*(times.of(value) if is_time else value for value in both)))
         table.add_row(escape(record["policy"]), *cells)
     return table
+
+
+def legend(tables: list[Table], summaries: list[Record]) -> list[str]:
+    """What the marks mean that occur in the tables."""
+    cells = {cell for table in tables for column in table.columns for cell in column.cells}
+    found = []
+    if NOT_KNOWN in cells:
+        found.append(f"{NOT_KNOWN}: the 95 % interval is as wide as the mean or wider; more --seeds or --slots narrow it")
+    if any(record["verdict"] == UNSTABLE for record in summaries):
+        found.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and what waits")
+    return found
 
 
 def _titled(title: str, summaries: list[Record]) -> Table:
@@ -118,10 +135,3 @@ def _titled(title: str, summaries: list[Record]) -> Table:
 
 def _colour(verdict: str) -> str:
     return {"stable": "green", "unstable": "red"}.get(verdict, "yellow")
-
-
-def _number(value: float | None, half: float | None = None) -> str:
-    if value is None:
-        return "–"
-    shown = f"{value:.0f}" if float(value).is_integer() or abs(value) >= 1000 else f"{value:.3g}"
-    return shown if half is None else f"{shown} ± {half:.2g}"

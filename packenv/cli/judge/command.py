@@ -8,19 +8,23 @@ from typing import Any
 import click
 
 from packenv.cli import shared_options
+from packenv.cli.completed_names import POLICY, WORKLOAD
 from packenv.cli.judge.judgments import judge_all
 from packenv.cli.judge.plot import draw_judgments
-from packenv.cli.judge.tables import judgments_table, open_loads, proved, record_of
-from packenv.cli.outputs import check_outputs, wide_console, write_all
+from packenv.cli.judge.tables import LEFT_OUT, judgments_table, open_loads, proved, record_of
+from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.shared_options import COUNT, FILE, JSON, option
+from packenv.cli.tables import format_option, show, text_console
 from packenv.cli.workload_options import WorkloadOptions, chosen_policies, workload_from
 from packenv.files import write_json
 from packenv.theory.stability.judge import SEEDS, WIDTH
 
 
 @click.command("judge")
-@click.argument("sources", metavar="[WORKLOAD|TRACE]…", nargs=-1)
-@click.option("--policy", "-p", "policies", multiple=True, help="Policy to judge, e.g. bf-js, vqs:J=4; repeat for more.")
+@click.argument("sources", metavar="[WORKLOAD|TRACE]…", nargs=-1, type=WORKLOAD)
+@click.option(
+    "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to judge, e.g. bf-js, vqs:J=4; repeat for more."
+)
 @shared_options.sizes
 @shared_options.servers
 @shared_options.service
@@ -30,7 +34,8 @@ from packenv.theory.stability.judge import SEEDS, WIDTH
 @option("--width", type=float, default=WIDTH, help="Stop when the interval is at most this wide.")
 @shared_options.processes
 @click.option("--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks.")
-@click.option("--json", "json_path", type=JSON, help="Write the intervals, and the verdict on each load that was tried, as JSON.")
+@format_option
+@click.option("--json", "json_path", type=JSON, help="Write intervals, and verdicts on loads, as JSON; - is standard output.")
 @click.option("--plot", type=FILE, help="Draw the intervals beside the guarantees ½ and ⅔ (PNG, PDF, SVG).")
 def judge_command(
     sources: tuple[str, ...],
@@ -39,6 +44,7 @@ def judge_command(
     width: float,
     processes: int | None,
     log: str | None,
+    form: str,
     json_path: str | None,
     plot: str | None,
     **words: Any,
@@ -54,8 +60,9 @@ def judge_command(
     given = WorkloadOptions(None, **words)
     workloads = [workload_from(replace(given, source=source))[0] for source in sources or (None,)]
     judged = judge_all([(workload, name) for workload in workloads for name in named], seeds, width, processes, log)
-    console = wide_console()
-    console.print(judgments_table(workloads, judged, len(named)))
+    console = text_console()
+    records = [record_of(judgment) for judgment in judged]
+    show(form, [judgments_table(workloads, judged, len(named))], records, LEFT_OUT)
     for n, judgment in enumerate(judged):
         if judgment.needed is not None:
             console.print(open_loads(judgment, workloads[n // len(named)]), style="yellow", highlight=False)
@@ -66,6 +73,6 @@ def judge_command(
             )
             console.print(said, style="yellow", highlight=False)
     write_all(
-        (json_path, lambda path: write_json(path, [record_of(judgment) for judgment in judged])),
+        (json_path, lambda path: write_json(path, records)),
         (plot, lambda path: draw_judgments(judged, path)),
     )

@@ -13,6 +13,9 @@ from packenv.theory.capacity.configuration_bounds import vqs_bound
 from packenv.theory.stability.judge import Judgment
 from packenv.workloads.workload import Workload
 
+LEFT_OUT = ("VQS at least", "guarantee")
+"""Columns that a narrow terminal does without, the first of them first."""
+
 STATUS_COLOURS = {"held": "green", "broken": "red", "undecided": "yellow", "not claimed": "dim"}
 
 

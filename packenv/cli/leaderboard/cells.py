@@ -8,11 +8,10 @@ from typing import NamedTuple
 from packenv.cli.leaderboard.contests import Contest
 from packenv.cli.leaderboard.standings import Standing
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
-from packenv.runs.text import number
+from packenv.runs.text import NONE, NOT_KNOWN, estimate
 from packenv.theory.stability.judge import Judgment
 
 MARKS = {STABLE: "", UNSTABLE: " ↑", UNDECIDED: " ?"}
-NONE = "–"
 
 
 class Group(NamedTuple):
@@ -53,16 +52,9 @@ def cell(one: Standing | None) -> list[str]:
     if one is None or not one.runs:
         return [NONE]
     mean = one.mean_queue
-    shown = number(mean.mean)
-    if mean.mean is not None and mean.high is not None:
-        shown += f" ± {_rounded(mean.high - mean.mean)}"
-    shown += MARKS[one.verdict.kind]
+    half = None if mean.mean is None or mean.high is None else mean.high - mean.mean
+    shown = estimate(mean.mean, half) + MARKS[one.verdict.kind]
     return [shown] if one.ratio.mean is None else [shown, str(one.ratio)]
-
-
-def _rounded(half: float) -> str:
-    """Two digits."""
-    return f"{float(f'{half:.2g}'):,.10g}"
 
 
 def judgment_of(row: Sequence[Standing | None]) -> Judgment | None:
@@ -90,4 +82,6 @@ def legend(groups: Sequence[Group], reference: str) -> str:
         said.append("↑ unstable: the mean says how long the run was")
     if "undecided" in kinds:
         said.append("? not known to be stable")
+    if any(NOT_KNOWN in cell(one)[0] for one in found):
+        said.append(f"{NOT_KNOWN}: the interval is as wide as the mean or wider")
     return "; ".join(said) + "."

@@ -5,19 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 
 import click
 
 from packenv.cli import shared_options
+from packenv.cli.completed_names import POLICY, WORKLOAD
 from packenv.cli.judge.judgments import judge_all
-from packenv.cli.leaderboard.cells import groups_of, legend, length_of
+from packenv.cli.leaderboard.cells import Group, groups_of, legend, length_of
 from packenv.cli.leaderboard.contests import Contest, contest
 from packenv.cli.leaderboard.page import check_page, markdown, write_page
 from packenv.cli.leaderboard.standings import Standing, entries_of, play
-from packenv.cli.leaderboard.tables import record_of, terminal_tables
-from packenv.cli.outputs import check_outputs, wide_console, write_all
+from packenv.cli.leaderboard.tables import record_of, terminal_table
+from packenv.cli.outputs import check_outputs, standard_output, write_all
 from packenv.cli.shared_options import COUNT, FILE, JSON, option
+from packenv.cli.tables import CSV, MARKDOWN, format_option, print_table, text_console, write_csv
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.runs.tensorboard import TENSORBOARD_HELP, check_tensorboard, write_tensorboard
@@ -33,16 +34,16 @@ REFERENCE = "bf-js"
 
 @click.command()
 @click.option(
-    "--workload", "-w", "texts", multiple=True, metavar="NAME@LOAD",
+    "--workload", "-w", "texts", multiple=True, metavar="NAME@LOAD", type=WORKLOAD,
     help="Workload (a name, a .json file or a trace) and its arrivals: paper/fig4b@0.95 (intensity), @rate=0.014 or @load=0.9, "
     "then servers=50, slots=100000, speedup=1.3; repeat for more  [default: those of the paper's figures 3 and 4].",
 )  # fmt: skip
 @click.option(
-    "--policy", "-p", "policies", multiple=True,
+    "--policy", "-p", "policies", multiple=True, type=POLICY,
     help="Policy or agent, e.g. bf-js, vqs:J=4, agent:NAME; repeat for more  "
     "[default: the paper's policies, and each agent that comes with packenv on the workload that it was trained on].",
 )  # fmt: skip
-@option("--reference", default=REFERENCE, help="Policy whose mean queue the others are divided by.")
+@option("--reference", default=REFERENCE, type=POLICY, help="Policy whose mean queue the others are divided by.")
 @option("--seeds", type=COUNT, default=16, help="Number of seeds; the jobs of a seed are the same for every policy.")
 @option("--slots", type=COUNT, default=1_000_000, help="Slots of each run, except on traces.")
 @click.option(
@@ -51,7 +52,8 @@ REFERENCE = "bf-js"
 @option("--judge/--no-judge", "judging", default=True, help="Also find the fraction of ρ* that each policy keeps stable.")
 @shared_options.processes
 @click.option("--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks.")
-@click.option("--json", "json_path", type=JSON, help="Write all standings as JSON.")
+@format_option
+@click.option("--json", "json_path", type=JSON, help="Write all standings as JSON; - is standard output.")
 @click.option("--plot", type=FILE, help="Draw the ratios with their 95 % intervals (PNG, PDF, SVG).")
 @click.option(
     "--markdown", "page", type=click.Path(dir_okay=False),
@@ -68,6 +70,7 @@ def leaderboard(
     judging: bool,
     processes: int | None,
     log: str | None,
+    form: str,
     json_path: str | None,
     plot: str | None,
     page: str | None,
@@ -76,8 +79,8 @@ def leaderboard(
     """Rank policies and agents on the same jobs, by mean queue relative to a reference policy and by supported fraction of ρ*.
 
     \b
-    packenv leaderboard --log board.jsonl --markdown docs/reference/leaderboard.md
-    packenv leaderboard -p bf-js -p vqs-bf -w paper/fig4b@0.95 -w paper/fig4b@0.95,servers=50 --plot ratios.png
+    packenv leaderboard --log board.jsonl --markdown board.md
+    packenv leaderboard -p vqs-bf -w paper/fig4b@0.95,servers=50 --plot ratios.png
     packenv leaderboard -w trace.parquet@servers=160,speedup=1.3 --no-judge
     """
     check_outputs(log, json_path, page, plot=plot)
@@ -90,13 +93,13 @@ def leaderboard(
     if judging:
         standings = with_judgments(standings, processes, log)
     groups = groups_of(standings)
-    tables = [[*terminal_tables(group)] for group in groups]
-    console = wide_console(*chain(*tables))
-    for group, parts in zip(groups, tables, strict=True):
-        console.print(f"\n[bold]{group.name}[/bold], {length_of(group)}", highlight=False)
-        for table in parts:
-            console.print(table)
-    console.print(legend(groups, reference), highlight=False, markup=False)
+    records = [record_of(one, reference) for one in standings]
+    if form == CSV:
+        write_csv(records)
+    elif form == MARKDOWN:
+        print(markdown(groups, reference), file=standard_output())
+    else:
+        print_groups(groups, reference)
 
     def to_tensorboard(folder: str) -> None:
         for one in standings:
@@ -109,11 +112,20 @@ def leaderboard(
         draw_ratios(groups, reference, path)
 
     write_all(
-        (json_path, lambda path: write_json(path, [record_of(one, reference) for one in standings])),
+        (json_path, lambda path: write_json(path, records)),
         (page, lambda path: write_page(path, markdown(groups, reference))),
         (tensorboard, to_tensorboard),
         (plot, draw),
     )
+
+
+def print_groups(groups: Sequence[Group], reference: str) -> None:
+    """A table for each workload, and what the marks mean."""
+    console = text_console()
+    for group in groups:
+        console.print(f"\n[bold]{group.name}[/bold], {length_of(group)}", highlight=False)
+        print_table(terminal_table(group))
+    console.print(legend(groups, reference), highlight=False, markup=False)
 
 
 def contests_of(texts: Sequence[str], slots: int, warmup: int | None) -> list[Contest]:

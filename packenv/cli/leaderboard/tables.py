@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -15,25 +14,22 @@ from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
 from packenv.runs.statistics import Interval, interval
 
 VERDICT_COLOURS = {STABLE: "", UNSTABLE: "red", UNDECIDED: "yellow"}
-COLUMNS = 4  # loads side by side on a terminal
 
 
-def terminal_tables(group: Group) -> Iterator[Table]:
-    """As many loads side by side as a terminal has room for; means of unstable and undecided runs in colour."""
-    for first in range(0, len(group.contests), COLUMNS):
-        part = slice(first, first + COLUMNS)
-        table = Table(box=SIMPLE_HEAD, pad_edge=False)
-        table.add_column("policy", no_wrap=True)
-        for contest in group.contests[part]:
-            table.add_column(heading(contest), justify="right", no_wrap=True)
-        judged = first == 0 and any(judgment_of(row) for row in group.rows.values())
-        for name in ("supported", "≥ ½", "≥ ⅔") if judged else ():
-            table.add_column(name, justify="right", no_wrap=True)
-        for policy, row in group.rows.items():
-            words = supported(row) if judged else ()
-            coloured = [f"[{STATUS_COLOURS[word]}]{word}" if word in STATUS_COLOURS else word for word in words]
-            table.add_row(policy, *(_coloured(one) for one in row[part]), *coloured)
-        yield table
+def terminal_table(group: Group) -> Table:
+    """A column for each load, and what is supported; means of unstable and undecided runs in colour."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("policy", no_wrap=True)
+    for contest in group.contests:
+        table.add_column(heading(contest), justify="right", no_wrap=True)
+    judged = any(judgment_of(row) for row in group.rows.values())
+    for name in ("supported", "≥ ½", "≥ ⅔") if judged else ():
+        table.add_column(name, justify="right", no_wrap=True)
+    for policy, row in group.rows.items():
+        words = supported(row) if judged else ()
+        coloured = [f"[{STATUS_COLOURS[word]}]{word}" if word in STATUS_COLOURS else word for word in words]
+        table.add_row(policy, *map(_coloured, row), *coloured)
+    return table
 
 
 def _coloured(one: Standing | None) -> str:

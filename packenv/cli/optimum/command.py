@@ -9,10 +9,12 @@ from rich.console import Console
 
 from packenv.api import simulate
 from packenv.cli import shared_options
+from packenv.cli.completed_names import POLICY, WORKLOAD
 from packenv.cli.optimum.comparison import makespan_of, optimum_record, optimum_table, progress_line, shortest
-from packenv.cli.outputs import check_outputs, wide_console, write_all
+from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.schedule_file import write_schedule
 from packenv.cli.shared_options import COUNT, FILE, JSON, option
+from packenv.cli.tables import print_table, text_console
 from packenv.cli.workload_options import WorkloadOptions, workload_from
 from packenv.errors import InputError
 from packenv.files import write_json
@@ -27,8 +29,10 @@ from packenv.workloads.workload import Workload
 
 
 @click.command()
-@click.argument("source", metavar="WORKLOAD|TRACE")
-@click.option("--policy", "-p", "policies", multiple=True, help="Policy to compare; repeat for more  [default: the quick ones].")
+@click.argument("source", metavar="WORKLOAD|TRACE", type=WORKLOAD)
+@click.option(
+    "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to compare; repeat for more  [default: quick ones]."
+)
 @shared_options.servers
 @option("--resources", default="max", help="Of tasks with several demands: `max` or `all`.")
 @shared_options.slot_seconds
@@ -39,7 +43,7 @@ from packenv.workloads.workload import Workload
 @click.option("--fixed-allocation", is_flag=True, help="Give each task the server with the least work beforehand.")
 @click.option("--workers", type=COUNT, help="Cores that the search uses  [default: all].")
 @click.option("--schedule", type=FILE, help="Write the schedule (Parquet); -p replay:FILE plays it.")
-@click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON.")
+@click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")
 @click.option("--plot", type=FILE, help="Draw the resources in use over time (PNG, PDF, SVG).")
 def optimum(
     policies: tuple[str, ...],
@@ -72,7 +76,7 @@ def optimum(
     if not 0 <= gap < float("inf"):
         raise InputError(f"--gap must be a number from 0 on, not {gap:g}")
     workload = finite(workload_from(WorkloadOptions(**words))[0], seed, slots)
-    console, progress = wide_console(), Console(stderr=True)
+    console, progress = text_console(), Console(stderr=True)
     results = run_all(runs_of(workload, found, [seed], options={"drain": True, "schedule": True}), processes=1)
     first = shortest(workload, results)
     with progress.status(f"{workload.name}: searching") as status:
@@ -91,7 +95,7 @@ def optimum(
     assert makespan_of(workload, replayed) == best.makespan
     size = f"{len(best.schedule.start)} tasks on {counted(len(workload.servers), 'server')}"
     console.print(f"[bold]{workload.name}[/bold]: {size}; no schedule is shorter than {best.bound} slots", highlight=False)
-    console.print(optimum_table(workload, best, results))
+    print_table(optimum_table(workload, best, results))
 
     def draw(path: str) -> None:
         from packenv.cli.optimum.plot import draw_optimum  # brings matplotlib with it

@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 
 from packenv.cli import shared_options
+from packenv.cli.completed_names import PATH
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.shared_options import JSON
 from packenv.cli.trace.tables import dropped_rows, print_description, print_match
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from packenv.workloads.traces import SlotTrace, Trace
     from packenv.workloads.traces.table import Sizes
 
-json_option = click.option("--json", "json_path", type=JSON, help="Also write the result to FILE as JSON.")
+json_option = click.option("--json", "json_path", type=JSON, help="Also write the result as JSON; - is standard output.")
 
 
 @click.group(name="trace")
@@ -30,8 +31,10 @@ def trace() -> None:
     packenv recognises these forms by their columns or content:
 
     \b
-    the folder of Google's trace of 2011 (with task_events/), or one row per task made of it
-    Alibaba's pods of 2023 (openb_pod_list_*.csv) or instances of 2025 (disaggregated_DLRM_trace.csv)
+    the folder of Google's trace of 2011 (with task_events/),
+      or one row per task made of it
+    Alibaba's pods of 2023 (openb_pod_list_*.csv)
+    Alibaba's instances of 2025 (disaggregated_DLRM_trace.csv)
     Standard Workload Format (.swf, .swf.gz)
     job lines of Hawk and Eagle, `arrival n_tasks mean d1 d2 …` (.tr, .tr.gz)
     Facebook's samples of SWIM (.tsv, or as a table)
@@ -42,9 +45,9 @@ def trace() -> None:
     """
 
 
-@trace.command()
-@click.argument("path")
-@click.argument("out")
+@trace.command(short_help="Convert a trace to slots, and write it as a table.")
+@click.argument("path", type=PATH)
+@click.argument("out", type=PATH)
 @shared_options.slot_seconds
 @click.option(
     "--speedup", default="1", show_default=True, metavar="BETA", help="Divide submission times by BETA, an exact decimal."
@@ -83,8 +86,8 @@ def convert(
         write_json(json_path, result)
 
 
-@trace.command()
-@click.argument("path")
+@trace.command(short_help="Print statistics of a trace.")
+@click.argument("path", type=PATH)
 @shared_options.slot_seconds
 @click.option(
     "--plot", metavar="FILE", help="Draw the distinct requests of each resource, as figure 1 of arXiv 1901.05998 (PNG, PDF, SVG)."
@@ -110,8 +113,8 @@ def describe(path: str, slot_seconds: str | None, plot: str | None, resources: s
     write_all((plot, draw), (json_path, lambda file: write_json(file, statistics)))
 
 
-@trace.command()
-@click.argument("path")
+@trace.command(short_help="Fit a random workload to a trace.")
+@click.argument("path", type=PATH)
 @shared_options.slot_seconds
 @click.option(
     "--servers", type=click.IntRange(min=1), metavar="L", help="Servers of capacity 1  [default: as many as make the load 0.82]."

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from rich.console import Console
+from rich.box import SIMPLE_HEAD
 from rich.table import Column, Table
+
+from packenv.cli.tables import print_table, text_console
+from packenv.runs.text import number
 
 
 def print_description(name: str, statistics: dict[str, Any]) -> None:
     """The tables of `describe`."""
-    console = Console()
+    console = text_console()
     kept, submitted = statistics["kept_tasks"], statistics["submitted_tasks"]
     console.print(
         f"{name}: {statistics['rows']:,} tasks, {statistics['in_snapshot']:,} in the initial snapshot, "
@@ -20,42 +23,45 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     )
     if statistics["about"]:
         console.print(statistics["about"], highlight=False)
-    counts = Table("distinct", *statistics["distinct"]["rows"], title="Distinct demands")
+    counts = _empty("Distinct demands", "distinct", statistics["distinct"]["rows"])
     for which, levels in statistics["distinct"].items():
         counts.add_row(which, *(f"{count:,}" for count in levels.values()))
-    console.print(counts)
-    rates = Table("", "submitted", "kept", title="Rates and bursts")
+    print_table(counts)
+    rates = _empty("Rates and bursts", "", ("submitted", "kept"))
     for label in ("tasks", "jobs", "span_s", "tasks_per_s", "jobs_per_s", "interarrival_cv"):
-        rates.add_row(label, *(_number(column.get(label)) for column in (submitted, kept)))
+        rates.add_row(label, *(number(column.get(label)) for column in (submitted, kept)))
     for window in kept.get("dispersion", {}):
-        rates.add_row(f"dispersion, {window} s", *(_number(column["dispersion"][window]) for column in (submitted, kept)))
-    console.print(rates)
+        rates.add_row(f"dispersion, {window} s", *(number(column["dispersion"][window]) for column in (submitted, kept)))
+    print_table(rates)
     if "size" not in kept:
         return
     quantities = ["size", *statistics["resources"], "duration_s", "tasks_per_job", "interarrival_s"]
-    console.print(_table("Kept tasks", _transposed({quantity: kept[quantity] for quantity in quantities})))
-    console.print(_table("Correlation", list(kept["correlation"].items())))
-    console.print(_table("Offered load", [("servers of capacity 1", kept["offered_load"])]))
+    print_table(_table("Kept tasks", _transposed({quantity: kept[quantity] for quantity in quantities})))
+    print_table(_table("Correlation", list(kept["correlation"].items())))
+    print_table(_table("Offered load", [("servers of capacity 1", kept["offered_load"])]))
 
 
 def print_match(name: str, match: dict[str, Any]) -> None:
     """The tables of `profile`: [trace, fitted workload] in each cell."""
-    console = Console()
     pairs = {quantity: {key: _pair(pair) for key, pair in levels.items()} for quantity, levels in match["quantiles"].items()}
-    console.print(_table(f"{name}: trace / workload, {match['tasks_compared']:,} tasks", _transposed(pairs)))
+    print_table(_table(f"{name}: trace / workload, {match['tasks_compared']:,} tasks", _transposed(pairs)))
     load = {name: [*pair, match["expected_load"][name]] for name, pair in match["offered_load"].items()}
-    console.print(_table("Offered load", [("trace / workload / its mean", {name: _pair(three) for name, three in load.items()})]))
+    print_table(_table("Offered load", [("trace / workload / its mean", {name: _pair(three) for name, three in load.items()})]))
     dispersion = {window: _pair(pair) for window, pair in match["dispersion"].items()}
-    console.print(_table("Dispersion (window in s)", [("trace / workload", dispersion)]))
-    console.print(_table("Kolmogorov-Smirnov distance", [("", match["ks"])]))
+    print_table(_table("Dispersion (window in s)", [("trace / workload", dispersion)]))
+    print_table(_table("Kolmogorov-Smirnov distance", [("", match["ks"])]))
 
 
 def _table(title: str, rows: Iterable[tuple[str, dict[str, Any]]]) -> Table:
     rows = list(rows)
-    table = Table("", *(Column(name, overflow="fold") for name in rows[0][1]), title=title)
+    table = _empty(title, "", rows[0][1])
     for label, values in rows:
-        table.add_row(label, *(value if isinstance(value, str) else _number(value) for value in values.values()))
+        table.add_row(label, *(value if isinstance(value, str) else number(value) for value in values.values()))
     return table
+
+
+def _empty(title: str, first: str, columns: Iterable[str]) -> Table:
+    return Table(first, *(Column(name, justify="right", no_wrap=True) for name in columns), title=title, box=SIMPLE_HEAD)
 
 
 def _transposed(columns: dict[str, dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
@@ -65,13 +71,7 @@ def _transposed(columns: dict[str, dict[str, Any]]) -> list[tuple[str, dict[str,
 
 
 def _pair(pair: list[Any]) -> str:
-    return " / ".join(_number(value) for value in pair)
-
-
-def _number(value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return " / ".join(number(value) for value in pair)
 
 
 def dropped_rows(dropped: dict[str, int]) -> str:

@@ -1,0 +1,47 @@
+"""One sentence on a comparison: who falls behind, who keeps up, and who keeps up best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from packenv.results.result import Result
+from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
+from packenv.runs.statistics import certainly_below, ratio_of_means
+
+
+def verdict_of(runs: Sequence[Result]) -> str:
+    """The verdict on all seeds together."""
+    return combine(run.verdict for run in runs).kind
+
+
+def story_of(by_policy: Sequence[Sequence[Result]]) -> str:
+    """Of the runs of each policy: `vqs falls behind; bf-js and agent:fig4b keep up, agent:fig4b with 36 % fewer waiting`.
+
+    A difference is said between the two stable policies with the shortest queues, if its 95 % interval leaves no doubt.
+    """
+    named = {kind: [runs for runs in by_policy if verdict_of(runs) == kind] for kind in (UNSTABLE, STABLE, UNDECIDED)}
+    parts = []
+    for kind, one, several in ((UNSTABLE, "falls behind", "fall behind"), (STABLE, "keeps up", "keep up")):
+        if named[kind]:
+            parts.append(f"{_listed(named[kind])} {one if len(named[kind]) == 1 else several}")
+    if len(named[STABLE]) > 1:
+        parts[-1] += _best(named[STABLE])
+    if named[UNDECIDED]:
+        parts.append(f"{_listed(named[UNDECIDED])} not decided")
+    return "; ".join(parts)
+
+
+def _listed(groups: Sequence[Sequence[Result]]) -> str:
+    *others, last = [runs[0].policy for runs in groups]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _best(groups: Sequence[Sequence[Result]]) -> str:
+    queues = [(runs[0].policy, [run.mean_queue for run in runs]) for runs in groups]
+    if any(value is None for _, values in queues for value in values) or len({len(values) for _, values in queues}) > 1:
+        return ""
+    (best, shortest), (other, next_shortest), *_ = sorted(queues, key=lambda pair: sum(value or 0.0 for value in pair[1]))
+    ratio = ratio_of_means(shortest, next_shortest)
+    if ratio.mean is None or ratio.high is None or not certainly_below(ratio, 0.995):
+        return ""
+    return f", {best} with {100 * (1 - ratio.mean):.0f} % fewer tasks waiting than {other}"

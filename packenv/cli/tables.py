@@ -1,0 +1,151 @@
+"""Tables on standard output: as wide as there is room, as CSV, or as Markdown."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from packenv.cli.outputs import standard_output, take_standard_output
+
+TABLE, CSV, MARKDOWN = FORMATS = "table", "csv", "markdown"
+FORMAT_HELP = "How tables are printed; csv has the fields of --json. With csv and markdown, notes go to standard error."
+ENDLESS = 10_000  # columns
+HOW_TO_SEE = "a wider terminal or COLUMNS=200 shows them"
+
+
+class Format(click.Choice):  # type: ignore[type-arg]  # generic in some versions of click only
+    """The type of `--format`: any but `table` has standard output for itself."""
+
+    def __init__(self) -> None:
+        super().__init__(FORMATS)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        chosen = str(super().convert(value, param, ctx))
+        if chosen != TABLE and ctx is not None and not ctx.resilient_parsing:
+            take_standard_output(ctx, f"--format {chosen}")
+        return chosen
+
+
+format_option = click.option("--format", "form", type=Format(), default=TABLE, show_default=True, help=FORMAT_HELP)
+
+
+def text_console() -> Console:
+    """Standard output for lines of text: folded on a terminal, each in one piece to a pipe."""
+    console = Console()
+    return console if console.is_terminal else Console(soft_wrap=True)
+
+
+def show(form: str, tables: Sequence[Table], records: Sequence[Mapping[str, Any]], spare: Sequence[str] = ()) -> None:
+    """Print tables, or what `--format` asks for instead. `records`: their lines, as in JSON; `spare` as in `print_table`."""
+    if form == CSV:
+        write_csv(records)
+    elif form == MARKDOWN:
+        print("\n\n".join(markdown_of(table) for table in tables), file=standard_output())
+    else:
+        for table in tables:
+            print_table(table, spare)
+
+
+def print_table(table: Table, spare: Sequence[str] = ()) -> None:
+    """Print a table that fits the terminal, or COLUMNS; 80 columns to a pipe or a file. No cell is cut or folded.
+
+    Columns of `spare` are left out, the first ones first, until the rest fits; a line says which. Without `spare` the columns
+    are divided into several tables. A table that is too wide even so is printed as wide as it is.
+    """
+    console, words, table = Console(), text_console(), _renumbered(table)
+    if table.title is not None:
+        words.print(table.title, style="italic")
+        table.title = None
+    left_out = []
+    for name in spare:
+        if _width(table) <= console.width:
+            break
+        if name in (column.header for column in table.columns):
+            table = _renumbered(table, [column.header != name for column in table.columns])
+            left_out.append(name)
+    for part in [table] if spare else parts_of(table, console.width):
+        _print_whole(part, console)
+    if left_out:
+        words.print(f"not shown: {', '.join(left_out)} ({HOW_TO_SEE}, --format csv and --json have them)", highlight=False)
+
+
+def parts_of(table: Table, width: int) -> Iterator[Table]:
+    """The table's columns in as many tables as it takes to fit the width, each with the first column."""
+    names, columns = table.columns[0], table.columns[1:]
+    while columns:
+        n = 1
+        while n < len(columns) and _width(_with(table, [names, *columns[: n + 1]])) <= width:
+            n += 1
+        yield _with(table, [names, *columns[:n]])
+        columns = columns[n:]
+
+
+def markdown_of(table: Table) -> str:
+    """The table in GitHub's Markdown, all of its columns, its title above it."""
+    columns = [[plain(column.header), *map(plain, column.cells)] for column in table.columns]
+    head, *rows = [f"| {' | '.join(row)} |" for row in zip(*columns, strict=True)]
+    line = "".join("|--:" if column.justify == "right" else "|---" for column in table.columns) + "|"
+    return "\n".join([*([f"{plain(table.title)}\n"] if table.title else []), head, line, *rows])
+
+
+def plain(cell: Any) -> str:
+    """A cell without colours, on one line of Markdown."""
+    text = cell if isinstance(cell, Text) else Text.from_markup(str(cell))
+    return text.plain.replace("|", "\\|").replace("\n", "<br>")
+
+
+def write_csv(records: Sequence[Mapping[str, Any]]) -> None:
+    """A line for each record, a column for each field; `utilisation.0`, `interval.mean_queue` for what is inside of fields.
+
+    Lists of records have no column; None is an empty cell.
+    """
+    rows = [dict(flat(record)) for record in records]
+    names = dict.fromkeys(name for row in rows for name in row)
+    writer = csv.DictWriter(standard_output(), [*names], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+def flat(record: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """The plain values inside of a record by their path."""
+    for key, value in record.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{above}{key}.")
+        elif not isinstance(value, (list, tuple)):
+            yield f"{above}{key}", value
+        elif not any(isinstance(each, (Mapping, list, tuple)) for each in value):
+            yield from flat({str(n): each for n, each in enumerate(value)}, f"{above}{key}.")
+
+
+def _with(table: Table, columns: list[Any]) -> Table:
+    part = copy.copy(table)
+    part.columns = [dataclasses.replace(column, _index=n) for n, column in enumerate(columns)]
+    return part
+
+
+def _renumbered(table: Table, kept: Sequence[bool] | None = None) -> Table:
+    """A copy, with those columns that are kept."""
+    return _with(table, [column for n, column in enumerate(table.columns) if kept is None or kept[n]])
+
+
+def _width(table: Table) -> int:
+    return Console(width=ENDLESS).measure(table).maximum
+
+
+def _print_whole(table: Table, console: Console) -> None:
+    """Colours for a terminal; elsewhere no blanks at the ends of lines."""
+    wide = Console(width=max(console.width, _width(table)))
+    if console.is_terminal:
+        wide.print(table)
+        return
+    with wide.capture() as captured:
+        wide.print(table)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))

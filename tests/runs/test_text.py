@@ -1,0 +1,47 @@
+"""Numbers with as many digits as they are worth."""
+
+from __future__ import annotations
+
+import pytest
+
+from packenv.runs.text import NOT_KNOWN, about, estimate, number
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(None, "–"), (0, "0"), (0.01234, "0.0123"), (12.34, "12.3"), (999.4, "999"), (999.7, "1,000"), (25538.2, "25,538")],
+)
+def test_a_number(value: float | None, shown: str) -> None:
+    assert number(value) == shown
+
+
+def test_fewer_digits_keep_what_stands_before_the_point() -> None:
+    assert [number(value, 2) for value in (0.567, 5.67, 99.7, 567.8)] == ["0.57", "5.7", "100", "568"]
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "shown"),
+    [
+        (None, None, "–"),
+        (42.34, None, "42.3"),
+        (25538, 120_000, NOT_KNOWN),
+        (25916.3, 612.4, "25,920 ± 610"),
+        (213.4, 25.2, "213 ± 25"),
+        (8347.0, 1234.0, "8,300 ± 1,200"),
+        (14.384, 0.7149, "14.38 ± 0.71"),
+        (14.384, 9.96, "14 ± 10"),
+        (0.04512, 0.00123, "0.0451 ± 0.0012"),
+        (3e-7, 1e-8, "3e-07 ± 1e-08"),
+        (5.0, 0.0, "5"),
+        (5.0, 1e-15, "5"),
+        (0.0, 0.0, "0"),
+        (0.0, 0.1, NOT_KNOWN),
+        (-3.2, 0.51, "-3.20 ± 0.51"),
+    ],
+)
+def test_a_mean_with_its_interval(mean: float | None, half: float | None, shown: str) -> None:
+    assert estimate(mean, half) == shown
+
+
+def test_about_two_digits() -> None:
+    assert [about(value) for value in (1_218_186.0, 99_600.0, 0.5678)] == ["1,200,000", "100,000", "0.57"]
