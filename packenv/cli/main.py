@@ -23,6 +23,8 @@ COMMANDS = {
     "reproduce": ("reproduce:reproduce", "Reproduce figures of the papers, and say which of their claims the runs show."),
     "trace": ("trace.command:trace", "Convert, describe and profile traces."),
     "list": ("listing:listing", "Show the policies and workloads that have names."),
+    "warmup": ("warmup:warmup", "Compile policies and environments beforehand."),
+    "doctor": ("doctor:doctor", "Show what is installed, where machine code is kept, and what is missing."),
     "bench": ("bench.main:bench", "Measure the speed of this installation."),
 }
 """By name: module and function in packenv.cli, and what `packenv --help` says."""

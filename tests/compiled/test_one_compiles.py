@@ -19,7 +19,13 @@ from tests.compiled.test_cache import PROGRAM, ROOT, Code
 fcntl = pytest.importorskip("fcntl", reason="there are no such locks here")
 
 EAGER = "import packenv.compiled.one_compiles as rules; rules.PATIENCE, rules.LONGEST = 0.0, {longest}\n"
-HOLD = "import fcntl, sys, time; file = open(sys.argv[1], 'r+'); fcntl.flock(file, fcntl.LOCK_EX); print('held', flush=True); time.sleep(600)"
+HOLD = """
+import fcntl, sys, time
+file = open(sys.argv[1], "r+")
+fcntl.flock(file, fcntl.LOCK_EX)
+print("held", flush=True)
+time.sleep(600)
+"""
 WORD = "packenv: another process compiles (once for this version of the sources); waiting,"
 
 
