@@ -18,7 +18,7 @@ $(VENV)/.base: $(SOURCES)
 	touch $@
 
 $(VENV)/.all: $(VENV)/.base
-	$(PIP) -e '.[dev,agents,render,sat]'
+	$(PIP) -e '.[dev,agents,render,sat,offline]'
 	touch $@
 
 # Four policies on a random workload fitted to a Google trace, on machines a fifth of the size of its largest.

@@ -18,6 +18,7 @@ COMMANDS = {
     "judge": ("judge.command:judge_command", "Find the fraction of ρ* that policies keep stable, beside their guarantees."),
     "optimum": ("optimum.command:optimum", "Find the shortest schedule of a table of jobs, and compare policies with it."),
     "train": ("train:train_command", "Train an agent."),
+    "record": ("record:record_command", "Record a policy's episodes as a dataset for offline learning."),
     "worst-case": ("worst_case:worst_case_command", "Search for the workload on which a policy keeps the least of ρ* stable."),
     "leaderboard": ("leaderboard.command:leaderboard", "Rank policies and agents on the same jobs of many workloads."),
     "reproduce": ("reproduce:reproduce", "Reproduce figures of the papers, and say which of their claims the runs show."),
