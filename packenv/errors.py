@@ -16,6 +16,10 @@ class RowError(InputError):
         return f"row {self.row}: {self.problem}"
 
 
+class MisuseError(InputError):
+    """A policy has misused the cluster during a run: a server above its capacity, a task placed twice, an error of its own."""
+
+
 def nearest(name: str, choices: list[str] | tuple[str, ...]) -> str:
     """The end of a message: `; did you mean a, b?` for the choices similar to `name`, or the list of all choices."""
     import difflib

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import sys
 import tempfile
@@ -43,6 +44,28 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         finally:
             with suppress(OSError):
                 temporary.unlink()
+
+
+@contextmanager
+def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A new folder beside `path`, which is renamed to `path` when the block ends; on any exception it is removed.
+
+    Folders above it are made. Raises InputError if there is something at `path`, or what the block writes finds no room.
+    """
+    final = Path(path)
+    if final.exists() or final.is_symlink():
+        raise InputError(f"{final}: there is something of this name already")
+    make_folder(final.absolute().parent)
+    with _said_of(final):
+        temporary = Path(tempfile.mkdtemp(prefix=".", suffix=f"-{final.name}", dir=final.absolute().parent))
+        try:
+            yield temporary
+            mask = os.umask(0)
+            os.umask(mask)
+            temporary.chmod(0o777 & ~mask)  # mkdtemp makes private folders
+            temporary.rename(final)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

@@ -18,7 +18,7 @@ from packenv.cluster.outcome.result import result_of, schedule_of
 from packenv.cluster.slots import FINISHED, GROW, LIMIT
 from packenv.cluster.state import NEVER, Cluster
 from packenv.compiled.apart import Apart
-from packenv.errors import InputError
+from packenv.errors import InputError, MisuseError
 from packenv.policy import Setting, attached, find_policy, initial_state_of, name_of, needs_of
 from packenv.results.job_times import job_times
 from packenv.results.locality import data_locality
@@ -110,14 +110,14 @@ def simulate(
         try:
             reason = run(policy, cluster, state, until, SLICE)
         except (ValueError, RuntimeError) as error:  # the compiled code found a misuse
-            raise InputError(f"policy {name_of(policy)}: {error}") from error
+            raise MisuseError(f"policy {name_of(policy)}: {error}") from error
         seconds += time.perf_counter() - Apart.seconds - began
         if reason == GROW:
             cluster = make_room(cluster)
             state = attached(policy, cluster, state)
         elif reason == OVERFULL:
             where = f"server {overfull_server(cluster)} above its capacity in slot {cluster.head['now'][0]}"
-            raise InputError(f"policy {name_of(policy)} put {where}")
+            raise MisuseError(f"policy {name_of(policy)} put {where}")
         if progress is not None:
             progress(int(cluster.head["now"][0]))
     stopped = f"more than {waiting_limit} tasks waiting in slot {cluster.head['now'][0]}" if reason == LIMIT else None

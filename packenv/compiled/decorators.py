@@ -20,7 +20,8 @@ import numba
 from numba.extending import models, overload, register_model, typeof_impl
 
 from packenv.compiled.apart import Apart, NotCompiled
-from packenv.compiled.cache import discard_damaged, folder_for, kept_in, not_kept
+from packenv.compiled.cache import base, discard_damaged, folder_for, kept_in, not_kept
+from packenv.compiled.one_compiles import one_compiles
 from packenv.compiled.sources import note
 
 # No reference counts: compiled code makes no arrays and only uses those it is given (measured: 10 times as fast).
@@ -90,7 +91,9 @@ def kept(function: Callable[..., Any], modules: tuple[str, ...], **options: Any)
         return numba.njit(**options)(function)
     discard_damaged(folder, function)
     with kept_in(folder):
-        return numba.njit(cache=True, **options)(function)
+        dispatcher = numba.njit(cache=True, **options)(function)
+    one_compiles(dispatcher, folder / f"{function.__qualname__}.lock", base())
+    return dispatcher
 
 
 class WordsType(numba.types.Dispatcher):

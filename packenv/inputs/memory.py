@@ -45,10 +45,15 @@ def memory_limit() -> int:
         if limit <= 0:
             raise InputError(f"{VARIABLE} must be above 0, not {said}")
         return limit
-    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    machine = machine_memory()
     allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
     limits = [machine, machine if allowed == resource.RLIM_INFINITY else allowed, _container(machine)]
     return int(SHARE * min(limits))
+
+
+def machine_memory() -> int:
+    """Bytes of the machine's memory."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _container(otherwise: int) -> int:

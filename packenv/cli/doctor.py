@@ -1,0 +1,148 @@
+"""`packenv doctor`: what this installation consists of, where machine code is kept, and what is missing."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib import metadata
+from typing import Any
+
+import click
+from packaging.requirements import InvalidRequirement, Requirement
+from rich.console import Console
+
+from packenv.cli.outputs import check_outputs
+from packenv.cli.shared_options import JSON
+from packenv.compiled.health import cache_health, compiler_seconds
+from packenv.errors import InputError
+from packenv.files import write_json
+from packenv.inputs.memory import GB, machine_memory, memory_limit
+
+REQUIRED = ("numba", "llvmlite", "numpy", "scipy", "gymnasium", "pyarrow")
+OPTIONAL = ("torch", "stable-baselines3", "sb3-contrib", "tensorboard", "ortools", "minari", "moviepy", "pygame")
+FOR_DEVELOPERS = "dev"  # an extra that nobody else misses
+LONG = 2.0  # seconds of the compiler for a few lines, above which a first run takes minutes
+
+
+@click.command()
+@click.option("--json", "json_path", type=JSON, help="Write all of it as JSON.")
+def doctor(json_path: str | None) -> None:
+    """Show versions, the cache of machine code, the compiler's speed, cores and memory, and which optional parts are missing.
+
+    The exit status is 1 if something must be repaired.
+    """
+    check_outputs(json_path)
+    found = examination()
+    console = Console(soft_wrap=True, highlight=False)
+    for heading, line in lines_of(found):
+        console.print(f"{heading:<10} {line}", markup=False)
+    for problem in found["problems"]:
+        console.print(f"problem    {problem}", style="red", markup=False)
+    if json_path is not None:
+        write_json(json_path, found)
+    if found["problems"]:
+        raise click.exceptions.Exit(1)
+
+
+def examination() -> dict[str, Any]:
+    """All that the command shows, as plain values. Versions are None for what is not installed."""
+    cache = cache_health()
+    seconds = compiler_seconds()
+    extras = missing_extras()
+    problems = []
+    if not cache.writable:
+        problems.append(f"{cache.folder} cannot be written: every process compiles anew; set PACKENV_CACHE to a folder of yours")
+    if seconds > LONG:
+        problems.append(f"the compiler takes {seconds:.1f} s for a few lines: the machine is slow or busy")
+    problems += [f"{needed} is needed, not {there or 'there'}" for needed, there in unmet(None)]
+    return {
+        "packenv": _version("packenv"),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "required": {name: _version(name) for name in REQUIRED},
+        "optional": {name: _version(name) for name in OPTIONAL},
+        "cache": cache._asdict(),
+        "compiler": {"seconds": round(seconds, 3)},
+        "cores": {"machine": os.cpu_count(), "usable": _usable_cores(), "load": _load()},
+        "memory": {"machine": machine_memory(), "reading": _limit()},
+        "missing": [{"extra": name, "needs": needs, "command": _command(name)} for name, needs in extras.items()],
+        "problems": problems,
+    }
+
+
+def lines_of(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """The lines that people read: heading and text."""
+    cache, cores, memory = found["cache"], found["cores"], found["memory"]
+    there = {name: version for name, version in found["optional"].items() if version}
+    kept = f"{cache['functions']:,} functions, {cache['megabytes']:,} MB"
+    locks = "" if cache["locks"] else "; no locks there, so several processes compile the same functions"
+    busy = "" if cores["load"] is None else f", load {cores['load']:.1f}"
+    reading = "" if memory["reading"] is None else f", of which reading a file may take {memory['reading'] / GB:.1f} GB"
+    lines = [
+        ("packenv", f"{found['packenv']} on Python {found['python']}, {found['system']}"),
+        ("with", _listed(found["required"])),
+        ("optional", _listed(there) or "none"),
+        ("cache", f"{cache['folder']} of {cache['owner']} ({cache['chosen_by']}): {kept}{locks}"),
+        ("compiler", f"{found['compiler']['seconds']:.2f} s for a loop of three lines"),
+        ("cores", f"{cores['usable']} of {cores['machine']}{busy}"),
+        ("memory", f"{memory['machine'] / GB:.1f} GB{reading}"),
+    ]
+    for one in found["missing"]:
+        lines.append(("missing", f"{one['extra']}: {', '.join(one['needs'])}: {one['command']}"))
+    return lines
+
+
+def _command(extra: str) -> str:
+    return f"pip install 'packenv[{extra}]'"
+
+
+def _listed(versions: dict[str, str | None]) -> str:
+    return ", ".join(f"{name} {version or 'missing'}" for name, version in versions.items())
+
+
+def missing_extras() -> dict[str, list[str]]:
+    """By optional extra of packenv that is not wholly there: the requirements that are not met."""
+    names = metadata.metadata("packenv").get_all("Provides-Extra") or []
+    found = {name: [needed for needed, _ in unmet(name)] for name in names if name != FOR_DEVELOPERS}
+    return {name: needs for name, needs in found.items() if needs}
+
+
+def unmet(extra: str | None) -> list[tuple[str, str | None]]:
+    """Requirements of packenv itself (None), or of one of its extras, that are not met; each with the version that is there."""
+    found = []
+    for text in metadata.requires("packenv") or []:
+        try:
+            needed = Requirement(text)
+        except InvalidRequirement:  # of a packenv that somebody else has built
+            continue
+        of_extra = needed.marker is not None and not needed.marker.evaluate({"extra": ""})
+        applies = needed.marker is None or needed.marker.evaluate({"extra": extra or ""})
+        if not applies or of_extra != (extra is not None):
+            continue
+        there = _version(needed.name)
+        if there is None or not needed.specifier.contains(there, prereleases=True):
+            found.append((f"{needed.name}{needed.specifier}", there))
+    return found
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _usable_cores() -> int | None:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+def _load() -> float | None:
+    """Processes that want a core, on average over the last minute; None where the system does not say."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+
+
+def _limit() -> int | None:
+    try:
+        return memory_limit()
+    except InputError:
+        return None

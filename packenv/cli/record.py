@@ -1,0 +1,91 @@
+"""`packenv record`: a dataset of a policy's episodes, in Minari's form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from packenv.cli import shared_options
+from packenv.cli.outputs import check_outputs
+from packenv.cli.shared_options import COUNT, JSON, option
+from packenv.cli.train import interval, own_option
+from packenv.envs.registration import ENVIRONMENTS, kind_of
+from packenv.errors import InputError
+from packenv.files import check_folder_writable, write_json
+from packenv.inputs.numbers import LARGEST_WHOLE
+from packenv.policy import find_policy
+from packenv.runs.progress import progress_bar
+from packenv.runs.text import counted
+from packenv.workloads.workload import INTENSITIES
+
+
+@click.command("record")
+@click.argument("workload")
+@option("--env", "environment", default="ServerFill", help=f"{', '.join(ENVIRONMENTS)}.")
+@option("--policy", "-p", default="bf-js", help="Policy or agent that plays; random: any action that the mask allows.")
+@option("--episodes", type=COUNT, default=20, help="Episodes, of the seeds from --seed on.")
+@click.option("--out", required=True, metavar="FOLDER", help="New folder for the dataset; its name is NAME-vN.")
+@option("--horizon", type=COUNT, default=2000, help="Slots of an episode.")
+@option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the first episode.")
+@click.option("--load", help="Arrivals as a share of ρ*: X, or LOW:HIGH, from which each episode draws its own.")
+@click.option("--intensity", help="Arrivals as a share of the area bound: X or LOW:HIGH.")
+@click.option("--rate", help="Tasks per slot: X or LOW:HIGH.")
+@shared_options.servers
+@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the environment: observation, reward, …")
+@click.option("--json", "json_path", type=JSON, help="Write returns and reference scores as JSON.")
+def record_command(workload: str, environment: str, policy: str, episodes: int, out: str, **words: Any) -> None:
+    """Record a policy's episodes on a workload (a name or a .json file) as a Minari dataset, for offline learning.
+
+    Action masks are in its infos; the mean returns of random valid actions and of bf-js on the same jobs in its metadata.
+
+    \b
+    packenv record paper/fig4b --policy bf-js --episodes 20 --out fig4b-bf-js-v0
+    packenv record paper/fig4b --env Placement --policy agent:fig4b --intensity 0.9 --out fig4b-agent-v0
+    """
+    from packenv.runs.recording import RANDOM, check_name, needed, record
+
+    needed()
+    check_name(Path(out))
+    check_outputs(words["json_path"])
+    check_folder_writable(Path(out).absolute().parent)
+    if policy != RANDOM:
+        find_policy(policy)
+    seeds = range(words["seed"], words["seed"] + episodes)
+    if seeds.stop > LARGEST_WHOLE:
+        raise InputError(f"--seed {words['seed']} is too large")
+    env = _made(workload, environment, words)
+    done = 0
+
+    def ended() -> None:
+        nonlocal done
+        done += 1
+
+    with progress_bar(f"{policy} on {workload}", 3 * episodes, lambda: done):
+        found = record(env, policy, out, seeds, ended, f"{policy} on {environment}, {workload}")
+    console = Console(soft_wrap=True, highlight=False)
+    console.print(f"{out}: {counted(found.episodes, 'episode')}, {counted(found.steps, 'step')}", markup=False)
+    console.print(f"  mean return of {policy}: {found.mean_return:,.6g}", markup=False)
+    for name, score in found.reference_scores.items():
+        console.print(f"  {name}, on the same jobs: {score:,.6g}", markup=False)
+    if words["json_path"] is not None:
+        write_json(words["json_path"], {"dataset": out, "policy": policy, **found._asdict()})
+
+
+def _made(workload: str, environment: str, words: dict[str, Any]) -> Any:
+    """The environment, by options that JSON can hold. Raises InputError."""
+    import gymnasium
+
+    kind = kind_of(environment)
+    options: dict[str, Any] = {"workload": workload, "horizon": words["horizon"]}
+    given = [key for key in INTENSITIES if words[key] is not None]
+    if len(given) > 1:
+        raise InputError("give one of --load, --intensity and --rate")
+    for key in given:
+        low, high = interval(f"--{key}", words[key])
+        options[key] = low if low == high else (low, high)
+    if words["servers"] is not None:
+        options["servers"] = words["servers"]
+    return gymnasium.make(f"packenv/{kind}-v0", **options | dict(own_option(text) for text in words["options"]))

@@ -1,0 +1,94 @@
+"""`packenv warmup`: compiles beforehand, so that the first run, and every worker of many, finds its machine code."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import click
+from rich.console import Console
+
+from packenv.cli.outputs import check_outputs
+from packenv.cli.shared_options import JSON, option
+from packenv.cli.workload_options import DEFAULT_POLICIES, chosen_policies
+from packenv.compiled.cache import base
+from packenv.envs.registration import ENVIRONMENTS, kind_of
+from packenv.files import write_json
+from packenv.runs.progress import announce_if_slow
+from packenv.workloads.named.registry import workload as find_workload
+from packenv.workloads.workload import Workload
+
+SLOTS = 3000  # of a run: a function is compiled when it is first called
+STEPS = 200
+
+
+@click.command()
+@click.argument("policies", metavar="[POLICY]...", nargs=-1)
+@click.option("--env", "environments", multiple=True, metavar="ENV", help=f"{', '.join(ENVIRONMENTS)}; may be repeated.")
+@option("--workload", "source", default="paper/fig4b", help="Workload to compile for: those alike in resources share the code.")
+@click.option("--json", "json_path", type=JSON, help="Write the seconds as JSON.")
+def warmup(policies: tuple[str, ...], environments: tuple[str, ...], source: str, json_path: str | None) -> None:
+    """Compile policies and environments beforehand, into the cache of machine code.
+
+    Without arguments, the policies of `packenv evaluate` and all environments. What is in the cache already takes a second.
+
+    \b
+    packenv warmup
+    packenv warmup bf-js agent:fig4b --env ServerFill
+    packenv warmup tetris --workload analytics
+    """
+    check_outputs(json_path)
+    if not policies and not environments:
+        policies, environments = DEFAULT_POLICIES, tuple(ENVIRONMENTS)
+    names = chosen_policies(policies) if policies else ()
+    kinds = tuple(dict.fromkeys(map(kind_of, environments)))
+    workload = find_workload(source)
+    console = Console(soft_wrap=True, highlight=False)
+    found: list[dict[str, Any]] = []
+    for name, compile_it in _all(names, kinds, workload):
+        began = time.perf_counter()
+        with announce_if_slow(f"{name}: compiling"):
+            compile_it()
+        found.append({"name": name, "seconds": round(time.perf_counter() - began, 2)})
+        console.print(f"{name}: {found[-1]['seconds']:.1f} s")
+    console.print(f"machine code is in {base()}")
+    if json_path is not None:
+        write_json(json_path, {"workload": workload.name, "cache": str(base()), "compiled": found})
+
+
+def _all(policies: tuple[str, ...], kinds: tuple[str, ...], workload: Workload) -> Iterator[tuple[str, Callable[[], None]]]:
+    for name in policies:
+        yield name, partial(run_policy, name, workload)
+    for kind in kinds:
+        yield kind, partial(play, kind, workload)
+
+
+def run_policy(name: str, workload: Workload) -> None:
+    """A short run. Raises InputError if the policy does not go with the workload."""
+    from packenv.api import simulate
+    from packenv.policy import find_policy
+
+    policy = find_policy(name)
+    policy = getattr(policy, "rehearsal", policy)
+    finite = workload.jobs is not None or workload.draw is not None
+    simulate(workload, policy, None if finite else SLOTS, warmup=0)
+
+
+def play(kind: str, workload: Workload) -> None:
+    """A short episode of one environment, and one of a batch: valid actions, the first ones."""
+    import gymnasium
+    import numpy as np
+
+    finite = workload.jobs is not None or workload.draw is not None
+    options: dict[str, Any] = {"workload": workload, "horizon": None if finite else SLOTS}
+    env = gymnasium.make(f"packenv/{kind}-v0", **options)
+    many = gymnasium.make_vec(f"packenv/{kind}-v0", num_envs=2, **options)
+    _, info = env.reset(seed=0)
+    _, infos = many.reset(seed=0)
+    for _ in range(STEPS):
+        *_, terminated, truncated, info = env.step(int(info["action_mask"].argmax()))
+        *_, infos = many.step(np.asarray(infos["action_mask"]).argmax(axis=1))
+        if terminated or truncated:
+            _, info = env.reset()

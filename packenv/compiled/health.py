@@ -1,0 +1,89 @@
+"""The state of the cache of machine code and of the compiler, for those who ask why something is slow."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import numba
+
+from packenv.compiled.cache import base
+from packenv.compiled.one_compiles import Lock
+
+
+class Cache(NamedTuple):
+    """The folder of all machine code."""
+
+    folder: str
+    chosen_by: str  # what says that it is this one
+    owner: str
+    megabytes: float  # 10^6 bytes
+    functions: int  # versions of functions whose machine code is kept
+    writable: bool
+    locks: bool  # whether processes wait for each other rather than compile the same function at the same time
+
+
+def cache_health() -> Cache:
+    """The folder in use, which is made if need be. Nothing else is changed."""
+    folder = base()
+    sizes = [size for path, size in _files(folder) if path.suffix in (".nbi", ".nbc")]
+    compiled = sum(path.suffix == ".nbc" for path, _ in _files(folder))
+    return Cache(
+        folder=str(folder),
+        chosen_by=_chosen_by(folder),
+        owner=_owner(folder),
+        megabytes=round(sum(sizes) / 1e6, 1),
+        functions=compiled,
+        writable=os.access(folder, os.W_OK),
+        locks=_has_locks(folder),
+    )
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, int]]:
+    for path in folder.rglob("*"):
+        with suppress(OSError):  # another process has just removed it
+            if path.is_file():
+                yield path, path.stat().st_size
+
+
+def _chosen_by(folder: Path) -> str:
+    for name in ("PACKENV_CACHE", "XDG_CACHE_HOME"):
+        if os.environ.get(name):
+            asked = Path(os.environ[name]).expanduser().absolute()
+            used = folder == asked or folder == asked / "packenv"
+            return name if used else f"no other could be written safely ({name} says {asked})"
+    return "the user's cache folder" if folder.parent == Path("~/.cache").expanduser() else "no other could be written safely"
+
+
+def _owner(folder: Path) -> str:
+    try:
+        return folder.owner()
+    except (KeyError, OSError, NotImplementedError):  # a user without a name, Windows
+        return str(folder.stat().st_uid)
+
+
+def _has_locks(folder: Path) -> bool:
+    lock = Lock(folder / "waiting")
+    lock.take(lambda seconds: seconds < 1.0)
+    found = lock.held is not None
+    lock.give_back()
+    return found
+
+
+def compiler_seconds() -> float:
+    """Seconds that the compiler takes for a loop of three lines, once it is loaded and has compiled another function."""
+
+    def total(n: int) -> int:
+        found = 0
+        for k in range(n):
+            found += k * k
+        return found
+
+    numba.njit(lambda x: x + 1)(1)
+    began = time.perf_counter()
+    assert numba.njit(total)(10) == 285
+    return time.perf_counter() - began

@@ -1,0 +1,193 @@
+"""Datasets for offline learning: episodes of a policy on an environment, in Minari's form, with masks and reference scores.
+
+A dataset is Arrow files and JSON: loading one executes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv import __version__
+from packenv.envs.policy_agents.agent import PolicyAgent
+from packenv.errors import InputError
+from packenv.files import whole_folder
+
+RANDOM = "random"
+"""In place of a policy's name: an action that the mask allows, each with the same chance."""
+
+BEST = "bf-js"
+"""The policy whose mean return is the upper reference score; that of RANDOM is the lower one."""
+
+DATA = "data"  # the folder in a dataset's folder that Minari reads
+Choose = Callable[[Any, dict[str, Any]], int]
+
+
+class Recorded(NamedTuple):
+    """What a dataset has."""
+
+    episodes: int
+    steps: int
+    mean_return: float
+    reference_scores: dict[str, float]  # mean return of RANDOM and BEST on the same jobs
+
+
+class Episode(NamedTuple):
+    """One episode: T steps, T + 1 observations and infos."""
+
+    seed: int
+    observations: dict[str, NDArray[Any]]  # each (T + 1, …)
+    actions: NDArray[np.int64]  # (T,)
+    rewards: NDArray[np.float64]  # (T,)
+    terminated: bool
+    truncated: bool
+    infos: dict[str, NDArray[Any]]  # each (T + 1, …)
+
+
+def record(
+    env: gymnasium.Env[Any, Any],
+    policy: str,
+    folder: str | Path,
+    seeds: Sequence[int],
+    ended: Callable[[], None] = lambda: None,
+    description: str = "",
+) -> Recorded:
+    """Write a Minari dataset of the episodes of these seeds to a new folder, whole or not at all.
+
+    env        made by `gymnasium.make` with options that JSON can hold, so that the dataset can make it again
+    policy     a name ("bf-js", "agent:fig4b"), or RANDOM
+    folder     its name is that of the dataset: NAME-vN
+    ended      called after each of the 3 · len(seeds) episodes: those of the dataset, and of the two reference policies
+
+    Raises InputError if the policy cannot play the environment, or the folder cannot be written.
+    """
+    minari = needed()
+    out = Path(folder)
+    check_name(out)
+    actions = {name: chooser(env, name) for name in dict.fromkeys((policy, RANDOM, BEST))}
+    if env.spec is None:
+        raise InputError("a dataset is recorded on an environment that gymnasium.make has made")
+    means = {RANDOM: 0.0, BEST: 0.0}
+    with whole_folder(out) as temporary:
+        (temporary / DATA).mkdir()
+        storage = minari.dataset.minari_storage.MinariStorage.new(
+            temporary / DATA,
+            observation_space=env.observation_space,
+            action_space=env.action_space,
+            env_spec=env.spec,
+            data_format="arrow",
+        )
+        returns, steps = [], 0
+        for seed in seeds:
+            episode = play(env, actions[policy], seed)
+            storage.update_episodes([_buffer(minari, episode)])
+            returns.append(float(episode.rewards.sum()))
+            steps += len(episode.actions)
+            ended()
+        for name in means:
+            if name == policy:
+                means[name] = fmean(returns)
+                continue
+            scores = []
+            for seed in seeds:
+                scores.append(float(play(env, actions[name], seed).rewards.sum()))
+                ended()
+            means[name] = fmean(scores)
+        about = description or f"{policy} on {env.spec.id}"
+        storage.update_metadata(_metadata(minari, out.name, policy, seeds, fmean(returns), means, about))
+    return Recorded(len(seeds), steps, fmean(returns), means)
+
+
+def needed() -> Any:
+    """The library that writes datasets. Raises InputError if it is not installed."""
+    try:
+        import minari
+        import minari.dataset.minari_storage
+    except ImportError as error:
+        raise InputError(f"recording needs {error.name}, which is not installed: pip install 'packenv[offline]'") from None
+    return minari
+
+
+def check_name(folder: Path) -> None:
+    """Raise InputError unless the folder's name is one of a dataset, and nothing of that name is there."""
+    stem, _, version = folder.name.rpartition("-v")
+    if not (version.isascii() and version.isdigit()) or not stem.replace("-", "").replace("_", "").isalnum():
+        raise InputError(f"{folder}: the name of a dataset is NAME-vN, such as fig4b-bf-js-v0")
+    if folder.exists() or folder.is_symlink():
+        raise InputError(f"{folder}: there is something of this name already")
+
+
+def chooser(env: gymnasium.Env[Any, Any], policy: str) -> Choose:
+    """What chooses the actions of a policy. Raises InputError for an unknown one, and one that cannot play the environment."""
+    if policy != RANDOM:
+        agent = PolicyAgent(policy, env)
+        return lambda seen, info: int(agent.predict(seen)[0])
+    return _random_valid
+
+
+def _random_valid(seen: Any, info: dict[str, Any]) -> int:
+    """The same one in the same step of an episode of the same seed."""
+    rng = np.random.default_rng((info["seed"], info["steps"]))
+    return int(rng.choice(np.flatnonzero(info["action_mask"])))
+
+
+def play(env: gymnasium.Env[Any, Any], choose: Choose, seed: int) -> Episode:
+    """The episode of this seed."""
+    seen, info = env.reset(seed=seed)
+    observations, infos = [seen], [info]
+    actions: list[int] = []
+    rewards: list[float] = []
+    terminated = truncated = False
+    while not (terminated or truncated):
+        actions.append(choose(seen, {**info, "steps": len(actions)}))
+        seen, reward, terminated, truncated, info = env.step(actions[-1])
+        observations.append(seen)
+        infos.append(info)
+        rewards.append(float(reward))
+    return Episode(
+        seed,
+        {name: np.stack([one[name] for one in observations]) for name in observations[0]},
+        np.array(actions, np.int64),
+        np.array(rewards, np.float64),
+        terminated,
+        truncated,
+        {name: np.stack([np.asarray(one[name]) for one in infos]) for name in infos[0]},
+    )
+
+
+def _buffer(minari: Any, episode: Episode) -> Any:
+    """The episode as Minari takes it."""
+    ends = np.arange(1, len(episode.actions) + 1) == len(episode.actions)
+    return minari.data_collector.EpisodeBuffer(
+        seed=episode.seed,
+        observations=episode.observations,
+        actions=episode.actions,
+        rewards=episode.rewards,
+        terminations=ends & episode.terminated,
+        truncations=ends & episode.truncated,
+        infos={name: values if values.ndim > 1 else values.tolist() for name, values in episode.infos.items()},
+    )
+
+
+def _metadata(
+    minari: Any, name: str, policy: str, seeds: Sequence[int], mean: float, means: dict[str, float], description: str
+) -> dict[str, Any]:
+    return {
+        "dataset_id": name,
+        "minari_version": minari.__version__,
+        "algorithm_name": policy,
+        "description": description,
+        "requirements": [f"packenv>={__version__}"],
+        "ref_min_score": means[RANDOM],
+        "ref_max_score": means[BEST],
+        "num_episodes_average_score": len(seeds),
+        "reference_scores": {f"{RANDOM} valid": means[RANDOM], BEST: means[BEST]},
+        "mean_return": mean,
+        "seeds": [int(seed) for seed in seeds],
+    }

@@ -1,0 +1,212 @@
+"""The conformance suite for environments: Gymnasium's checker, masks, determinism, jobs by seed, rewards, info, snapshots."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.utils.env_checker import check_env, data_equivalence
+
+from packenv.cluster.state import NEVER
+from packenv.envs.registration import ENVIRONMENTS
+from packenv.errors import InputError
+from packenv.jobs import Jobs
+from packenv.testing.replay import problem_of, waited
+
+Steps = list[tuple[Any, ...]]
+"""What `reset` has returned, and then what each step has."""
+
+STEPS = 40  # of an episode that is compared with another
+TRIED = 12  # valid actions that are tried at a decision, and as many that are not
+DECISIONS = 8  # at which they are tried
+
+
+def check_environment(env: str | Callable[..., Any], *, seed: int = 0, horizon: int | None = 400, **options: Any) -> None:
+    """Raise AssertionError, with one line, if an environment breaks a promise that every environment of packenv keeps.
+
+    env       a name ("ServerFill", or the id of any environment in Gymnasium's registry), or a class or function that makes
+              one; it must be over packenv's core, as in docs/environments.md
+    seed      of the episodes that are played
+    horizon   slots of an episode; None for a workload that ends
+    options   of the environment
+
+    Gymnasium's own checker is silent; the mask is true for those actions that are carried out, and for no others; the same
+    seed gives the same episode, and the jobs that `packenv.simulate` draws with it, with no server above its capacity; the
+    rewards `queue`, `delay` and `tasks` add up to what they stand for; `info` has the same keys at every step, and numbers
+    only; and a snapshot, a pickled copy and a fresh environment in the same state go on alike.
+    """
+    what = env if isinstance(env, str) else getattr(env, "__name__", str(env))
+
+    def make() -> Any:
+        return _made(env, {"horizon": horizon, "record_schedule": True, **options}, what)
+
+    _check_gymnasium(make(), what)
+    steps = _check_seed(make(), make(), seed, what)
+    _check_info(steps, what)
+    _check_masks(make(), seed, what)
+    _check_snapshots(make, seed, what)
+    _check_jobs_and_rewards(make(), seed, what)
+
+
+def _require(holds: bool, problem: str) -> None:
+    """AssertionError with this line, under `python -O` too."""
+    if not holds:
+        raise AssertionError(problem)
+
+
+def _made(env: str | Callable[..., Any], options: dict[str, Any], what: str) -> Any:
+    try:
+        if isinstance(env, str):
+            name = f"packenv/{env}-v0" if env in ENVIRONMENTS else env
+            made = gymnasium.make(name, disable_env_checker=True, **options).unwrapped
+        else:
+            made = env(**options).unwrapped
+    except (InputError, gymnasium.error.Error) as problem:
+        raise AssertionError(f"{what}: cannot be made: {str(problem).splitlines()[0]}") from problem
+    missing = [name for name in ("core", "get_state", "set_state", "action_masks", "schedule") if not hasattr(made, name)]
+    _require(not missing, f"{what}: has no {', '.join(missing)}: it is not over packenv's core")
+    return made
+
+
+def _check_gymnasium(env: Any, what: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            check_env(env, skip_render_check=True)
+        except Exception as problem:
+            raise AssertionError(f"{what}: Gymnasium's checker: {str(problem).splitlines()[0]}") from problem
+
+
+def _play(env: Any, seed: int | None, most: int, what: str) -> Steps:
+    """An episode of random valid actions, of at most so many steps."""
+    first = env.reset(seed=seed)
+    return [first, *_follow(env, first[1], most, what)]
+
+
+def _follow(env: Any, info: dict[str, Any], most: int, what: str) -> Steps:
+    """What comes of random valid actions, which are the same for the same masks."""
+    rng, found = np.random.default_rng(1), []
+    for _ in range(most):
+        valid = np.flatnonzero(info["action_mask"])
+        _require(len(valid) > 0, f"{what}: at a decision in slot {info.get('slot')} no action is valid")
+        found.append(env.step(int(rng.choice(valid))))
+        info = found[-1][4]
+        _require(not info["invalid"], f"{what}: an action that the mask allows is invalid in slot {info['slot']}")
+        if found[-1][2] or found[-1][3]:
+            break
+    return found
+
+
+def _check_info(steps: Steps, what: str) -> None:
+    """The same keys at every step, and numbers only: what vectors, tensors and monitors can take."""
+    infos = [step[-1] for step in steps]
+    for n, info in enumerate(infos):
+        different = sorted(set(info) ^ set(infos[0]))
+        _require(not different, f"{what}: info has {', '.join(different)} at some steps only (step {n})")
+        for key, value in info.items():
+            number = isinstance(value, (int, float, np.number)) or (isinstance(value, np.ndarray) and value.dtype.kind in "biuf")
+            _require(number, f"{what}: info[{key!r}] is no number, but {value!r} (step {n})")
+
+
+def _check_seed(first: Any, second: Any, seed: int, what: str) -> Steps:
+    """The same seed, the same episode, and the same ones after it. Returns that of the seed."""
+    steps = _play(first, seed, STEPS, what)
+    told = steps[0][1].get("seed")
+    _require(told == seed, f"{what}: info['seed'] is {told} after reset(seed={seed})")
+    same = data_equivalence(steps, _play(second, seed, STEPS, what), exact=True)
+    _require(same, f"{what}: not deterministic: two episodes of seed {seed} differ")
+    same = data_equivalence(_play(first, None, STEPS, what), _play(second, None, STEPS, what), exact=True)
+    _require(same, f"{what}: not deterministic: the episodes that follow one of seed {seed} differ")
+    return steps
+
+
+def _check_masks(env: Any, seed: int, what: str) -> None:
+    """At some decisions: every action that is tried is carried out if the mask allows it, and only then."""
+    rng = np.random.default_rng(seed)
+    _, info = env.reset(seed=seed)
+    for _ in range(DECISIONS):
+        mask, state = np.asarray(info["action_mask"]), env.get_state()
+        same = mask.shape == (env.action_space.n,) and (mask.astype(bool) == env.action_masks()).all()
+        _require(same, f"{what}: info['action_mask'] and action_masks() differ in slot {info['slot']}")
+        for allowed in (True, False):
+            actions = np.flatnonzero(mask.astype(bool) == allowed)
+            for action in rng.permutation(actions)[:TRIED]:
+                before = _started(env)
+                *_, told = env.step(int(action))
+                words = f"action {action} in slot {info['slot']}, which the mask {'allows' if allowed else 'forbids'}"
+                _require(bool(told["invalid"]) != allowed, f"{what}: {words}, is {'not ' * allowed}carried out")
+                if not allowed and told["slot"] == info["slot"]:
+                    _require(_started(env) == before, f"{what}: {words}, starts a task")
+                env.set_state(state)
+        *_, terminated, truncated, info = env.step(int(rng.choice(np.flatnonzero(mask))))
+        if terminated or truncated:
+            return
+
+
+def _started(env: Any) -> int:
+    return int(env.core.batch.c.head["started"][0])
+
+
+def _check_snapshots(make: Callable[[], Any], seed: int, what: str) -> None:
+    env = make()
+    steps = _play(env, seed, STEPS // 2, what)
+    if len(steps[-1]) == 5 and (steps[-1][2] or steps[-1][3]):
+        _, info = env.reset()  # so short an episode: its successor
+    state, info = env.get_state(), {**steps[-1][-1], "action_mask": env.action_masks()}
+    copied = pickle.loads(pickle.dumps(env))
+    fresh = make()
+    fresh.reset(seed=seed + 1)
+    fresh.set_state(state)
+    after = [*_follow(env, info, STEPS, what), env.reset()]
+    for other, how in ((copied, "a pickled copy"), (fresh, "a fresh environment in the same state")):
+        same = data_equivalence(after, [*_follow(other, info, STEPS, what), other.reset()], exact=True)
+        _require(same, f"{what}: {how} goes on differently")
+    env.set_state(state)
+    same = data_equivalence(after, [*_follow(env, info, STEPS, what), env.reset()], exact=True)
+    _require(same, f"{what}: set_state does not lead back to the state of get_state")
+
+
+def _check_jobs_and_rewards(env: Any, seed: int, what: str) -> None:
+    """A whole episode against the jobs that the workload draws for the seed, and rewards against the schedule."""
+    core = env.core
+    steps = _play(env, seed, 100_000, what)
+    end = steps[-1][4]
+    if core.warm is not None or len(core.initial) or core.guard is not None:
+        return  # tasks that the agent did not start are in the schedule, or were never in the table
+    start, server = env.schedule()
+    slots = int(end["slot"])
+    jobs = _jobs_of(core, seed, len(start))
+    _require(jobs.home is None, f"{what}: give a workload whose tasks stay as long on every server")
+    problem = problem_of(jobs, core.workload.servers.units, start, server, slots + 1)
+    _require(problem is None, f"{what}: with the jobs of seed {seed}: {problem}")
+    leaves = np.where(start >= 0, start + jobs.service[: len(start)], -1)
+    total = waited(jobs, start, leaves, slots)
+    measured = round(end["mean_queue"] * slots)
+    _require(measured == total, f"{what}: the queue adds up to {measured}, and the waiting of the jobs of seed {seed} to {total}")
+    begun = np.flatnonzero(start >= 0)
+    elapsed = sum(step[4]["elapsed"] for step in steps[1:])
+    _require(elapsed == slots - steps[0][1]["slot"], f"{what}: info['elapsed'] adds up to {elapsed} slots of {slots}")
+    delays = waited(jobs.first(len(start)), start, leaves, NEVER // 2) if len(begun) == len(start) else None
+    stands_for = {
+        "queue": -total,
+        "delay": None if delays is None else -delays,
+        "tasks": len(begun) - float(core.batch.turn["rate"][0]) * elapsed,
+    }.get(str(core.options.reward))
+    if stands_for is not None:
+        got = sum(step[1] for step in steps[1:])
+        close = abs(got - stands_for) <= 1e-6 * max(1.0, abs(stands_for))
+        _require(close, f"{what}: rewards add up to {got:.10g}, and {core.options.reward} is {stands_for:.10g}")
+
+
+def _jobs_of(core: Any, seed: int, rows: int) -> Jobs:
+    """The jobs that `packenv.simulate` draws with this seed."""
+    fixed = core.workload.at(seed)
+    if fixed.jobs is not None:
+        table: Jobs = fixed.jobs
+        return table
+    drawn: Jobs = fixed.with_(rate=core.rate_of(seed)).jobs_table(seed, rows + 1)
+    return drawn

@@ -1,0 +1,186 @@
+"""The conformance suite for policies: feasible at every slot, deterministic, fair to the jobs, and resumable."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from packenv.api import simulate
+from packenv.cluster.build import build
+from packenv.cluster.grow import grow
+from packenv.cluster.loop import runner_for
+from packenv.cluster.slots import FINISHED, GROW
+from packenv.errors import InputError, MisuseError
+from packenv.jobs import Jobs
+from packenv.policy import attached, find_policy, initial_state_of, name_of, needs_of
+from packenv.results.result import Result
+from packenv.simulation import setting_of
+from packenv.testing.replay import problem_of, waited
+from packenv.workloads.laws import Geometric, Uniform
+from packenv.workloads.workload import Workload
+
+TIMES = 50  # as long as tasks arrive, no task may be left waiting
+STEPS = 7  # slots with events from one pause to the next
+
+
+def usual_workloads() -> list[Workload]:
+    """Small ones: equal servers, unequal servers, two resources."""
+    service = Geometric(20)
+    pair = (Uniform(0.1, 0.6), Uniform(0.05, 0.5))
+    return [
+        Workload(sizes=Uniform(0.1, 0.9), service=service, servers=3, intensity=0.7, name="equal servers"),
+        Workload(sizes=Uniform(0.05, 0.5), service=service, servers="1x1,2x0.5", intensity=0.7, name="unequal servers"),
+        Workload(sizes=pair, service=service, servers="2x1:1,1x0.6:1", intensity=0.6, name="two resources"),
+    ]
+
+
+def check_policy(policy: Any, workload: Workload | Sequence[Workload] | None = None, *, slots: int = 600, seed: int = 0) -> None:
+    """Raise AssertionError, with one line, if a policy breaks a promise that every policy of packenv keeps.
+
+    policy     an object, or a name such as "vqs:J=5" or "my_module:MyPolicy:x=1"
+    workload   one that it takes, or several; by default small ones with equal servers, unequal servers and two resources, of
+               which it may refuse some: by InputError with one line
+    slots      length of each run
+
+    At every slot no server is above its capacity, and every task starts at most once, after it has arrived, and stays for its
+    service; no task is lost: all start once no more arrive; the same seed gives the same schedule; the jobs are those of the
+    seed, whatever the policy does; the queue is what Little's law says; and a run that is paused, grown and copied goes on
+    like one that is not: all that the policy knows lies in its state.
+    """
+    found = _found(policy)
+    given = usual_workloads() if workload is None else [workload] if isinstance(workload, Workload) else [*workload]
+    refused = []
+    for one in given:
+        where = f"{name_of(found)} on {one.name}"
+        result = _run(found, one, slots, seed, where)
+        if isinstance(result, InputError):
+            _require(workload is None, f"{where}: refuses: {result}")
+            refused.append(str(result))
+            continue
+        _check_jobs(one, result, where)
+        _check_again(result, _run(found, one, slots, seed, where), where)
+        table = one.tabulated(seed, slots)
+        _check_nothing_lost(found, table, slots, seed, where)
+        _check_resumes(found, table, slots, seed, where)
+    _require(len(refused) < len(given), f"{name_of(found)} refuses every workload: {refused[-1:]}; give one that it takes")
+
+
+def _require(holds: bool, problem: str) -> None:
+    """AssertionError with this line, under `python -O` too."""
+    if not holds:
+        raise AssertionError(problem)
+
+
+def _found(policy: Any) -> Any:
+    try:
+        return find_policy(policy) if isinstance(policy, str) else policy
+    except InputError as problem:
+        raise AssertionError(str(problem)) from None
+
+
+def _run(policy: Any, workload: Workload, slots: int, seed: int, where: str) -> Any:
+    """The result, or the InputError with which the policy refuses the workload. All else that is raised is a failure."""
+    try:
+        return simulate(workload, policy, slots, seed, warmup=0, schedule=True, drain=False)
+    except MisuseError as problem:
+        raise AssertionError(f"{where}: {problem}") from problem
+    except InputError as problem:
+        _require("\n" not in str(problem), f"{where}: refuses in more than one line: {str(problem).splitlines()[0]}")
+        return problem
+    except Exception as problem:
+        raise AssertionError(f"{where}: crashes: {type(problem).__name__}: {problem}") from problem
+
+
+def _jobs_of(workload: Workload, result: Result) -> Jobs:
+    """The jobs of the run's seed, drawn anew: no policy has seen this table."""
+    fixed = workload.at(result.seed)
+    return fixed.jobs if fixed.jobs is not None else fixed.jobs_table(result.seed, result.arrived + 1)
+
+
+def _check_jobs(workload: Workload, result: Result, where: str) -> None:
+    """Feasible, the jobs of the seed, and Little's law."""
+    jobs, made = _jobs_of(workload, result), result.schedule
+    assert made is not None
+    arrived = int((jobs.arrival < result.slots).sum())
+    _require(result.arrived == arrived, f"{where}: {result.arrived} tasks arrive, and {arrived} of the seed's do")
+    problem = problem_of(jobs, workload.servers.units, made.start, made.server, result.slots, made.end)
+    _require(problem is None, f"{where}: {problem}")
+    started = int((made.start >= 0).sum())
+    _require(result.started == started, f"{where}: {started} tasks have a start, and {result.started} were started")
+    if jobs.phase is None and jobs.predecessors is None:
+        there = result.started + result.waiting
+        _require(there == arrived, f"{where}: {arrived} tasks arrive, and {there} have started or wait: some are lost, or double")
+    total, slots = waited(jobs, made.start, made.end, result.slots), result.slots
+    measured = round((result.mean_queue or 0.0) * slots)
+    _require(measured == total, f"{where}: Little's law: the queue adds up to {measured}, and the tasks' waiting to {total}")
+
+
+def _check_again(first: Result, second: Any, where: str) -> None:
+    """The same seed, the same schedule."""
+    same = isinstance(second, Result) and first.schedule is not None and second.schedule is not None
+    same = same and _equal(first.schedule, second.schedule) and first.mean_queue == second.mean_queue
+    _require(same, f"{where}: not deterministic: two runs with seed {first.seed} have different schedules")
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return np.array_equal(one.start, other.start) and np.array_equal(one.server, other.server)
+
+
+def _check_nothing_lost(policy: Any, table: Workload, slots: int, seed: int, where: str) -> None:
+    """After the last arrival, every task starts some time."""
+    long = _run(policy, table, TIMES * slots, seed, where)
+    if isinstance(long, Result):
+        never = long.arrived - long.started
+        _require(never == 0, f"{where}: {never} tasks never start, though none has arrived since slot {slots}")
+
+
+def _check_resumes(policy: Any, table: Workload, slots: int, seed: int, where: str) -> None:
+    """Paused every few slots, in a pool that is small at first, and copied half-way: the starts are those of one run."""
+    whole = _run(policy, table, slots, seed, where)
+    if isinstance(whole, InputError):
+        return
+    paused = _Paused(policy, table, seed)
+    paused.advance(slots // 2)
+    copied = copy.copy(paused)
+    copied.cluster, copied.state = copy.deepcopy((paused.cluster, paused.state), paused.shared())
+    copied.state = attached(policy, copied.cluster, copied.state)
+    for run, what in ((paused, "paused and grown"), (copied, "copied half-way")):
+        run.advance(slots)
+        same = _equal(whole.schedule, run)
+        _require(same, f"{where}: a run that is {what} goes on differently: the policy keeps something outside its state")
+
+
+class _Paused:
+    """A run that stops every few slots."""
+
+    def __init__(self, policy: Any, table: Workload, seed: int) -> None:
+        assert table.jobs is not None
+        setting = setting_of(table)
+        self.policy, self.run = policy, runner_for(policy)
+        needs, rows = needs_of(policy, setting), len(table.jobs)
+        self.cluster = build(table.source([seed]), setting.capacity, needs, places=2, jobs=table.jobs, record_rows=rows)
+        self.state = attached(policy, self.cluster, initial_state_of(policy, setting, seed))
+
+    def shared(self) -> dict[int, Any]:
+        """What a copy has in common with the original: nothing changes it."""
+        c = self.cluster
+        return {id(value): value for value in (c.source, c.capacity, c.scale)}
+
+    def advance(self, until: int) -> None:
+        reason = None
+        while reason != FINISHED:
+            reason = self.run(self.policy, self.cluster, self.state, until, STEPS)
+            if reason == GROW:
+                self.cluster = grow(self.cluster, self.cluster.task.shape[1] + 3)
+                self.state = attached(self.policy, self.cluster, self.state)
+
+    @property
+    def start(self) -> Any:
+        return self.cluster.measures.start[0]
+
+    @property
+    def server(self) -> Any:
+        return self.cluster.measures.server[0]

@@ -1,0 +1,94 @@
+"""A schedule, replayed from the Jobs table alone. It shares no code with the simulator that made the schedule."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.jobs import Jobs
+
+Ints = NDArray[np.int64]
+
+
+def problem_of(
+    jobs: Jobs, capacity: Ints, start: Ints, server: NDArray[np.integer], slots: int, end: Ints | None = None
+) -> str | None:
+    """What is wrong with a schedule of the first `slots` slots, in one line; None if nothing is.
+
+    capacity        (L, D) units of each server
+    start, server   (rows,) of the first rows of the table; -1 for a task that has not started
+    end             (rows,) slot in which each task left or will leave; None: start + service
+
+    Every task starts at most once, not before it arrives and the tasks that it waits for have completed, on a server that is
+    there; it stays there for its service (longer where it is away from its data); and no server is above its capacity.
+    """
+    rows = len(start)
+    if rows > len(jobs):
+        return f"the schedule has {rows} rows, more than the {len(jobs)} tasks that arrive"
+    begun = np.flatnonzero(start >= 0)
+    service = jobs.service[:rows]
+    leaves = np.where(start >= 0, start + service, -1) if end is None else end
+    if len(wrong := np.flatnonzero((start >= 0) != (server >= 0))):
+        return f"row {wrong[0]} has a start and no server, or a server and no start"
+    if len(wrong := begun[server[begun] >= len(capacity)]):
+        return f"row {wrong[0]} is on server {server[wrong[0]]}, and there are {len(capacity)}"
+    if len(wrong := begun[start[begun] >= slots]):
+        return f"row {wrong[0]} starts in slot {start[wrong[0]]}, after the last one"
+    eligible = eligible_slots(jobs, start, leaves)
+    if len(wrong := begun[(start[begun] < eligible[begun]) | (eligible[begun] < 0)]):
+        return f"row {wrong[0]} starts in slot {start[wrong[0]]}, before it may (slot {eligible[wrong[0]]}; -1: never)"
+    stays = (leaves - start)[begun]
+    exact = jobs.home is None
+    if len(wrong := begun[(stays != service[begun]) if exact else (stays < service[begun])]):
+        return f"row {wrong[0]} stays {leaves[wrong[0]] - start[wrong[0]]} slots, and its service is {service[wrong[0]]}"
+    return _above_capacity(jobs.demand, capacity, start, server, leaves)
+
+
+def _above_capacity(demand: Ints, capacity: Ints, start: Ints, server: NDArray[np.integer], end: Ints) -> str | None:
+    """The first slot in which a server holds more than it can; what leaves in a slot leaves before anything starts."""
+    for place, most in enumerate(capacity):
+        here = np.flatnonzero((start >= 0) & (server == place))
+        times = np.concatenate([end[here], start[here]])
+        changes = np.concatenate([-demand[here], demand[here]])  # departures stand first, and the sort is stable
+        order = np.argsort(times, kind="stable")
+        above = (changes[order].cumsum(axis=0) > most).any(axis=1)
+        if above.any():
+            return f"server {place} is above its capacity in slot {times[order][np.argmax(above)]}"
+    return None
+
+
+def eligible_slots(jobs: Jobs, start: Ints, end: Ints) -> Ints:
+    """(rows,) the first slot in which each task may start: it has arrived, and what it waits for has completed; -1: not yet."""
+    rows = len(start)
+    found = jobs.arrival[:rows].copy()
+    over = np.where(start >= 0, end, -1)
+    if jobs.phase is not None and jobs.job is not None:
+        _after_phases(jobs.job[:rows], jobs.phase[:rows], over, found)
+    if jobs.predecessors is not None:
+        for row in range(rows):
+            before = jobs.predecessors.row(row)
+            if len(before):
+                found[row] = -1 if found[row] < 0 or over[before].min() < 0 else max(found[row], int(over[before].max()))
+    return found
+
+
+def _after_phases(job: Ints, phase: Ints, over: Ints, found: Ints) -> None:
+    """Let each task wait for all tasks of earlier phases of its job."""
+    for one in np.unique(job):
+        rows = np.flatnonzero(job == one)
+        for number in np.unique(phase[rows])[1:]:
+            before, own = rows[phase[rows] < number], rows[phase[rows] == number]
+            unfinished = over[before].min() < 0
+            found[own] = -1 if unfinished else np.maximum(found[own], over[before].max())
+
+
+def waited(jobs: Jobs, start: Ints, end: Ints, slots: int) -> int:
+    """Slots that all tasks have waited up to the end of the run, added up: by Little's law, the sum of the queue over slots."""
+    rows = min(int(np.searchsorted(jobs.arrival, slots)), len(jobs))
+    begun, left = np.full(rows, -1, np.int64), np.full(rows, -1, np.int64)
+    known = min(rows, len(start))
+    begun[:known], left[:known] = start[:known], end[:known]
+    eligible = eligible_slots(jobs, begun, left)
+    waits = (eligible >= 0) & (eligible < slots)
+    until = np.where(begun >= 0, begun, slots)
+    return int((until - eligible)[waits].sum())

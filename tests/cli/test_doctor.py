@@ -1,0 +1,69 @@
+"""`packenv doctor` says what is there, what is missing, and fails if something must be repaired."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numba
+import pytest
+from click.testing import CliRunner
+
+import packenv
+from packenv.cli import doctor
+from packenv.compiled import cache, health
+
+
+def shown(*words: str) -> Any:
+    return CliRunner().invoke(doctor.doctor, [*words])
+
+
+def test_what_is_there(tmp_path: Path) -> None:
+    result = shown("--json", str(tmp_path / "found.json"))
+    assert result.exit_code == 0, result.output
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["packenv"] == packenv.__version__ and found["required"]["numba"] == numba.__version__
+    assert found["cache"]["folder"] == str(cache.base()) and found["cache"]["writable"] and found["cache"]["locks"]
+    assert 0 < found["compiler"]["seconds"] < 60
+    assert found["cores"]["usable"] >= 1 and found["memory"]["machine"] > 2**28
+    assert found["problems"] == []
+    for words in ("packenv", "cache", "compiler", "cores", "memory"):
+        assert any(line.startswith(words) for line in result.output.splitlines())
+
+
+def test_missing_extras_and_the_command_that_installs_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = doctor._version
+    monkeypatch.setattr(doctor, "_version", lambda name: None if name == "ortools" else "1.0" if name == "torch" else there(name))
+    found = doctor.examination()
+    missing = {one["extra"]: one for one in found["missing"]}
+    assert [need.partition(">")[0] for need in missing["sat"]["needs"]] == ["ortools"]
+    assert missing["sat"]["command"] == "pip install 'packenv[sat]'"
+    assert "torch>=2.4" in missing["agents"]["needs"] and "dev" not in missing  # there, and too old
+    assert any("pip install 'packenv[sat]'" in line for _, line in doctor.lines_of(found))
+
+
+def test_what_must_be_repaired(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = doctor._version
+    monkeypatch.setattr(doctor, "_version", lambda name: "1.26" if name == "numpy" else there(name))
+    monkeypatch.setattr(doctor, "compiler_seconds", lambda: 3.0)
+    locked = health.cache_health()._replace(writable=False)
+    monkeypatch.setattr(doctor, "cache_health", lambda: locked)
+    result = shown()
+    assert result.exit_code == 1
+    problems = [line for line in result.output.splitlines() if line.startswith("problem")]
+    assert len(problems) == 3
+    assert "set PACKENV_CACHE" in problems[0] and "3.0 s" in problems[1] and "numpy>=2.0 is needed, not 1.26" in problems[2]
+
+
+def test_the_cache_that_is_used_and_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "own"
+    monkeypatch.setenv("PACKENV_CACHE", str(own))
+    cache.base.cache_clear()
+    try:
+        assert health.cache_health()._replace(owner="") == (str(own), "PACKENV_CACHE", "", 0.0, 0, True, True)
+        (own / "module").mkdir()
+        (own / "module" / "f.1.nbc").write_bytes(b"x" * 2_000_000)
+        assert health.cache_health()[3:5] == (2.0, 1)
+    finally:
+        cache.base.cache_clear()

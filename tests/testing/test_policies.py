@@ -1,0 +1,84 @@
+"""Every policy of packenv passes `check_policy`, and each of its checks finds a fault that was planted for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import packenv
+from packenv import Jobs, Ragged
+from packenv.policy import registered
+from packenv.testing import check_policy, problem_of
+from packenv.workloads.named.analytics import analytics
+from packenv.workloads.named.registry import workload
+from tests.testing.faulty_policies import FAULTS, Fine
+
+QUICK = ("bf-js", "vqs")
+NEED_FITTING_JOBS = {"slot-fifo": workload("paper/fig4a", intensity=0.6)}
+OF_TABLES = {
+    "price": analytics(jobs=6, servers=4),
+    "priority": analytics(jobs=6, servers=4),
+}
+POLICIES = [name for name in registered() if name not in ("agent", "replay", "sat")]
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in POLICIES])
+def test_every_policy(name: str) -> None:
+    check_policy(name, OF_TABLES.get(name) or NEED_FITTING_JOBS.get(name))
+
+
+def test_a_policy_of_a_user() -> None:
+    check_policy("tests.testing.faulty_policies:Fine")
+
+
+@pytest.mark.parametrize("kind", FAULTS, ids=lambda kind: kind.__name__)
+def test_each_check_can_fail(kind: Any) -> None:
+    with pytest.raises(AssertionError) as problem:
+        check_policy(kind())
+    assert FAULTS[kind] in str(problem.value) and "\n" not in str(problem.value)
+
+
+def test_a_workload_that_is_given_must_not_be_refused() -> None:
+    pair = packenv.Workload(sizes=(packenv.workload("paper/fig4b").sizes,) * 2, service=packenv.workload("paper/fig4b").service,
+                            servers="1x1:1", intensity=0.5)  # fmt: skip
+    with pytest.raises(AssertionError, match="Fine packs one resource"):
+        check_policy(Fine(), pair)
+
+
+def test_unknown_policies_are_one_line() -> None:
+    with pytest.raises(AssertionError, match="did you mean"):
+        check_policy("bf-jx")
+
+
+TABLE = Jobs.of([0, 0, 1, 1], [0.6, 0.6, 0.3, 0.3], [3, 2, 2, 1], predecessors=Ragged.of([[], [], [], [0]]))
+CAPACITY = np.array([[packenv.UNIT]])
+GOOD = ([0, 3, 1, 3], [0, 0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    "start, server, problem",
+    [
+        (*GOOD, None),
+        ([0, 0, 1, 3], [0, 0, 0, 0], "server 0 is above its capacity in slot 0"),
+        ([0, 2, 1, 3], [0, 0, 0, 0], "server 0 is above its capacity in slot 2"),
+        ([0, 3, 0, 3], [0, 0, 0, 0], "row 2 starts in slot 0, before it may"),
+        ([0, 3, 1, 2], [0, 0, 0, 0], "row 3 starts in slot 2, before it may"),
+        ([-1, 3, 1, 3], [-1, 0, 0, 0], "row 3 starts in slot 3, before it may"),
+        ([0, 3, 1, 3], [0, 0, 0, 1], "row 3 is on server 1, and there are 1"),
+        ([0, -1, 1, 3], [0, 0, 0, 0], "row 1 has a start and no server, or a server and no start"),
+        ([0, 3, 1, 9], [0, 0, 0, 0], "row 3 starts in slot 9, after the last one"),
+        ([0, 3, 1, 3, 5], [0, 0, 0, 0, 0], "the schedule has 5 rows"),
+    ],
+)
+def test_the_replay_finds_planted_violations(start: list[int], server: list[int], problem: str | None) -> None:
+    found = problem_of(TABLE, CAPACITY, np.array(start), np.array(server), 5)
+    assert found is None if problem is None else found is not None and problem in found
+
+
+def test_the_replay_sees_how_long_tasks_stay() -> None:
+    start, server = np.array(GOOD[0]), np.array(GOOD[1])
+    assert problem_of(TABLE, CAPACITY, start, server, 5, np.array([3, 5, 3, 4])) is None
+    found = problem_of(TABLE, CAPACITY, start, server, 5, np.array([3, 5, 2, 4]))
+    assert found == "row 2 stays 1 slots, and its service is 2"
