@@ -112,10 +112,14 @@ _waiting = Waiting()
 def one_compiles(dispatcher: Any, lock: Path, base: Path) -> None:
     """Make Numba's dispatcher take the lock before it compiles, and look again at what is kept once it has it.
 
-    What is kept already is loaded without the lock. `base` is the folder of all machine code.
+    What is kept already is loaded without the lock. `base` is the folder of all machine code. The two methods that are replaced
+    are Numba's own: where a version of it has them no more, each process compiles for itself.
     """
+    kept = getattr(dispatcher, "_cache", None)
+    if not (hasattr(dispatcher, "compile") and hasattr(kept, "load_overload")):
+        return
     turn = Lock(lock)
-    compile_now, load = dispatcher.compile, dispatcher._cache.load_overload
+    compile_now, load = dispatcher.compile, kept.load_overload
 
     def load_or_take(signature: Any, target: Any) -> Any:
         found = load(signature, target)
@@ -130,5 +134,5 @@ def one_compiles(dispatcher: Any, lock: Path, base: Path) -> None:
         finally:
             turn.give_back()
 
-    dispatcher._cache.load_overload = load_or_take
+    kept.load_overload = load_or_take
     dispatcher.compile = compile_in_turn
