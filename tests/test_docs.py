@@ -22,7 +22,8 @@ PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in SOURCES
 LONG = (
     *("packenv reproduce", "packenv judge", "packenv worst-case", "packenv evaluate worst.json"),
     *("packenv trace profile", "packenv evaluate tasks-like.json", "packenv evaluate delay/", "packenv evaluate analytics"),
-    *("packenv evaluate eagle/", "packenv evaluate price/", "packenv evaluate facebook.tsv", "packenv leaderboard -w paper/"),
+    *("packenv record", "packenv evaluate eagle/"),
+    *("packenv evaluate price/", "packenv evaluate facebook.tsv", "packenv leaderboard -w paper/"),
 )
 """Commands that take more than a few seconds, and those that read what these write."""
 
