@@ -1,7 +1,7 @@
 # worst_fit.py: a policy in plain Python
 from typing import Any
 
-from packenv.cluster import NONE, Cluster, next_in_queue, oldest, place, room_of, server_count, size_of
+from packenv.cluster import NONE, Cluster, fits, next_in_queue, oldest, place, room_of, server_count
 
 
 class WorstFit:
@@ -12,6 +12,6 @@ class WorstFit:
         while task != NONE:
             following = next_in_queue(cluster, task)  # ask before placing the task
             server = max(range(server_count(cluster)), key=lambda server: room_of(cluster, server))
-            if size_of(cluster, task) <= room_of(cluster, server):
+            if fits(cluster, task, server):
                 place(cluster, task, server)
             task = following

@@ -25,7 +25,7 @@ LONG = (
     *("packenv reproduce", "packenv judge", "packenv worst-case", "packenv evaluate worst.json", "packenv train"),
     *("packenv trace profile", "packenv evaluate tasks-like.json", "packenv evaluate delay/", "packenv evaluate analytics"),
     *("packenv evaluate eagle/", "packenv evaluate price/", "packenv evaluate facebook.tsv", "packenv leaderboard -w paper/"),
-    "packenv evaluate paper/fig4b --intensity 0.95 --slots 100000 -p bf-js -p agent:runs/",
+    *("packenv record", "packenv evaluate paper/fig4b --intensity 0.95 --slots 100000 -p bf-js -p agent:runs/"),
 )
 """Commands that take more than a few seconds, and those that read what these write."""
 

@@ -50,7 +50,7 @@ def record_command(workload: str, environment: str, policy: str, episodes: int, 
     needed()
     check_name(Path(out))
     check_outputs(words["json_path"])
-    check_folder_writable(Path(out).absolute().parent)
+    check_folder_writable(out)
     if policy != RANDOM:
         find_policy(policy)
     seeds = range(words["seed"], words["seed"] + episodes)

@@ -33,6 +33,7 @@ SHORT = {
     "worst-case": ["--tries", "1"],
     "reproduce": ["--quick", "--slots", "100", "--seeds", "1"],
     "capacity": ["--seconds", "2"],
+    "record": ["--episodes", "1", "--horizon", "50"],
 }
 """Options that make a command short; those drawn stand behind them and count."""
 
@@ -61,12 +62,13 @@ WORDS: dict[str, list[str]] = {
     "check": ["proof.json", "agent.json", "slots.csv"],
     "page": ["page.md", "slots.csv"],
     "environment": ["placement", "server_fill", "configuration", "x"],
+    "environments": ["ServerFill", "placement", "x"],
     "algorithm": ["ppo", "a2c", "dqn", "cma-es", "x"],
     "options": ["order=size", "passing=true", "x=1", "x", "=", "order=" + "9" * 400],
     "logdir": ["runs", "slots.csv"],
     "start": ["fig3a", "agent", "x"],
     "path": ["slots.csv", "seconds.csv", "log.swf", "google", "absent", "machines.parquet", "jobs.tr.gz", "servers.csv"],
-    "out": ["out.csv", "out.parquet", "out.json", "absent/out.csv", "/dev/full", "."],
+    "out": ["out.csv", "out.parquet", "out.json", "own-v0", "absent/own-v1", "absent/out.csv", "/dev/full", "."],
 }  # fmt: skip
 FILES = ["out.json", "out.png", "out.parquet", "absent/out.json", ".", "out", "/dev/full", "slots.csv/x", "out.pdf"]
 WHOLES = ["0", "1", "2", "7", "-1", "100", "9" * 400, str(2**53), str(2**31), "1_0", "x", "1e3"]
@@ -150,7 +152,7 @@ def _values(param: click.Parameter) -> st.SearchStrategy[str]:
     kind: Any = param.type
     if param.name in ("policy", "against", "guard", "imitate", "reference"):
         return st.sampled_from(WORDS["policies"])
-    if param.name in ("sources", "trace"):
+    if param.name in ("sources", "trace", "workload"):
         return st.sampled_from(WORDS["source"])
     if param.name in WORDS:
         return st.sampled_from(WORDS[param.name])

@@ -180,6 +180,9 @@ COMMANDS = [
     ("optimum", "price/fig1", "--plot", "{}/a.png"),
     ("reproduce", "fig2", "--out", "{}/out"),
     ("train", "--logdir", "{}/runs"),
+    ("record", "paper/fig4b", "--out", "{}/own-v0"),
+    ("warmup", "--json", "{}/a.json"),
+    ("doctor", "--json", "{}/a.json"),
     ("trace", "convert", "missing.csv", "{}/a.csv"),
     ("bench", "--json", "{}/a.json"),
 ]
