@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from packenv.errors import InputError
 from packenv.simulation import simulate
-from packenv.theory.stability.judge import Judgment, Runner, judge
+from packenv.theory.stability.judge import SEEDS, WIDTH, Judgment, Runner, judge
 from packenv.theory.stability.worst_instances import Instance, worst_lock
 from packenv.workloads.laws.law import Law
 from packenv.workloads.workload import Workload
@@ -56,11 +56,14 @@ def worst_case(
     seed: int = 0,
     run: Runner | None = None,
     progress: Progress | None = None,
+    *,
+    seeds: int = SEEDS,
+    width: float = WIDTH,
 ) -> list[WorstCase]:
     """The worst workloads for `policy` found by `tries` short runs, judged, the worst one first.
 
-    `services`: the laws of service to choose from. `run` makes the runs of the judgments, `progress` is told what happens.
-    The same `seed` finds the same workloads.
+    `services`: the laws of service to choose from. `run` makes the runs of the judgments, `progress` is told what happens;
+    `seeds` and `width` are those of `judge`. The same `seed` finds the same workloads.
     """
     say = progress or (lambda what: None)
     search = WorstCaseSearch(policy, services, random.Random(seed))
@@ -74,7 +77,7 @@ def worst_case(
     for n, one in enumerate(sorted(best.values(), key=lambda one: one.share)[:JUDGED]):
         say(f"judging the candidate that served {one.share:.3f} of ρ*")
         workload = one.instance.workload(1.0, f"worst-{n + 1}")
-        found.append(WorstCase(workload, judge(workload, policy, run=run)))
+        found.append(WorstCase(workload, judge(workload, policy, seeds=seeds, width=width, run=run)))
     return sorted(found, key=lambda one: (one.judgment.high, one.judgment.low))
 
 

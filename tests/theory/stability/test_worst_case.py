@@ -73,3 +73,15 @@ def test_the_search_is_repeatable_and_finds_something() -> None:
     first, second = (worst_case("bf-js", [Fixed(100)], tries=60, seed=1, run=run) for _ in range(2))
     assert [one.workload for one in first] == [one.workload for one in second]
     assert first[0].judgment.high < 0.05  # as the runner says
+
+
+def test_how_candidates_are_judged() -> None:
+    made = []
+
+    def run(runs):
+        made.append(len(runs))
+        return [RunOutcome(Verdict(UNSTABLE, 1, 9, 1, 1e-9), 1.0) for _ in runs]
+
+    found = worst_case("bf-js", [Fixed(100)], tries=3, seed=1, run=run, seeds=3, width=0.25)
+    assert made == [3, 3] * len(found)  # 3 seeds at each load, and the loads 0.5 and 0.25
+    assert {one.judgment.high for one in found} == {0.25}
