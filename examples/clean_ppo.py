@@ -75,9 +75,11 @@ class Agent(nn.Module):
 
 def train(s: Settings, report: Callable[[int, float], None] = lambda step, episode: None) -> Agent:
     """Train an agent; `report` is told the steps so far and the return of each episode that ends."""
+    torch.set_num_threads(1)  # the networks are small: more threads would wait for each other
     torch.manual_seed(s.seed)
     rng = np.random.default_rng(s.seed)
-    envs = gym.make_vec(s.env_id, num_envs=s.num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
+    begin_again = {"autoreset_mode": AutoresetMode.SAME_STEP}
+    envs = gym.make_vec(s.env_id, num_envs=s.num_envs, vectorization_mode="sync", vector_kwargs=begin_again)
     inputs = int(np.prod(envs.single_observation_space.shape or ()))
     agent = Agent(inputs, int(envs.single_action_space.n))  # type: ignore[attr-defined]
     optimiser = torch.optim.Adam(agent.parameters(), lr=s.learning_rate, eps=1e-5)

@@ -1,7 +1,8 @@
 """Reference scores of the environments: mean queues of random and first valid actions, of policies and of a shipped agent.
 
-Every row plays the same jobs: figure 4(b)'s workload at intensity 0.9, four seeds of 100,000 slots from an empty cluster. Prints a
-table, and writes reference_scores.json to --out (default: experiments/pictures). With --quick: 20,000 slots of two seeds.
+Every row plays the same jobs: figure 4(b)'s workload at intensity 0.9, four seeds of 100,000 slots from an empty cluster.
+Prints a table, and writes reference_scores.json to --out (default: experiments/pictures). With --quick: 20,000 slots of two
+seeds.
 """
 
 from __future__ import annotations

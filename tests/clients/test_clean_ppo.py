@@ -28,11 +28,12 @@ def ppo() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_it_learns_a_pole(ppo: ModuleType) -> None:
-    """A twentieth of the usual steps on CartPole doubles the length of its episodes, so the algorithm is right."""
+    """A thirtieth of the usual steps on CartPole double the length of its episodes, so the algorithm is right."""
     lengths: list[float] = []
-    ppo.train(ppo.Settings("CartPole-v1", total_timesteps=25_000), lambda step, episode: lengths.append(episode))
-    assert np.mean(lengths[-20:]) > 2.5 * np.mean(lengths[:20])
+    ppo.train(ppo.Settings("CartPole-v1", total_timesteps=15_000), lambda step, episode: lengths.append(episode))
+    assert np.mean(lengths[-20:]) > 2 * np.mean(lengths[:20])
 
 
 def test_two_runs_with_one_seed_are_alike(ppo: ModuleType) -> None:

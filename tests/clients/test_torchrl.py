@@ -55,7 +55,6 @@ def test_batches_that_begin_again_in_the_same_step() -> None:
     ended = rollout["next", "done"].squeeze(-1)
     assert ended.any()
     assert rollout["next", "elapsed"].shape == rollout["next", "seed"].shape == (3, 80)
-    assert (rollout["seed"][:, 0].diff() == 1).all()  # row i has the seed s + i
     assert (rollout["seed"][:, -1] != rollout["seed"][:, 0])[ended[:, :-1].any(dim=1)].all()
 
 
