@@ -1,6 +1,6 @@
 """Tianshou 2: its collector and its trainer on our environments, with and without masks.
 
-Runs where Tianshou is installed; its 2.0.1 asks for pandas below 3, beside which other pins of the project do not go.
+Runs where Tianshou is installed: its 2.0.1 asks for pandas below 3, and constraints.txt has a later one.
 """
 
 from __future__ import annotations
