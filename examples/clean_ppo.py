@@ -68,8 +68,8 @@ class Agent(nn.Module):
         value: Tensor = self.critic(seen).squeeze(-1)
         return value
 
-    def policy(self, seen: Tensor) -> Categorical:
-        """The probabilities of the actions."""
+    def policy(self, seen: Tensor) -> Any:
+        """The probabilities of the actions: a Categorical."""
         return Categorical(logits=self.actor(seen), validate_args=False)
 
 
@@ -164,14 +164,15 @@ def compare(agent: Agent, env_id: str, slots: int, seeds: Sequence[int]) -> dict
     rules = {"ppo": sampled, "ppo, likeliest": likeliest, "first valid": first_valid, "random valid": random_valid}
     found = {name: mean_queues(env_id, choose, slots, seeds) for name, choose in rules.items()}
     workload = packenv.workload("paper/fig4b")
-    found["bf-js"] = [packenv.simulate(workload, "bf-js", slots=slots, seed=seed, warmup=0).mean_queue for seed in seeds]
+    runs: list[Any] = [packenv.simulate(workload, "bf-js", slots=slots, seed=seed, warmup=0) for seed in seeds]
+    found["bf-js"] = [float(run.mean_queue) for run in runs]
     return found
 
 
 def mean_queues(env_id: str, choose: Choose, slots: int, seeds: Sequence[int]) -> list[float]:
     """The mean queue of an episode of so many slots for each seed."""
-    options = {"horizon": slots, "waiting_limit": 100_000}
-    envs = gym.make_vec(env_id, num_envs=len(seeds), vectorization_mode="vector_entry_point", **options)
+    options: dict[str, Any] = {"horizon": slots, "waiting_limit": 100_000}
+    envs: Any = gym.make_vec(env_id, num_envs=len(seeds), vectorization_mode="vector_entry_point", **options)
     seen, info = envs.reset(seed=list(seeds))
     queues: NDArray[np.float64] = np.full(len(seeds), np.nan)
     while np.isnan(queues).any():

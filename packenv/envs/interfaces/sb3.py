@@ -118,7 +118,7 @@ class PackVecEnv(VecEnv):
     def _remember_ends(self, rows: NDArray[np.int64], truncated: NDArray[np.bool_], final: NDArray[Any]) -> None:
         self.terminal_rows, self.terminal_truncated = rows, truncated[rows]
         if self.core.flat:
-            self.terminal_observations = np.stack(final[rows])
+            self.terminal_observations = np.stack([final[row] for row in rows])
         else:
             self.terminal_observations = {key: np.stack([final[row][key] for row in rows]) for key in final[rows[0]]}
 
