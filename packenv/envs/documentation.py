@@ -7,6 +7,7 @@ import inspect
 from packenv.envs.core.state import REASONS
 from packenv.envs.interfaces.single import SingleEnv
 from packenv.envs.observation.features import ACTION_FEATURES, CONTEXT, CONTEXT_FEATURES, FEATURES
+from packenv.envs.registration import normalized_options
 
 OBSERVED = """
     D resources, L servers, G kinds of server (by capacity), 2J types, K = `window`. (f): only in "full".
@@ -16,6 +17,9 @@ OBSERVED = """
     largest server, of all servers or of the time named; a log count n is log(1 + n) / 5, a log count per root
     log(1 + n · √(5 / L)) / 5, a log age a log(1 + a / mean service) / 5. Networks that score every action by the same weights
     read this observation.
+
+    With `observation="normalized"`: the same numbers in one flat array within [−1, 1], for libraries that know nothing of
+    actions' features; logarithms are halved and cut off at 1. `feature_names` has a name for each number.
 
 {table}
 """
@@ -61,10 +65,11 @@ IN_COMMON = """
     | `J` | the workload's | levels of the universal partition: 2J virtual queues |
     | `types` | None | so many virtual queues in place of 2J, for sizes of equal width up to the largest server |
     | `window` | 16 | K, how many of the oldest waiting tasks are shown |
-    | `observation` | `"full"` | or `"compact"`, `"actions"` |
+    | `observation` | `"full"` | or `"compact"`, `"actions"`, `"normalized"` |
     | `mask_in_observation` | False | adds `action_mask` to the observation |
     | `reward` | `"queue"` | `"delay"`, `"size"`, `"tasks"`, `"advantage"`, or a function of a `Passage` |
     | `baseline` | `"bf-js"` | the policy that `advantage` compares with |
+    | `invalid` | `"wait"` | what invalid actions do (see above), or `"nearest"`: the same as the valid one next to it |
     | `invalid_penalty` | 0 | taken from the reward for an invalid action |
     | `waiting_limit` | 1,000 | more waiting tasks truncate the episode |
     | `guard` | None | a compiled policy that schedules in place of the agent while many tasks wait |
@@ -75,6 +80,10 @@ IN_COMMON = """
 
     Raises InputError for what cannot be, with the nearest names.
 
+    ## For Other Libraries
+    `packenv/{name}Normalized-v0` is this environment with the arguments {others}, which generic clients
+    learn from with their own settings.
+
     ## Vectorized
     `gymnasium.make_vec(…, num_envs=N, vectorization_mode="vector_entry_point", autoreset_mode=…)` steps N clusters in
     one compiled call (one for each row where tables are drawn by seed); row i is the single environment with seed s + i.
@@ -84,7 +93,8 @@ IN_COMMON = """
     v0: first. Since then the default observation, actions and rewards have not changed, except that `cluster` of ServerFill
     counts servers with room above the largest type of their kind under that type (0.1.0 counted them as full). Added:
     `observation="actions"` (14 features in 0.1.0, 19 since 0.2.0, the first 14 as before), `types`, `passing`, `guard`, the
-    reward `tasks`; `info` has numbers only and the same keys at every step (`reason` was a text, at the end only).
+    reward `tasks`, `observation="normalized"`, `invalid`; `info` has numbers only and the same keys at every step (`reason`
+    was a text, at the end only).
 """
 
 
@@ -98,6 +108,8 @@ def documented(environment: type[SingleEnv], of_configurations: bool = False) ->
     observed = OBSERVED.format(features=FEATURES, context=CONTEXT, table=feature_table(of_configurations))
     reasons = ", ".join(f"{code} {text}" for code, text in enumerate(REASONS) if text)
     common = IN_COMMON.replace("{own}", arguments.rstrip() + "\n").replace("{reasons}", reasons)
+    others = ", ".join(f'{key}={value!r}'.replace("'", '"') for key, value in normalized_options(environment.__name__).items())
+    common = common.replace("{name}", environment.__name__).replace("{others}", f"`{others}`")
     environment.__doc__ = inspect.cleandoc(own.rstrip() + "\n" + observed + common)
     return environment
 

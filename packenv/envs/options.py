@@ -54,6 +54,7 @@ class Options:
     mask_in_observation: bool = False
     reward: str | Reward = "queue"
     baseline: Any = "bf-js"
+    invalid: str = "wait"
     invalid_penalty: float = 0.0
     waiting_limit: int = 1000
     guard: Any = None
@@ -62,7 +63,8 @@ class Options:
     record_schedule: bool = False
 
     def __post_init__(self) -> None:
-        one_of("observation", self.observation, ("full", "compact", "actions"))
+        one_of("observation", self.observation, ("full", "compact", "actions", "normalized"))
+        one_of("invalid", self.invalid, ("wait", "nearest"))
         whole("waiting_limit", self.waiting_limit, 1, 10_000_000)
         whole("window", self.window, 1, self.waiting_limit)
         if self.horizon is not None:
@@ -82,6 +84,11 @@ class Options:
         elif isinstance(self.start, Warm):
             whole("start: slots", self.start.slots, 1, LATEST)
             find_policy(self.start.policy) if isinstance(self.start.policy, str) else None
+
+    @property
+    def describes_actions(self) -> bool:
+        """Whether the features of packenv.envs.observation.features are written."""
+        return self.observation in ("actions", "normalized")
 
     @property
     def warm(self) -> Warm | None:

@@ -29,6 +29,14 @@ ENVIRONMENTS = {
 """Name → package, whose module `definition` has DEFINITION, and `environment` the classes NAME and NAMEVector."""
 
 
+NORMALIZED = "Normalized"
+"""What the names of environments end in whose options are those that other libraries learn from without being told any."""
+
+COMMON_OPTIONS: dict[str, Any] = {"observation": "normalized", "reward": "size", "invalid": "nearest"}
+OWN_OPTIONS: dict[str, dict[str, Any]] = {"ServerFill": {"passing": False}}
+"""Those options: of all environments, and more of one."""
+
+
 def register(name: str, package: str) -> None:
     """Add an environment to the registry, and to Gymnasium's as `packenv/NAME-v0`."""
     ENVIRONMENTS[name] = package
@@ -50,14 +58,29 @@ def find_vector_class(name: str) -> type[BatchEnv]:
 
 
 def kind_of(name: str) -> str:
-    """"ServerFill" of "ServerFill", "ServerFill-v0" or "packenv/ServerFill-v0".
+    """"ServerFill" of "ServerFill", "packenv/ServerFill-v0" or "packenv/ServerFillNormalized-v0".
 
     Raises InputError for an unknown name, with the nearest ones.
     """
-    kind = str(name).removeprefix("packenv/").removesuffix("-v0")
+    kind = _plain(name).removesuffix(NORMALIZED)
     if kind not in ENVIRONMENTS:
         raise InputError(f"unknown environment {name!r}{nearest(kind, list(ENVIRONMENTS))}")
     return kind
+
+
+def options_of(name: str) -> dict[str, Any]:
+    """The options that a name stands for: those of NORMALIZED, if the name ends in it, otherwise none."""
+    kind = kind_of(name)
+    return normalized_options(kind) if _plain(name) == kind + NORMALIZED else {}
+
+
+def normalized_options(kind: str) -> dict[str, Any]:
+    """The options of `KINDNormalized`."""
+    return COMMON_OPTIONS | OWN_OPTIONS.get(kind, {})
+
+
+def _plain(name: str) -> str:
+    return str(name).removeprefix("packenv/").removesuffix("-v0")
 
 
 def register_all() -> None:
@@ -70,13 +93,15 @@ def register_all() -> None:
 
 def register_in(registration: ModuleType) -> None:
     """Register the environments in Gymnasium's registry, which has been imported."""
-    for name, package in ENVIRONMENTS.items():
-        if f"packenv/{name}-v0" not in registration.registry:
-            registration.register(
-                f"packenv/{name}-v0",
-                entry_point=f"{package}.environment:{name}",
-                vector_entry_point=f"{package}.environment:{name}Vector",
-            )
+    for kind, package in ENVIRONMENTS.items():
+        for name in (kind, kind + NORMALIZED):
+            if f"packenv/{name}-v0" not in registration.registry:
+                registration.register(
+                    f"packenv/{name}-v0",
+                    entry_point=f"{package}.environment:{kind}",
+                    vector_entry_point=f"{package}.environment:{kind}Vector",
+                    kwargs=options_of(name),
+                )
 
 
 class Later:

@@ -89,6 +89,7 @@ class Settings:
         one_of("environment", self.environment, tuple(ENVIRONMENTS))
         one_of("algorithm", self.algorithm, ALGORITHMS)
         one_of("network", self.network, NETWORKS)
+        one_of("observation", self.observation, ("actions", "full", "compact"))  # "normalized" is for other libraries
         one_of("reward", self.reward, tuple(REWARDS))
         for policy in (self.imitate, self.baseline):
             if policy is not None:

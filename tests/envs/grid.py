@@ -24,6 +24,8 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
 }
 SHARED: list[dict[str, Any]] = [
     {"observation": "compact"},
+    {"observation": "normalized", "invalid": "nearest", "reward": "tasks"},
+    {"observation": "normalized", "workload": PAIR},
     {"mask_in_observation": True, "reward": "size", "invalid_penalty": 2.0},
     {"workload": PAIR, "reward": "delay"},
     UNEQUAL,

@@ -8,7 +8,9 @@ import sys
 import pytest
 
 LIST = "print(sorted(name for name in gymnasium.registry if name.startswith('packenv/')))"
-NAMES = "['packenv/Configuration-v0', 'packenv/Placement-v0', 'packenv/ServerFill-v0']"
+NAMES = str(
+    [f"packenv/{kind}{ending}-v0" for kind in ("Configuration", "Placement", "ServerFill") for ending in ("", "Normalized")]
+)
 
 
 def said(program: str) -> str:

@@ -36,6 +36,7 @@ def make_batch(c: Cluster, layout: Layout, sizes: Sizes, mean_service: float, fi
         last=rows,
         guard_limit=NEVER,
         finite=int(finite),
+        nearest=0,
         turn=turn,
         passage=np.zeros(rows, passage_type),
         action=np.zeros(rows, np.int64),

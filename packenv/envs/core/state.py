@@ -87,6 +87,7 @@ class Batch(Frame):
     last: int  # .. last - 1
     guard_limit: int  # with more waiting tasks the guard schedules; NEVER without one
     finite: int  # 1 if the workload is a table of jobs
+    nearest: int  # 1 if the nearest valid action is carried out in place of one that is not valid
     turn: NDArray[np.void]  # (E,) turn_type
     passage: NDArray[np.void]  # (E,) passage_type: what happened since the last action
     action: NDArray[np.int64]  # (E,)

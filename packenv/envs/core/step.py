@@ -14,7 +14,7 @@ from typing import Any
 from packenv.cluster.queue.waiting import waiting
 from packenv.cluster.slots import GROW
 from packenv.cluster.state import NONE, look_at
-from packenv.compiled.decorators import beside, compiled, dispatched
+from packenv.compiled.decorators import apart, beside, compiled, dispatched
 from packenv.envs.core.between_decisions import begin_episode, begin_step, end_step, next_slot
 from packenv.envs.core.state import BEGUN, DECIDING, FRESH, WAITING, Batch
 
@@ -62,6 +62,20 @@ for stub in (begin, act, observe):
     dispatched(stub, functions)
 
 
+@apart
+def replace_invalid(b: Batch) -> int:
+    """Put the nearest valid action, of two the lower one, in place of one that is not valid; 1 if that was so."""
+    mask, action = b.mask[b.c.e], b.action[b.c.e]
+    if mask[action]:
+        return 0
+    for away in range(1, mask.shape[0]):
+        for near in (action - away, action + away):
+            if 0 <= near < mask.shape[0] and mask[near]:
+                b.action[b.c.e] = near
+                return 1
+    return 0
+
+
 @compiled
 def step(rules: Any, b: Batch) -> int:
     """Rows first .. last - 1: act, go on to the next decision, observe. Returns NONE, or a row that cannot go on.
@@ -75,7 +89,9 @@ def step(rules: Any, b: Batch) -> int:
             begin_episode(b)
         elif turn.phase == DECIDING:
             begin_step(b)
+            replaced = b.nearest and replace_invalid(b)
             act(rules, b)
+            turn.invalid |= replaced
         while turn.phase == WAITING or turn.phase == BEGUN:
             if turn.phase == WAITING and next_slot(b) == GROW:
                 return e

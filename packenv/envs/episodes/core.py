@@ -29,11 +29,14 @@ from packenv.envs.episodes.rows import row_of
 from packenv.envs.episodes.seeds import episode_seed, share
 from packenv.envs.episodes.workload_facts import levels_for, mean_scalar_size, most_in_service
 from packenv.envs.observation.layout import sizes_of
+from packenv.envs.observation.normalized import check_normalized, normalized
 from packenv.envs.options import LATEST, split
 from packenv.envs.rewards import Passage, advantage, find_reward
 from packenv.errors import InputError
 from packenv.policy import Setting
 from packenv.workloads.sampling import begin
+
+Observation = dict[str, NDArray[np.float32]] | NDArray[np.float32]
 
 FIRST_PLACES = 100  # tasks in the system of a cluster at first: to grow stops a whole batch for tens of milliseconds
 
@@ -61,6 +64,9 @@ class Core:
         if self.guard is not None:
             needs = together(needs, self.guard.needs)
         self.layout = replace(layout, needs=needs)
+        self.flat = options.observation == "normalized"
+        if self.flat:
+            check_normalized(set(layout.observed), definition.name, options.mask_in_observation)
         self.step_rows = step_of(self.layout.rules)
         self.reward = find_reward(options.reward)
         self.mean_size = mean_scalar_size(self.workload)
@@ -98,6 +104,7 @@ class Core:
     def _batch(self) -> Batch:
         finite = self.workload.jobs is not None
         batch = make_batch(self._cluster(self.rows), self.layout, self.sizes, self.workload.mean_service, finite)
+        batch.assign("nearest", int(self.options.invalid == "nearest"))
         if self.guard is not None:
             batch.assign("guard_limit", self.options.guard_limit)
         return batch
@@ -118,8 +125,10 @@ class Core:
         """The batch that steps row, and where in it the row is."""
         return (self.parts[row], 0) if self.tables else (self.batch, row)
 
-    def observation(self) -> dict[str, NDArray[np.float32]]:
-        """(E, …) what is observed in each row, in new arrays."""
+    def observation(self) -> Observation:
+        """(E, …) what is observed in each row, in new arrays; one array if it is "normalized"."""
+        if self.flat:
+            return normalized(self.batch.actions, self.batch.context)
         observed = {name: getattr(self.batch, name).copy() for name in self.layout.observed}
         if self.options.mask_in_observation:
             observed["action_mask"] = self.batch.mask.astype(np.float32)

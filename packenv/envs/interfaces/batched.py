@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from packenv.envs.core.definition import Definition
 from packenv.envs.core.state import OF_EPISODE, OVER, WORK_DONE
-from packenv.envs.episodes.core import Core
+from packenv.envs.episodes.core import Core, Observation
 from packenv.envs.episodes.seeds import MOST
 from packenv.envs.interfaces.spaces import action_space, observation_space
 from packenv.errors import InputError
 
-Observations = dict[str, NDArray[np.float32]]
+Observations = Observation
 Array = NDArray[Any]
 
 
@@ -171,7 +171,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         last = self.core.observation()
         final = np.full(self.num_envs, None, object)
         for row in np.flatnonzero(over):
-            final[row] = {name: array[row].copy() for name, array in last.items()}
+            final[row] = {name: array[row].copy() for name, array in last.items()} if isinstance(last, dict) else last[row].copy()
         final_info = info | {key: over.copy() for key in info if key.startswith("_")}
         self._restart(np.flatnonzero(over))
         ended = {"final_obs": final, "_final_obs": over.copy(), "final_info": final_info, "_final_info": over.copy()}

@@ -18,7 +18,7 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
 from packenv.envs.core.state import OF_EPISODE
-from packenv.envs.registration import find_vector_class
+from packenv.envs.registration import find_vector_class, options_of
 from packenv.errors import InputError
 
 Indices = Any
@@ -34,7 +34,7 @@ class NoInfos(list[dict[str, Any]]):
 
 
 class PackVecEnv(VecEnv):
-    """`num_envs` environments of a kind ("ServerFill" or "packenv/ServerFill-v0"), and the options of that environment.
+    """`num_envs` environments of a kind ("ServerFill", "packenv/ServerFillNormalized-v0"), and the options of that environment.
 
     As SB3 has it, an episode that ends is followed by the next in the same step. `infos[i]` of its row then has the
     `terminal_observation`, the numbers that the single environment has in its last info (`reason`, `seed`, `mean_queue`, …),
@@ -45,7 +45,7 @@ class PackVecEnv(VecEnv):
     """
 
     def __init__(self, kind: str, num_envs: int = 1, *, seed: int | None = None, bare: bool = False, **options: Any) -> None:
-        self.env = find_vector_class(kind)(num_envs, autoreset_mode="SameStep", **options)
+        self.env = find_vector_class(kind)(num_envs, autoreset_mode="SameStep", **(options_of(kind) | options))
         self.core = self.env.core
         super().__init__(num_envs, self.env.single_observation_space, self.env.single_action_space)
         self.elapsed = np.zeros(num_envs, np.int64)  # slots
@@ -60,7 +60,7 @@ class PackVecEnv(VecEnv):
         if seed is not None:
             self.seed(seed)
 
-    def reset(self) -> dict[str, NDArray[np.float32]]:
+    def reset(self) -> Any:
         """Begin an episode in every row: with the seeds of `seed`, or the next."""
         observations, info = self.env.reset(seed=None if self._seeds[0] is None else list(self._seeds))
         self._reset_seeds()
@@ -113,11 +113,14 @@ class PackVecEnv(VecEnv):
     def _no_ends(self) -> None:
         self.terminal_rows = NO_ROWS  # (k,) rows whose episode ended in the last step
         self.terminal_truncated: NDArray[np.bool_] = np.zeros(0, np.bool_)  # (k,)
-        self.terminal_observations: dict[str, NDArray[np.float32]] = {}  # (k, …) each; nothing where k = 0
+        self.terminal_observations: Any = {}  # (k, …) each; nothing where k = 0
 
     def _remember_ends(self, rows: NDArray[np.int64], truncated: NDArray[np.bool_], final: NDArray[Any]) -> None:
         self.terminal_rows, self.terminal_truncated = rows, truncated[rows]
-        self.terminal_observations = {key: np.stack([final[row][key] for row in rows]) for key in final[rows[0]]}
+        if self.core.flat:
+            self.terminal_observations = np.stack([final[row] for row in rows])
+        else:
+            self.terminal_observations = {key: np.stack([final[row][key] for row in rows]) for key in final[rows[0]]}
 
     def stagger(self) -> None:
         """After a reset: let the first episodes end one after the other, so that the rows are not all of the same age."""

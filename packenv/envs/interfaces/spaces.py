@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from gymnasium import spaces
 
 from packenv.envs.core.definition import Layout, Sizes
 from packenv.envs.observation.features import ACTION_FEATURES, CONTEXT, FEATURES, HIGHEST
+from packenv.envs.observation.normalized import lowest
 from packenv.envs.options import LATEST, Options
 from packenv.units import UNIT
 from packenv.workloads.workload import Workload
@@ -17,8 +20,10 @@ def action_space(layout: Layout) -> spaces.Discrete[np.int64]:
     return spaces.Discrete(layout.actions)
 
 
-def observation_space(layout: Layout, sizes: Sizes, options: Options, workload: Workload) -> spaces.Dict:
-    """A one-level Dict of float32 Boxes, in the order of the observation."""
+def observation_space(layout: Layout, sizes: Sizes, options: Options, workload: Workload) -> spaces.Space[Any]:
+    """A one-level Dict of float32 Boxes, in the order of the observation; one flat Box for "normalized"."""
+    if options.observation == "normalized":
+        return spaces.Box(low := lowest(layout.actions), np.ones_like(low), dtype=np.float32)
     units = workload.servers.units
     capacity = units.max(axis=0) / UNIT
     largest = float(capacity.max())

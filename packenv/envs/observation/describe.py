@@ -68,8 +68,9 @@ def describe_start(b: Batch, action: int, kind: int, j: int, server: int, size: 
     room = scalar_room(b, server)
     out[VALID], out[WAITS] = 1.0, 0.0
     out[SIZE] = size * share
-    out[ROOM_LEFT] = (room - size) * share
-    out[ROOM_FILLED] = room_after_filling(b, rank, room - size) * share
+    left = max(room - size, 0)  # several resources: the scarcest need not be the one that the task demands most of
+    out[ROOM_LEFT] = left * share
+    out[ROOM_FILLED] = room_after_filling(b, rank, left) * share
     if not b.unread & NO_TYPES:
         out[QUEUE_COUNT] = logarithm_of(queue.count)
         out[QUEUE_SIZE] = logarithm(queue.size * share)

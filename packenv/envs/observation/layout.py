@@ -50,7 +50,7 @@ def checked_actions(actions: int) -> int:
 
 def observed_shapes(sizes: Sizes, options: Options, actions: int, always: Shapes, full: Shapes) -> Shapes:
     """Shapes of an observation: `always` has the arrays of "full" and "compact", `full` those that only "full" has."""
-    if options.observation == "actions":
+    if options.describes_actions:
         return {"actions": (actions, FEATURES), "context": (CONTEXT,)}
     if options.observation == "compact":
         return always

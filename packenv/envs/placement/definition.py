@@ -30,7 +30,7 @@ def layout(sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, rule:
         needs=needs_of_types(sizes, capacity, orders_for(sizes, options.observation) | (0, BY_LINE, BY_QUEUE)[starts]),
         actions=actions,
         observed=observed_shapes(sizes, options, actions, always, {}),
-        summaries=options.observation == "actions",
+        summaries=options.describes_actions,
     )
 
 

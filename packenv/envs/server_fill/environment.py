@@ -20,7 +20,8 @@ class ServerFill(SingleEnv):
     `Discrete(2J + 1)`: a = j starts the largest task of virtual queue j that fits on the server. The last action passes: the
     server is left out until its next completion or the next arrival.
 
-    `info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. An invalid action counts as pass.
+    `info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. An invalid action counts as pass, unless
+    `invalid` is "nearest".
 
     ## Observation Space
     A Dict of float32 arrays. Amounts are in units of capacity, times in slots; all are at least 0.

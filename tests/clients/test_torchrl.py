@@ -1,0 +1,66 @@
+"""TorchRL: its GymEnv over our environments, its checks of specs, its collectors, its batches and its masks."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+from packenv.wrappers import MaskedObservation
+
+torchrl = pytest.importorskip("torchrl")
+warnings.filterwarnings("ignore", category=DeprecationWarning)
+
+from torchrl.collectors import Collector  # noqa: E402
+from torchrl.envs import GymEnv, GymWrapper, TransformedEnv  # noqa: E402
+from torchrl.envs.transforms import ActionMask  # noqa: E402
+from torchrl.envs.utils import check_env_specs  # noqa: E402
+
+KINDS = ("Placement", "ServerFill", "Configuration")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ending", ["", "Normalized"])
+def test_its_own_check(kind: str, ending: str) -> None:
+    env = GymEnv(f"packenv/{kind}{ending}-v0", horizon=300)
+    check_env_specs(env)
+    rollout = env.rollout(40, break_when_any_done=False)
+    assert rollout.batch_size == (40,)
+    assert rollout["next", "reward"].isfinite().all()
+
+
+def test_a_collector_goes_on_over_the_ends_of_episodes() -> None:
+    env = GymEnv("packenv/ServerFillNormalized-v0", horizon=200, categorical_action_encoding=True)
+    collector = Collector(env, None, frames_per_batch=128, total_frames=256)
+    found = list(collector)
+    assert [len(batch) for batch in found] == [128, 128]
+    assert any(batch["next", "truncated"].any() for batch in found)
+    assert not any(batch["next", "terminated"].any() for batch in found)
+    collector.shutdown()
+
+
+def test_batches_that_begin_again_in_the_same_step() -> None:
+    envs: Any = gym.make_vec(
+        "packenv/ServerFillNormalized-v0",
+        num_envs=3,
+        vectorization_mode="vector_entry_point",
+        autoreset_mode="SameStep",
+        horizon=100,
+    )
+    env = GymWrapper(envs, categorical_action_encoding=True)
+    rollout = env.rollout(80, break_when_any_done=False)
+    assert rollout.batch_size == (3, 80)
+    ended = rollout["next", "done"].squeeze(-1)
+    assert ended.any()
+    assert rollout["next", "elapsed"].shape == rollout["next", "seed"].shape == (3, 80)
+    assert (rollout["seed"][:, -1] != rollout["seed"][:, 0])[ended[:, :-1].any(dim=1)].all()
+
+
+def test_masks() -> None:
+    plain = MaskedObservation(gym.make("packenv/ServerFill-v0", observation="normalized", horizon=200), "torchrl")
+    env = TransformedEnv(GymWrapper(plain, categorical_action_encoding=True), ActionMask())
+    rollout = env.rollout(60)
+    valid = rollout["action_mask"].gather(-1, rollout["action"].unsqueeze(-1))
+    assert valid.all() and not rollout["action_mask"].all()
