@@ -115,7 +115,7 @@ def one_compiles(dispatcher: Any, lock: Path, base: Path) -> None:
     What is kept already is loaded without the lock. `base` is the folder of all machine code. The two methods that are replaced
     are Numba's own: where a version of it has them no more, each process compiles for itself.
     """
-    kept = getattr(dispatcher, "_cache", None)
+    kept: Any = getattr(dispatcher, "_cache", None)
     if not (hasattr(dispatcher, "compile") and hasattr(kept, "load_overload")):
         return
     turn = Lock(lock)
