@@ -26,8 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def played(kind: str, slots: int) -> tuple[int, Any]:
     """The slot that was reached, and the last picture (height, width, 3) of valid actions taken at random."""
-    options = {"workload": "paper/fig4b", "intensity": 0.95, "J": 4, "horizon": 10 * SLOTS, "render_mode": "rgb_array"}
-    env = gymnasium.make(f"packenv/{kind}-v0", **options)
+    env: Any = gymnasium.make(
+        f"packenv/{kind}-v0", workload="paper/fig4b", intensity=0.95, J=4, horizon=10 * SLOTS, render_mode="rgb_array"
+    )
     _, info = env.reset(seed=0)
     env.action_space.seed(0)
     slot, pixels = 0, None
