@@ -27,6 +27,8 @@ MODULES = {
     "packenv.cluster": "What a policy may ask of a cluster, and do to it.",
     "packenv.workloads.laws": "Laws of sizes and of service.",
     "packenv.envs": "The environments: what they need beside `gymnasium.make`.",
+    "packenv.wrappers": "Wrappers for other libraries.",
+    "packenv.testing": "The suite that packenv's own policies and environments pass, for yours.",
     "packenv.learning.agents.saved": "Agents that learned, from their files.",
 }
 """The modules whose public names have a reference, with what is in them."""
