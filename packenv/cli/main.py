@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from _thread import interrupt_main
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from threading import Timer
 from typing import Any
 
 import click
@@ -68,13 +72,32 @@ def cli() -> None:
     """Which job goes on which server, and when: simulate, compare and learn scheduling policies."""
 
 
+@contextmanager
+def interrupts_kept() -> Iterator[None]:
+    """Ctrl-C that comes while the compiler calls Python is ignored there, as every exception is: it is raised again."""
+    usual = sys.unraisablehook
+
+    def hook(ignored: Any) -> None:
+        if issubclass(ignored.exc_type, KeyboardInterrupt):
+            Timer(0.05, interrupt_main).start()  # not at once: it would be raised in here
+        else:
+            usual(ignored)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = usual
+
+
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; bad input is one line on standard error and exit status 2, Ctrl-C is 130."""
     try:
         words = sys.argv[1:] if arguments is None else arguments
         if "_PACKENV_COMPLETE" in os.environ:
             import_module("packenv.cli.completion").prepare_shell()
-        done = cli(words, prog_name="packenv", standalone_mode=False, obj=words)  # what was said, for those who keep it
+        with interrupts_kept():
+            done = cli(words, prog_name="packenv", standalone_mode=False, obj=words)  # what was said, for those who keep it
         sys.stdout.flush()
         return done
     except click.exceptions.Exit as leave:

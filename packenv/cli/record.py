@@ -35,7 +35,7 @@ from packenv.workloads.workload import INTENSITIES
 @click.option("--rate", help="Tasks per slot: X or LOW:HIGH.")
 @shared_options.servers
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the environment: observation, reward, …")
-@click.option("--json", "json_path", type=JSON, help="Write returns and reference scores as JSON.")
+@click.option("--json", "json_path", type=JSON, help="Write returns and reference scores as JSON; - is standard output.")
 def record_command(workload: str, environment: str, policy: str, episodes: int, out: str, **words: Any) -> None:
     """Record a policy's episodes on a workload (a name or a .json file) as a Minari dataset, for offline learning.
 
@@ -43,7 +43,7 @@ def record_command(workload: str, environment: str, policy: str, episodes: int, 
 
     \b
     packenv record paper/fig4b --policy bf-js --episodes 20 --out fig4b-bf-js-v0
-    packenv record paper/fig4b --env Placement --policy agent:fig4b --intensity 0.9 --out fig4b-agent-v0
+    packenv record paper/fig4b --intensity 0.9 --policy agent:fig4b --out agent-v0
     """
     from packenv.runs.recording import RANDOM, check_name, needed, record
 

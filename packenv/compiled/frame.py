@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -50,7 +52,7 @@ class Frame:
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed."""
-        return type(self)(**{name: getattr(self, name) for name in self._fields} | changes)
+        return type(self)(**self._now() | changes)
 
     def point(self, name: str, array: NDArray[Any], address: int | None = None) -> None:
         """Replace an array field by another array of the same shape and type, from the next compiled call on.
@@ -74,7 +76,15 @@ class Frame:
 
     def __reduce__(self) -> Any:
         """Pickle and copy by the fields: a copy's arrays have other addresses."""
-        return _frame_of, (type(self), {name: getattr(self, name) for name in self._fields})
+        return _frame_of, (type(self), self._now())
+
+    def _now(self) -> dict[str, Any]:
+        """The fields, with integers as compiled code has assigned them."""
+        return {name: _as_in_words(getattr(self, name), iter(words)) for name, words in self._words_by_field()}
+
+    def _words_by_field(self) -> list[tuple[str, list[int]]]:
+        offsets = [self._numba_type_.fields[name][1] for name in self._fields] + [len(self._words)]
+        return [(name, self._words[a:b].tolist()) for name, (a, b) in zip(self._fields, pairwise(offsets), strict=True)]
 
 
 def _frame_of(kind: type[Frame], fields: dict[str, Any]) -> Frame:
@@ -105,6 +115,19 @@ def _words(value: Any) -> list[int]:
     if isinstance(value, np.ndarray):
         return [0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides]
     return [_natural_number(value)]
+
+
+def _as_in_words(value: Any, words: Iterator[int]) -> Any:
+    """A value with the integers that the next words have in their places."""
+    parts = _parts(value)
+    if parts is not None:
+        fields = {name: _as_in_words(part, words) for name, part in parts}
+        return type(value)(**fields)
+    if isinstance(value, np.ndarray):
+        for _ in range(HEADER + 2 * value.ndim):
+            next(words)
+        return value
+    return next(words)
 
 
 def _natural_number(value: int) -> int:

@@ -31,6 +31,7 @@ NO_RESULT = {"cli", "runs", "studies"}  # folders of the package on which no run
 LIBRARIES = [sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 LIBRARIES += [*site.getsitepackages(), site.getusersitepackages()]
 INSTALLED = tuple({os.path.realpath(folder) + os.sep for folder in LIBRARIES})
+FOLDERS_OF_PACKAGES = {"site-packages", "dist-packages"}  # also those of other environments, which a .pth file may add
 MEMORY = "sources.json"
 
 
@@ -133,7 +134,10 @@ def is_installed(first: str) -> bool:
     if first in sys.stdlib_module_names or first in _installed:
         return True
     file = file_of(first)
-    if file is None or not os.path.realpath(file).startswith(INSTALLED):
+    if file is None:
+        return False
+    path = os.path.realpath(file)
+    if not path.startswith(INSTALLED) and FOLDERS_OF_PACKAGES.isdisjoint(Path(path).parts):
         return False
     _installed.add(first)
     return True

@@ -29,8 +29,8 @@ def batch(case: Case, rows: int, mode: AutoresetMode = AutoresetMode.NEXT_STEP, 
     )
 
 
-def row_of(seen: dict[str, Any], row: int) -> dict[str, Any]:
-    return {key: array[row] for key, array in seen.items()}
+def row_of(seen: Any, row: int) -> Any:
+    return {key: array[row] for key, array in seen.items()} if isinstance(seen, dict) else seen[row]
 
 
 @pytest.mark.parametrize("case", GRID, ids=name_of)
@@ -66,9 +66,10 @@ def test_rows_are_single_environments(case: Case) -> None:
             if wanted[1] or wanted[2]:
                 assert info["reason"][row] == infos[row]["reason"]
         over = terminated | truncated
-        for key, array in seen.items():
+        spaces = many.observation_space if isinstance(seen, dict) else {"": many.observation_space}
+        for key, array in (seen if isinstance(seen, dict) else {"": seen}).items():
             assert array.dtype == np.float32
-            assert array.shape == many.observation_space[key].shape
+            assert array.shape == spaces[key].shape
     if not options:
         assert sum(env.unwrapped.core.episodes[0] for env in singles) >= 1
 

@@ -1,0 +1,22 @@
+"""Ctrl-C is not lost where it comes at a bad moment."""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import time
+
+import pytest
+
+from packenv.cli.main import interrupts_kept
+
+
+def test_an_interrupt_in_a_callback_of_the_compiler_is_kept() -> None:
+    @ctypes.CFUNCTYPE(None)
+    def callback() -> None:
+        signal.raise_signal(signal.SIGINT)
+        list(range(10))  # the interrupt is raised here, and ignored by ctypes
+
+    with pytest.raises(KeyboardInterrupt), interrupts_kept():
+        callback()
+        time.sleep(5)
