@@ -19,7 +19,7 @@ QUICK = ("bf-js", "vqs")
 NEED_FITTING_JOBS = {"slot-fifo": workload("paper/fig4a", intensity=0.6)}
 OF_TABLES = {
     "price": analytics(jobs=6, servers=4),
-    "priority": analytics(jobs=6, servers=4),
+    "priority": workload("price/fig2").at(0),  # jobs have values
 }
 POLICIES = [name for name in registered() if name not in ("agent", "replay", "sat")]
 
