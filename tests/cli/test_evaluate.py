@@ -222,6 +222,7 @@ def test_users_policy(tmp_path: Path) -> None:
     assert names == ["Timer:period=50", "HoldInPython"] * 2
 
 
+@pytest.mark.slow
 def test_several_processes_are_as_one(tmp_path: Path) -> None:
     for processes in (1, 2):
         evaluate(*PAPER[:3], "-p", "bf-js", "--seeds", 2, "--processes", processes, "--json", tmp_path / f"{processes}.json")
@@ -250,6 +251,7 @@ def test_run_stopped_in_its_warmup_does_not_claim_an_empty_queue() -> None:
     assert (result.mean_queue, result.utilisation) != (0.0, (0.0,))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [1, 2])
 def test_interrupt(processes: int, tmp_path: Path) -> None:
     long = 10**8 if processes == 1 else 10**10

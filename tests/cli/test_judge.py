@@ -43,6 +43,7 @@ def test_records_table_and_plot(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "VQS at least" in out and "0.667" in out  # the bound of the program over K_RED
 
 
+@pytest.mark.slow
 def test_goes_on_after_a_kill(tmp_path: Path) -> None:
     """Killed in the middle, with its last line cut short: started again, it says the same and runs nothing twice."""
     log = tmp_path / "log.jsonl"

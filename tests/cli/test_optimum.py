@@ -35,6 +35,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     return line
 
 
+@pytest.mark.slow
 def test_optimum_and_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """5.1 of work on one server: 6 slots, as 0.6 beside 0.4 and 0.5 beside 0.5; first fit in order takes 3 + 2 + 3."""
     file, written, schedule, plot = trace(tmp_path), *(tmp_path / name for name in ("optimum.json", "best.parquet", "use.png"))

@@ -121,6 +121,7 @@ def test_full_disk_costs_only_what_has_no_room(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"out.json", "out.parquet", "runs"}
 
 
+@pytest.mark.slow
 def test_full_disk_for_everything(tmp_path: Path) -> None:
     outputs = ("--plot", "a.png", "--json", "a.json", "--schedule", "a.parquet", "--tensorboard", "runs")
     done = packenv_command(*EVALUATE, *outputs, most_bytes=300, cwd=tmp_path)
@@ -129,6 +130,7 @@ def test_full_disk_for_everything(tmp_path: Path) -> None:
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
+@pytest.mark.slow
 def test_full_disk_and_a_log(tmp_path: Path) -> None:
     board = ("leaderboard", "-w", "paper/fig4b@0.8", "-p", "fifo-ff", "--reference", "fifo-ff", "--no-judge", "--slots", "3000")
     done = packenv_command(*board, "--seeds", "4", "--processes", "1", "--log", "board.jsonl", most_bytes=9000, cwd=tmp_path)
@@ -148,6 +150,7 @@ def test_full_disk_and_a_converted_trace(name: str, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["trace.csv"]
 
 
+@pytest.mark.slow
 def test_full_disk_and_training(tmp_path: Path) -> None:
     small = "--envs 4 --steps 16 --horizon 500 --hidden 8 --threads 1 --samples 300 --guard-limit 60 --judge-every 0"
     more = "--evaluation-slots 1000 --evaluation-seeds 1 --logdir runs --name one"

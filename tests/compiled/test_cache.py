@@ -274,6 +274,8 @@ def test_import_is_cheap() -> None:
 
 SCHEDULE = """
 import packenv
+
+pytestmark = pytest.mark.slow  # starts processes that compile
 table = packenv.Jobs.of([0, 0, 0], [0.6, 0.6, 0.6], [2, 3, 4])
 result = packenv.simulate(packenv.Workload(jobs=table, servers=1), "fifo-ff", drain=True, schedule=True)
 print(packenv.__file__, *result.schedule.start.tolist(), sep="|")

@@ -166,6 +166,8 @@ KEYS = """
 from packenv.compiled.cache import base
 from packenv.compiled.sources import key_of
 from packenv.runs.keys import digest_of_policy
+
+pytestmark = pytest.mark.slow  # starts processes that compile
 of_run = digest_of_policy("elsewhere:make")
 print(of_run, key_of(["elsewhere"], base()))
 """

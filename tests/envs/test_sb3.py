@@ -114,6 +114,7 @@ def test_a_thousand_actions() -> None:
     assert env.action_masks()[np.arange(4), actions].all()
 
 
+@pytest.mark.slow
 def test_trained_on_five_servers_runs_on_a_thousand() -> None:
     env = PackVecEnv("ServerFill", 8, servers=5, horizon=300)
     model = PPO("MultiInputPolicy", env, n_steps=64, n_epochs=1, **NETWORK).learn(512)

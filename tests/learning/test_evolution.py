@@ -25,6 +25,7 @@ def generation(found: CmaEs, seed: int, target: torch.Tensor, scale: torch.Tenso
     found.tell(draws, torch.argsort((((candidates - target) * scale) ** 2).sum(dim=1)).tolist())
 
 
+@pytest.mark.slow
 def test_the_minimum_of_an_ill_conditioned_bowl() -> None:
     """Axes a thousand times as steep as others: the covariance has to learn them."""
     target = torch.linspace(-2, 2, N, dtype=torch.float64)

@@ -115,6 +115,7 @@ def test_an_evolved_agent_does_not_depend_on_processes_or_interruptions(tmp_path
     assert not same(whole, train(tmp_path, *arguments, "--seed", "1", name="d"))
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """kill −9 after a checkpoint: what is lost is at most what came after it, and the run ends where it should."""
     every, samples = 512, 12_800

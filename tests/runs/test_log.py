@@ -101,6 +101,7 @@ def keep_many(path: Path, name: str) -> None:
         RunLog(path).keep(f"{name} {n}", MEASURED)  # reads all of it, too, while another writes
 
 
+@pytest.mark.slow
 def test_two_processes_on_one_log(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as processes:

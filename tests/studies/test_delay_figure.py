@@ -18,6 +18,7 @@ def test_the_closed_form() -> None:
     assert delay.closed_form(100, 0) == pytest.approx(1 - sum(0.97**k for k in range(1, 21)) / 20)
 
 
+@pytest.mark.slow
 def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(delay, "CLUSTERS", (60,))
     monkeypatch.setattr(delay, "STICKY_JOBS", (1, 50))

@@ -92,6 +92,7 @@ def test_exponential_times_are_shown_although_some_runs_were_stopped(seed: int) 
     assert "doubles with every 2." in claim.figures  # ln 2 / 0.3 = 2.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seconds",
     [1e-4 * SIZE**3, 1e-2 * SIZE**3, 0.3 + 1e-4 * SIZE**3, 1e-7 * SIZE**6, 1 + 0 * SIZE, 1e3 + 0 * SIZE, 1e3 / SIZE],
@@ -102,6 +103,7 @@ def test_times_that_are_not_exponential_are_not_shown(seconds: Any) -> None:
     assert not claim.shown, claim
 
 
+@pytest.mark.slow
 def test_stopped_runs_are_no_times() -> None:
     """The cap itself does not bend the curve: with half the runs stopped the fit is that of the runs before they were."""
     whole, stopped = (measured(1e-2 * SIZE**3, cap) for cap in (1e9, 60))

@@ -127,6 +127,7 @@ def known() -> Workload:
     )
 
 
+@pytest.mark.slow
 def test_a_known_workload_is_found_again(known: Workload) -> None:
     trace = SlotTrace(known.jobs_table(3, 100_000), ("cpu", "memory"), "made-up")
     found = profile(trace, "again", slot_seconds=1)

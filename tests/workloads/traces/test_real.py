@@ -191,6 +191,7 @@ def test_round_trip(window: Trace, tmp_path: Path, name: str) -> None:
     assert same(read_trace(tmp_path / name).jobs(sizes="all").jobs, jobs)
 
 
+@pytest.mark.slow
 @real
 def test_like_matches_the_window(window: Trace, like: Workload) -> None:
     for seed in (0, 1):
