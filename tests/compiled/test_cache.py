@@ -19,6 +19,8 @@ from packenv.compiled import cache
 from packenv.compiled.private_folder import make_private, only_ours
 from packenv.compiled.sources import is_ours
 
+pytestmark = pytest.mark.slow  # they start processes that compile
+
 ROOT = Path(packenv.__file__).parents[1]
 
 ENTRY = '''
@@ -274,8 +276,6 @@ def test_import_is_cheap() -> None:
 
 SCHEDULE = """
 import packenv
-
-pytestmark = pytest.mark.slow  # starts processes that compile
 table = packenv.Jobs.of([0, 0, 0], [0.6, 0.6, 0.6], [2, 3, 4])
 result = packenv.simulate(packenv.Workload(jobs=table, servers=1), "fifo-ff", drain=True, schedule=True)
 print(packenv.__file__, *result.schedule.start.tolist(), sep="|")

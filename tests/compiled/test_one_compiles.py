@@ -16,13 +16,13 @@ import pytest
 from packenv.compiled.one_compiles import AGAIN, Lock, Waiting
 from tests.compiled.test_cache import PROGRAM, ROOT, Code
 
+pytestmark = pytest.mark.slow  # they start processes that compile
+
 fcntl = pytest.importorskip("fcntl", reason="there are no such locks here")
 
 EAGER = "import packenv.compiled.one_compiles as rules; rules.PATIENCE, rules.LONGEST = 0.0, {longest}\n"
 HOLD = """
 import fcntl, sys, time
-
-pytestmark = pytest.mark.slow  # starts processes that compile
 file = open(sys.argv[1], "r+")
 fcntl.flock(file, fcntl.LOCK_EX)
 print("held", flush=True)

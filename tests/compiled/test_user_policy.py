@@ -12,6 +12,8 @@ import pytest
 
 import packenv
 
+pytestmark = pytest.mark.slow  # they start processes that compile
+
 ROOT = Path(packenv.__file__).parents[1]
 
 POLICY = '''
@@ -166,8 +168,6 @@ KEYS = """
 from packenv.compiled.cache import base
 from packenv.compiled.sources import key_of
 from packenv.runs.keys import digest_of_policy
-
-pytestmark = pytest.mark.slow  # starts processes that compile
 of_run = digest_of_policy("elsewhere:make")
 print(of_run, key_of(["elsewhere"], base()))
 """
