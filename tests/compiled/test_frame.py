@@ -43,7 +43,7 @@ def values(outer: Outer) -> tuple[int, int, int]:
     return found.sent, found.inner.count, int(found.inner.numbers[0])
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda outer: pickle.loads(pickle.dumps(outer)), lambda outer: outer.replace()])
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one)), lambda one: one.replace()])
 def test_copies_go_on_from_where_compiled_code_was(copied: Any) -> None:
     outer = fresh()
     count_up(outer)
