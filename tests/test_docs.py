@@ -135,7 +135,7 @@ def test_python(folder: Path, page: str) -> None:
 
 def outputs_of_python(page: str) -> list[str]:
     """The blocks of text that directly follow blocks of Python."""
-    return re.findall(r"^```python\n(?:(?!```).*\n)*```\n\n```text\n(.*?)^```", PAGES[page], re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```python\n(?:(?!```).*\n)*```\n\n```text\n((?:(?!```).*\n)*)```", PAGES[page], re.MULTILINE)
 
 
 @pytest.mark.parametrize("shown", shown_outputs(), ids=lambda shown: f"{shown.page}:{shown.line}")
