@@ -16,9 +16,10 @@ from tests.workloads.traces import samples
 from tests.workloads.traces.samples import text
 
 ROOT = Path(__file__).resolve().parent.parent
+README = "README.md"
 EXAMPLES = ROOT / "examples"
 WRITTEN = [path for path in sorted((ROOT / "docs").glob("**/*.md")) if not {"made", "examples", "_build"} & set(path.parts)]
-SOURCES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *WRITTEN]
+SOURCES = [ROOT / README, ROOT / "CONTRIBUTING.md", *WRITTEN]
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in SOURCES}
 
 LONG = (
@@ -50,6 +51,10 @@ class Shown(NamedTuple):
     output: str
 
 
+def place_of(shown: Shown) -> str:
+    return f"{shown.page}:{shown.line}"
+
+
 def shown_outputs() -> list[Shown]:
     """The `$ packenv …` lines of all pages that are followed by lines of output."""
     found = []
@@ -67,9 +72,14 @@ def commands() -> list[str]:
     return list(dict.fromkeys(line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ packenv ")))
 
 
-def marked(command: str) -> Any:
-    """A test's parameter: slow for commands that take more than a few seconds."""
-    return pytest.param(command, marks=pytest.mark.slow) if command.startswith(LONG) else command
+def marked(value: Any, in_readme: bool) -> Any:
+    """A test's parameter: what README shows is tested by default, the rest with the slow tests."""
+    return value if in_readme else pytest.param(value, marks=pytest.mark.slow)
+
+
+def in_readme(command: str) -> bool:
+    """Whether README shows the command, and it takes no more than a few seconds."""
+    return command in PAGES[README].replace("\\\n", " ") and not command.startswith(LONG)
 
 
 def makers() -> dict[str, str]:
@@ -123,7 +133,7 @@ def test_examples_are_the_files() -> None:
     assert set(found) >= {"worst_fit.py", "smallest_first.py"}
 
 
-@pytest.mark.parametrize("page", programs())
+@pytest.mark.parametrize("page", [marked(page, page == README) for page in programs()])
 def test_python(folder: Path, page: str) -> None:
     """The Python of a page runs, and prints what the page shows in the blocks of text that follow."""
     program = folder / (page.replace("/", "_").removesuffix(".md") + "_page.py")
@@ -138,7 +148,7 @@ def outputs_of_python(page: str) -> list[str]:
     return re.findall(r"^```python\n(?:(?!```).*\n)*```\n\n```text\n((?:(?!```).*\n)*)```", PAGES[page], re.MULTILINE)
 
 
-@pytest.mark.parametrize("shown", shown_outputs(), ids=lambda shown: f"{shown.page}:{shown.line}")
+@pytest.mark.parametrize("shown", [marked(shown, shown.page == README) for shown in shown_outputs()], ids=place_of)
 def test_outputs(folder: Path, shown: Shown) -> None:
     """A command prints what the page shows, but for spaces at the ends of lines."""
     printed = run(folder, "-m", "packenv.cli.main", *shlex.split(shown.command)[1:])
@@ -146,7 +156,7 @@ def test_outputs(folder: Path, shown: Shown) -> None:
     assert found == wanted, f"{shown.page}, line {shown.line}: the output of `{shown.command}` is not what the page shows"
 
 
-@pytest.mark.parametrize("command", [marked(command) for command in commands()])
+@pytest.mark.parametrize("command", [marked(command, in_readme(command)) for command in commands()])
 def test_commands(folder: Path, command: str) -> None:
     for file, maker in makers().items():
         if file in command.split() or f"replay:{file}" in command or f"agent:{file}" in command:

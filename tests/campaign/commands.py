@@ -1,4 +1,4 @@
-"""Random command lines, drawn from the commands' own definitions by Hypothesis, which also makes a failing one short."""
+"""Random command lines, drawn by Hypothesis from the commands' own definitions."""
 
 from __future__ import annotations
 

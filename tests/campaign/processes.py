@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pty
-import resource
 import signal
-import subprocess
-import sys
 import threading
 import time
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.campaign.prepared import Prepared
 
 ROOT = Path(__file__).resolve().parents[2]
 GB = 10**9
@@ -87,15 +87,8 @@ def run(
     mark, begun, terminal = uuid.uuid4().hex, time.monotonic(), Terminal()
     length, silence, memory, late = 0, 0.0, 0, False
     before: dict[int, float] = {}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "packenv.cli.main", *words],
-        cwd=folder,
-        env=environment(folder, **variables, **{MARK: mark}),
-        stdin=subprocess.DEVNULL,
-        stdout=terminal.outside,
-        stderr=terminal.outside,
-        start_new_session=True,
-        preexec_fn=None if largest_file is None else lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file,) * 2),
+    process = _server().start(
+        words, folder, environment(folder, **variables, **{MARK: mark}), os.ttyname(terminal.outside), largest_file
     )
     while process.poll() is None:
         time.sleep(0.1)
@@ -119,6 +112,11 @@ def run(
     for one in left:
         os.kill(one, signal.SIGKILL)
     return Ended(process.returncode, terminal.text(), memory, silence, left, ended - begun, late)
+
+
+@functools.cache
+def _server() -> Prepared:
+    return Prepared({**environment(ROOT), "OPENBLAS_NUM_THREADS": "1"})  # no threads, which a copy would lack
 
 
 def problems(ended: Ended, killed: bool = False) -> list[str]:
