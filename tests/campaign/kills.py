@@ -24,17 +24,17 @@ class Long(NamedTuple):
 
 SHORT_RUN = "--evaluation-slots 1000 --evaluation-seeds 1 --checkpoint-every 1000 --judge-every 0"
 LONG = {
-    "evaluate": Long("evaluate paper/fig4b -p bf-js -p vqs --slots 300000 --seeds 4 --json out.json"),
-    "judge": Long("judge paper/fig3a -p bf-js --seeds 2 --width 0.1 --log log --json out.json"),
+    "evaluate": Long("evaluate paper/fig4b -p bf-js -p vqs --slots 100000 --seeds 4 --json out.json"),
+    "judge": Long("judge paper/fig3a -p bf-js --seeds 2 --width 0.2 --log log --json out.json"),
     "leaderboard": Long(
-        "leaderboard -w paper/fig4b@0.8 -p bf-js -p vqs --slots 100000 --seeds 4 --no-judge --log log --json out.json"
+        "leaderboard -w paper/fig4b@0.8 -p bf-js -p vqs --slots 50000 --seeds 4 --no-judge --log log --json out.json"
     ),
     "train": Long(
-        f"train paper/fig3a --rate 0.014 --samples 6000 --envs 8 {SHORT_RUN} --name run --resume", "runs/run/agent.json"
+        f"train paper/fig3a --rate 0.014 --samples 4000 --envs 8 {SHORT_RUN} --name run --resume", "runs/run/agent.json"
     ),
-    "optimum": Long("optimum paper/fig4b --slots 150 --limit 4 --workers 1 -p bf-js --json out.json"),
-    "worst-case": Long("worst-case -p bf-js --tries 50 --log log --out worst.json --json out.json"),
-    "reproduce": Long("reproduce fig3a --quick --slots 5000 --seeds 1 --json out.json"),
+    "optimum": Long("optimum paper/fig4b --slots 150 --limit 2 --workers 1 -p bf-js --json out.json"),
+    "worst-case": Long("worst-case -p bf-js --tries 3 --log log --out worst.json --json out.json"),
+    "reproduce": Long("reproduce fig3a --quick --slots 2000 --seeds 1 --json out.json"),
 }
 ANYTIME = ("seconds", "tasks_per_second", "command", "commit", "measured", "samples_per_second", "progress", "history")
 """Keys whose values depend on the machine's speed."""
