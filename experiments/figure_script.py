@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packenv.files import atomic_path
+from packenv.runs.runner import RunOptions
 from packenv.studies import reproduce
 from packenv.studies.finding import Settings
 
@@ -43,7 +44,7 @@ def draw_figure(figure: str, about: str | None, arguments: Sequence[str] | None 
     """Reproduce a figure of `packenv.studies`, print its claims, and write FIGURE.png."""
     options = options_of(about, arguments)
     began = time.perf_counter()
-    finding = reproduce(figure, Settings(quick=options.quick, processes=options.processes))
+    finding = reproduce(figure, Settings(quick=options.quick, runs=RunOptions(options.processes)))
     picture = options.folder / f"{figure}.png"
     with atomic_path(picture) as temporary:
         finding.draw(temporary)

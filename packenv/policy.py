@@ -105,6 +105,12 @@ def find_policy(text: str) -> Any:
     return _construct(_load(target, text), parameters, text)
 
 
+def takes_text(name: str) -> bool:
+    """Whether the name of a registered policy stands for a file, as `agent:PATH` and `replay:FILE` do."""
+    first = name.partition(":")[0]
+    return first in registered() and bool(getattr(_load(registered()[first], name), "takes_text", False))
+
+
 def find_registered(text: Any) -> Any:
     """A policy that a file names: a registered one with plain parameters, `vqs:J=5`, and never code or another file.
 
@@ -115,7 +121,7 @@ def find_registered(text: Any) -> Any:
     if not isinstance(text, str) or name not in registered():
         raise InputError(f"unknown policy {text!r}: a file can name registered ones only{nearest(name, list(registered()))}")
     factory = _load(registered()[name], text)
-    if getattr(factory, "takes_text", False):
+    if takes_text(name):
         raise InputError(f"a file cannot name the policy {text!r}, which is read from another file")
     kinds = get_type_hints(factory) if inspect.isclass(factory) else {}
     for key in (part.partition("=")[0] for part in parameters.split(",")):

@@ -63,7 +63,7 @@ def record_command(workload: str, environment: str, policy: str, episodes: int, 
         nonlocal done
         done += 1
 
-    with progress_bar(f"{policy} on {workload}", 3 * episodes, lambda: done):
+    with progress_bar(lambda: f"{policy} on {workload}", 3 * episodes, lambda: done):
         found = record(env, policy, out, seeds, ended, f"{policy} on {environment}, {workload}")
     console = Console(soft_wrap=True, highlight=False)
     console.print(f"{out}: {counted(found.episodes, 'episode')}, {counted(found.steps, 'step')}", markup=False)

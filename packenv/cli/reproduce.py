@@ -15,6 +15,7 @@ from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.shared_options import COUNT, JSON, option
 from packenv.errors import InputError, nearest
 from packenv.files import check_folder_writable, make_folder, write_json
+from packenv.runs.runner import RunOptions
 from packenv.studies import FIGURES, GROUPS
 from packenv.studies import reproduce as run_study
 
@@ -42,10 +43,16 @@ FIGURE = Named(lambda incomplete: [*FIGURES, *GROUPS], files=False)
 @click.option("--quick", is_flag=True, help="Use a tenth of the slots and fewer seeds: a first look, not a result.")
 @click.option("--trace", metavar="PATH", help="Trace for fig1 and fig5  [default: a random workload fitted to one].")
 @click.option("--servers", type=COUNT, help="Servers of fig5  [default: the load offered at β = 1.6].")
-@shared_options.processes
+@shared_options.run_options
 @click.option("--json", "json_path", type=JSON, help="Also write all claims as JSON; - is standard output.")
 def reproduce(
-    figures: tuple[str, ...], out: str, trace: str | None, quick: bool, json_path: str | None, **numbers: int | None
+    figures: tuple[str, ...],
+    out: str,
+    trace: str | None,
+    quick: bool,
+    json_path: str | None,
+    made: RunOptions,
+    **numbers: int | None,
 ) -> None:
     """Reproduce figures of the papers, and say which of their claims the runs show.
 
@@ -74,7 +81,7 @@ def reproduce(
         raise InputError(f"--trace is for {' and '.join(OF_TRACES)}, not {', '.join(chosen)}")
     if numbers["servers"] is not None and "fig5" not in chosen:
         raise InputError(f"--servers is for fig5, not {', '.join(chosen)}")
-    settings = settings_for(trace, quick, numbers)
+    settings = settings_for(trace, quick, made, numbers)
     found: dict[str, Finding] = {}
     failed: list[InputError] = []
     for figure in chosen:
@@ -104,10 +111,10 @@ def folder_for(out: str) -> Path:
     return Path(out)
 
 
-def settings_for(trace: str | None, quick: bool, numbers: dict[str, Any]) -> Settings:
+def settings_for(trace: str | None, quick: bool, made: RunOptions, numbers: dict[str, Any]) -> Settings:
     from packenv.studies.finding import Settings
 
-    settings = Settings(quick=quick, **numbers)
+    settings = Settings(quick=quick, runs=made, **numbers)
     if trace is None:
         return settings
     from packenv.workloads.traces import read_trace

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import click
 
 from packenv.cli.outputs import ResultFile
 from packenv.cli.workload_options import RESOURCES_HELP, SLOT_SECONDS_HELP
+from packenv.executors.choose import PROCESSES
+from packenv.runs.runner import RunOptions
 
 option = functools.partial(click.option, show_default=True)
 FILE = click.Path(dir_okay=False)
@@ -20,3 +24,18 @@ service = click.option("--service", help="Law of service, in slots: geometric:10
 resources = option("--resources", default="max", help=RESOURCES_HELP)
 slot_seconds = click.option("--slot-seconds", metavar="H", help=SLOT_SECONDS_HELP)
 processes = click.option("--processes", type=COUNT, help="Runs at the same time  [default: one per core].")
+on = option(
+    "--on", default=PROCESSES, metavar="WHERE", help="processes; ray: a cluster's, or a new local one's; ray://HOST:PORT."
+)
+fail_fast = click.option("--fail-fast", is_flag=True, help="End at the first run that fails, and show where it did.")
+
+
+def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that say where runs are made; the command gets them as one argument, `made: RunOptions`."""
+
+    @functools.wraps(command)
+    def run(*args: Any, processes: int | None, on: str, fail_fast: bool, **words: Any) -> Any:
+        with RunOptions(processes, on, fail_fast) as made:
+            return command(*args, made=made, **words)
+
+    return processes(on(fail_fast(run)))

@@ -75,6 +75,7 @@ SPECIAL = {"true": True, "false": False}
 @click.option("--batch", type=int, default=0, help="Samples in a gradient step  [default: 4096; dqn 1024].")
 @click.option("--population", type=int, default=0, help="cma-es: candidates in a generation  [default: by the weights].")
 @option("--threads", type=COUNT, default=2, help="Threads that train the network; cma-es: processes.")
+@shared_options.on
 @option("--logdir", type=click.Path(file_okay=False), default="runs", help="Folder in which each run has a folder of its own.")
 @click.option("--name", help="Name of this run's folder  [default: from environment, workload, algorithm and seed].")
 @click.option("--resume", is_flag=True, help="Continue the run of this name, or start it if there is none.")
@@ -152,7 +153,7 @@ def plan_of(settings: Settings, words: dict[str, Any]) -> dict[str, Any]:
     if Path(name).name != name or name in (".", ".."):
         raise InputError(f"--name {name}: a name, not a path; --logdir says where")
     judge_every = settings.samples // 3 + 1 if words["judge_every"] is None else words["judge_every"]
-    direct = "resume threads checkpoint_every evaluate_every against evaluation_slots evaluation_seeds keep"
+    direct = "resume threads on checkpoint_every evaluate_every against evaluation_slots evaluation_seeds keep"
     return {
         "folder": Path(words["logdir"]) / name,
         "out": None if out is None else Path(out).with_suffix("") if out.endswith(".safetensors") else Path(out),

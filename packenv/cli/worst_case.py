@@ -15,7 +15,7 @@ from packenv.files import write_json
 from packenv.policy import find_policy
 from packenv.runs.judge_runs import JudgeRuns
 from packenv.runs.log import RunLog
-from packenv.runs.runner import Runner
+from packenv.runs.runner import RunOptions
 from packenv.runs.text import counted
 from packenv.theory.stability.worst_case import TRIES, worst_case
 from packenv.workloads.laws import parse_law
@@ -28,7 +28,7 @@ SERVICES = ("geometric:100",)
 @option("--service", "services", multiple=True, default=SERVICES, help="Law of service; repeat for more.")
 @option("--tries", type=COUNT, default=TRIES, help="Number of short runs that the search makes.")
 @option("--seed", type=int, default=0, help="Seed of the search.")
-@shared_options.processes
+@shared_options.run_options
 @click.option("--log", type=FILE, help="Keep each finished run of a judgment in this file.")
 @click.option("--out", type=FILE, help="Write the worst workload as JSON, which evaluate and judge read.")
 @format_option
@@ -38,7 +38,7 @@ def worst_case_command(
     services: tuple[str, ...],
     tries: int,
     seed: int,
-    processes: int | None,
+    made: RunOptions,
     log: str | None,
     out: str | None,
     form: str,
@@ -57,10 +57,10 @@ def worst_case_command(
     find_policy(policy)
     laws = [parse_law(text, "--service") for text in services]
     kept = RunLog(log)
-    with Runner(processes) as runner, Console(stderr=True).status(f"{policy}: looking for bad workloads") as status:
+    with made.runner() as runner, Console(stderr=True).status(f"{policy}: looking for bad workloads") as status:
         found = worst_case(policy, laws, tries, seed, JudgeRuns(runner, kept), lambda what: status.update(f"{policy}: {what}"))
     console = text_console()
-    table = judgments_table([one.workload for one in found], [one.judgment for one in found], 1)
+    table = judgments_table([one.workload for one in found], [one.judgment for one in found])
     records = [record_of(one.judgment) | {"workload": one.workload.to_dict()} for one in found]
     show(form, [table], [record_of(one.judgment) for one in found], LEFT_OUT)
     for workload, _ in found:

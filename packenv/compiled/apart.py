@@ -117,9 +117,7 @@ def _find(word: int) -> int:
     """The address of the function with this word; 0 if it cannot be compiled. Called by machine code."""
     try:
         return Apart.known[word].address()
-    except (
-        BaseException
-    ) as failure:  # must not reach C: the compiled caller raises NotCompiled instead
+    except BaseException as failure:  # must not reach C: the compiled caller raises NotCompiled instead
         Apart.failure = failure
         return 0
 

@@ -108,7 +108,7 @@ def documented(environment: type[SingleEnv], of_configurations: bool = False) ->
     observed = OBSERVED.format(features=FEATURES, context=CONTEXT, table=feature_table(of_configurations))
     reasons = ", ".join(f"{code} {text}" for code, text in enumerate(REASONS) if text)
     common = IN_COMMON.replace("{own}", arguments.rstrip() + "\n").replace("{reasons}", reasons)
-    others = ", ".join(f'{key}={value!r}'.replace("'", '"') for key, value in normalized_options(environment.__name__).items())
+    others = ", ".join(f"{key}={value!r}".replace("'", '"') for key, value in normalized_options(environment.__name__).items())
     common = common.replace("{name}", environment.__name__).replace("{others}", f"`{others}`")
     environment.__doc__ = inspect.cleandoc(own.rstrip() + "\n" + observed + common)
     return environment

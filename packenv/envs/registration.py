@@ -58,7 +58,7 @@ def find_vector_class(name: str) -> type[BatchEnv]:
 
 
 def kind_of(name: str) -> str:
-    """"ServerFill" of "ServerFill", "packenv/ServerFill-v0" or "packenv/ServerFillNormalized-v0".
+    """ "ServerFill" of "ServerFill", "packenv/ServerFill-v0" or "packenv/ServerFillNormalized-v0".
 
     Raises InputError for an unknown name, with the nearest ones.
     """

@@ -58,6 +58,18 @@ def digest_of_policy(policy: Any) -> str:
     key as that of machine code. packenv's own are left out: a run's key has all of them.
     """
     digest = hashlib.sha256()
+    own = _absorb_policy(digest, policy)
+    digest.update((key_of(own, base()) if own else "").encode())
+    return digest.hexdigest()
+
+
+def modules_of(policy: Any) -> list[str]:
+    """Names of the modules, apart from packenv's, that a policy comes from: a name, or an object and what it holds."""
+    return _absorb_policy(hashlib.sha256(), policy)
+
+
+def _absorb_policy(digest: Any, policy: Any) -> list[str]:
+    """Add a policy to a digest. Returns the modules that it comes from, apart from packenv's."""
     modules: set[str] = set()
     found = policy
     if isinstance(policy, str):
@@ -66,9 +78,7 @@ def digest_of_policy(policy: Any) -> str:
         name = policy.partition(":")[0]
         modules.add(registered().get(name, name).partition(":")[0])
     _absorb(digest, found, modules)
-    own = sorted(name for name in modules if name.partition(".")[0] not in {"packenv", "builtins", "numpy"})
-    digest.update((key_of(own, base()) if own else "").encode())
-    return digest.hexdigest()
+    return sorted(name for name in modules if name.partition(".")[0] not in {"packenv", "builtins", "numpy"})
 
 
 def _absorb(digest: Any, value: Any, modules: set[str], around: frozenset[int] = frozenset()) -> None:

@@ -30,7 +30,7 @@ def announce_if_slow(what: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def progress_bar(label: str, total: int, done: Callable[[], float]) -> Iterator[None]:
+def progress_bar(label: Callable[[], str], total: int, done: Callable[[], float]) -> Iterator[None]:
     """A bar on a terminal's standard error for what takes longer than PATIENCE; elsewhere a line every AGAIN seconds.
 
     `done()` of `total` is over.
@@ -40,12 +40,12 @@ def progress_bar(label: str, total: int, done: Callable[[], float]) -> Iterator[
 
     def show(ended: threading.Event) -> None:
         if not console.is_terminal:
-            _say(lambda: f"{label}: {100 * done() / max(total, 1):.0f} %", AGAIN, ended)
+            _say(lambda: f"{label()}: {100 * done() / max(total, 1):.0f} %", AGAIN, ended)
         elif not ended.wait(PATIENCE):
             with Progress(*columns, console=console, transient=True) as bar:
-                task = bar.add_task(label, total=total)
+                task = bar.add_task(label(), total=total)
                 while not ended.wait(0.2):
-                    bar.update(task, completed=done())
+                    bar.update(task, completed=done(), description=label())
 
     with meanwhile(show):
         yield

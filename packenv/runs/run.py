@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from packenv.api import simulate
-from packenv.policy import find_policy
+from packenv.executors.local import report_share
+from packenv.policy import find_policy, name_of
 from packenv.results.result import Result
 from packenv.workloads.workload import Workload
 
@@ -26,6 +26,11 @@ class Run:
     seed: int = 0
     slots: int | None = None
     options: dict[str, Any] = field(default_factory=dict)  # of packenv.simulate
+
+    def title(self) -> str:
+        """What is run, for a message."""
+        where = getattr(self.workload, "name", "a table of jobs")
+        return f"{self.policy if isinstance(self.policy, str) else name_of(self.policy)} on {where}, seed {self.seed}"
 
     def made(self) -> Workload:
         """The workload. The last one made is kept: consecutive runs of one function share what it made."""
@@ -66,41 +71,6 @@ def whole_result(workload: Workload, result: Result) -> Result:
     return result
 
 
-class Batch(NamedTuple):
-    """Runs on their way to other processes: pickled together once, unpickled once in each."""
-
-    key: str
-    pickled: bytes
-
-    @classmethod
-    def of(cls, key: str, runs: Sequence[Run], extract: Extract) -> Batch:
-        """`key` is unique among the batches that a process will see."""
-        return cls(key, pickle.dumps((runs, extract), pickle.HIGHEST_PROTOCOL))
-
-    def contents(self) -> tuple[Sequence[Run], Extract]:
-        """The runs and what is wanted of them; the last batch is kept."""
-        global _last_batch
-        kept = _last_batch
-        if kept is None or kept[0] != self.key:
-            kept = _last_batch = None
-            kept = _last_batch = self.key, pickle.loads(self.pickled)
-        return kept[1]
-
-
-_last_batch: tuple[str, tuple[Sequence[Run], Extract]] | None = None
-
-
-class BatchHere(NamedTuple):
-    """Runs that stay in this process."""
-
-    runs: Sequence[Run]
-    extract: Extract
-
-    def contents(self) -> tuple[Sequence[Run], Extract]:
-        """The runs and what is wanted of them."""
-        return self.runs, self.extract
-
-
 def compile_policy(run: Run) -> None:
     """Have the machine code of the run's policy compiled, or found on disk, by a run of one slot."""
     options = {key: value for key, value in run.options.items() if key not in ("schedule", "warmup")}
@@ -108,13 +78,19 @@ def compile_policy(run: Run) -> None:
     simulate(run.made(), getattr(policy, "rehearsal", policy), slots=1, warmup=0, **options | {"drain": False})
 
 
-def make(run: Run, extract: Extract, progress: Callable[[float], None]) -> Any:
-    """Simulate, and take what is wanted. `progress` is told the share of the run that is done."""
+def make(run: Run, extract: Extract) -> Any:
+    """Simulate, tell the executor how far it is, and take what is wanted."""
     workload = run.made()
     length = run.slots or (1 if workload.jobs is None else int(workload.jobs.arrival[-1]) + 1)
 
     def at(slot: int) -> None:
-        progress(min(slot / length, 1.0))
+        report_share(min(slot / length, 1.0))
 
     result = simulate(workload, run.policy, slots=run.slots, seed=run.seed, progress=at, **run.options)
     return extract(workload, result)
+
+
+def kind_of(run: Run) -> tuple[Any, ...]:
+    """Runs that take about the same time have the same."""
+    workload = run.workload.name if isinstance(run.workload, Workload) else id(run.workload)
+    return workload, str(run.policy), run.slots

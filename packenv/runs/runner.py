@@ -2,88 +2,113 @@
 
 from __future__ import annotations
 
-import itertools
-import os
+import sys
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import Executor, Future
 from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any
 
+from packenv.errors import InputError, MisuseError
+from packenv.executors.choose import PROCESSES, executor
+from packenv.executors.local import LocalProcesses, ThisProcess, local_executor
+from packenv.executors.pieces import Outcome, Pieces
+from packenv.executors.shipped_modules import ShippedModules, modules_to_ship
+from packenv.policy import find_policy, takes_text
 from packenv.results.result import Result
-from packenv.runs.executors import LocalProcesses, ThisProcess, local_executor, report_share
+from packenv.runs.keys import modules_of
 from packenv.runs.progress import COMPILING, announce_if_slow, progress_bar
-from packenv.runs.run import Batch, BatchHere, Extract, Run, compile_policy, make, whole_result
+from packenv.runs.run import Extract, Run, compile_policy, kind_of, make, whole_result
+from packenv.runs.text import counted
 
-IN_FLIGHT = 256  # runs that are handed to an executor at once: memory does not grow with their number
+
+class RunsFailed(InputError):
+    """Runs that failed, each of which has been reported; the others have been made."""
 
 
 class Runner:
     """Makes runs in `processes` processes of this machine (None: one per core), or on an executor of the caller's.
 
-    An executor of the caller's stays open. Any number of threads may ask for runs at the same time.
+    An executor of the caller's stays open. Any number of threads may ask for runs at the same time. A run that fails, for
+    want of memory or by a fault of its policy, is reported on standard error, and does not stop the others, unless
+    `fail_fast`: then what it raised is raised. Bad input ends all runs.
     """
 
-    def __init__(self, processes: int | None = None, executor: Executor | None = None, most: int | None = None) -> None:
+    def __init__(
+        self, processes: int | None = None, executor: Executor | None = None, most: int | None = None, fail_fast: bool = False
+    ) -> None:
         self.own = None if executor is not None else local_executor(processes, most)
         self.executor: Executor = executor or self.own  # type: ignore[assignment]
-        self.in_flight = 1 if isinstance(self.executor, ThisProcess) else IN_FLIGHT
+        self.local = isinstance(self.executor, (ThisProcess, LocalProcesses))
+        self.pieces = Pieces(self.executor)
+        self.fail_fast = fail_fast
         self.compiled: dict[str, Future[None]] = {}
         self.lock = threading.Lock()
-        self.batches = itertools.count()
 
     def __enter__(self) -> Runner:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Waits for all runs; after an exception ends them at once."""
-        if kind is not None and isinstance(self.own, LocalProcesses):
-            self.own.stop()
         if self.own is not None:
-            self.own.shutdown(wait=kind is None, cancel_futures=True)
+            self.own.__exit__(kind, error, trace)
 
     def each(self, runs: Sequence[Run], extract: Extract = whole_result, name: str | None = None) -> Iterator[tuple[int, Any]]:
         """(number of the run, what `extract` takes of it) as soon as each has ended, in any order.
 
-        Raises what a run raises. With a `name` (what is run) the progress of all runs is shown on a terminal.
+        With a `name` (what is run) the progress of all runs is shown on a terminal. Raises RunsFailed in the end if some have.
         """
         with announce_if_slow(COMPILING) if name is not None else nullcontext():
-            self._compile(runs)
-        if name is None:
-            yield from self._ended(runs, extract)
-            return
-        ended = 0
-        shares = self.own.shares if self.own is not None else ()
-        label = f"{name}: {len(runs)} runs" if name else f"{len(runs)} runs"
-        with progress_bar(label, len(runs), lambda: min(ended + sum(shares), len(runs))):
-            for pair in self._ended(runs, extract):
+            modules = self._prepare(runs)
+        failed = ended = 0
+
+        def label() -> str:
+            return f"{name}: {len(runs)} runs{self._where()}" if name else f"{len(runs)} runs{self._where()}"
+
+        def done() -> float:
+            return min(ended + sum(getattr(self.executor, "shares", ())), len(runs))
+
+        sent = runs if self.local else [*map(for_other_machines, runs)]
+        with nullcontext() if name is None else progress_bar(label, len(runs), done):
+            for outcome in self.pieces.each(partial(make, extract=extract), sent, kind_of, modules):
                 ended += 1
-                yield pair
+                if outcome.error is not None:
+                    failed += 1
+                    self._report(runs[outcome.number], outcome)
+                else:
+                    yield outcome.number, outcome.value
+        if failed:
+            raise RunsFailed(f"{failed} of {counted(len(runs), 'run')} failed (above)")
 
     def all(self, runs: Sequence[Run], extract: Extract = whole_result, name: str | None = None) -> list[Any]:
         """As `each`, in the order of the runs."""
         found = dict(self.each(runs, extract, name))
         return [found[n] for n in range(len(runs))]
 
-    def _ended(self, runs: Sequence[Run], extract: Extract) -> Iterator[tuple[int, Any]]:
-        batch: Batch | BatchHere = BatchHere(runs, extract)
-        if not isinstance(self.executor, ThisProcess):
-            batch = Batch.of(f"{os.getpid()}-{id(self)}-{next(self.batches)}", runs, extract)
-        under_way: dict[Future[Any], int] = {}
-        try:
-            for n in range(len(runs)):
-                under_way[self.executor.submit(make_one, batch, n)] = n
-                if len(under_way) >= self.in_flight:
-                    yield from _take_ended(under_way)
-            while under_way:
-                yield from _take_ended(under_way)
-        finally:
-            for future in under_way:
-                future.cancel()
+    def _where(self) -> str:
+        """For the label: on how many nodes, if that is known."""
+        nodes = getattr(self.executor, "nodes", None)
+        return "" if nodes is None else f", {counted(nodes, 'node')}, {counted(self.pieces.under_way, 'piece')} under way"
 
-    def _compile(self, runs: Sequence[Run]) -> None:
-        """Have one process compile each policy before all of them need it; the others find the machine code on disk."""
+    def _report(self, run: Run, outcome: Outcome) -> None:
+        """Say which run has failed and why. Raises what it raised if it is bad input, or nothing may fail."""
+        error = outcome.error
+        assert error is not None
+        if self.fail_fast or (isinstance(error, InputError) and not isinstance(error, MisuseError)):
+            raise error
+        said = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+        line = " ".join(f"{run.title()}: {said}".split())
+        print(f"packenv: {line}; the other runs go on (--fail-fast stops them)", file=sys.stderr, flush=True)
+
+    def _prepare(self, runs: Sequence[Run]) -> ShippedModules | None:
+        """On this machine, have one process compile each policy before all of them need it: the others find the machine code on
+        disk. For other machines, collect the user's modules that they may lack."""
+        if not self.local:
+            policies = {id(run.policy): run.policy for run in runs}
+            return modules_to_ship(name for policy in policies.values() for name in modules_of(policy))
         firsts = {str(run.policy): run for run in reversed(runs)}
         with self.lock:
             for name in dict.fromkeys(str(run.policy) for run in runs):
@@ -91,32 +116,63 @@ class Runner:
                     self.compiled[name] = self.executor.submit(compile_policy, firsts[name])
         for name in firsts:
             self.compiled[name].result()
+        return None
 
 
-def make_one(batch: Batch | BatchHere, n: int) -> Any:
-    """In the executor's process: run number n of the batch."""
-    runs, extract = batch.contents()
-    report_share(0.0)
-    found = make(runs[n], extract, report_share)
-    report_share(0.0)
-    return found
+def for_other_machines(run: Run) -> Run:
+    """The run with its policy itself in place of a name that stands for a file of this machine."""
+    if isinstance(run.policy, str) and takes_text(run.policy):
+        return replace(run, policy=find_policy(run.policy))
+    return run
 
 
-def _take_ended(under_way: dict[Future[Any], int]) -> Iterator[tuple[int, Any]]:
-    """Wait until some have ended, and take them out."""
-    ended, _ = wait(under_way, return_when=FIRST_COMPLETED)
-    for future in ended:
-        yield under_way.pop(future), future.result()
+class RunOptions:
+    """Where a command's runs are made, and whether the first that fails ends them all; to be used in a `with` block.
+
+    processes  of this machine, or of a Ray cluster that is begun
+    on         as of `packenv.executor`; the executor is made when it is first needed, and ends with the block
+    executor   in place of these: the caller's own, which stays open
+    """
+
+    def __init__(
+        self, processes: int | None = None, on: str = PROCESSES, fail_fast: bool = False, executor: Executor | None = None
+    ) -> None:
+        self.processes, self.on, self.fail_fast, self.executor = processes, on, fail_fast, executor
+        self.opened: Executor | None = None
+
+    def __enter__(self) -> RunOptions:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.opened is not None:
+            self.opened.__exit__(kind, error, trace)
+            self.executor = self.opened = None
+
+    def runner(self, most: int | None = None) -> Runner:
+        """A runner, for at most so many runs at the same time."""
+        if self.executor is None and self.on != PROCESSES:
+            self.executor = self.opened = executor(self.on, self.processes)
+        return Runner(self.processes, self.executor, most, self.fail_fast)
 
 
-def run_all(runs: Sequence[Run], processes: int | None = None, name: str = "", executor: Executor | None = None) -> list[Result]:
+def run_most(runs: Sequence[Run], options: RunOptions, name: str = "") -> tuple[list[Result | None], RunsFailed | None]:
+    """All results, in the order of the runs, with None for runs that failed; and what to raise for these in the end."""
+    found: list[Result | None] = [None] * len(runs)
+    with options.runner(most=len(runs)) as runner:
+        try:
+            for n, result in runner.each(runs, name=name):
+                found[n] = result
+        except RunsFailed as failure:
+            return found, failure
+    return found, None
+
+
+def run_all(runs: Sequence[Run], options: RunOptions | None = None, name: str = "") -> list[Result]:
     """All results, in the order of the runs. Raises what a run raises; Ctrl-C ends all of them. `name`: what is run."""
-    return extract_all(runs, whole_result, processes, name, executor)
+    return extract_all(runs, whole_result, options, name)
 
 
-def extract_all(
-    runs: Sequence[Run], extract: Extract, processes: int | None = None, name: str = "", executor: Executor | None = None
-) -> list[Any]:
+def extract_all(runs: Sequence[Run], extract: Extract, options: RunOptions | None = None, name: str = "") -> list[Any]:
     """As `run_all`, but of each run only what `extract` takes of it where it was made: schedules are large."""
-    with Runner(processes, executor, most=len(runs)) as runner:
+    with (options or RunOptions()).runner(most=len(runs)) as runner:
         return runner.all(runs, extract, name)

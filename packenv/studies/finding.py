@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from packenv.files import atomic_path
+from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import Interval, certainly_above, certainly_below
 from packenv.workloads.traces import SlotTrace, Trace
 
@@ -57,7 +58,7 @@ class Settings:
     trace: Trace | SlotTrace | None = None
     trace_name: str = ""
     servers: int | None = None
-    processes: int | None = None
+    runs: RunOptions = field(default_factory=RunOptions)
 
     def seeds_or(self, usual: int, quick: int) -> int:
         """As many as asked for, or the figure's own number."""

@@ -10,6 +10,4 @@ if TYPE_CHECKING:
     from packenv.wrappers.discount import DiscountElapsed as DiscountElapsed
     from packenv.wrappers.masks import MaskedObservation as MaskedObservation
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__, {".discount": ["DiscountElapsed"], ".masks": ["MaskedObservation"]}
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__, {".discount": ["DiscountElapsed"], ".masks": ["MaskedObservation"]})

@@ -61,9 +61,9 @@ MEASURED = Measured(0, 10, 1.0, 2.0, 3.0, [0.5], Verdict("stable", 0.0, 1.0, 0.9
 FOREIGN = [
     b"my thesis\nwithout a last newline",
     b"one word",
-    b"{\"run\": 5}\n",
+    b'{"run": 5}\n',
     b"[1, 2]\n",
-    b"{\"run\": \"a\", \"other\": 1}\nnot JSON",
+    b'{"run": "a", "other": 1}\nnot JSON',
     b"\x00\x01\x02",
     b"\n\n",
     b"[" * 100_000 + b"\n",

@@ -12,9 +12,9 @@ import pytest
 
 import packenv
 from packenv.errors import InputError
+from packenv.executors.local import LocalProcesses, ThisProcess, local_executor
 from packenv.results.result import Result
 from packenv.runs import runner as module
-from packenv.runs.executors import LocalProcesses, ThisProcess, local_executor
 from packenv.runs.keys import keys_of
 from packenv.runs.log import RunLog
 from packenv.runs.run import Batch, Run, by_policy, runs_of

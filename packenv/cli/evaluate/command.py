@@ -16,7 +16,7 @@ from packenv.cli.evaluate.whole_jobs import whole_jobs
 from packenv.cli.leaderboard.contests import contest_name
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.schedule_file import write_schedule
-from packenv.cli.shared_options import JSON
+from packenv.cli.shared_options import JSON, run_options
 from packenv.cli.tables import format_option, show, text_console
 from packenv.cli.workload_options import (
     RESOURCES_HELP,
@@ -31,7 +31,7 @@ from packenv.files import write_json
 from packenv.runs.chance import seeds_for
 from packenv.runs.measured import measured
 from packenv.runs.run import runs_of
-from packenv.runs.runner import run_all
+from packenv.runs.runner import RunOptions, run_most
 from packenv.runs.tensorboard import TENSORBOARD_HELP, check_tensorboard, write_tensorboard
 from packenv.simulation import WAITING_LIMIT
 from packenv.workloads.estimates import misjudged
@@ -78,7 +78,7 @@ DEFAULT_SLOTS = 200_000
 @click.option(
     "--max-waiting", type=click.IntRange(min=1), default=WAITING_LIMIT, show_default=True, help="Stop a run when more tasks wait."
 )
-@click.option("--processes", type=click.IntRange(min=1), help="Runs side by side  [default: one per core].")
+@run_options
 @click.option("--schedule", type=click.Path(dir_okay=False), help="Write when and where each task ran (Parquet).")
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write all records as JSON; - is standard output.")
@@ -95,7 +95,7 @@ def evaluate(
     seed: int,
     seeds: int,
     max_waiting: int,
-    processes: int | None,
+    made: RunOptions,
     schedule: str | None,
     form: str,
     json_path: str | None,
@@ -137,9 +137,13 @@ def evaluate(
     once = [name for name in named if len(seeds_of[name]) < seeds]
     if once:
         console.print(f"no chance in the jobs, nor in {', '.join(once)}: one run, not {seeds}", highlight=False)
-    results = run_all(runs, processes)
-    left = iter(results)
-    by_policy = [[next(left) for _ in seeds_of[name]] for name in named]
+    found, failure = run_most(runs, made)
+    left = iter(found)
+    groups = [[next(left) for _ in seeds_of[name]] for name in named]
+    by_policy = [[run for run in group if run is not None] for group in groups if None not in group]
+    if failure is not None and not by_policy:
+        raise failure
+    results = [*chain(*by_policy)]
     whole = whole_jobs(workload, by_policy, cutoff)
     times = Times(shown_slot(said, workload))
     summaries = [summary_of(*group, times.slot_seconds) for group in zip(by_policy, whole, strict=True)]
@@ -175,3 +179,5 @@ def evaluate(
         (tensorboard, to_tensorboard),
         (plot, draw),
     )
+    if failure is not None:
+        raise failure

@@ -17,6 +17,8 @@ from packenv.cli.shared_options import COUNT, FILE, JSON, option
 from packenv.cli.tables import format_option, show, text_console
 from packenv.cli.workload_options import WorkloadOptions, chosen_policies, workload_from
 from packenv.files import write_json
+from packenv.runs.runner import RunOptions, RunsFailed
+from packenv.runs.text import counted
 from packenv.theory.stability.judge import SEEDS, WIDTH
 
 
@@ -32,7 +34,7 @@ from packenv.theory.stability.judge import SEEDS, WIDTH
 @shared_options.slot_seconds
 @option("--seeds", type=COUNT, default=SEEDS, help="Runs at each load.")
 @option("--width", type=float, default=WIDTH, help="Stop when the interval is at most this wide.")
-@shared_options.processes
+@shared_options.run_options
 @click.option("--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks.")
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write intervals, and verdicts on loads, as JSON; - is standard output.")
@@ -42,7 +44,7 @@ def judge_command(
     policies: tuple[str, ...],
     seeds: int,
     width: float,
-    processes: int | None,
+    made: RunOptions,
     log: str | None,
     form: str,
     json_path: str | None,
@@ -59,14 +61,19 @@ def judge_command(
     named = chosen_policies(policies)
     given = WorkloadOptions(None, **words)
     workloads = [workload_from(replace(given, source=source))[0] for source in sources or (None,)]
-    judged = judge_all([(workload, name) for workload in workloads for name in named], seeds, width, processes, log)
+    cases = [(workload, name) for workload in workloads for name in named]
+    outcomes = judge_all(cases, seeds, width, made, log)
+    judged = [judgment for judgment in outcomes if judgment is not None]
+    if not judged:
+        raise RunsFailed("every judgment failed, as runs did (above)")
+    judged_on = [workload for (workload, _), judgment in zip(cases, outcomes, strict=True) if judgment is not None]
     console = text_console()
     records = [record_of(judgment) for judgment in judged]
-    show(form, [judgments_table(workloads, judged, len(named))], records, LEFT_OUT)
-    for n, judgment in enumerate(judged):
+    show(form, [judgments_table(judged_on, judged)], records, LEFT_OUT)
+    for workload, judgment in zip(judged_on, judged, strict=True):
         if judgment.needed is not None:
-            console.print(open_loads(judgment, workloads[n // len(named)]), style="yellow", highlight=False)
-        bound = proved(judgment, workloads[n // len(named)])
+            console.print(open_loads(judgment, workload), style="yellow", highlight=False)
+        bound = proved(judgment, workload)
         if bound is not None and bound > judgment.high:
             said = (
                 f"{judgment.policy} on {judgment.workload}: proved stable up to {bound:.3f}, where runs of this length still grow"
@@ -76,3 +83,5 @@ def judge_command(
         (json_path, lambda path: write_json(path, records)),
         (plot, lambda path: draw_judgments(judged, path)),
     )
+    if len(judged) < len(cases):
+        raise RunsFailed(f"{len(cases) - len(judged)} of {counted(len(cases), 'judgment')} failed, as runs did (above)")

@@ -10,23 +10,26 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from packenv.runs.judge_runs import JudgeRuns
 from packenv.runs.log import RunLog
-from packenv.runs.runner import Runner
+from packenv.runs.runner import RunOptions, RunsFailed
 from packenv.theory.stability.judge import Judgment, judge
 from packenv.workloads.workload import Workload
 
 
 def judge_all(
-    cases: list[tuple[Workload, str]], seeds: int, width: float, processes: int | None, log: str | None
-) -> list[Judgment]:
-    """All judgments side by side, in the order of the cases (workload, policy); progress on standard error."""
+    cases: list[tuple[Workload, str]], seeds: int, width: float, made: RunOptions, log: str | None
+) -> list[Judgment | None]:
+    """All judgments side by side, in the order of the cases (workload, policy); progress on standard error.
+
+    None where runs failed, which is said.
+    """
     console = Console(stderr=True)
     columns = TextColumn("{task.description}"), TimeElapsedColumn()
     stop = threading.Event()
     kept = RunLog(log)
-    with Runner(processes) as runner, Progress(*columns, console=console, transient=True) as shown:
+    with made.runner() as runner, Progress(*columns, console=console, transient=True) as shown:
         run = JudgeRuns(runner, kept)
 
-        def one(workload: Workload, name: str) -> Judgment:
+        def one(workload: Workload, name: str) -> Judgment | None:
             what = f"{name} on {workload.name}"
             bar = shown.add_task(f"{what}: ρ*")
 
@@ -37,6 +40,8 @@ def judge_all(
 
             try:
                 return judge(workload, name, seeds=seeds, width=width, run=run, progress=say)
+            except RunsFailed:  # each has been reported
+                return None
             finally:
                 shown.remove_task(bar)
 

@@ -34,25 +34,26 @@ def record_of(judgment: Judgment) -> dict[str, Any]:
     return record | {"needed": judgment.needed, "evidence": evidence}
 
 
-def judgments_table(workloads: list[Workload], judged: list[Judgment], policies: int) -> Table:
-    """A line for each policy and workload."""
+def judgments_table(workloads: list[Workload], judged: list[Judgment]) -> Table:
+    """A line for each judgment; `workloads` are theirs."""
     table = Table(title="fractions of ρ* that are supported", title_justify="left", box=SIMPLE_HEAD)
     for name in ("workload", "policy", "supported", "≥ ½", "≥ ⅔", "guarantee", "VQS at least"):
         table.add_column(name, justify="left" if name in ("workload", "policy") else "right", no_wrap=True)
-    for n, judgment in enumerate(judged):
-        workload = workloads[n // policies]
+    above = None
+    for workload, judgment in zip(workloads, judged, strict=True):
         bound = proved(judgment, workload)
         marks = [f"[{STATUS_COLOURS[mark]}]{mark}" for mark in (judgment.half, judgment.two_thirds)]
         interval = f"{judgment.low:.3f} – {judgment.high:.3f}"
         claim = f"{judgment.claimed:.3f}" if judgment.claimed else "–"
         table.add_row(
-            judgment.workload if n % policies == 0 else "",
+            "" if workload is above else judgment.workload,
             judgment.policy,
             interval,
             *marks,
             claim,
             "" if bound is None else f"{bound:.3f}",
         )
+        above = workload
     return table
 
 

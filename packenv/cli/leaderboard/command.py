@@ -21,6 +21,7 @@ from packenv.cli.shared_options import COUNT, FILE, JSON, option
 from packenv.cli.tables import CSV, MARKDOWN, format_option, print_table, text_console, write_csv
 from packenv.errors import InputError
 from packenv.files import write_json
+from packenv.runs.runner import RunOptions, RunsFailed
 from packenv.runs.tensorboard import TENSORBOARD_HELP, check_tensorboard, write_tensorboard
 from packenv.theory.stability.judge import SEEDS, WIDTH, Judgment
 
@@ -50,7 +51,7 @@ REFERENCE = "bf-js"
     "--warmup", type=click.IntRange(min=0), help="Slots at the start that are not measured  [default: a tenth; traces 0]."
 )
 @option("--judge/--no-judge", "judging", default=True, help="Also find the fraction of ρ* that each policy keeps stable.")
-@shared_options.processes
+@shared_options.run_options
 @click.option("--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks.")
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write all standings as JSON; - is standard output.")
@@ -68,7 +69,7 @@ def leaderboard(
     slots: int,
     warmup: int | None,
     judging: bool,
-    processes: int | None,
+    made: RunOptions,
     log: str | None,
     form: str,
     json_path: str | None,
@@ -87,11 +88,11 @@ def leaderboard(
     check_page(page)
     check_tensorboard(tensorboard)
     entries = entries_of(contests_of(texts or DEFAULT_WORKLOADS, slots, warmup), policies, reference)
-    standings = play(entries, reference, seeds, warmup, processes, log)
+    standings = play(entries, reference, seeds, warmup, made, log)
     for notice in refusals(standings):
         print(f"packenv: {notice}", file=sys.stderr)
     if judging:
-        standings = with_judgments(standings, processes, log)
+        standings = with_judgments(standings, made, log)
     groups = groups_of(standings)
     records = [record_of(one, reference) for one in standings]
     if form == CSV:
@@ -117,6 +118,8 @@ def leaderboard(
         (tensorboard, to_tensorboard),
         (plot, draw),
     )
+    if any(one.failed for one in standings):
+        raise RunsFailed("the standings lack entries, as runs failed (above)")
 
 
 def print_groups(groups: Sequence[Group], reference: str) -> None:
@@ -147,11 +150,11 @@ def refusals(standings: Sequence[Standing]) -> list[str]:
     return lines
 
 
-def with_judgments(standings: list[Standing], processes: int | None, log: str | None) -> list[Standing]:
+def with_judgments(standings: list[Standing], made: RunOptions, log: str | None) -> list[Standing]:
     """Add to each standing the judgment of its policy on its workload: one judgment for all loads."""
     firsts = {(one.contest.group, one.policy): one for one in reversed(standings) if one.runs}
     cases = [(one.contest.workload, one.policy) for one in firsts.values()]
-    judged: dict[tuple[str, str], Judgment] = {}
+    judged: dict[tuple[str, str], Judgment | None] = {}
     if cases:
-        judged = dict(zip(firsts, judge_all(cases, SEEDS, WIDTH, processes, log), strict=True))
+        judged = dict(zip(firsts, judge_all(cases, SEEDS, WIDTH, made, log), strict=True))
     return [replace(one, judgment=judged.get((one.contest.group, one.policy))) for one in standings]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from packenv.runs.log import RunLog
 from packenv.runs.measured import Measured
 from packenv.runs.progress import announce_if_slow
 from packenv.runs.run import Run, runs_of
-from packenv.runs.runner import Runner
+from packenv.runs.runner import RunOptions, RunsFailed
 from packenv.runs.statistics import UNKNOWN, Interval, interval, ratio_of_means
 from packenv.theory.stability.judge import Judgment
 
@@ -39,6 +40,7 @@ class Standing:
     policy: str
     runs: tuple[Measured, ...] = ()
     refused: str | None = None
+    failed: bool = False  # as runs did
     ratio: Interval = UNKNOWN
     judgment: Judgment | None = None
 
@@ -77,7 +79,7 @@ def at_home(policy: str, contest: Contest) -> bool:
 
 
 def play(
-    entries: Sequence[Entry], reference: str, seeds: int, warmup: int | None, processes: int | None, log: str | None
+    entries: Sequence[Entry], reference: str, seeds: int, warmup: int | None, options: RunOptions, log: str | None
 ) -> list[Standing]:
     """Make the runs that the log does not have yet; the standings in the order of the entries.
 
@@ -87,7 +89,8 @@ def play(
     kept = RunLog(log)
     runs = [runs_of_entry(entry, seeds, warmup) for entry in entries]
     keys = iter(keys_of([run for own in runs for run in own]))
-    known = [[next(keys) in kept.known for _ in own] for own in runs]
+    keys_by_entry = [[next(keys) for _ in own] for own in runs]
+    known = [[key in kept.known for key in own] for own in keys_by_entry]
     refused = [None if all(found) else problem_of(own[0]) for own, found in zip(runs, known, strict=True)]
     made = [[] if problem else own for own, problem in zip(runs, refused, strict=True)]
     missing = sum(not each for found, problem in zip(known, refused, strict=True) if not problem for each in found)
@@ -95,12 +98,14 @@ def play(
     if missing < total and missing > 0:
         print(f"packenv: {total - missing} of {total} runs are in {log} already", file=sys.stderr)
     wanted = [run for own in made for run in own]
-    with Runner(processes, most=max(missing, 1)) as runner:
-        found = iter(kept.complete(wanted, runner, "leaderboard"))
-    standings = [
-        Standing(*entry, runs=tuple(next(found) for _ in own), refused=problem)
-        for entry, own, problem in zip(entries, made, refused, strict=True)
-    ]
+    with options.runner(most=max(missing, 1)) as runner, suppress(RunsFailed):  # each has been reported
+        kept.complete(wanted, runner, "leaderboard")
+    standings = []
+    for entry, own, problem in zip(entries, keys_by_entry, refused, strict=True):
+        found = tuple(kept.known[key] for key in own if key in kept.known)
+        failed = problem is None and len(found) < len(own)
+        refusal = "runs failed (above)" if failed else problem
+        standings.append(Standing(*entry, runs=() if refusal else found, refused=refusal, failed=failed))
     return with_ratios(standings, reference)
 
 

@@ -21,7 +21,7 @@ from packenv.files import write_json
 from packenv.policies.replay import Replay
 from packenv.policy import find_policy, registered
 from packenv.runs.run import runs_of
-from packenv.runs.runner import run_all
+from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.text import counted
 from packenv.theory.makespan.cp_sat import cp_model
 from packenv.theory.makespan.optimum import HEURISTICS, TIME_LIMIT, optimal_schedule
@@ -77,7 +77,7 @@ def optimum(
         raise InputError(f"--gap must be a number from 0 on, not {gap:g}")
     workload = finite(workload_from(WorkloadOptions(**words))[0], seed, slots)
     console, progress = text_console(), Console(stderr=True)
-    results = run_all(runs_of(workload, found, [seed], options={"drain": True, "schedule": True}), processes=1)
+    results = run_all(runs_of(workload, found, [seed], options={"drain": True, "schedule": True}), RunOptions(processes=1))
     first = shortest(workload, results)
     with progress.status(f"{workload.name}: searching") as status:
         best = optimal_schedule(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from packenv.envs.interfaces.sb3 import PackVecEnv
+from packenv.executors.choose import PROCESSES, executor
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.evolution.cma_es import CmaEs
 from packenv.learning.evolution.trials import Trial, TrialRunner
@@ -25,10 +26,10 @@ LOADS = 4  # of every candidate, spread evenly over the interval
 
 
 class Evolution(Learner):
-    """CMA-ES over the weights of the settings' network; candidates run in so many processes."""
+    """CMA-ES over the weights of the settings' network; candidates run on the executor `on`, as `packenv.executor` names it."""
 
-    def __init__(self, settings: Settings, processes: int = 1) -> None:
-        self.settings, self.processes = settings, processes
+    def __init__(self, settings: Settings, processes: int = 1, on: str = PROCESSES) -> None:
+        self.settings, self.processes, self.on = settings, processes, on
         space = PackVecEnv(settings.environment, 1, bare=True, **settings.env_options()).observation_space
         self.network = Network(space, 1, settings.network, settings.hidden, critic=False)
         self.search = CmaEs(self.network, settings.learning_rate)
@@ -45,7 +46,8 @@ class Evolution(Learner):
 
     def learn(self, samples: int, between: Callable[[], None]) -> None:
         end = self.started + samples
-        with TrialRunner(self.processes) as run:
+        with executor(self.on, self.processes) as cluster:
+            run = TrialRunner(cluster)
             while self.started < end:
                 between()
                 self._generation(run)
@@ -63,11 +65,12 @@ class Evolution(Learner):
     def _generation(self, run: TrialRunner) -> None:
         seed = self.settings.seed_after(self.started)  # the same whether the run was interrupted or not
         candidates, draws = self.search.ask(self.population, seed)
-        scores = run(
+        trials = [
             Trial(self.about, self.search.weights_of(candidate), workload, self.settings.horizon, seed + n)
             for candidate in candidates
             for n, workload in enumerate(self.workloads.values())
-        )
+        ]
+        scores = run(trials)
         queues = np.array([score.queue for score in scores]).reshape(self.population, -1)
         merit = np.log(np.maximum(queues, 1e-9)).mean(axis=1)  # the shorter the queues, the lower
         self.search.tell(draws, np.argsort(merit, kind="stable").tolist())

@@ -1,14 +1,15 @@
-"""Runs of candidates, side by side in processes of their own."""
+"""Runs of candidates, side by side on an executor."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
 from packenv.api import simulate
+from packenv.executors.pieces import Pieces
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.weights import Weights
-from packenv.worker_processes import WorkerProcesses
 from packenv.workloads.workload import Workload
 
 
@@ -36,17 +37,20 @@ def run_trial(trial: Trial) -> Score:
 
 
 class TrialRunner:
-    """Runs trials in so many processes, or here if it is one. Scores are in the order of the trials."""
+    """Runs trials on an executor. Scores are in the order of the trials. Raises what a trial raises."""
 
-    def __init__(self, processes: int) -> None:
-        self.pool = WorkerProcesses(processes) if processes > 1 else None
+    def __init__(self, executor: Executor) -> None:
+        self.pieces = Pieces(executor)
 
-    def __enter__(self) -> TrialRunner:
-        return self
+    def __call__(self, trials: Sequence[Trial]) -> list[Score]:
+        scores: dict[int, Score] = {}
+        for outcome in self.pieces.each(run_trial, trials, kind_of):
+            if outcome.error is not None:
+                raise outcome.error
+            scores[outcome.number] = outcome.value
+        return [scores[n] for n in range(len(trials))]
 
-    def __exit__(self, *_: object) -> None:
-        if self.pool is not None:
-            self.pool.shutdown(cancel_futures=True)
 
-    def __call__(self, trials: Iterable[Trial]) -> list[Score]:
-        return list(map(run_trial, trials) if self.pool is None else self.pool.map(run_trial, trials))
+def kind_of(trial: Trial) -> Any:
+    """Trials that take about the same time have the same."""
+    return trial.workload.name, trial.workload.rho, trial.slots

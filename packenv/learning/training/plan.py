@@ -14,6 +14,7 @@ class RunPlan:
     out: Path | None = None  # save the agent here, too
     resume: bool = False
     threads: int = 2  # of PyTorch; processes of evolution
+    on: str = "processes"  # where evolution runs its candidates (`packenv.executor`)
     checkpoint_every: int = 0  # 0: a twentieth of the run
     evaluate_every: int = 0  # 0: a tenth of the run
     judge_every: int = 0  # 0: never

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from packenv.errors import InputError
+from packenv.executors.choose import PROCESSES
 from packenv.files import check_folder_writable, make_folder, write_json
 from packenv.learning.learner import Learner
 from packenv.learning.settings import EVOLUTION, Settings
@@ -14,14 +16,16 @@ from packenv.learning.training.run_folder import CHECKPOINT, SETTINGS, check_fol
 from packenv.learning.training.training_log import require_tensorboard
 
 
-def make_learner(settings: Settings, processes: int = 1) -> Learner:
-    """The settings' algorithm with fresh weights. `processes` run the candidates of evolution."""
+def make_learner(settings: Settings, processes: int = 1, on: str = PROCESSES) -> Learner:
+    """The settings' algorithm with fresh weights. Evolution runs its candidates on `packenv.executor(on, processes)`."""
     if settings.algorithm == EVOLUTION:
         from packenv.learning.evolution.evolution import Evolution
 
-        return Evolution(settings, processes)
+        return Evolution(settings, processes, on)
     from packenv.learning.reinforcement.sb3_learner import Sb3Learner
 
+    if on != PROCESSES:
+        raise InputError(f"--on {on} is for --algo {EVOLUTION}: RLlib trains others on a cluster")
     return Sb3Learner(settings)
 
 
@@ -31,7 +35,7 @@ def train(settings: Settings, plan: RunPlan) -> TrainedAgent:
     check_folder(plan.folder, settings, plan.resume)
     check_folder_writable(plan.folder)
     torch.set_num_threads(plan.threads)
-    learner = make_learner(settings, plan.threads)
+    learner = make_learner(settings, plan.threads, plan.on)
     checkpoint = plan.folder / CHECKPOINT
     resumes = checkpoint.exists()
     line = None if resumes else learner.initialise()

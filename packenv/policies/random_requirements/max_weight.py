@@ -99,9 +99,7 @@ class MaxWeight(NamedTuple):
 def _types(policy: MaxWeight, setting: Setting) -> NDArray[np.int64]:
     """(types,) units, descending: the size that jobs of each type occupy. Raises InputError for parameters out of range."""
     if not 0 <= policy.types <= MOST_NAMED or not 0 <= policy.J <= MOST_LEVELS or policy.J == 1:
-        raise InputError(
-            f"{name_of(policy)}: types must lie between 1 and {MOST_NAMED:,}, and J between 2 and {MOST_LEVELS}"
-        )
+        raise InputError(f"{name_of(policy)}: types must lie between 1 and {MOST_NAMED:,}, and J between 2 and {MOST_LEVELS}")
     if policy.types and policy.J:
         raise InputError(f"{name_of(policy)}: give types or J, not both")
     capacity = scalar_capacity(setting.capacity)

@@ -62,7 +62,7 @@ def closed_form(servers: int, skips: int) -> float:
 def run_policies(made: Workload, policies: Sequence[str], seeds: int, settings: Settings, drain: bool) -> dict[str, list[Result]]:
     """Each policy's run of every seed."""
     runs = runs_of(made, policies, range(seeds), options={"drain": drain})
-    return by_policy(policies, run_all(runs, settings.processes, made.name))
+    return by_policy(policies, run_all(runs, settings.runs, made.name))
 
 
 def locality_rows(servers: int, seeds: int, settings: Settings) -> list[Row]:

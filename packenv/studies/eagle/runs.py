@@ -92,7 +92,7 @@ def measure(seeds: int, settings: Settings) -> Measured:
         made = {(case.servers, case.burst): partial(cluster, trace, jobs, case.servers, case.burst) for case in keys}
         options = {"schedule": True, "drain": True}
         runs = [Run(made[case.servers, case.burst], told(case), seed, None, options) for case in keys for seed in range(seeds)]
-        results = extract_all(runs, partial(measures_of, cutoff=mix.cutoff), settings.processes, f"eagle/{trace}")
+        results = extract_all(runs, partial(measures_of, cutoff=mix.cutoff), settings.runs, f"eagle/{trace}")
         found |= {case: results[n * seeds : (n + 1) * seeds] for n, case in enumerate(keys)}
     return found
 

@@ -51,7 +51,7 @@ def runs_of(figure: str, setting: Workload, policies: Sequence[str], settings: S
     """By policy, one result per seed, with schedules. A workload that is not drawn has a single seed."""
     count = settings.seeds_or(seeds, QUICK_SEEDS) if setting.draw else 1
     runs = every_run(setting, policies, range(count), options={"schedule": True})
-    return by_policy(policies, run_all(runs, settings.processes, figure))
+    return by_policy(policies, run_all(runs, settings.runs, figure))
 
 
 def makespans(results: Sequence[Result]) -> list[float | None]:

@@ -51,7 +51,7 @@ def times(sizes: tuple[int, ...], seeds: int) -> list[Row]:
     """One run for each size and seed. The first is made twice: it compiles the schedule that the solver begins with."""
     rows: list[Row] = []
     solve("fixed", sizes[0], 0)
-    with progress_bar("price-fig4", len(SERVERS) * len(sizes) * seeds, lambda: len(rows)):
+    with progress_bar(lambda: "price-fig4", len(SERVERS) * len(sizes) * seeds, lambda: len(rows)):
         for jobs, seed, servers in itertools.product(sizes, range(seeds), SERVERS):
             rows.append(solve(servers, jobs, seed))
     return rows

@@ -29,10 +29,10 @@ from packenv.workloads.named.analytics import analytics
 def reproduce(settings: Settings) -> Finding:
     seeds = settings.seeds_or(SEEDS, QUICK_SEEDS)
     jobs = QUICK_JOBS if settings.quick else JOBS
-    by_demands = measures_by_demands(jobs, seeds, settings.processes)
+    by_demands = measures_by_demands(jobs, seeds, settings.runs)
     found = by_demands["correlated"]
     small = {D: analytics(jobs=SMALL, resources=D, kinds=False) for D in RESOURCES}
-    fragments = {D: measures_by_policy(workload, FRAGMENTED, seeds, settings.processes) for D, workload in small.items()}
+    fragments = {D: measures_by_policy(workload, FRAGMENTED, seeds, settings.runs) for D, workload in small.items()}
     compared = [row_of(policy, found[policy]) for policy in COMPARED]
     curve = [{"f": f} | row_of(policy, found[policy]) for f, policy in KNOBS.items()]
     sweep = [{"demands": name} | row_of(policy, by_demands[name][policy]) for name in DEMANDS for policy in OF_DEMANDS]

@@ -9,7 +9,7 @@ from packenv.results.fairness import unfairness
 from packenv.results.occupancy import most_allocated, occupancy
 from packenv.results.result import Result
 from packenv.runs.run import by_policy, runs_of
-from packenv.runs.runner import run_all
+from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.statistics import interval
 from packenv.studies.finding import Row, columns
 from packenv.workloads.named.analytics import analytics
@@ -42,24 +42,22 @@ class Measures(NamedTuple):
     slowed: float  # share of jobs that took over a tenth longer than under DRF
 
 
-def measures_by_policy(
-    workload: Workload, policies: Iterable[str], seeds: int, processes: int | None
-) -> dict[str, list[Measures]]:
+def measures_by_policy(workload: Workload, policies: Iterable[str], seeds: int, options: RunOptions) -> dict[str, list[Measures]]:
     """What each policy does to the jobs of each seed, and DRF, with which they are compared."""
     policies = list(dict.fromkeys([*policies, "drf"]))
     runs = runs_of(workload, policies, range(seeds), options={"schedule": True, "drain": True})
-    results = by_policy(policies, run_all(runs, processes, f"tetris, {workload.D} resources"))
+    results = by_policy(policies, run_all(runs, options, f"tetris, {workload.D} resources"))
     return {
         policy: [measures_of(workload, result, fair) for result, fair in zip(group, results["drf"], strict=True)]
         for policy, group in results.items()
     }
 
 
-def measures_by_demands(jobs: int, seeds: int, processes: int | None) -> dict[str, dict[str, list[Measures]]]:
+def measures_by_demands(jobs: int, seeds: int, options: RunOptions) -> dict[str, dict[str, list[Measures]]]:
     """What the policies do with each kind of demands."""
     policies = {"correlated": (*COMPARED, *KNOBS.values(), *OF_DEMANDS), "independent": OF_DEMANDS}
     return {
-        name: measures_by_policy(analytics(jobs=jobs, kinds=kinds), policies[name], seeds, processes)
+        name: measures_by_policy(analytics(jobs=jobs, kinds=kinds), policies[name], seeds, options)
         for name, kinds in DEMANDS.items()
     }
 

@@ -41,7 +41,7 @@ def reproduce_b(settings: Settings) -> Finding:
 def _finding(figure: str, settings: Settings, setting: Workload, curves: Sequence[str], claims: Claims) -> Finding:
     slots, seeds = settings.slots_or(SLOTS), settings.seeds_or(SEEDS, QUICK_SEEDS)
     runs = [_run(setting, curve, seed, slots) for curve in curves for seed in range(seeds)]
-    results = run_all(runs, settings.processes, figure)
+    results = run_all(runs, settings.runs, figure)
     found = {curve: results[n * seeds : (n + 1) * seeds] for n, curve in enumerate(curves)}
     names = {curve: label(curve) for curve in curves}
     paths = {curve: path_of(group) for curve, group in found.items()}

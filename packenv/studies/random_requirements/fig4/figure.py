@@ -30,7 +30,7 @@ def reproduce(figure: str, settings: Settings) -> Finding:
         for seed in range(seeds)
     ]
     groups: dict[tuple[float, str], list[Result]] = {}
-    for run, result in zip(runs, run_all(runs, settings.processes, figure), strict=True):
+    for run, result in zip(runs, run_all(runs, settings.runs, figure), strict=True):
         groups.setdefault((run.made().intensity, run.policy), []).append(result)
     keys = [(alpha, policy) for policy in POLICIES for alpha in INTENSITIES]
     rows = [row_of(groups[key], intensity=key[0]) for key in keys]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from packenv.results.result import Result
 from packenv.runs.run import Run
-from packenv.runs.runner import run_all
+from packenv.runs.runner import RunOptions, run_all
 from packenv.studies.finding import Claim, Finding, Row, Settings
 from packenv.studies.random_requirements.fig5.claims import POLICIES, claims_of
 from packenv.studies.random_requirements.fig5.data import SLOT_SECONDS, SPEEDUPS, Data, Sped, data_of
@@ -19,7 +19,7 @@ def reproduce(settings: Settings) -> Finding:
     claims: list[Claim] = []
     panels: list[tuple[str, list[Row]]] = []
     for data in groups:
-        found = rows_of(data, settings.processes)
+        found = rows_of(data, settings.runs)
         claims += claims_of(data.key, {key: [r.mean_queue for r in results] for key, results in found.items()})
         part = [
             row_of(results, data=data.key, speedup=float(beta), servers=data.servers, intensity=data.intensity(beta))
@@ -38,11 +38,11 @@ def reproduce(settings: Settings) -> Finding:
     return Finding("fig5", title, claims, {"": rows}, draw, notes)
 
 
-def rows_of(data: Data, processes: int | None) -> dict[tuple[str, str], list[Result]]:
+def rows_of(data: Data, options: RunOptions) -> dict[tuple[str, str], list[Result]]:
     """The results of each β and policy, over the seeds."""
     workloads = {(seed, beta): Sped(data, seed, beta) for seed in range(data.seeds) for beta in SPEEDUPS}
     keys = [(seed, beta, policy) for seed, beta in workloads for policy in POLICIES]
-    results = run_all([Run(workloads[seed, beta], policy, seed) for seed, beta, policy in keys], processes, f"fig5, {data.key}")
+    results = run_all([Run(workloads[seed, beta], policy, seed) for seed, beta, policy in keys], options, f"fig5, {data.key}")
     found: dict[tuple[str, str], list[Result]] = {(beta, policy): [] for policy in POLICIES for beta in SPEEDUPS}
     for (_, beta, policy), result in zip(keys, results, strict=True):
         found[beta, policy].append(result)

@@ -1,4 +1,4 @@
-"""Where runs take place: in this process, or in processes of this machine. Both are `concurrent.futures` executors."""
+"""Executors of this machine: this process, or processes of their own. They know how far their runs are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from typing import Any, ParamSpec, TypeVar
 
-from packenv.worker_processes import SPAWN, WorkerProcesses, safe_path
+from packenv.executors.worker_processes import SPAWN, WorkerProcesses, safe_path
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,6 +40,8 @@ def _begin(shares: Any, started: Any) -> None:
 class ThisProcess(Executor):
     """Does each call at once, one at a time, whichever thread asks."""
 
+    workers = 1
+
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.shares: Sequence[float] = [0.0]
@@ -66,11 +68,14 @@ class LocalProcesses(WorkerProcesses):
             self.shares: Sequence[float] = SPAWN.Array("d", processes, lock=False)
             started = SPAWN.Value("i", 0)
         super().__init__(processes, _begin, (self.shares, started))
+        self.workers = processes
 
-    def stop(self) -> None:
-        """End all processes now, in the middle of their runs."""
-        for process in list((self._processes or {}).values()):
-            process.terminate()
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        """Wait for all runs; after an exception end the processes at once, in the middle of their runs."""
+        if kind is not None:
+            for process in list((self._processes or {}).values()):
+                process.terminate()
+        self.shutdown(wait=kind is None, cancel_futures=True)
 
 
 def local_executor(processes: int | None, most: int | None = None) -> ThisProcess | LocalProcesses:

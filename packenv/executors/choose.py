@@ -1,0 +1,32 @@
+"""`packenv.executor`: where runs take place, by name."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+
+from packenv.errors import InputError
+from packenv.executors.local import local_executor
+
+PROCESSES, RAY = "processes", "ray"
+
+
+def executor(on: str = PROCESSES, processes: int | None = None) -> Executor:
+    """An executor for `packenv.judge`, `packenv.simulate_many` and others: use it in a `with` block.
+
+    on         processes: of this machine; ray: the Ray cluster that is running, or a new one on this machine;
+               ray://HOST:PORT: the cluster there
+    processes  of this machine, or of a new cluster; None: one per core
+
+    Raises InputError for any other name, without Ray (`pip install packenv[ray]`), and where no cluster answers.
+    """
+    if on == PROCESSES:
+        return local_executor(processes)
+    if on != RAY and not on.startswith("ray://"):
+        raise InputError(f"no executor {on!r}: processes, ray or ray://HOST:PORT")
+    try:
+        import ray  # noqa: F401
+    except ImportError:
+        raise InputError(f"{on} needs Ray, which is not installed: pip install 'packenv[ray]'") from None
+    from packenv.executors.ray_cluster import RayExecutor
+
+    return RayExecutor(None if on == RAY else on, processes)

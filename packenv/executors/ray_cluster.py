@@ -1,0 +1,195 @@
+"""A Ray cluster as an executor: tasks that are done again when a worker or a node dies."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import platform
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from contextlib import suppress
+from importlib.metadata import version
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+from urllib.parse import urlsplit
+
+import ray
+from ray import cloudpickle
+from ray.exceptions import OutOfMemoryError, RayError, RaySystemError, RayTaskError
+
+from packenv.compiled.cache import base
+from packenv.compiled.sources import key_of_package
+from packenv.errors import InputError
+from packenv.executors import ray_task
+
+VERSION = version("packenv")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+RETRIES = 20  # of a task whose worker or node died
+PATIENCE = 30.0  # seconds that a cluster may take to answer
+LOOK = 2.0  # seconds between two looks at the nodes
+
+
+class Reference(NamedTuple):
+    """Bytes in the cluster's memory, copied to each node once."""
+
+    reference: Any
+
+    def get(self) -> bytes:
+        found: bytes = ray.get(self.reference)
+        return found
+
+
+class RayExecutor(Executor):
+    """The cluster at an address, ray://HOST:PORT, or, for None, the one that runs on this machine or that RAY_ADDRESS names, or
+    a new one of so many processes, which ends with the executor.
+
+    A call whose worker or node dies is made again. Raises InputError if no cluster answers within PATIENCE seconds.
+    """
+
+    def __init__(self, address: str | None = None, processes: int | None = None) -> None:
+        self.versions = VERSION, key_of_package(base()), platform.python_version()
+        self.began = not ray.is_initialized()
+        if self.began:
+            _connect(address, processes)
+        cloudpickle.register_pickle_by_value(ray_task)
+        self.task = ray.remote(max_retries=RETRIES, retry_exceptions=False, num_cpus=1)(ray_task.work)
+        self.pending: dict[Future[Any], Any] = {}
+        self.looked, self.seen, self.lock = -LOOK, (0, 1), threading.Lock()
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes are alive."""
+        return self._look()[0]
+
+    @property
+    def workers(self) -> int:
+        """How many calls the cluster makes at once, as it is now."""
+        return self._look()[1]
+
+    def _look(self) -> tuple[int, int]:
+        with self.lock:
+            if time.monotonic() - self.looked > LOOK:
+                self.looked = time.monotonic()
+                alive = [node for node in ray.nodes() if node["Alive"]]
+                self.seen = len(alive), max(1, int(sum(node["Resources"].get("CPU", 0) for node in alive)))
+            return self.seen
+
+    def share(self, data: bytes) -> Reference:
+        """Bytes that calls can get at, and that go to each node once."""
+        return Reference(ray.put(data))
+
+    def submit(self, call: Callable[P, T], /, *args: P.args, **options: P.kwargs) -> Future[T]:
+        """As of every executor. What `call` is must be importable on the nodes."""
+        data = io.BytesIO()
+        dumper = _Dumper(data, pickle.HIGHEST_PROTOCOL)
+        dumper.references = []
+        dumper.dump((call, args, options))
+        try:
+            reference = self.task.remote(self.versions, data.getvalue(), dumper.references)
+        except (ConnectionError, RayError) as error:
+            raise InputError(f"the Ray cluster is gone: {_first_line(error)}") from None
+        future: Future[T] = Future()
+        self.pending[future] = reference
+        reference.future().add_done_callback(lambda done: self._end(future, done))
+        return future
+
+    def _end(self, future: Future[Any], done: Future[Any]) -> None:
+        self.pending.pop(future, None)
+        if future.set_running_or_notify_cancel():
+            try:
+                found = done.result()
+                if isinstance(found, tuple) and len(found) == 2 and found[0] == ray_task.OTHER:
+                    raise InputError(found[1])
+                future.set_result(found)
+            except BaseException as error:
+                future.set_exception(_plain(error))
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        """Wait for all calls; after an exception cancel them."""
+        self.shutdown(wait=kind is None, cancel_futures=kind is not None)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Leave the cluster, after all calls unless they are cancelled; a cluster that this executor began ends."""
+        if cancel_futures:
+            for future, reference in [*self.pending.items()]:
+                future.cancel()
+                with suppress(RayError, ValueError):
+                    ray.cancel(reference, force=True)
+        elif wait:
+            while self.pending:
+                time.sleep(0.01)
+        if self.began:
+            self.began = False
+            ray.shutdown()
+
+
+class _Dumper(pickle.Pickler):
+    references: list[Any]
+
+    def persistent_id(self, value: Any) -> int | None:
+        if not isinstance(value, ray.ObjectRef):
+            return None
+        self.references.append(value)
+        return len(self.references) - 1
+
+
+def _connect(address: str | None, processes: int | None) -> None:
+    """Join the cluster, or begin one."""
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        if address is not None:
+            _wait_for(address)
+            ray.init(address, **quiet)
+            return
+        try:
+            ray.init("auto", **quiet)
+        except ConnectionError:
+            if "RAY_ADDRESS" in os.environ:
+                raise
+            ray.init(num_cpus=processes or os.cpu_count(), include_dashboard=False, **quiet)
+    except (ConnectionError, RuntimeError, OSError, ValueError) as error:
+        raise InputError(f"Ray, {address or os.environ.get('RAY_ADDRESS', 'local')}: {_first_line(error)}") from None
+
+
+def _wait_for(address: str) -> None:
+    """Wait until something listens at ray://HOST:PORT, at most PATIENCE seconds, which is said."""
+    parts = urlsplit(address)
+    host, port = parts.hostname, parts.port
+    if not host or not port:
+        raise InputError(f"--on {address!r}: ray://HOST:PORT is wanted, for example ray://head:10001")
+    ends, said = time.monotonic() + PATIENCE, False
+    while True:
+        try:
+            socket.create_connection((host, port), timeout=5).close()
+            return
+        except OSError as error:
+            if time.monotonic() > ends:
+                raise InputError(f"no cluster answers at {address} within {PATIENCE:.0f} s ({error})") from None
+            if not said:
+                print(f"packenv: waiting for a cluster at {address}, at most {PATIENCE:.0f} s …", file=sys.stderr, flush=True)
+                said = True
+            time.sleep(0.5)
+
+
+def _plain(error: BaseException) -> BaseException:
+    """What a user can read of an exception of Ray's."""
+    if isinstance(error, OutOfMemoryError):
+        return MemoryError(f"too little memory on a node: {_first_line(error)}")
+    if isinstance(error, RayTaskError):
+        return error.cause if isinstance(error.cause, Exception) else RuntimeError(str(error))
+    if isinstance(error, RaySystemError) and "packenv" in str(error):
+        return InputError(f"a node has no packenv {VERSION}: {_first_line(error)}")
+    if isinstance(error, RayError):
+        return RuntimeError(f"{type(error).__name__}: {_first_line(error)}")
+    return error
+
+
+def _first_line(error: BaseException) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
