@@ -15,6 +15,7 @@ from packenv.lazy_names import lazy_names
 if TYPE_CHECKING:
     from packenv.api import simulate as simulate
     from packenv.errors import InputError as InputError
+    from packenv.executors.choose import executor as executor
     from packenv.jobs import Jobs as Jobs
     from packenv.jobs import Ragged as Ragged
     from packenv.policy import Setting as Setting
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from packenv.policy import registered as registered
     from packenv.policy import schedules as schedules
     from packenv.results.result import Result as Result
+    from packenv.runs.many import judge as judge
+    from packenv.runs.many import simulate_many as simulate_many
     from packenv.theory.capacity.bracket import Bracket as Bracket
     from packenv.theory.capacity.configuration_bounds import halving_bound as halving_bound
     from packenv.theory.capacity.configuration_bounds import vqs_bound as vqs_bound
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
     from packenv.theory.makespan.optimum import Optimum as Optimum
     from packenv.theory.makespan.optimum import optimal_schedule as optimal_schedule
     from packenv.theory.stability.judge import Judgment as Judgment
-    from packenv.theory.stability.judge import judge as judge
     from packenv.units import UNIT as UNIT
     from packenv.units import to_units as to_units
     from packenv.workloads.named.registry import names as names
@@ -51,15 +53,17 @@ __all__, __getattr__, __dir__ = lazy_names(
     {
         ".api": ["simulate"],
         ".errors": ["InputError"],
+        ".executors.choose": ["executor"],
         ".jobs": ["Jobs", "Ragged"],
         ".policy": ["Setting", "completes", "find_policy", "receives", "registered", "schedules"],
         ".results.result": ["Result"],
+        ".runs.many": ["judge", "simulate_many"],
         ".theory.capacity.bracket": ["Bracket"],
         ".theory.capacity.configuration_bounds": ["halving_bound", "vqs_bound"],
         ".theory.capacity.load": ["resolved"],
         ".theory.capacity.max_workload": ["max_workload"],
         ".theory.makespan.optimum": ["Optimum", "optimal_schedule"],
-        ".theory.stability.judge": ["Judgment", "judge"],
+        ".theory.stability.judge": ["Judgment"],
         ".units": ["UNIT", "to_units"],
         ".workloads.named.registry": ["names", "workload"],
         ".workloads.network": ["Network"],

@@ -60,7 +60,7 @@ def modules_to_ship(names: Iterable[str]) -> ShippedModules | None:
     """
     files: dict[str, bytes] = {}
     wanted = sorted(name for name in set(names) if not _is_everywhere(name))
-    for name in sorted(sources_of(wanted, base())) if wanted else ():
+    for name in sorted({*wanted, *sources_of(wanted, base())}) if wanted else ():
         if not _is_everywhere(name):
             place, path = _place_of(name)
             files[place] = path.read_bytes()

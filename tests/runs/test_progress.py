@@ -24,14 +24,14 @@ def test_it_is_said_again_and_again(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_is_quick_is_not_announced(capfd: pytest.CaptureFixture[str]) -> None:
-    with progress.announce_if_slow("compiling"), progress.progress_bar("runs", 4, lambda: 2):
+    with progress.announce_if_slow("compiling"), progress.progress_bar(lambda: "runs", 4, lambda: 2):
         pass
     assert capfd.readouterr().err == ""
 
 
 def test_a_bar_is_lines_where_there_is_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
     done = iter(range(1, 100))
-    with progress.progress_bar("4 runs", 4, lambda: min(next(done), 4)):
+    with progress.progress_bar(lambda: "4 runs", 4, lambda: min(next(done), 4)):
         time.sleep(0.35)
     assert capfd.readouterr().err.splitlines()[:2] == ["packenv: 4 runs: 25 %", "packenv: 4 runs: 50 %"]
 

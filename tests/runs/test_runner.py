@@ -12,13 +12,14 @@ import pytest
 
 import packenv
 from packenv.errors import InputError
+from packenv.executors import pieces
 from packenv.executors.local import LocalProcesses, ThisProcess, local_executor
 from packenv.results.result import Result
 from packenv.runs import runner as module
 from packenv.runs.keys import keys_of
 from packenv.runs.log import RunLog
-from packenv.runs.run import Batch, Run, by_policy, runs_of
-from packenv.runs.runner import Runner, extract_all, run_all
+from packenv.runs.run import Run, by_policy, runs_of
+from packenv.runs.runner import Runner, RunOptions, RunsFailed, extract_all, run_all, run_most
 from packenv.workloads.workload import Workload
 
 WORKLOAD = packenv.workload("paper/fig4b", intensity=0.8)
@@ -40,10 +41,7 @@ class LastFirst(Executor):
 
     def submit(self, call: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
         future: Future[Any] = Future()
-        if call is module.make_one:
-            self.calls.append((future, lambda: call(*args, **options)))
-        else:
-            future.set_result(call(*args, **options))
+        self.calls.append((future, lambda: call(*args, **options)))
         return future
 
     def run_last(self, waiting: Any, **options: Any) -> tuple[set[Future[Any]], set[Future[Any]]]:
@@ -58,12 +56,12 @@ def test_runs_and_results_by_policy() -> None:
 
 
 def test_here() -> None:
-    assert extract_all(RUNS, mean_queue, processes=1) == EXPECTED
+    assert extract_all(RUNS, mean_queue, RunOptions(1)) == EXPECTED
 
 
 def test_in_processes() -> None:
     """The extract is a function of this module, which the processes import."""
-    assert extract_all(RUNS, mean_queue, processes=2) == EXPECTED
+    assert extract_all(RUNS, mean_queue, RunOptions(2)) == EXPECTED
 
 
 def test_on_threads_of_the_caller() -> None:
@@ -77,14 +75,14 @@ def test_on_threads_of_the_caller() -> None:
 
 def test_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     backwards = LastFirst()
-    monkeypatch.setattr(module, "wait", backwards.run_last)
+    monkeypatch.setattr(pieces, "wait", backwards.run_last)
     assert [n for n, _ in Runner(executor=backwards).each(RUNS, mean_queue)] == [3, 2, 1, 0]
     assert Runner(executor=backwards).all(RUNS, mean_queue) == EXPECTED
 
 
 def test_each_comes_as_it_ends_and_not_all_are_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    monkeypatch.setattr(module, "make", lambda run, extract, progress: made.append(run.seed))
+    monkeypatch.setattr(module, "make", lambda run, extract: made.append(run.seed))
     results = Runner(processes=1).each(runs_of(WORKLOAD, ["bf-js"], range(5), 10))
     next(results)
     assert made == [0]
@@ -103,7 +101,7 @@ def test_a_policy_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_a_run_raises(processes: int) -> None:
     bad = [Run(WORKLOAD, "bf-js", seed, slots=100, options={"warmup": 100}) for seed in (0, 1)]
     with pytest.raises(InputError, match="warmup must lie between 0 and the number of slots"):
-        run_all(bad, processes)
+        run_all(bad, RunOptions(processes))
 
 
 def test_a_workload_is_made_once_for_its_runs() -> None:
@@ -113,15 +111,46 @@ def test_a_workload_is_made_once_for_its_runs() -> None:
         made.append(1)
         return WORKLOAD
 
-    assert extract_all([Run(make, run.policy, run.seed, run.slots) for run in RUNS], mean_queue, processes=1) == EXPECTED
+    assert extract_all([Run(make, run.policy, run.seed, run.slots) for run in RUNS], mean_queue, RunOptions(1)) == EXPECTED
     assert made == [1]
 
 
-def test_a_batch_is_unpickled_once() -> None:
-    batch = Batch.of("a key of its own", RUNS, mean_queue)
-    runs, extract = batch.contents()
-    assert batch.contents()[0] is runs and extract is mean_queue and [*runs] == RUNS
-    assert Batch.of("another key", RUNS, mean_queue).contents()[0] is not runs
+class Failing:
+    """Puts a task on a server that is full, in runs of seed 3."""
+
+    name = "failing"
+
+    def initial_state(self, setting: packenv.Setting, seed: int) -> int:
+        return seed
+
+    def schedule(self, cluster: Any, state: int) -> None:
+        if state == 3:
+            raise KeyError("seed 3")
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_run_that_fails_does_not_stop_the_others(processes: int, capfd: pytest.CaptureFixture[str]) -> None:
+    runs = runs_of(WORKLOAD, (Failing(), "bf-js"), range(5), slots=300)
+    found, failure = run_most(runs, RunOptions(processes))
+    assert [n for n, result in enumerate(found) if result is None] == [3]
+    assert isinstance(failure, RunsFailed) and str(failure) == "1 of 10 runs failed (above)"
+    said = [line for line in capfd.readouterr().err.splitlines() if "failing" in line]
+    assert len(said) == 1 and said[0].startswith("packenv: failing on paper/fig4b, seed 3: ") and "KeyError" in said[0]
+    with pytest.raises(RunsFailed):
+        run_all(runs, RunOptions(processes))
+    with pytest.raises(KeyError, match="seed 3"):
+        run_all(runs, RunOptions(processes, fail_fast=True))
+
+
+def test_many_from_python(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(2) as threads:
+        found = packenv.simulate_many(WORKLOAD, ["bf-js", "fifo-ff"], [3, 4], 4000, executor=threads)
+        judged = packenv.judge(WORKLOAD, "bf-js", seeds=2, width=0.3, executor=threads, log=tmp_path / "log")
+    assert [(name, one.seed, one.mean_queue) for name, results in found.items() for one in results] == EXPECTED
+    assert judged == packenv.judge(WORKLOAD, "bf-js", seeds=2, width=0.3)
+    assert (tmp_path / "log").read_text().startswith('{"run": ')
+    with pytest.raises(InputError, match="two policies have the same name"):
+        packenv.simulate_many(WORKLOAD, ["vqs", "vqs"])
 
 
 def test_where_runs_take_place() -> None:
@@ -149,7 +178,7 @@ def test_a_log_makes_only_what_it_lacks(tmp_path: Path, monkeypatch: pytest.Monk
         first = RunLog(path).complete(RUNS[:3], runner)
         made = []
         real = module.make
-        monkeypatch.setattr(module, "make", lambda run, *more: (made.append(run), real(run, *more))[1])
+        monkeypatch.setattr(module, "make", lambda run, extract: (made.append(run), real(run, extract))[1])
         again = RunLog(path).complete(RUNS, runner)
     assert made == RUNS[3:] and again[:3] == first
     assert [run.mean_queue for run in again] == [queue for *_, queue in EXPECTED]

@@ -18,7 +18,7 @@ PATIENCE = 2.0  # seconds
 
 PROGRAM = """
 import ctypes, os, sys, time
-from packenv.runs.executors import LocalProcesses
+from packenv.executors.local import LocalProcesses
 from packenv.executors.worker_processes import WorkerProcesses
 
 def announce():

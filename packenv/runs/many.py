@@ -1,0 +1,75 @@
+"""`packenv.simulate_many` and `packenv.judge`: many runs from Python, on whatever executor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+from packenv.errors import InputError
+from packenv.executors.local import ThisProcess
+from packenv.policy import name_of
+from packenv.results.result import Result
+from packenv.runs.judge_runs import JudgeRuns
+from packenv.runs.log import RunLog
+from packenv.runs.run import runs_of
+from packenv.runs.runner import Runner
+from packenv.theory.stability import judge as stability
+from packenv.workloads.workload import Workload
+
+
+def simulate_many(
+    workload: Workload,
+    policies: Iterable[str | Any],
+    seeds: int | Iterable[int] = 8,
+    slots: int | None = None,
+    *,
+    executor: Executor | None = None,
+    **options: Any,
+) -> dict[str, list[Result]]:
+    """The results of every policy with every seed, the same jobs for each policy, by the policy's name.
+
+    seeds     how many, or which ones
+    executor  where the runs take place: `packenv.executor()` for processes of this machine, `packenv.executor("ray")`, or any
+              executor of `concurrent.futures`, dask or mpi4py; None: in this process, one after the other
+    options   of `packenv.simulate`
+
+    Raises what a run raises, and InputError for two policies of one name.
+    """
+    chosen = [*policies]
+    names = [policy if isinstance(policy, str) else name_of(policy) for policy in chosen]
+    if len(set(names)) < len(names):
+        raise InputError(f"two policies have the same name: {', '.join(names)}")
+    wanted = [*range(seeds)] if isinstance(seeds, int) else [*seeds]
+    with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
+        results = runner.all(runs_of(workload, chosen, wanted, slots, options))
+    return {name: results[n * len(wanted) : (n + 1) * len(wanted)] for n, name in enumerate(names)}
+
+
+def judge(
+    workload: Workload,
+    policy: str | Any,
+    *,
+    seeds: int = stability.SEEDS,
+    width: float = stability.WIDTH,
+    executor: Executor | None = None,
+    log: str | Path | None = None,
+    progress: stability.Progress | None = None,
+) -> stability.Judgment:
+    """Find the fraction of ρ* that `policy` supports on a workload, whose own load does not matter.
+
+    seeds     runs at each load
+    width     of the interval of the judgment, which is wider if loads remain undecided after the longest runs
+    executor  where the runs take place, as of `packenv.simulate_many`
+    log       a file in which each finished run is kept; a second call makes only the runs that it lacks
+    progress  called for every set of runs with the ends of the interval so far, the load that is tried, and the slots
+
+    A Jobs table is judged by one run at each load, with its arrivals spread out or drawn together; its runs cannot be longer, see
+    `Judgment.needed`. Raises InputError for a width outside (0, 1) or no seed, and what a run raises.
+    """
+    if executor is None and log is None:
+        return stability.judge(workload, policy, seeds=seeds, width=width, progress=progress)
+    with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
+        run = JudgeRuns(runner, RunLog(log))
+        return stability.judge(workload, policy, seeds=seeds, width=width, run=run, progress=progress)
