@@ -93,7 +93,7 @@ class RayExecutor(Executor):
         try:
             reference = self.task.remote(self.versions, data.getvalue(), dumper.references)
         except (ConnectionError, RayError) as error:
-            raise InputError(f"the Ray cluster is gone: {_first_line(error)}") from None
+            raise InputError(f"the Ray cluster is gone: {_line_of(error)}") from None
         future: Future[T] = Future()
         self.pending[future] = reference
         reference.future().add_done_callback(lambda done: self._end(future, done))
@@ -145,8 +145,7 @@ def _connect(address: str | None, processes: int | None) -> None:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
         if address is not None:
-            _wait_for(address)
-            ray.init(address, **quiet)
+            _join(address, quiet)
             return
         try:
             ray.init("auto", **quiet)
@@ -155,23 +154,27 @@ def _connect(address: str | None, processes: int | None) -> None:
                 raise
             ray.init(num_cpus=processes or os.cpu_count(), include_dashboard=False, **quiet)
     except (ConnectionError, RuntimeError, OSError, ValueError) as error:
-        raise InputError(f"Ray, {address or os.environ.get('RAY_ADDRESS', 'local')}: {_first_line(error)}") from None
+        raise InputError(f"Ray, {address or os.environ.get('RAY_ADDRESS', 'local')}: {_line_of(error)}") from None
 
 
-def _wait_for(address: str) -> None:
-    """Wait until something listens at ray://HOST:PORT, at most PATIENCE seconds, which is said."""
+def _join(address: str, options: dict[str, Any]) -> None:
+    """Join the cluster at ray://HOST:PORT as soon as it answers; wait for it for PATIENCE seconds, which is said."""
     parts = urlsplit(address)
-    host, port = parts.hostname, parts.port
+    try:
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
     if not host or not port:
         raise InputError(f"--on {address!r}: ray://HOST:PORT is wanted, for example ray://head:10001")
     ends, said = time.monotonic() + PATIENCE, False
     while True:
         try:
             socket.create_connection((host, port), timeout=5).close()
+            ray.init(address, **options)
             return
-        except OSError as error:
+        except (ConnectionError, OSError) as error:
             if time.monotonic() > ends:
-                raise InputError(f"no cluster answers at {address} within {PATIENCE:.0f} s ({error})") from None
+                raise InputError(f"no cluster answers at {address} within {PATIENCE:.0f} s ({_line_of(error)})") from None
             if not said:
                 print(f"packenv: waiting for a cluster at {address}, at most {PATIENCE:.0f} s …", file=sys.stderr, flush=True)
                 said = True
@@ -181,15 +184,19 @@ def _wait_for(address: str) -> None:
 def _plain(error: BaseException) -> BaseException:
     """What a user can read of an exception of Ray's."""
     if isinstance(error, OutOfMemoryError):
-        return MemoryError(f"too little memory on a node: {_first_line(error)}")
+        return MemoryError(f"too little memory on a node: {_line_of(error)}")
     if isinstance(error, RayTaskError):
         return error.cause if isinstance(error.cause, Exception) else RuntimeError(str(error))
     if isinstance(error, RaySystemError) and "packenv" in str(error):
-        return InputError(f"a node has no packenv {VERSION}: {_first_line(error)}")
+        return InputError(f"a node has no packenv {VERSION}: {_line_of(error)}")
     if isinstance(error, RayError):
-        return RuntimeError(f"{type(error).__name__}: {_first_line(error)}")
+        return RuntimeError(f"{type(error).__name__}: {_line_of(error)}")
     return error
 
 
-def _first_line(error: BaseException) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+def _line_of(error: BaseException) -> str:
+    """What an exception of Ray's says, whose texts may have a traceback of another process in them: then its last line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if any(line.startswith("Traceback ") for line in lines):
+        return lines[-1]
+    return lines[0] if lines else type(error).__name__

@@ -101,7 +101,8 @@ class Runner:
             raise error
         said = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         line = " ".join(f"{run.title()}: {said}".split())
-        print(f"packenv: {line}; the other runs go on (--fail-fast ends them, and shows where it failed)", file=sys.stderr, flush=True)
+        hint = "the other runs go on (--fail-fast ends them, and shows where it failed)"
+        print(f"packenv: {line}; {hint}", file=sys.stderr, flush=True)
 
     def _prepare(self, runs: Sequence[Run]) -> ShippedModules | None:
         """On this machine, have one process compile each policy before all of them need it: the others find the machine code on

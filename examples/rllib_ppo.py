@@ -1,0 +1,102 @@
+"""PPO by RLlib with masks, on a cluster or this machine; what it learns is saved as an agent of packenv.
+
+    python examples/rllib_ppo.py --iterations 20 --out rllib
+    packenv leaderboard -w paper/fig4b@0.9 -p agent:rllib -p vqs-bf
+
+RLlib's network is packenv's own here: it scores each valid action by its features, so that the agent runs compiled, on any
+number of servers, and under a guard. `--address auto` joins the Ray cluster that runs, and env runners then work on all nodes.
+
+Needs packenv[agents,ray] and ray[rllib] with the version of Gymnasium that it asks for.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+import ray
+from gymnasium.wrappers import TransformReward
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.rl_module.apis import ValueFunctionAPI
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.core.rl_module.torch import TorchRLModule
+from ray.tune.registry import register_env
+from torch import Tensor
+
+import packenv
+from packenv.learning.agents.metadata import agent_metadata
+from packenv.learning.agents.saved import save_agent
+from packenv.learning.networks.network import Network, mask_of
+from packenv.learning.settings import Settings
+
+SETTINGS = Settings(packenv.workload("paper/fig4b"), arrivals={"intensity": (0.85, 0.95)}, horizon=20_000)
+
+
+def make_env(_: Any = None) -> gym.Env[Any, Any]:
+    """The environment that the settings describe; an env runner makes its own."""
+    env = gym.make(f"packenv/{SETTINGS.environment}-v0", **SETTINGS.env_options())
+    return TransformReward(env, float)  # RLlib wants plain numbers
+
+
+class MaskedNetwork(TorchRLModule, ValueFunctionAPI):
+    """packenv's network as RLlib has its modules: the scores of invalid actions are so low that they are never drawn."""
+
+    def setup(self) -> None:
+        self.network = Network(self.observation_space, self.action_space.n, SETTINGS.network, SETTINGS.hidden)
+
+    def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Tensor]:
+        seen = batch[Columns.OBS]
+        mask = mask_of(seen)
+        return {Columns.ACTION_DIST_INPUTS: self.network.scores(self.network.read(seen, mask), mask)}
+
+    def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> Tensor:
+        seen = batch[Columns.OBS]
+        return self.network.values(self.network.read(seen, mask_of(seen))).squeeze(-1)
+
+
+def config(env_runners: int, envs: int, seed: int) -> PPOConfig:
+    """RLlib's settings: so many env runners with so many environments each."""
+    steps = 64 * envs * max(env_runners, 1)
+    return (
+        PPOConfig()
+        .environment("packenv", clip_actions=False)
+        .env_runners(num_env_runners=env_runners, num_envs_per_env_runner=envs, rollout_fragment_length=64)
+        .rl_module(rl_module_spec=RLModuleSpec(module_class=MaskedNetwork))
+        .training(lr=1e-3, gamma=0.99, lambda_=0.95, train_batch_size=steps, minibatch_size=min(512, steps), num_epochs=4)
+        .training(entropy_coeff=0.003, vf_clip_param=float("inf"))
+        .learners(num_learners=0)
+        .debugging(seed=seed, log_level="ERROR")
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--iterations", type=int, default=20)
+    parser.add_argument("--env-runners", type=int, default=2)
+    parser.add_argument("--envs", type=int, default=16, help="of each env runner")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--address", default="local", help="auto: the cluster that runs; or its address; local: a new one")
+    parser.add_argument("--out", default="rllib", help="the agent: OUT.json and OUT.safetensors")
+    given = parser.parse_args(arguments)
+
+    ray.init(address=given.address, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    register_env("packenv", make_env)
+    algorithm = config(given.env_runners, given.envs, given.seed).build_algo()
+    samples = 0
+    for iteration in range(given.iterations):
+        found = algorithm.train()
+        samples = int(found["num_env_steps_sampled_lifetime"])
+        reward = found["env_runners"].get("episode_return_mean", float("nan"))
+        print(f"iteration {iteration + 1}: {samples:,} steps, mean return of an episode {reward:.1f}", flush=True)
+    weights = algorithm.get_module().network.exported()
+    save_agent(given.out, agent_metadata(SETTINGS, "examples/rllib_ppo.py", samples, "last", {}), weights)
+    print(f"{given.out}.json: packenv evaluate paper/fig4b --intensity 0.9 -p bf-js -p agent:{given.out}")
+    algorithm.stop()
+    ray.shutdown()
+
+
+if __name__ == "__main__":
+    main()
