@@ -77,6 +77,8 @@ class Runner:
                 ended += 1
                 if outcome.error is not None:
                     failed += 1
+                    if len(runs) == 1:  # nothing else goes on
+                        raise outcome.error
                     self._report(runs[outcome.number], outcome)
                 else:
                     yield outcome.number, outcome.value

@@ -64,3 +64,14 @@ def test_every_figure_is_found() -> None:
         module, _, function = place.partition(":")
         assert callable(getattr(importlib.import_module(f"packenv.studies.{module}"), function)), name
     assert {figure for group in GROUPS.values() for figure in group} < set(FIGURES)
+
+
+@pytest.mark.slow
+def test_costs_of_a_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'packenv[ray]'")
+    script("cluster").main(["--quick", "--out", str(tmp_path)])
+    assert (tmp_path / "cluster.png").stat().st_size > 10_000
+    said = capsys.readouterr().out
+    memory = [float(found) for found in re.findall(r"driver (\d+) MB", said)]
+    assert len(memory) == 5 and max(memory) < memory[0] + 20
+    assert re.search(r"pieces of 2 s \(packenv\): 1 cores (100|99)", said)
