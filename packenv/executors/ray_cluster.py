@@ -31,6 +31,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 RETRIES = 20  # of a task whose worker or node died
+OOM_RETRIES = 3
 PATIENCE = 30.0  # seconds that a cluster may take to answer
 LOOK = 2.0  # seconds between two looks at the nodes
 
@@ -143,6 +144,7 @@ def _connect(address: str | None, processes: int | None) -> None:
     """Join the cluster, or begin one."""
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_task_oom_retries", str(OOM_RETRIES))  # of a task that takes too much memory; Ray retries for ever
     try:
         if address is not None:
             _join(address, quiet)

@@ -28,7 +28,7 @@ COMMANDS = {
     "evaluate a table": "evaluate price/fig1 -p price -p bf-js",
     "judge": "judge paper/fig3a -p bf-js -p vqs --seeds 2 --width 0.1",
     "leaderboard": "leaderboard -w paper/fig4b@0.8 -p bf-js -p vqs --slots 50000 --seeds 4 --no-judge",
-    "worst-case": "worst-case -p bf-js --tries 20",
+    "worst-case": "worst-case -p bf-js --tries 3",
     "reproduce": "reproduce fig3a --quick --slots 5000 --seeds 1",
 }
 FAILING = """
@@ -185,6 +185,17 @@ def test_what_ray_raises_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(ray_cluster._plain(WorkerCrashedError()), RuntimeError)
     assert "a node has no packenv" in str(ray_cluster._plain(RaySystemError("No module named 'packenv'")))
     assert isinstance(ray_cluster._plain(MisuseError("x")), MisuseError)
+
+
+def test_too_little_memory_on_a_node() -> None:
+    """The node's limit is below what it has taken before it begins."""
+    limits = {"RAY_memory_usage_threshold": "0.01", "RAY_memory_monitor_refresh_ms": "200", "RAY_ADDRESS": "local"}
+    code = "import time, packenv\nwith packenv.executor('ray', 1) as pool: pool.submit(time.sleep, 60).result(300)"
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | limits, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert (
+        "MemoryError: too little memory on a node: 1 worker(s) were killed due to the node running low on memory" in done.stderr
+    )
 
 
 def test_no_cluster(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
