@@ -55,7 +55,7 @@ class Shared(NamedTuple):
 class Sharing:
     """Shares values through an executor: one that has `share(bytes)` sends them to each machine once.
 
-    A table of jobs is then pickled once, however many values have it in them.
+    A table of jobs is pickled once, and kept once in each process, however many values have it in them.
     """
 
     def __init__(self, executor: Executor) -> None:
@@ -84,7 +84,7 @@ class _Dumper(pickle.Pickler):
     tables: dict[str, Shared]
 
     def persistent_id(self, value: Any) -> str | None:
-        if type(value) is not Jobs or self.sharing.send is None:
+        if type(value) is not Jobs:
             return None
         shared = self.sharing.table(value)
         self.tables[shared.key] = shared

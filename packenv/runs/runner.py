@@ -66,7 +66,7 @@ class Runner:
         failed = ended = 0
 
         def label() -> str:
-            return f"{name}: {len(runs)} runs{self._where()}" if name else f"{len(runs)} runs{self._where()}"
+            return f"{name}: {len(runs)} runs{self.where()}" if name else f"{len(runs)} runs{self.where()}"
 
         def done() -> float:
             return min(ended + sum(getattr(self.executor, "shares", ())), len(runs))
@@ -90,8 +90,8 @@ class Runner:
         found = dict(self.each(runs, extract, name))
         return [found[n] for n in range(len(runs))]
 
-    def _where(self) -> str:
-        """For the label: on how many nodes, if that is known."""
+    def where(self) -> str:
+        """For a progress bar: how many nodes there are, if that is known, and what they have to do."""
         nodes = getattr(self.executor, "nodes", None)
         return "" if nodes is None else f", {counted(nodes, 'node')}, {counted(self.pieces.under_way, 'piece')} under way"
 

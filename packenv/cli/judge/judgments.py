@@ -36,7 +36,7 @@ def judge_all(
             def say(low: float, high: float, load: float, slots: int) -> None:
                 if stop.is_set():
                     raise KeyboardInterrupt
-                shown.update(bar, description=f"{what}: in [{low:g}, {high:g}], at {load:g}, {slots:.1e} slots")
+                shown.update(bar, description=f"{what}: in [{low:g}, {high:g}], at {load:g}, {slots:.1e} slots{runner.where()}")
 
             try:
                 return judge(workload, name, seeds=seeds, width=width, run=run, progress=say)
