@@ -58,9 +58,11 @@ def worst_case_command(
     laws = [parse_law(text, "--service") for text in services]
     kept = RunLog(log)
     with made.runner() as runner, Console(stderr=True).status(f"{policy}: looking for bad workloads") as status:
-        found = worst_case(
-            policy, laws, tries, seed, JudgeRuns(runner, kept), lambda what: status.update(f"{policy}: {what}{runner.where()}")
-        )
+
+        def say(what: str) -> None:
+            status.update(f"{policy}: {what}{runner.where()}")
+
+        found = worst_case(policy, laws, tries, seed, JudgeRuns(runner, kept), say)
     console = text_console()
     table = judgments_table([one.workload for one in found], [one.judgment for one in found])
     records = [record_of(one.judgment) | {"workload": one.workload.to_dict()} for one in found]
