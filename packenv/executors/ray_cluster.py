@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import pickle
-import platform
 import socket
 import sys
 import threading
@@ -13,7 +12,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from contextlib import suppress
-from importlib.metadata import version
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
@@ -21,12 +19,10 @@ import ray
 from ray import cloudpickle
 from ray.exceptions import OutOfMemoryError, RayError, RaySystemError, RayTaskError
 
-from packenv.compiled.cache import base
-from packenv.compiled.sources import key_of_package
 from packenv.errors import InputError
 from packenv.executors import ray_task
+from packenv.executors.versions import own_versions
 
-VERSION = version("packenv")
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -54,7 +50,7 @@ class RayExecutor(Executor):
     """
 
     def __init__(self, address: str | None = None, processes: int | None = None) -> None:
-        self.versions = VERSION, key_of_package(base()), platform.python_version()
+        self.versions = own_versions()
         self.began = not ray.is_initialized()
         if self.began:
             _connect(address, processes)
@@ -190,7 +186,7 @@ def _plain(error: BaseException) -> BaseException:
     if isinstance(error, RayTaskError):
         return error.cause if isinstance(error.cause, Exception) else RuntimeError(str(error))
     if isinstance(error, RaySystemError) and "packenv" in str(error):
-        return InputError(f"a node has no packenv {VERSION}: {_line_of(error)}")
+        return InputError(f"a node has no packenv {own_versions()[0]}: {_line_of(error)}")
     if isinstance(error, RayError):
         return RuntimeError(f"{type(error).__name__}: {_line_of(error)}")
     return error

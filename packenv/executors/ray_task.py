@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import pickle
 import platform
-from importlib.metadata import version
 from typing import Any
 
 OTHER = "other version"
@@ -19,12 +18,11 @@ def work(versions: tuple[str, str, str], data: bytes, references: list[Any]) -> 
     """
     node = platform.node()
     try:
-        from packenv.compiled.cache import base
-        from packenv.compiled.sources import key_of_package
+        from packenv.executors.versions import own_versions
 
-        own = version("packenv"), key_of_package(base()), platform.python_version()
+        own = own_versions()
     except ImportError as error:
-        return OTHER, f"node {node} has no packenv {versions[0]}: {error}"
+        return OTHER, f"node {node} has no packenv, or not {versions[0]}: {error}"
     if own[0] != versions[0]:
         return OTHER, f"node {node} has packenv {own[0]}, and {versions[0]} is wanted"
     if own[1] != versions[1]:

@@ -1,0 +1,18 @@
+"""The versions by which the processes that share work recognise each other."""
+
+from __future__ import annotations
+
+import functools
+import platform
+from importlib.metadata import version
+
+from packenv.compiled.cache import base
+from packenv.compiled.sources import key_of_package
+
+Versions = tuple[str, str, str]
+
+
+@functools.cache
+def own_versions() -> Versions:
+    """packenv's version, the key of its sources, and Python's version."""
+    return version("packenv"), key_of_package(base()), platform.python_version()
