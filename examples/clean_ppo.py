@@ -31,7 +31,7 @@ Choose = Callable[[NDArray[np.float32], dict[str, Any]], NDArray[np.int64]]
 class Settings:
     """CleanRL's defaults for `ppo.py`."""
 
-    env_id: str = "packenv/ServerFillNormalized-v0"
+    env_id: str = "packenv/ServerFillNormalized-v1"
     seed: int = 1
     total_timesteps: int = 500_000
     num_envs: int = 4
@@ -187,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=Settings.seed)
     parser.add_argument("--total-timesteps", type=int, default=Settings.total_timesteps)
     parser.add_argument("--slots", type=int, default=200_000, help="of each run of the comparison")
-    parser.add_argument("--runs", type=int, default=4, help="seeds of the comparison, from 1,000,000 on")
+    parser.add_argument("--runs", type=int, default=8, help="seeds of the comparison, from 1,000,000 on")
     parser.add_argument("--json", help="a file for the learning curve and the comparison")
     given = parser.parse_args(arguments)
     settings = Settings(given.env_id, given.seed, given.total_timesteps)

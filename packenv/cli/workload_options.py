@@ -66,6 +66,8 @@ def workload_from(options: WorkloadOptions) -> tuple[Workload, dict[str, int]]:
         changes["service"] = parse_law(options.service, "--service")
     if len(set(INTENSITIES) & set(changes)) > 1:
         raise InputError("give one of --load, --intensity and --rate")
+    if options.speedup != "1":
+        raise InputError("--speedup goes with a trace; a workload's arrivals are given by --intensity, --load or --rate")
     if options.source is not None:
         named = workload(options.source)
         reduced = with_resources(named, *chosen_resources(options.resources))

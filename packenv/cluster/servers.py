@@ -195,8 +195,10 @@ def fits(c: Cluster, i: int, server: int) -> bool:
     """Whether the server is open and has room for task i in every resource, and for what it would read over the network."""
     if c.server[c.e, server].closed:
         return False
+    if not c.vectors and max(c.task[c.e, i].size, c.server[c.e, server].least) > c.server[c.e, server].room:
+        return False  # a policy that packs sizes: the largest demand of a task counts
     if c.demand.shape[1] == 0:
-        return max(c.task[c.e, i].size, c.server[c.e, server].least) <= c.server[c.e, server].room
+        return True
     for r in range(c.demand.shape[2]):
         if c.demand[c.e, i, r] > c.free[c.e, server, r]:
             return False

@@ -7,7 +7,7 @@ import inspect
 from packenv.envs.core.state import REASONS
 from packenv.envs.interfaces.single import SingleEnv
 from packenv.envs.observation.features import ACTION_FEATURES, CONTEXT, CONTEXT_FEATURES, FEATURES
-from packenv.envs.registration import normalized_options
+from packenv.envs.registration import NORMALIZED, id_of, normalized_options
 
 OBSERVED = """
     D resources, L servers, G kinds of server (by capacity), 2J types, K = `window`. (f): only in "full".
@@ -19,7 +19,8 @@ OBSERVED = """
     read this observation.
 
     With `observation="normalized"`: the same numbers in one flat array within [−1, 1], for libraries that know nothing of
-    actions' features; logarithms are halved and cut off at 1. `feature_names` has a name for each number.
+    actions' features. Flags are as they are; others are twice the number less 1, at most 1, and 0 where an action is not valid.
+    `feature_names` has a name for each number.
 
 {table}
 """
@@ -28,7 +29,8 @@ IN_COMMON = """
     ## Rewards
     Of the slots from one decision to the next (none after a task that starts): `queue`: −∫ Q dt, Q the waiting tasks;
     `delay`: minus the delays, in slots, of the tasks that started; `size`: size placed less the rate at which size arrives;
-    `tasks`: the same of their number; `advantage`: ∫ Q dt of the baseline on the same jobs, less one's own.
+    `work`: the same, but a task counts its size slot by slot while it is in service, over the mean service; `tasks`: as `size`,
+    of their number; `advantage`: ∫ Q dt of the baseline on the same jobs, less one's own.
     `info["elapsed"]` has the slots.
 
     ## Info
@@ -67,7 +69,7 @@ IN_COMMON = """
     | `window` | 16 | K, how many of the oldest waiting tasks are shown |
     | `observation` | `"full"` | or `"compact"`, `"actions"`, `"normalized"` |
     | `mask_in_observation` | False | adds `action_mask` to the observation |
-    | `reward` | `"queue"` | `"delay"`, `"size"`, `"tasks"`, `"advantage"`, or a function of a `Passage` |
+    | `reward` | `"queue"` | `"delay"`, `"size"`, `"work"`, `"tasks"`, `"advantage"`, or a function of a `Passage` |
     | `baseline` | `"bf-js"` | the policy that `advantage` compares with |
     | `invalid` | `"wait"` | what invalid actions do (see above), or `"nearest"`: the same as the valid one next to it |
     | `invalid_penalty` | 0 | taken from the reward for an invalid action |
@@ -81,7 +83,7 @@ IN_COMMON = """
     Raises InputError for what cannot be, with the nearest names.
 
     ## For Other Libraries
-    `packenv/{name}Normalized-v0` is this environment with the arguments {others}, which generic clients
+    `{normalized}` is this environment with the arguments {others}, which generic clients
     learn from with their own settings.
 
     ## Vectorized
@@ -93,8 +95,11 @@ IN_COMMON = """
     v0: first. Since then the default observation, actions and rewards have not changed, except that `cluster` of ServerFill
     counts servers with room above the largest type of their kind under that type (0.1.0 counted them as full). Added:
     `observation="actions"` (14 features in 0.1.0, 19 since 0.2.0, the first 14 as before), `types`, `passing`, `guard`, the
-    reward `tasks`, `observation="normalized"`, `invalid`; `info` has numbers only and the same keys at every step (`reason`
-    was a text, at the end only).
+    rewards `tasks` and `work`, `observation="normalized"`, `invalid`, `choices` of ServerFill; `info` has numbers only and the
+    same keys at every step (`reason` was a text, at the end only).
+
+    `{normalized}`: v1 (0.5.0) spreads observations over [−1, 1], where v0 left most of them near 0; ServerFill's has the
+    reward `work`, 16 types and 2 choices, where v0 had `size` and all types of the partition.
 """
 
 
@@ -110,6 +115,7 @@ def documented(environment: type[SingleEnv], of_configurations: bool = False) ->
     common = IN_COMMON.replace("{own}", arguments.rstrip() + "\n").replace("{reasons}", reasons)
     others = ", ".join(f"{key}={value!r}".replace("'", '"') for key, value in normalized_options(environment.__name__).items())
     common = common.replace("{name}", environment.__name__).replace("{others}", f"`{others}`")
+    common = common.replace("{normalized}", id_of(environment.__name__ + NORMALIZED))
     environment.__doc__ = inspect.cleandoc(own.rstrip() + "\n" + observed + common)
     return environment
 

@@ -33,12 +33,12 @@ NORMALIZED = "Normalized"
 """What the names of environments end in whose options are those that other libraries learn from without being told any."""
 
 COMMON_OPTIONS: dict[str, Any] = {"observation": "normalized", "reward": "size", "invalid": "nearest"}
-OWN_OPTIONS: dict[str, dict[str, Any]] = {"ServerFill": {"passing": False}}
-"""Those options: of all environments, and more of one."""
+OWN_OPTIONS: dict[str, dict[str, Any]] = {"ServerFill": {"passing": False, "types": 16, "choices": 2, "reward": "work"}}
+"""Those options: of all environments, and those of one that are different."""
 
 
 def register(name: str, package: str) -> None:
-    """Add an environment to the registry, and to Gymnasium's as `packenv/NAME-v0`."""
+    """Add an environment to the registry, and to Gymnasium's under its id."""
     ENVIRONMENTS[name] = package
     if REGISTRY in sys.modules:
         register_in(sys.modules[REGISTRY])
@@ -58,20 +58,33 @@ def find_vector_class(name: str) -> type[BatchEnv]:
 
 
 def kind_of(name: str) -> str:
-    """ "ServerFill" of "ServerFill", "packenv/ServerFill-v0" or "packenv/ServerFillNormalized-v0".
+    """ "ServerFill" of "ServerFill", "packenv/ServerFill-v0" or "packenv/ServerFillNormalized-v1".
 
-    Raises InputError for an unknown name, with the nearest ones.
+    Raises InputError for an unknown name, with the nearest ones, and for another version than the present one.
     """
-    kind = _plain(name).removesuffix(NORMALIZED)
+    plain, version = _parts(name)
+    kind = plain.removesuffix(NORMALIZED)
     if kind not in ENVIRONMENTS:
         raise InputError(f"unknown environment {name!r}{nearest(kind, list(ENVIRONMENTS))}")
+    if version is not None and version != version_of(plain):
+        raise InputError(f"{name}: the version of this environment is now {id_of(plain)}")
     return kind
+
+
+def id_of(name: str) -> str:
+    """`packenv/ServerFillNormalized-v1` of `ServerFillNormalized`, in its present version."""
+    return f"packenv/{name}-v{version_of(name)}"
+
+
+def version_of(name: str) -> int:
+    """Counts up when the default observation, actions or rewards change, each time with a line in the environment's history."""
+    return 1 if name.endswith(NORMALIZED) else 0
 
 
 def options_of(name: str) -> dict[str, Any]:
     """The options that a name stands for: those of NORMALIZED, if the name ends in it, otherwise none."""
     kind = kind_of(name)
-    return normalized_options(kind) if _plain(name) == kind + NORMALIZED else {}
+    return normalized_options(kind) if _parts(name)[0] == kind + NORMALIZED else {}
 
 
 def normalized_options(kind: str) -> dict[str, Any]:
@@ -79,8 +92,10 @@ def normalized_options(kind: str) -> dict[str, Any]:
     return COMMON_OPTIONS | OWN_OPTIONS.get(kind, {})
 
 
-def _plain(name: str) -> str:
-    return str(name).removeprefix("packenv/").removesuffix("-v0")
+def _parts(name: str) -> tuple[str, int | None]:
+    """Name and version of an id; a name without a version stands for the present one."""
+    plain, _, version = (text := str(name).removeprefix("packenv/")).rpartition("-v")
+    return (plain, int(version)) if plain and version.isdecimal() and version.isascii() else (text, None)
 
 
 def register_all() -> None:
@@ -95,9 +110,9 @@ def register_in(registration: ModuleType) -> None:
     """Register the environments in Gymnasium's registry, which has been imported."""
     for kind, package in ENVIRONMENTS.items():
         for name in (kind, kind + NORMALIZED):
-            if f"packenv/{name}-v0" not in registration.registry:
+            if id_of(name) not in registration.registry:
                 registration.register(
-                    f"packenv/{name}-v0",
+                    id_of(name),
                     entry_point=f"{package}.environment:{kind}",
                     vector_entry_point=f"{package}.environment:{kind}Vector",
                     kwargs=options_of(name),

@@ -22,8 +22,10 @@ class Passage(NamedTuple):
     delay: Numbers  # of the tasks that started, added up
     started: Numbers  # tasks
     placed: Numbers  # their sizes, added up
+    served: Numbers  # ∫ size in service dt over the mean service: of several resources, the mean
     arrivals: Numbers  # mean number of tasks that arrive in so many slots
     arriving: Numbers  # their size
+    offered: Numbers  # what they add to `served` in the long run
     guarded: Numbers  # slots that passed under the guard
     baseline: Numbers  # ∫ Q dt of the baseline over the same slots; 0 unless the reward is `advantage`
 
@@ -46,6 +48,15 @@ def size(passage: Passage) -> Numbers:
     return passage.placed - passage.arriving
 
 
+def work(passage: Passage) -> Numbers:
+    """Size served, over the mean service, less what the tasks add to it that arrive on average.
+
+    A task counts its size as in `size`, on average, but slot by slot while it is in service. So what is left empty costs as
+    long as it is empty, and it does not matter by chance which services are long.
+    """
+    return passage.served - passage.offered
+
+
 def tasks(passage: Passage) -> Numbers:
     """Tasks started less the rate at which they arrive: minus the drift of the queue, without the arrivals' noise.
 
@@ -60,7 +71,7 @@ def advantage(passage: Passage) -> Numbers:
     return passage.baseline - passage.queue
 
 
-REWARDS: dict[str, Reward] = {"queue": queue, "delay": delay, "size": size, "tasks": tasks, "advantage": advantage}
+REWARDS: dict[str, Reward] = {"queue": queue, "delay": delay, "size": size, "work": work, "tasks": tasks, "advantage": advantage}
 
 
 def find_reward(reward: str | Reward) -> Reward:

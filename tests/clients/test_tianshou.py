@@ -26,7 +26,7 @@ from tianshou.utils.net.common import Net
 
 
 def plain() -> Any:
-    return gym.make("packenv/ServerFillNormalized-v0", horizon=200)
+    return gym.make("packenv/ServerFillNormalized-v1", horizon=200)
 
 
 def masked() -> Any:

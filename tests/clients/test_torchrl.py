@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
+from packenv.envs.registration import id_of
 from packenv.wrappers import MaskedObservation
 
 torchrl = pytest.importorskip("torchrl")
@@ -24,7 +25,7 @@ KINDS = ("Placement", "ServerFill", "Configuration")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("ending", ["", "Normalized"])
 def test_its_own_check(kind: str, ending: str) -> None:
-    env = GymEnv(f"packenv/{kind}{ending}-v0", horizon=300)
+    env = GymEnv(id_of(f"{kind}{ending}"), horizon=300)
     check_env_specs(env)
     rollout = env.rollout(40, break_when_any_done=False)
     assert rollout.batch_size == (40,)
@@ -32,7 +33,7 @@ def test_its_own_check(kind: str, ending: str) -> None:
 
 
 def test_a_collector_goes_on_over_the_ends_of_episodes() -> None:
-    env = GymEnv("packenv/ServerFillNormalized-v0", horizon=200, categorical_action_encoding=True)
+    env = GymEnv("packenv/ServerFillNormalized-v1", horizon=200, categorical_action_encoding=True)
     collector = Collector(env, None, frames_per_batch=128, total_frames=256)
     found = list(collector)
     assert [len(batch) for batch in found] == [128, 128]
@@ -43,7 +44,7 @@ def test_a_collector_goes_on_over_the_ends_of_episodes() -> None:
 
 def test_batches_that_begin_again_in_the_same_step() -> None:
     envs: Any = gym.make_vec(
-        "packenv/ServerFillNormalized-v0",
+        "packenv/ServerFillNormalized-v1",
         num_envs=3,
         vectorization_mode="vector_entry_point",
         autoreset_mode="SameStep",

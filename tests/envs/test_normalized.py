@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import data_equivalence
 
 from packenv import InputError
 from packenv.envs import PackVecEnv
-from packenv.envs.observation.features import ACTION_FEATURES, CONTEXT_FEATURES
+from packenv.envs.observation.features import ACTION_FEATURES, CONTEXT_FEATURES, FLAG, VALID, Feature
 from packenv.envs.registration import options_of
 from tests.envs.conftest import Player
 from tests.envs.grid import KINDS, PAIR, UNEQUAL
@@ -31,22 +31,24 @@ def test_the_same_numbers_flat_and_within_bounds(kind: str, options: dict[str, A
         named = dict(zip(names, seen, strict=True))
         for n in range(len(wanted["actions"])):
             for feature, value in zip(ACTION_FEATURES, wanted["actions"][n], strict=True):
-                assert named[f"action_{n}.{feature.name}"] == scaled(value, feature.scale)
+                assert named[f"action_{n}.{feature.name}"] == (scaled(value, feature) if wanted["actions"][n][VALID] else 0)
         for feature, value in zip(CONTEXT_FEATURES, wanted["context"], strict=True):
-            assert named[f"context.{feature.name}"] == scaled(value, feature.scale)
+            assert named[f"context.{feature.name}"] == scaled(value, feature)
         action = choose(info)
         (wanted, *_, over, info), (seen, *_) = plain.step(action), flat.step(action)
         if over:
             break
 
 
-def scaled(value: np.float32, scale: str) -> np.float32:
-    return value if "log" not in scale else np.clip(value / np.float32(2), np.float32(-1), np.float32(1))
+def scaled(value: np.float32, feature: Feature) -> np.float32:
+    if feature.scale == FLAG:
+        return value
+    return np.clip(value * np.float32(2) - np.float32(not feature.negative), np.float32(-1), np.float32(1))
 
 
 def test_the_size_does_not_depend_on_the_load_nor_on_the_servers() -> None:
     shapes = [
-        gym.make("packenv/ServerFillNormalized-v0", **options).observation_space.shape
+        gym.make("packenv/ServerFillNormalized-v1", **options).observation_space.shape
         for options in ({}, {"intensity": 0.3}, {"load": 0.9}, {"servers": 100})
     ]
     assert len(set(shapes)) == 1
@@ -54,7 +56,7 @@ def test_the_size_does_not_depend_on_the_load_nor_on_the_servers() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_of_batches_are_single_environments(kind: str) -> None:
-    name = f"packenv/{kind}Normalized-v0"
+    name = f"packenv/{kind}Normalized-v1"
     envs: Any = gym.make_vec(name, num_envs=2, vectorization_mode="vector_entry_point", autoreset_mode="SameStep", horizon=200)
     sb3 = PackVecEnv(name, 2, seed=4, horizon=200)
     singles = [gym.make(name, horizon=200) for _ in range(2)]
@@ -79,9 +81,10 @@ def test_rows_of_batches_are_single_environments(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_names_stand_for_their_options(kind: str) -> None:
-    env = gym.make(f"packenv/{kind}Normalized-v0")
+    env = gym.make(f"packenv/{kind}Normalized-v1")
     options = env.unwrapped.core.options  # type: ignore[attr-defined]
-    assert (options.observation, options.reward, options.invalid) == ("normalized", "size", "nearest")
+    assert (options.observation, options.invalid) == ("normalized", "nearest")
+    assert (options.reward, options.types) == (("work", 16) if kind == "ServerFill" else ("size", None))
     assert options_of(f"packenv/{kind}-v0") == {}
     assert PackVecEnv(f"{kind}Normalized", 2).core.options == options
     assert PackVecEnv(f"{kind}Normalized", 2, reward="delay").core.options.reward == "delay"
@@ -113,7 +116,7 @@ def test_the_nearest_valid_action_is_carried_out(kind: str, options: dict[str, A
 
 
 def test_every_action_starts_a_task_where_no_server_is_passed() -> None:
-    env = gym.make("packenv/ServerFillNormalized-v0", horizon=2000)
+    env = gym.make("packenv/ServerFillNormalized-v1", horizon=2000)
     env.action_space.seed(0)
     env.reset(seed=0)
     over = False

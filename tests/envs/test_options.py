@@ -15,7 +15,7 @@ from packenv.envs.configuration.definition import maximal_of_partition
 from packenv.envs.core.state import REASONS
 from packenv.envs.options import Warm
 from packenv.envs.rewards import Passage
-from tests.envs.grid import KINDS
+from tests.envs.grid import KINDS, PAIR
 from tests.envs.playing import make, play
 
 # rewards
@@ -24,7 +24,7 @@ from tests.envs.playing import make, play
 @pytest.mark.parametrize("kind", KINDS)
 def test_rewards_agree_with_the_cluster(kind: str) -> None:
     """The same actions under every reward: sums over an episode are what the core has counted."""
-    envs = {name: make(kind, reward=name, horizon=2000) for name in ("queue", "delay", "size", "tasks")}
+    envs = {name: make(kind, reward=name, horizon=2000) for name in ("queue", "delay", "size", "work", "tasks")}
     sums = {name: sum(play(env)[0]) for name, env in envs.items()}
     core = envs["queue"].unwrapped.core
     head = core.batch.c.head[0]
@@ -36,6 +36,16 @@ def test_rewards_agree_with_the_cluster(kind: str) -> None:
     placed = rows.demand.sum() / packenv.UNIT - waiting
     assert sums["size"] == pytest.approx(placed - core.workload.rate * 0.5 * (2000 - first))
     assert sums["tasks"] == pytest.approx(head["started"] - core.workload.rate * (2000 - first))
+    served = core.batch.c.measures.used[0, 0] / packenv.UNIT / core.workload.mean_service
+    assert sums["work"] == pytest.approx(served - core.workload.rate * 0.5 * (2000 - first))
+
+
+def test_work_of_two_resources_is_their_mean() -> None:
+    env = make("ServerFill", workload=PAIR, reward="work", horizon=2000)
+    first = env.reset(seed=0)[1]["slot"]
+    total, core = sum(play(env)[0]), env.unwrapped.core
+    served = core.batch.c.measures.used[0].mean() / packenv.UNIT / PAIR.mean_service
+    assert total == pytest.approx(served - PAIR.rate * PAIR.mean_size.mean() * (2000 - first))
 
 
 def test_the_mean_of_size_is_the_drift() -> None:

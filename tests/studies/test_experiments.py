@@ -59,6 +59,24 @@ def test_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (tmp_path / "serverfill.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_reference_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    module = script("reference_scores")
+    monkeypatch.setattr(module, "QUICK_SLOTS", 500)
+    module.main(["--quick", "--out", str(tmp_path)])
+    rows = capsys.readouterr().out.splitlines()[2:]
+    assert len(rows) == len(module.POLICIES) + 2 * len(module.ENVIRONMENTS)
+    assert rows[0].startswith("| `bf-js` |") and rows[0].endswith("| 1 [1, 1] |")
+
+
+def test_the_learning_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    module = script("rl_zoo")
+    monkeypatch.setattr(module, "QUICK_SLOTS", 500)
+    monkeypatch.setattr(module, "EPISODE", 500)
+    module.main(["--quick", "--out", str(tmp_path)])
+    assert (tmp_path / "rl_zoo.png").read_bytes().startswith(b"\x89PNG")
+    assert "likeliest actions: mean queue" in capsys.readouterr().out
+
+
 def test_every_figure_is_found() -> None:
     for name, place in FIGURES.items():
         module, _, function = place.partition(":")

@@ -30,6 +30,7 @@ def begin_step(b: Batch) -> None:
     head = c.head[c.e]
     turn.invalid = 0
     turn.placed = 0
+    turn.served = 0.0
     turn.now = head.now
     turn.queue_sum = head.queue_sum
     turn.size_sum = head.size_sum
@@ -53,8 +54,10 @@ def end_step(b: Batch) -> None:
     passage.delay = float(head.delay_sum - turn.delay_sum)
     passage.started = float(head.started - turn.tasks)
     passage.placed = float(turn.placed) * (1.0 / UNIT)
+    passage.served = turn.served * (1.0 / UNIT) / b.scale[1]
     passage.arrivals = turn.rate * elapsed
     passage.arriving = turn.exogenous * elapsed
+    passage.offered = turn.offered * elapsed
     passage.guarded = float(turn.guarded)
     measure_episode(b)
     passage.slot = head.now
@@ -85,7 +88,9 @@ def next_slot(b: Batch) -> int:
     Returns GROW if the pool of tasks must grow first, otherwise READY.
     """
     c, turn = b.c, b.turn[b.c.e]
+    before, in_service = c.head[c.e].now, mean_used(b)
     reason = begin_slot(c, turn.until)
+    turn.served += in_service * (c.head[c.e].now - before)
     if reason == GROW:
         return GROW
     turn.phase = OVER
@@ -103,6 +108,15 @@ def next_slot(b: Batch) -> int:
         else:
             turn.reason = WORK_DONE if all_done(c) else NOTHING_LEFT
     return READY
+
+
+@fused
+def mean_used(b: Batch) -> float:
+    """Size in service, in units: the mean over the resources."""
+    used, resources = 0.0, b.total.shape[0]
+    for r in range(resources):
+        used += b.c.used[b.c.e, r]
+    return used / resources
 
 
 @apart

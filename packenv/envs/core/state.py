@@ -36,7 +36,8 @@ turn_type = np.dtype(
         ("counted_started", "i8"),  # tasks started, and in service, when the summaries of the servers were last brought
         ("counted_in_service", "i8"),  # up to date
         ("rate", "f8"),  # mean number of tasks that arrive per slot,
-        ("exogenous", "f8"),  # and their scalar size, in units of capacity
+        ("exogenous", "f8"),  # their scalar size, in units of capacity,
+        ("offered", "f8"),  # and what they add to `served` in the long run, over the mean service
         # at the last decision, or the beginning of the episode:
         ("now", "i8"),
         ("queue_sum", "i8"),
@@ -44,6 +45,7 @@ turn_type = np.dtype(
         ("delay_sum", "i8"),
         ("tasks", "i8"),
         ("placed", "i8"),  # since then: size placed, in units,
+        ("served", "f8"),  # ∫ size in service dt, in units, mean over the resources,
         ("guarded", "i8"),  # and slots that passed under the guard
         ("guard_slot", "i8"),  # the slot that the guard scheduled last
     ],
@@ -58,8 +60,10 @@ passage_type = np.dtype(
         ("delay", "f8"),
         ("started", "f8"),
         ("placed", "f8"),
+        ("served", "f8"),
         ("arrivals", "f8"),
         ("arriving", "f8"),
+        ("offered", "f8"),
         ("guarded", "f8"),
         # of the episode so far, as in Result; utilisation: of the resource that is used most
         ("mean_queue", "f8"),

@@ -27,7 +27,7 @@ from packenv.envs.episodes.guard import Guard, together
 from packenv.envs.episodes.policy_run import CHUNK, PolicyRun, initial_jobs
 from packenv.envs.episodes.rows import row_of
 from packenv.envs.episodes.seeds import episode_seed, share
-from packenv.envs.episodes.workload_facts import levels_for, mean_scalar_size, most_in_service
+from packenv.envs.episodes.workload_facts import levels_for, mean_scalar_size, mean_work, most_in_service
 from packenv.envs.observation.layout import sizes_of
 from packenv.envs.observation.normalized import check_normalized, normalized
 from packenv.envs.options import LATEST, split
@@ -69,7 +69,7 @@ class Core:
             check_normalized(set(layout.observed), definition.name, options.mask_in_observation)
         self.step_rows = step_of(self.layout.rules)
         self.reward = find_reward(options.reward)
-        self.mean_size = mean_scalar_size(self.workload)
+        self.mean_size, self.mean_work = mean_scalar_size(self.workload), mean_work(self.workload)
         self.initial = initial_jobs(options.start, units)
         self.warm = options.warm
         compared = self.reward is advantage
@@ -158,7 +158,7 @@ class Core:
         if self.workload.jobs is None:
             begin(self.batch.c.source.stream[row], seed, rate / self.workload.arrivals.tasks_per_job())
         turn["phase"] = FRESH
-        turn["rate"], turn["exogenous"] = rate, rate * self.mean_size
+        turn["rate"], turn["exogenous"], turn["offered"] = rate, rate * self.mean_size, rate * self.mean_work
         if self.tables:
             self._play_table_of(row, seed)
         slots = self.warm.slots if self.warm else 0
@@ -186,6 +186,7 @@ class Core:
         self.parts[row] = row_of(self.batch, row, self.tables[row])
         turn = self.batch.turn[row]
         turn["rate"], turn["exogenous"] = own.rate, own.rate * mean_scalar_size(own)
+        turn["offered"] = own.rate * mean_work(own) * own.mean_service / self.workload.mean_service
 
     def _warm_up(self, row: int, seed: int, rate: float) -> None:
         """Give row the tasks that a policy leaves waiting and in service after the first slots of the same jobs."""

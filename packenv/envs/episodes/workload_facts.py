@@ -44,6 +44,11 @@ def mean_scalar_size(workload: Workload) -> float:
     return float(scalar_size(sample, workload.servers).mean()) / UNIT
 
 
+def mean_work(workload: Workload) -> float:
+    """Mean of size · service of a task over the mean service, in units of capacity: of several resources, the mean."""
+    return float(workload.mean_size_in_service.mean())
+
+
 def most_in_service(workload: Workload) -> int:
     """How many tasks the servers can hold at once, given the least that one demands; NEVER where that may be nothing.
 

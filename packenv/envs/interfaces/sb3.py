@@ -34,7 +34,7 @@ class NoInfos(list[dict[str, Any]]):
 
 
 class PackVecEnv(VecEnv):
-    """`num_envs` environments of a kind ("ServerFill", "packenv/ServerFillNormalized-v0"), and the options of that environment.
+    """`num_envs` environments of a kind ("ServerFill", "packenv/ServerFillNormalized-v1"), and the options of that environment.
 
     As SB3 has it, an episode that ends is followed by the next in the same step. `infos[i]` of its row then has the
     `terminal_observation`, the numbers that the single environment has in its last info (`reason`, `seed`, `mean_queue`, …),

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from packenv.envs.core.definition import Definition, Layout, Sizes
 from packenv.envs.observation.layout import needs_of_types, observed_shapes, orders_for
-from packenv.envs.options import Options, one_of
+from packenv.envs.options import Options, one_of, whole
 from packenv.envs.server_fill.policy_action import policy_action
 from packenv.envs.server_fill.rules import ServerFillRules
 from packenv.policy import BY_INDEX, BY_ROOM
@@ -16,10 +16,19 @@ ORDERS = ("tightest", "index")  # in the order of packenv.envs.server_fill.rules
 
 
 def layout(
-    sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, order: str = "tightest", passing: bool = True
+    sizes: Sizes,
+    capacity: NDArray[np.int64],
+    options: Options,
+    *,
+    order: str = "tightest",
+    passing: bool = True,
+    choices: int | None = None,
 ) -> Layout:
     """ServerFill on a cluster of capacity (L, D) units."""
-    rules = ServerFillRules(one_of("order", order, ORDERS), one_of("passing", passing, (False, True)))
+    if choices is not None:
+        whole("choices", choices, 2, sizes.types)
+    rules = ServerFillRules(one_of("order", order, ORDERS), one_of("passing", passing, (False, True)), choices or 0)
+    actions = (choices or sizes.types) + 1
     full = options.observation == "full"
     orders = orders_for(sizes, options.observation)
     if sizes.resources == 1:
@@ -29,8 +38,8 @@ def layout(
     return Layout(
         rules=rules,
         needs=needs_of_types(sizes, capacity, orders),
-        actions=sizes.types + 1,
-        observed=observed_shapes(sizes, options, sizes.types + 1, always, only_full),
+        actions=actions,
+        observed=observed_shapes(sizes, options, actions, always, only_full),
         summaries=options.observation != "compact",
     )
 

@@ -18,7 +18,8 @@ class ServerFill(SingleEnv):
 
     ## Action Space
     `Discrete(2J + 1)`: a = j starts the largest task of virtual queue j that fits on the server. The last action passes: the
-    server is left out until its next completion or the next arrival.
+    server is left out until its next completion or the next arrival. With `choices=K`, `Discrete(K + 1)`: a = n does so for the
+    n-th of the virtual queues that can be served, counted from 0 and from the largest sizes.
 
     `info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. An invalid action counts as pass, unless
     `invalid` is "nearest".
@@ -37,6 +38,7 @@ class ServerFill(SingleEnv):
     ## Own Arguments
     | `order` | `"tightest"` | or `"index"` |
     | `passing` | True | False: no server is passed, and a decision with one choice is carried out without asking |
+    | `choices` | None | how many virtual queues there are to choose from: those of the largest tasks that fit; None: all |
     """
 
     definition = DEFINITION

@@ -1,4 +1,7 @@
-"""ServerFill: one server at a time, among those with room and tasks that fit. An action names the virtual queue to serve."""
+"""ServerFill: one server at a time, among those with room and tasks that fit. An action names the virtual queue to serve.
+
+With `choices` = K, action n serves the n-th of the virtual queues that can be served, in descending order of size.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,7 @@ class ServerFillRules(NamedTuple):
 
     order: int  # TIGHTEST or BY_INDEX
     passing: int  # 1 if a server may be passed
+    choices: int  # K; 0: an action for each virtual queue
 
 
 @begins(ServerFillRules)
@@ -45,7 +49,8 @@ def act(rules: ServerFillRules, b: Batch) -> None:
     server = turn.server
     i = NONE
     if action < b.mask.shape[1] - 1:
-        i = chosen(b, server, action)
+        j = action if rules.choices == 0 else served_by(b, server, action)
+        i = chosen(b, server, j) if j != NONE else NONE
         turn.invalid = i == NONE
     if i == NONE:
         pass_over(b, server)
@@ -94,6 +99,19 @@ def can_serve(b: Batch, kind: int, j: int, server: int) -> bool:
     if b.c.vectors:
         return largest_of_groups(b, kind, j, server) != NONE
     return b.c.types.least[b.c.e, kind, j] <= room_of(b.c, server)
+
+
+@apart
+def served_by(b: Batch, server: int, n: int) -> int:
+    """The n-th virtual queue that can be served on the server, of the largest sizes first; NONE if there are not so many."""
+    kind = kind_of(b.c, server)
+    survey(b, kind)
+    for j in range(b.c.types.count[b.c.e, kind]):
+        if can_serve(b, kind, j, server):
+            if n == 0:
+                return j
+            n -= 1
+    return NONE
 
 
 @fused
@@ -145,21 +163,21 @@ def next_of_all(rules: ServerFillRules, b: Batch) -> int:
 def observe(rules: ServerFillRules, b: Batch) -> None:
     """Write the observation and the mask of the row."""
     c, e, server = b.c, b.c.e, b.turn[b.c.e].server
-    types = b.c.types.least.shape[2]
+    last = b.mask.shape[1] - 1
     kind, room = 0, 0
     if server != NONE:
         kind, room = kind_of(c, server), room_of(c, server)
-    b.mask[e, types] = 1 if rules.passing or server == NONE else 0
+    b.mask[e, last] = 1 if rules.passing or server == NONE else 0
     if b.actions.shape[1] > 0:
         if c.vectors:
-            describe_groups(b, kind, server)
+            describe_groups(b, kind, server, rules.choices)
         else:
-            describe_types(b, kind, server, room)
-        describe_wait(b, types, server)
+            describe_types(b, kind, server, room, rules.choices)
+        describe_wait(b, last, server)
         describe_context(b, kind)
         return
     survey(b, kind)
-    mask_types(b, kind, server)
+    mask_types(b, kind, server, rules.choices)
     write_virtual_queues(b, kind, 0, room, server)
     if b.queue.shape[1] > 0:
         write_queue(b)
@@ -169,38 +187,70 @@ def observe(rules: ServerFillRules, b: Batch) -> None:
 
 
 @fused
-def mask_types(b: Batch, kind: int, server: int) -> None:
+def mask_types(b: Batch, kind: int, server: int, choices: int) -> None:
     """A virtual queue can be served if one of its tasks fits. Needs `survey`."""
     known = b.c.types.count[b.c.e, kind]
+    if choices > 0:
+        mask_choices(b, servable(b, kind, server))
+        return
     for j in range(b.c.types.least.shape[2]):
         b.mask[b.c.e, j] = server != NONE and j < known and can_serve(b, kind, j, server)
 
 
 @apart
-def describe_types(b: Batch, kind: int, server: int, room: int) -> None:
+def servable(b: Batch, kind: int, server: int) -> int:
+    """How many virtual queues can be served on the server. Needs `survey`."""
+    found = 0
+    if server != NONE:
+        for j in range(b.c.types.count[b.c.e, kind]):
+            found += can_serve(b, kind, j, server)
+    return found
+
+
+@fused
+def mask_choices(b: Batch, found: int) -> None:
+    """With `choices`, the first actions are valid: as many as there are virtual queues that can be served."""
+    for n in range(b.mask.shape[1] - 1):
+        b.mask[b.c.e, n] = n < found
+
+
+@apart
+def describe_types(b: Batch, kind: int, server: int, room: int, choices: int) -> None:
     """One resource: in ascending order of size the virtual queues follow each other, so ranks say what each would start."""
     c, e, types = b.c, b.c.e, b.c.types.least.shape[2]
     copy_waiting_sizes(b)
     queue, known = c.types.queue[e, kind], c.types.count[e, kind] if server != NONE else 0
+    left = servable(b, kind, server) if choices > 0 else 0  # with `choices`: virtual queues not looked at yet
+    mask_choices(b, left)
+    for n in range(left, b.mask.shape[1] - 1 if choices > 0 else 0):
+        describe_nothing(b, n)
     smaller, fitting = 0, count_up_to(b, room)  # waiting tasks of the types so far; that fit (none without a server)
     for n in range(types):
         j = types - 1 - n
         rank = min(smaller + queue[natural(j)].count, fitting) if j < known else 0
-        b.mask[e, j] = rank > smaller
-        if rank > smaller:
-            describe_start(b, j, kind, j, server, b.waiting_sizes[e, natural(rank - 1)], rank)
-            smaller += queue[natural(j)].count
+        action = j
+        if choices > 0:
+            left -= rank > smaller
+            action = left
         else:
+            b.mask[e, j] = rank > smaller
+        if rank > smaller:
+            if choices == 0 or action < choices:
+                describe_start(b, action, kind, j, server, b.waiting_sizes[e, natural(rank - 1)], rank)
+            smaller += queue[natural(j)].count
+        elif choices == 0:
             describe_nothing(b, j)
 
 
 @apart
-def describe_groups(b: Batch, kind: int, server: int) -> None:
+def describe_groups(b: Batch, kind: int, server: int, choices: int) -> None:
     """Several resources: look at all groups of tasks with equal demands for every type."""
     survey(b, kind)
-    mask_types(b, kind, server)
-    for j in range(b.c.types.least.shape[2]):
-        if b.mask[b.c.e, j]:
-            describe_start(b, j, kind, j, server, size_of(b.c, largest_of_groups(b, kind, j, server)), 0)
+    mask_types(b, kind, server, choices)
+    actions = b.mask.shape[1] - 1
+    for n in range(actions):
+        if b.mask[b.c.e, n]:
+            j = n if choices == 0 else served_by(b, server, n)
+            describe_start(b, n, kind, j, server, size_of(b.c, largest_of_groups(b, kind, j, server)), 0)
         else:
-            describe_nothing(b, j)
+            describe_nothing(b, n)
