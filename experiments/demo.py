@@ -24,7 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     command += ["--plot", str(picture)]
     print(f"$ packenv {shlex.join(command)}", flush=True)
     packenv(command)
-    print(f"The picture: {picture}. Next: packenv evaluate TRACE.csv --servers 10 (your own trace), or packenv list.")
+    print(f"The picture: {picture}")
+    print("Next: source .venv/bin/activate; packenv evaluate TRACE.csv --servers 10 (your own trace), or packenv list")
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ from packenv.workloads.workload import Workload
 @shared_options.servers
 @click.option("--service", help="Law of service, in slots, which changes only the rate: geometric:100, fixed:100, …")
 @shared_options.resources
+@shared_options.slot_seconds
 @option("--gap", type=float, default=GAP, help="Stop when (upper - lower) / upper is at most this.")
 @option("--seconds", type=float, default=SECONDS, help="Stop after this time.")
 @format_option

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 PATIENCE = 1.5  # seconds of silence before the first word
 AGAIN = 8.0  # seconds from one line to the next, where there is no terminal for a bar
-COMPILING = "compiling (once for this version of the sources)"
+COMPILING = "compiling for this kind of workload (kept for the next time)"
 
 
 @contextlib.contextmanager

@@ -34,7 +34,7 @@ def test_the_demo_needs_no_torch(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     first, *lines = done.stdout.splitlines()
     assert first.startswith("$ packenv evaluate paper/fig4b --intensity 0.92 -p vqs -p bf-js -p agent:fig4b")
-    assert "Next: packenv evaluate" in lines[-1]
+    assert "packenv evaluate TRACE.csv" in lines[-1]
     for name in ("vqs", "bf-js", "agent:fig4b"):
         assert sum(line.split()[:1] == [name] for line in lines) == 1
     assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")

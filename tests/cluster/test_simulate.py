@@ -13,6 +13,7 @@ from packenv.cluster import BY_LINE, BY_MIX, BY_TYPE, Cluster, Needs, jobs_of_ty
 from packenv.policy import find_policy, name_of
 from packenv.workloads import source
 from packenv.workloads.laws import Constant, Fixed, Geometric, Uniform
+from tests.cluster.user_policies import FirstThatFits
 
 POLICIES = ("bf-j", "bf-s", "bf-js", "vqs", "vqs-bf", "fifo-ff", "slot-fifo", "maxweight:J=3")
 
@@ -291,3 +292,12 @@ CHANGED = ("vqs:J=5", "vqs-bf:J=3,adaptive,stall,check=64", "bf-js:stall", "slot
 def test_name_round_trip(text: str) -> None:
     assert name_of(find_policy(text)) == text
     assert find_policy(name_of(find_policy(text))) == find_policy(text)
+
+
+def test_what_fits_a_policy_that_packs_sizes() -> None:
+    """Two resources, and a policy without `vectors`: the larger demand of a task counts, for `fits` too."""
+    two = (Uniform(0.1, 0.6), Uniform(0.1, 0.6))
+    workload = Workload(sizes=two, service=Geometric(50), servers="3x1:1", intensity=0.6)
+    result = packenv.simulate(workload, FirstThatFits(), slots=3000, seed=1)
+    assert result.started > 50
+    assert max(result.utilisation) <= 1

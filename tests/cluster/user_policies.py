@@ -18,13 +18,16 @@ from packenv.cluster import (
     Cluster,
     Needs,
     first_server,
+    fits,
     new_count,
     new_task,
+    next_in_queue,
     now,
     oldest,
     place,
     post,
     row_of,
+    server_count,
     size_of,
     waiting,
     wake_at,
@@ -156,3 +159,22 @@ class Careless(TimerInPython):
 
     def __init__(self) -> None:
         super().__init__(1, True)
+
+
+class FirstThatFits(NamedTuple):
+    """Each waiting task, in queue order, to the first server that it fits. It packs sizes: its needs have no `vectors`."""
+
+    def needs(self, setting: packenv.Setting) -> Needs:
+        return Needs(orders=BY_QUEUE)
+
+
+@packenv.schedules(FirstThatFits)
+def place_where_it_fits(policy: FirstThatFits, cluster: Cluster, state: Any) -> None:
+    task = oldest(cluster)
+    while task != NONE:
+        following = next_in_queue(cluster, task)
+        for server in range(server_count(cluster)):
+            if fits(cluster, task, server):
+                place(cluster, task, server)
+                break
+        task = following
