@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -122,7 +123,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, *arguments: str) -> str:
-    done = subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True)
+    own_cluster = os.environ | {"RAY_ADDRESS": "local"}  # not one of other tests
+    done = subprocess.run([sys.executable, *arguments], cwd=folder, env=own_cluster, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
