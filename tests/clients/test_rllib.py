@@ -26,4 +26,4 @@ def test_ppo_trains_an_agent_for_the_leaderboard(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-m", "packenv.cli.main", *line.split()], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = {record["policy"]: record["mean_queue"] for record in json.loads((tmp_path / "board.json").read_text())}
-    assert found["agent:trained"]["mean"] < 3 * found["bf-js"]["mean"]  # masks hold: it starts what fits
+    assert found["agent:trained"] < 3 * found["bf-js"]  # masks hold: it starts what fits
