@@ -58,6 +58,12 @@ class SizeLaw:
             sums[group] += mass
         return sums, total
 
+    def least_shares(self, of: Ints, count: int) -> tuple[list[int], int]:
+        """Lower bounds on the probabilities of `count` groups, as in `shares`."""
+        if not self.exact:
+            return [_around(value)[0] for value in np.bincount(of, self.mass, count).tolist()], 1 << BITS
+        return self.shares(of, count)
+
     def spread(self, points: Ints) -> tuple[list[int], int]:
         """Lower bounds on the mass of each point (m,) if every size is split between its two neighbouring points.
 

@@ -1,0 +1,94 @@
+"""Prices of tasks by their size, and what a cluster can have in service in terms of them.
+
+Every bound on the queue looks at the cluster through prices: whatever the policy does, the tasks in service cost no more
+than a number W together. Sizes that price nothing are not looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from packenv.theory.capacity.linear_program import ServerKinds
+from packenv.theory.capacity.one_resource.certificate import LARGEST_SIZE, require
+from packenv.theory.capacity.one_resource.size_law import SizeLaw
+from packenv.theory.capacity.several_resources.certificate import LARGEST_WEIGHT
+
+LARGEST_PRICE = 2**12
+MOST_STEPS = 2**12
+MOST_WORTH = 2**24  # of what fits a server
+
+
+@dataclass(frozen=True)
+class PricedTasks:
+    """The law of a task's price, and the largest total price in service.
+
+    A task has price[i] with probability mass[i], and price 0 otherwise. The masses are rounded down, which is sound: a task
+    that is left out at random, whatever else happens, is one of price 0.
+    """
+
+    price: tuple[int, ...]  # > 0, increasing
+    mass: tuple[Fraction, ...]
+    most: int  # W, on the whole cluster
+
+    def moment(self, power: int) -> Fraction:
+        """E[price^power]."""
+        return sum((m * p**power for p, m in zip(self.price, self.mass, strict=True)), Fraction(0))
+
+
+@dataclass(frozen=True)
+class Prices:
+    """A task of at least thresholds[i] units costs prices[i], the last i for which this holds; a smaller one costs nothing.
+
+    `weights`: of several resources, whose weighted sum is the size; () for one resource.
+    """
+
+    thresholds: tuple[int, ...]  # units, increasing, >= 1
+    prices: tuple[int, ...]  # increasing, >= 1
+    weights: tuple[int, ...] = ()
+
+    def of(self, law: Any, kinds: Any) -> PricedTasks:
+        """The law of prices, and W. Raises Refuted for prices that are none."""
+        sizes, servers = self.in_one_resource(law, kinds)
+        self._check()
+        require(self.thresholds[0] <= int(sizes.low[-1]), "no task has a price")
+        step = np.searchsorted(np.array(self.thresholds), sizes.low, side="right")
+        masses, whole = sizes.least_shares(step, len(self.prices) + 1)
+        found = [(price, Fraction(mass, whole)) for price, mass in zip(self.prices, masses[1:], strict=True) if mass]
+        require(bool(found), "no task has a price")
+        most = sum(n * self.most(c) for c, n in zip(servers.capacity.tolist(), servers.number.tolist(), strict=True))
+        require(most > 0, "what fits the servers costs nothing")
+        return PricedTasks(tuple(p for p, _ in found), tuple(m for _, m in found), most)
+
+    def most(self, capacity: int) -> int:
+        """The largest total price of tasks that fit a server: the largest price for which the least total size fits."""
+        require(capacity // self.thresholds[0] * self.prices[-1] <= MOST_WORTH, f"more than {MOST_WORTH} fit a server")
+        least, best = [0], 0  # least[v]: the least size of tasks that cost v together; beyond any server if there are none
+        while len(least) - 1 - best <= self.prices[-1]:
+            worth = len(least)
+            sizes = (least[worth - p] + t for t, p in zip(self.thresholds, self.prices, strict=True) if p <= worth)
+            least.append(min(sizes, default=LARGEST_SIZE))
+            if least[-1] <= capacity:
+                best = worth
+        return best
+
+    def in_one_resource(self, law: Any, kinds: Any) -> tuple[SizeLaw, ServerKinds]:
+        """The law of the sizes that are priced, and the servers' capacities."""
+        if isinstance(law, SizeLaw):
+            require(not self.weights, "weights of several resources, there is one")
+            return law, kinds
+        require(len(self.weights) == kinds.capacity.shape[1], "a weight is needed for every resource")
+        require(min(self.weights) >= 0 < max(self.weights) <= LARGEST_WEIGHT, f"weights must lie between 0 and {LARGEST_WEIGHT}")
+        weights = np.array(self.weights)
+        return law.scalar(weights), kinds.scalar(weights)
+
+    def _check(self) -> None:
+        thresholds, prices = self.thresholds, self.prices
+        require(0 < len(thresholds) == len(prices) <= MOST_STEPS, f"as many thresholds as prices are needed, up to {MOST_STEPS}")
+        require(all(a < b for a, b in pairwise((0, *thresholds))), "thresholds must be integers that increase from above 0")
+        require(all(a < b for a, b in pairwise((0, *prices))), "prices must be integers that increase from above 0")
+        require(thresholds[-1] <= LARGEST_SIZE and prices[-1] <= LARGEST_PRICE, f"a price above {LARGEST_PRICE}, or a huge size")

@@ -1,0 +1,51 @@
+"""Probabilities of arrivals and departures in a slot, rounded down to whole multiples of 2^-BITS and cut off where tiny."""
+
+from __future__ import annotations
+
+from decimal import Context
+from fractions import Fraction
+
+from packenv.theory.capacity.one_resource.certificate import require
+from packenv.theory.queue_bound.arrivals import Setting
+
+BITS = 96
+TINY = 1 << 16  # in multiples of 2^-BITS: smaller probabilities far from the mean are left out
+DIGITS = 60
+MOST_ARRIVALS = 100.0  # per slot, mean
+
+
+def arrivals_below(setting: Setting, mass: Fraction) -> list[int]:
+    """Lower bounds on P(A = 0), P(A = 1), …: A tasks arrive in a slot, of those that have a price, a share `mass` of all."""
+    require(setting.tasks == setting.square == 1, "this proof is for tasks that arrive one by one")
+    mean = setting.rate * mass
+    if setting.bernoulli:
+        return [_down(1 - mean), _down(mean)]
+    require(mean <= MOST_ARRIVALS, f"more than {MOST_ARRIVALS:g} arrivals in a slot")
+    context = Context(prec=DIGITS)
+    exponent = context.divide(context.create_decimal(-mean.numerator), context.create_decimal(mean.denominator))
+    # the exponent is rounded by less than 10^(1 - DIGITS) of itself, and the power by as much
+    none = Fraction(context.exp(exponent)) * (1 - Fraction(2 + 2 * int(mean), 10 ** (DIGITS - 1)))
+    precise = DIGITS * 4
+    found, term = [], (none.numerator << precise) // none.denominator
+    while term >> (precise - BITS) > TINY or len(found) <= mean:
+        found.append(term >> (precise - BITS))
+        term = term * mean.numerator // (mean.denominator * len(found))
+    return found
+
+
+def leaving_below(leaving: Fraction, most: int) -> list[list[int]]:
+    """For m = 0 .. `most` tasks in service lower bounds on the probability that 0, 1, … of them leave."""
+    goes, stays = _down(leaving), _down(1 - leaving)
+    found = [[1 << BITS]]
+    for m in range(1, most + 1):
+        before = found[-1]
+        shifted = zip([*before, 0], [0, *before], strict=True)
+        one = [(same * stays + fewer * goes) >> BITS for same, fewer in shifted]
+        while len(one) > leaving * m + 1 and one[-1] <= TINY:
+            one.pop()
+        found.append(one)
+    return found
+
+
+def _down(value: Fraction) -> int:
+    return (value.numerator << BITS) // value.denominator

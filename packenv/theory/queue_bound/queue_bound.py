@@ -1,0 +1,87 @@
+"""`packenv.queue_bound`: the best of several lower bounds on the mean queue of every policy."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+from packenv.errors import InputError
+from packenv.theory.capacity.best_proofs import rounded_down
+from packenv.theory.capacity.bracket import law_and_kinds
+from packenv.theory.capacity.load import resolved
+from packenv.theory.capacity.max_workload import max_workload
+from packenv.theory.capacity.one_resource.certificate import Refuted
+from packenv.theory.queue_bound.arrivals import Setting, setting_of
+from packenv.theory.queue_bound.bound import NAMES, QueueBound, QueueProof
+from packenv.theory.queue_bound.candidates import dual_prices, step_prices, thresholds, weightings
+from packenv.theory.queue_bound.counted import Counted
+from packenv.theory.queue_bound.many_servers import MOST_SERVERS, counted_proof
+from packenv.theory.queue_bound.overload import check_load
+from packenv.theory.queue_bound.pooled import Pooled
+from packenv.theory.queue_bound.prices import Prices
+from packenv.theory.queue_bound.probabilities import MOST_ARRIVALS
+from packenv.workloads.workload import Workload
+
+GAP, SECONDS = 0.005, 1.0  # of the search for prices that bound ρ*
+LIGHT = 0.3
+"""Where so little of the k servers is needed, nothing waits for them: no proof is sought."""
+
+
+def queue_bound(workload: Workload, progress: Callable[[str, float], None] | None = None) -> QueueBound:
+    """A lower bound, with proof, on the mean queue (waiting tasks, mean over all slots) of every policy without preemption.
+
+    Proved for random tasks with geometric service whose arrivals are independent from slot to slot (Poisson, Bernoulli, and
+    batches of them). `progress` is called with the name of the relaxation and the bound at every improvement.
+    Raises InputError for other workloads, and for a load that no policy can keep up with.
+    """
+    began = time.monotonic()
+    workload = resolved(workload)
+    setting, (law, kinds) = setting_of(workload), law_and_kinds(workload)
+    found = dict.fromkeys(NAMES.values(), 0.0)
+    best: QueueProof | None = None
+    for proof in proofs_for(workload, setting, law, kinds):
+        try:
+            value = rounded_down(proof.value(setting, law, kinds))
+        except Refuted:  # prices of nothing, or too many steps for a proof
+            continue
+        if value > max(found.values()):
+            best = proof
+            if progress is not None:
+                progress(NAMES[type(proof)], value)
+        found[NAMES[type(proof)]] = max(value, found[NAMES[type(proof)]])
+    name = "none" if best is None else NAMES[type(best)]
+    return QueueBound(max(found.values()), name, best, found, time.monotonic() - began)
+
+
+def proofs_for(workload: Workload, setting: Setting, law: Any, kinds: Any) -> Iterator[QueueProof]:
+    """The proofs to try."""
+    bounded = max_workload(workload, GAP, SECONDS).bounded
+    for weights in weightings(kinds, bounded):
+        sizes, servers = Prices((1,), (1,), weights).in_one_resource(law, kinds)
+        capacities = servers.capacity.tolist()
+        counted = [Prices((t,), (1,), weights) for t in thresholds(sizes, capacities)]
+        yield from map(Pooled, [*counted, *step_prices(sizes, capacities, weights), *dual_prices(bounded, sizes, weights)])
+        for prices in counted:
+            yield from counted_proofs(prices, setting, law, kinds)
+
+
+def counted_proofs(prices: Prices, setting: Setting, law: Any, kinds: Any) -> Iterator[Counted]:
+    """The counted bound for the tasks with a price, where these arrive one by one and need a fair share of their servers."""
+    tasks = prices.of(law, kinds)
+    check_load(setting, tasks)
+    rate = setting.rate * tasks.mass[0]
+    one_by_one = setting.tasks == setting.square == 1
+    if one_by_one and tasks.most <= MOST_SERVERS and rate <= MOST_ARRIVALS and rate > Fraction(LIGHT) * setting.leaving * tasks.most:
+        yield counted_proof(prices, setting, tasks.most, rate)
+
+
+@functools.lru_cache(maxsize=64)
+def known_bound(workload: Workload) -> float:
+    """The bound as a reference beside policies: 0 where none is claimed, or the load is too high for any policy."""
+    try:
+        return queue_bound(workload).value
+    except InputError:
+        return 0.0
