@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from packenv.theory.capacity.max_workload import max_workload as max_workload
     from packenv.theory.makespan.optimum import Optimum as Optimum
     from packenv.theory.makespan.optimum import optimal_schedule as optimal_schedule
+    from packenv.theory.queue_bound.bound import QueueBound as QueueBound
+    from packenv.theory.queue_bound.queue_bound import queue_bound as queue_bound
     from packenv.theory.stability.judge import Judgment as Judgment
     from packenv.units import UNIT as UNIT
     from packenv.units import to_units as to_units
@@ -63,6 +65,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".theory.capacity.load": ["resolved"],
         ".theory.capacity.max_workload": ["max_workload"],
         ".theory.makespan.optimum": ["Optimum", "optimal_schedule"],
+        ".theory.queue_bound.bound": ["QueueBound"],
+        ".theory.queue_bound.queue_bound": ["queue_bound"],
         ".theory.stability.judge": ["Judgment"],
         ".units": ["UNIT", "to_units"],
         ".workloads.named.registry": ["names", "workload"],

@@ -19,6 +19,7 @@ from packenv.results.result import Result
 from packenv.results.stability import UNSTABLE
 from packenv.runs.plot_style import colours_for
 from packenv.runs.text import counted
+from packenv.theory.queue_bound.queue_bound import known_bound
 from packenv.workloads.workload import Workload
 
 QUANTILES = (("delay_p50", "median", "|", 11), ("delay_p95", "95 %", "o", 6), ("delay_p99", "99 %", "D", 5))
@@ -30,15 +31,15 @@ def draw_runs(
     """Left: waiting tasks over time, mean over the seeds (band: the middle half of them). Right: quantiles of the delay.
 
     Delays of a policy that is unstable with any seed are dashed and hollow: they say how long the run was. The queue of an
-    unstable policy is dashed; where it would hide the others, it leaves the picture at the top. The title says in a sentence
-    what is to be seen.
+    unstable policy is dashed; where it would hide the others, it leaves the picture at the top. A dotted line shows what no
+    policy's mean queue comes below, if anything is known of it. The title says in a sentence what is to be seen.
     """
     height = max(4.2, 2.2 + 0.45 * len(by_policy))
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, height), width_ratios=(3, 2), layout="constrained")
     colours = colours_for([runs[0].policy for runs in by_policy])
     longest = max(run.slots for runs in by_policy for run in runs)
     clock = clock_for(longest, workload.slot_seconds)
-    draw_queues(left, by_policy, colours, clock)
+    draw_queues(left, by_policy, colours, clock, 0.0 if backlog is not None else known_bound(workload))
     slowest = max((run.delay_p99 or 0.0 for runs in by_policy for run in runs), default=0.0)
     delay_clock = clock_for(slowest, workload.slot_seconds)
     for row, (runs, colour) in enumerate(zip(by_policy, colours, strict=True)):

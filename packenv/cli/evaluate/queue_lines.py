@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from packenv.cli.evaluate.story import verdict_of
 from packenv.results.result import Result
 from packenv.results.stability import UNSTABLE
-from packenv.runs.plot_style import light_grid, plain_numbers
+from packenv.runs.plot_style import GREY, light_grid, plain_numbers
 
 POINTS = 256
 HIDES = 4.0
@@ -42,8 +42,8 @@ class Line(NamedTuple):
     high: NDArray[np.float64]
 
 
-def draw_queues(axes: Any, by_policy: list[list[Result]], colours: list[str], clock: Clock) -> None:
-    """Draw the queues of all policies, unstable ones dashed, and label each line."""
+def draw_queues(axes: Any, by_policy: list[list[Result]], colours: list[str], clock: Clock, bound: float) -> None:
+    """Draw the queues of all policies, unstable ones dashed, and label each line; dotted the lower `bound` of all, if not 0."""
     lines = [line for runs, colour in zip(by_policy, colours, strict=True) if (line := line_of(runs, colour, clock)) is not None]
     top = highest(lines)
     for line in lines:
@@ -51,6 +51,9 @@ def draw_queues(axes: Any, by_policy: list[list[Result]], colours: list[str], cl
         axes.plot(line.when, line.mean, style, color=line.colour, linewidth=1.6, label=f"{line.policy}: {line.verdict}")
         if (line.low < line.high).any():
             axes.fill_between(line.when, line.low, line.high, color=line.colour, alpha=0.12, linewidth=0)
+    if bound > 0:
+        axes.axhline(bound, color=GREY, linewidth=1.2, linestyle=":", label="lower bound of any policy")
+        axes.annotate("lower bound of any policy", (0.01, bound), (0, 2), **beside(axes), color=GREY, fontsize=8, va="bottom")
     axes.set_xlabel("slot" if clock.unit == "slots" else clock.unit)
     axes.set_ylabel("waiting tasks")
     axes.margins(x=0)
@@ -84,6 +87,11 @@ def highest(lines: list[Line]) -> float | None:
     return None if not any([*low, *grown]) else 1.08 * max(low + grown)
 
 
+def beside(axes: Any) -> dict[str, Any]:
+    """Of a label: its place is a share of the width, and a number of tasks; it is moved by points."""
+    return {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points", "annotation_clip": False}
+
+
 def label_lines(axes: Any, lines: list[Line], top: float | None) -> None:
     """Names at the right, at the height of the lines' ends; of lines that leave the picture, at the top where they do."""
     if top is None:
@@ -97,5 +105,6 @@ def label_lines(axes: Any, lines: list[Line], top: float | None) -> None:
     height = -np.inf
     for line in staying:
         height = max(height + APART * top, float(line.mean[-1]))
-        place = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points", "annotation_clip": False}
-        axes.annotate(f"{line.policy}: {line.verdict}", (1, height), (4, 0), color=line.colour, fontsize=9, va="center", **place)
+        axes.annotate(
+            f"{line.policy}: {line.verdict}", (1, height), (4, 0), color=line.colour, fontsize=9, va="center", **beside(axes)
+        )

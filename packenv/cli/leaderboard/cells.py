@@ -9,8 +9,10 @@ from packenv.cli.leaderboard.contests import Contest
 from packenv.cli.leaderboard.standings import Standing
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
 from packenv.runs.text import NONE, NOT_KNOWN, estimate
+from packenv.theory.queue_bound.queue_bound import known_bound
 from packenv.theory.stability.judge import Judgment
 
+ANY_POLICY = "lower bound of any policy"
 MARKS = {STABLE: "", UNSTABLE: " ↑", UNDECIDED: " ?"}
 
 
@@ -68,6 +70,12 @@ def supported(row: Sequence[Standing | None]) -> tuple[str, str, str]:
     if judgment is None:
         return NONE, NONE, NONE
     return f"{judgment.low:.3f} – {judgment.high:.3f}", judgment.half, judgment.two_thirds
+
+
+def bounds_of(group: Group) -> list[str]:
+    """What no policy's mean queue comes below, by contest; empty if nothing is known of any."""
+    found = [known_bound(contest.workload) for contest in group.contests]
+    return [estimate(value, None) if value > 0 else NONE for value in found] if any(found) else []
 
 
 def legend(groups: Sequence[Group], reference: str) -> str:

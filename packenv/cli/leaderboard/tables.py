@@ -8,10 +8,11 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from packenv.cli.judge.tables import STATUS_COLOURS
-from packenv.cli.leaderboard.cells import Group, cell, heading, judgment_of, supported
+from packenv.cli.leaderboard.cells import ANY_POLICY, Group, bounds_of, cell, heading, judgment_of, supported
 from packenv.cli.leaderboard.standings import Standing
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
 from packenv.runs.statistics import Interval, interval
+from packenv.theory.queue_bound.queue_bound import known_bound
 
 VERDICT_COLOURS = {STABLE: "", UNSTABLE: "red", UNDECIDED: "yellow"}
 
@@ -29,6 +30,8 @@ def terminal_table(group: Group) -> Table:
         words = supported(row) if judged else ()
         coloured = [f"[{STATUS_COLOURS[word]}]{word}" if word in STATUS_COLOURS else word for word in words]
         table.add_row(policy, *map(_coloured, row), *coloured)
+    if bounds := bounds_of(group):
+        table.add_row(ANY_POLICY, *bounds, style="dim")
     return table
 
 
@@ -63,6 +66,7 @@ def record_of(one: Standing, reference: str) -> dict[str, Any]:
         "confidence": one.verdict.confidence if one.runs else None,
         "stopped": next((run.stopped for run in one.runs if run.stopped), None),
         "mean_queue_by_seed": [run.mean_queue for run in one.runs],
+        "queue_bound": known_bound(contest.workload),
         "supported": None,
     }
     if judgment is not None:

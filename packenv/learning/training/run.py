@@ -114,12 +114,13 @@ class TrainingRun:
         self.measured |= {f"mean queue at {each.label}": each.agent for each in compared}
         if score < self.best_score:
             self.best, self.best_score, self.best_at, self.best_measured = weights, score, samples, self.measured
-        self.log.scalars({f"evaluation/{name}": value for name, value in self.measured.items()}, samples)
+        shown = self.measured | self.evaluation.bounds()
+        self.log.scalars({f"evaluation/{name}": value for name, value in shown.items()}, samples)
         if self.learner.core is not None:
             self.log.picture(self.learner.core, samples)
         self.log.flush()
-        shown = ", ".join(f"{each.agent:.3g} ({each.ratio:.3f}) at {each.label}" for each in compared)
-        self.progress.say(f"{samples:,} samples: mean queue (ratio to {self.plan.against}) {shown}")
+        said = ", ".join(f"{each.agent:.3g} ({each.ratio:.3f}) at {each.label}" for each in compared)
+        self.progress.say(f"{samples:,} samples: mean queue (ratio to {self.plan.against}) {said}")
 
     def judge(self) -> None:
         """Find the supported fraction of ρ*, coarsely, and show it beside the guarantees and the better proven policy's."""

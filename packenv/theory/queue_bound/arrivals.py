@@ -38,10 +38,8 @@ class Setting:
 
     def second_moment(self, mean: Fraction, square: Fraction) -> Fraction:
         """A lower bound on E[A²], A the price of all that arrives in a slot; a task's price has this mean and mean square."""
-        if self.alike:
-            of_job = self.square * square
-        else:
-            of_job = self.tasks * square + (self.square - self.tasks) * mean**2
+        of_pairs = square if self.alike else mean**2
+        of_job = self.tasks * square + (self.square - self.tasks) * of_pairs
         together = Fraction(0) if self.bernoulli else (self.rate * mean) ** 2
         return self.jobs * of_job + together
 

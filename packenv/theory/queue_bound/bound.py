@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
@@ -16,37 +15,47 @@ from packenv.workloads.workload import Workload
 
 QueueProof: TypeAlias = Counted | Pooled
 NAMES: dict[type[QueueProof], str] = {Counted: "counted", Pooled: "pooled"}
-"""What each kind of proof is called."""
+"""What the relaxations are called, by the kind of proof."""
+
+
+@dataclass(frozen=True)
+class Proved:
+    """The mean queue that one relaxation proves, above 0, and how."""
+
+    value: float
+    proof: QueueProof = field(repr=False)
+
+    @property
+    def relaxation(self) -> str:
+        return NAMES[type(self.proof)]
 
 
 @dataclass(frozen=True)
 class QueueBound:
     """The mean number of waiting tasks, over all slots, is at least `value` under every policy that does not preempt.
 
-    `relaxation`: which proof it is, "counted" or "pooled"; "none" for a bound of 0, which needs no proof.
-    `found`: by relaxation, the best that was found, at least 0.
+    `proved`: the best of each relaxation that proves anything, the best one first.
     """
 
-    value: float
-    relaxation: str
-    proof: QueueProof | None = field(repr=False)
-    found: dict[str, float]
+    proved: tuple[Proved, ...]
     seconds: float
+
+    @property
+    def value(self) -> float:
+        """The best bound; 0 if nothing better is known."""
+        return self.proved[0].value if self.proved else 0.0
 
     @property
     def void(self) -> bool:
         """Whether nothing better than 0 is known."""
-        return self.value == 0
+        return not self.proved
 
     def verify(self, workload: Workload) -> None:
-        """Check the proof against the workload, in exact arithmetic. Raises Refuted if it does not hold."""
-        setting = setting_of(workload)
-        if not 0 <= self.value < math.inf:
-            raise Refuted(f"certificate: {self.value} is no mean queue")
-        if self.relaxation != ("none" if self.proof is None else NAMES[type(self.proof)]):
-            raise Refuted(f"certificate: its proof is not {self.relaxation}")
-        if self.found.get(self.relaxation, 0.0) != self.value or any(value > self.value for value in self.found.values()):
-            raise Refuted("certificate: the bound is not the best of those found")
-        proved = Fraction(0) if self.proof is None else self.proof.value(setting, *law_and_kinds(workload))
-        if proved < Fraction(self.value):
-            raise Refuted(f"certificate: its proof does not bound the mean queue by {self.value}")
+        """Check every proof against the workload, in exact arithmetic. Raises Refuted if one does not hold."""
+        setting, (law, kinds) = setting_of(workload), law_and_kinds(workload)
+        values = [one.value for one in self.proved]
+        if values != sorted(values, reverse=True):
+            raise Refuted("certificate: the best bound does not come first")
+        for one in self.proved:
+            if one.proof.value(setting, law, kinds) < Fraction(one.value):
+                raise Refuted(f"certificate: the {one.relaxation} proof does not bound the mean queue by {one.value}")

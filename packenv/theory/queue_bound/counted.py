@@ -54,8 +54,8 @@ class Counted:
     def _check(self, k: int) -> None:
         values, last = self.values, len(self.values) - 1
         require(self.parts > 0 and k <= last < LONGEST, f"the values must be those of 0 to N, {k} <= N < {LONGEST}")
-        require(0 <= self.slope and 0 <= self.bend, "the slope and the bend must not be negative")
-        require(0 <= values[0] and values[-1] <= LARGEST_VALUE, f"the values must lie between 0 and {LARGEST_VALUE}")
+        require(min(self.slope, self.bend) >= 0, "the slope and the bend must not be negative")
+        require(values[0] >= 0 and values[-1] <= LARGEST_VALUE, f"the values must lie between 0 and {LARGEST_VALUE}")
         require(all(a <= b for a, b in pairwise(values)), "the values must not decrease")
         above = all(values[last - x] >= values[last] - self.slope * x + self.bend * x * (x + 1) // 2 for x in range(k + 1))
         require(above, "the parabola is above the values before it")

@@ -62,7 +62,7 @@ def _rounded(prices: Prices, values: np.ndarray, slope: float, bend: Fraction, k
 def _arriving(bernoulli: bool, mean: float) -> np.ndarray:
     if bernoulli:
         return np.array([1 - mean, mean])
-    most = int(poisson.isf(1e-18, mean)) + 1
+    most = math.ceil(mean + 10 * math.sqrt(mean) + 10)
     return np.asarray(poisson.pmf(np.arange(most + 1), mean))
 
 

@@ -67,12 +67,16 @@ class Prices:
     def most(self, capacity: int) -> int:
         """The largest total price of tasks that fit a server: the largest price for which the least total size fits."""
         require(capacity // self.thresholds[0] * self.prices[-1] <= MOST_WORTH, f"more than {MOST_WORTH} fit a server")
-        least, best = [0], 0  # least[v]: the least size of tasks that cost v together; beyond any server if there are none
-        while len(least) - 1 - best <= self.prices[-1]:
-            worth = len(least)
-            sizes = (least[worth - p] + t for t, p in zip(self.thresholds, self.prices, strict=True) if p <= worth)
-            least.append(min(sizes, default=LARGEST_SIZE))
-            if least[-1] <= capacity:
+        sizes, prices = np.array(self.thresholds), np.array(self.prices)
+        least, worth, best = np.zeros(1, np.int64), 0, 0  # least[v]: the least size of tasks that cost v together
+        while worth - best < self.prices[-1]:
+            worth += 1
+            if worth == len(least):
+                least = np.concatenate([least, np.full(len(least), LARGEST_SIZE)])  # beyond any server if there are none
+            cheaper = int(np.searchsorted(prices, worth, side="right"))
+            if cheaper:
+                least[worth] = min(LARGEST_SIZE, int((least[worth - prices[:cheaper]] + sizes[:cheaper]).min()))
+            if least[worth] <= capacity:
                 best = worth
         return best
 

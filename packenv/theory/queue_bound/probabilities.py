@@ -26,7 +26,8 @@ def arrivals_below(setting: Setting, mass: Fraction) -> list[int]:
     # the exponent is rounded by less than 10^(1 - DIGITS) of itself, and the power by as much
     none = Fraction(context.exp(exponent)) * (1 - Fraction(2 + 2 * int(mean), 10 ** (DIGITS - 1)))
     precise = DIGITS * 4
-    found, term = [], (none.numerator << precise) // none.denominator
+    found: list[int] = []
+    term = (none.numerator << precise) // none.denominator
     while term >> (precise - BITS) > TINY or len(found) <= mean:
         found.append(term >> (precise - BITS))
         term = term * mean.numerator // (mean.denominator * len(found))

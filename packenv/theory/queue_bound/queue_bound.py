@@ -15,7 +15,7 @@ from packenv.theory.capacity.load import resolved
 from packenv.theory.capacity.max_workload import max_workload
 from packenv.theory.capacity.one_resource.certificate import Refuted
 from packenv.theory.queue_bound.arrivals import Setting, setting_of
-from packenv.theory.queue_bound.bound import NAMES, QueueBound, QueueProof
+from packenv.theory.queue_bound.bound import Proved, QueueBound, QueueProof
 from packenv.theory.queue_bound.candidates import dual_prices, step_prices, thresholds, weightings
 from packenv.theory.queue_bound.counted import Counted
 from packenv.theory.queue_bound.many_servers import MOST_SERVERS, counted_proof
@@ -30,30 +30,28 @@ LIGHT = 0.3
 """Where so little of the k servers is needed, nothing waits for them: no proof is sought."""
 
 
-def queue_bound(workload: Workload, progress: Callable[[str, float], None] | None = None) -> QueueBound:
+def queue_bound(workload: Workload, progress: Callable[[float], None] | None = None) -> QueueBound:
     """A lower bound, with proof, on the mean queue (waiting tasks, mean over all slots) of every policy without preemption.
 
     Proved for random tasks with geometric service whose arrivals are independent from slot to slot (Poisson, Bernoulli, and
-    batches of them). `progress` is called with the name of the relaxation and the bound at every improvement.
+    batches of them). `progress` is called with the best bound so far whenever a relaxation improves.
     Raises InputError for other workloads, and for a load that no policy can keep up with.
     """
     began = time.monotonic()
     workload = resolved(workload)
     setting, (law, kinds) = setting_of(workload), law_and_kinds(workload)
-    found = dict.fromkeys(NAMES.values(), 0.0)
-    best: QueueProof | None = None
+    best: dict[type[QueueProof], Proved] = {}
     for proof in proofs_for(workload, setting, law, kinds):
         try:
             value = rounded_down(proof.value(setting, law, kinds))
         except Refuted:  # prices of nothing, or too many steps for a proof
             continue
-        if value > max(found.values()):
-            best = proof
+        known = best.get(type(proof))
+        if value > (0.0 if known is None else known.value):
+            best[type(proof)] = Proved(value, proof)
             if progress is not None:
-                progress(NAMES[type(proof)], value)
-        found[NAMES[type(proof)]] = max(value, found[NAMES[type(proof)]])
-    name = "none" if best is None else NAMES[type(best)]
-    return QueueBound(max(found.values()), name, best, found, time.monotonic() - began)
+                progress(max(one.value for one in best.values()))
+    return QueueBound(tuple(sorted(best.values(), key=lambda one: -one.value)), time.monotonic() - began)
 
 
 def proofs_for(workload: Workload, setting: Setting, law: Any, kinds: Any) -> Iterator[QueueProof]:
@@ -74,7 +72,12 @@ def counted_proofs(prices: Prices, setting: Setting, law: Any, kinds: Any) -> It
     check_load(setting, tasks)
     rate = setting.rate * tasks.mass[0]
     one_by_one = setting.tasks == setting.square == 1
-    if one_by_one and tasks.most <= MOST_SERVERS and rate <= MOST_ARRIVALS and rate > Fraction(LIGHT) * setting.leaving * tasks.most:
+    if (
+        one_by_one
+        and tasks.most <= MOST_SERVERS
+        and rate <= MOST_ARRIVALS
+        and rate > Fraction(LIGHT) * setting.leaving * tasks.most
+    ):
         yield counted_proof(prices, setting, tasks.most, rate)
 
 

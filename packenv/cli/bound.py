@@ -1,0 +1,90 @@
+"""`packenv bound`: how short the mean queue can be at all, with proof."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from packenv.cli import shared_options
+from packenv.cli.completed_names import WORKLOAD
+from packenv.cli.outputs import check_outputs, write_all
+from packenv.cli.shared_options import FILE, JSON
+from packenv.cli.tables import format_option, show, text_console
+from packenv.cli.workload_options import WorkloadOptions, workload_from
+from packenv.files import write_json
+from packenv.runs.text import counted
+from packenv.theory.queue_bound.bound import QueueBound
+from packenv.theory.queue_bound.certificate_files import load_queue_bound, save_queue_bound
+from packenv.theory.queue_bound.queue_bound import queue_bound
+from packenv.workloads.workload import Workload
+
+
+@click.command("bound")
+@click.argument("source", metavar="[WORKLOAD]", required=False, type=WORKLOAD)
+@shared_options.sizes
+@shared_options.servers
+@shared_options.service
+@shared_options.resources
+@click.option("--load", type=float, help="Arrivals as a share of ρ*.")
+@click.option("--intensity", type=float, help="Arrivals as a share of the area bound  [default: the workload's own, or 0.9].")
+@click.option("--rate", type=float, help="Tasks per slot.")
+@format_option
+@click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")
+@click.option("--certificate", type=FILE, help="Write the bound and its proof as JSON.")
+@click.option("--verify", type=click.Path(exists=True, dir_okay=False), help="Check the proof in this file instead of a search.")
+def bound_command(form: str, json_path: str | None, certificate: str | None, verify: str | None, **words: Any) -> None:
+    """Find a lower bound on the mean number of waiting tasks under any policy that does not preempt.
+
+    It is proved for random tasks with geometric service whose arrivals are independent from slot to slot. A bound of 0 says
+    that nothing better is known, as at low loads or with many servers.
+
+    \b
+    packenv bound paper/fig4b --intensity 0.95
+    packenv bound --sizes discrete:0.4@0.5,0.6@0.5 --servers 2 --intensity 0.9 --certificate proof.json
+    packenv bound paper/fig4b --intensity 0.95 --verify proof.json
+    """
+    check_outputs(json_path, certificate)
+    workload, _ = workload_from(WorkloadOptions(**words))
+    console = text_console()
+    if verify is not None:
+        bound = load_queue_bound(verify)
+        bound.verify(workload)
+        console.print(f"{verify}: proved for {workload.name} at intensity {workload.intensity:.4g}", highlight=False)
+    else:
+        with console.status(f"{workload.name}: bounding the mean queue") as status:
+            bound = queue_bound(workload, lambda value: status.update(f"mean queue >= {value:.6g}"))
+    show(form, [] if bound.void else [bound_table(workload, bound)], [bound_record(workload, bound)])
+    if bound.void:
+        console.print(f"{workload.name}: nothing better than 0 is known", style="yellow")
+    write_all(
+        (json_path, lambda path: write_json(path, bound_record(workload, bound))),
+        (certificate, lambda path: save_queue_bound(bound, path)),
+    )
+
+
+def bound_record(workload: Workload, bound: QueueBound) -> dict[str, Any]:
+    """The JSON of `packenv bound`: waiting tasks, and by Little's law slots of delay."""
+    return {
+        "workload": workload.name,
+        "servers": str(workload.servers),
+        "intensity": workload.intensity,
+        "rate": workload.rate,
+        "mean_queue": bound.value,
+        "mean_delay": bound.value / workload.rate,
+        "proved": {one.relaxation: one.value for one in bound.proved},
+        "seconds": bound.seconds,
+    }
+
+
+def bound_table(workload: Workload, bound: QueueBound) -> Table:
+    """What each relaxation proves, in waiting tasks and as a delay."""
+    where = f"{workload.name} on {counted(len(workload.servers), 'server')}, intensity {workload.intensity:.4g}"
+    table = Table(title=f"{where}: no policy's mean queue is below", title_justify="left", box=SIMPLE_HEAD)
+    for name in ("relaxation", "waiting tasks", "mean delay (slots)"):
+        table.add_column(name, justify="left" if name == "relaxation" else "right", no_wrap=True)
+    for one in bound.proved:
+        table.add_row(one.relaxation, f"{one.value:.6g}", f"{one.value / workload.rate:.6g}")
+    return table
