@@ -6,8 +6,8 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from scipy.stats import binom, poisson
 
+from packenv.theory.capacity.linear_program import Floats
 from packenv.theory.queue_bound.arrivals import Setting
 from packenv.theory.queue_bound.counted import Counted
 from packenv.theory.queue_bound.prices import Prices
@@ -49,7 +49,7 @@ def counted_proof(prices: Prices, setting: Setting, k: int, rate: Fraction) -> C
     return _rounded(prices, values, (g - fixed) / float(drift), Fraction(-1) / drift, k)
 
 
-def _rounded(prices: Prices, values: np.ndarray, slope: float, bend: Fraction, k: int) -> Counted:
+def _rounded(prices: Prices, values: Floats, slope: float, bend: Fraction, k: int) -> Counted:
     """In whole parts, and the slope raised until the parabola is not above the values before it."""
     whole = [round(value * PARTS) for value in np.maximum.accumulate(values).tolist()]
     bends, last = math.floor(bend * PARTS), len(whole) - 1
@@ -59,18 +59,20 @@ def _rounded(prices: Prices, values: np.ndarray, slope: float, bend: Fraction, k
     return Counted(prices, tuple(whole), slopes, bends, PARTS)
 
 
-def _arriving(bernoulli: bool, mean: float) -> np.ndarray:
+def _arriving(bernoulli: bool, mean: float) -> Floats:
+    """Chances of 0, 1, … arrivals."""
     if bernoulli:
         return np.array([1 - mean, mean])
-    most = math.ceil(mean + 10 * math.sqrt(mean) + 10)
-    return np.asarray(poisson.pmf(np.arange(most + 1), mean))
+    ratios = mean / np.arange(1, math.ceil(mean + 10 * math.sqrt(mean) + 10))
+    return np.asarray(math.exp(-mean) * np.cumprod([1.0, *ratios]))
 
 
-def _after_departures(last: int, k: int, leaving: float) -> np.ndarray:
+def _after_departures(last: int, k: int, leaving: float) -> Floats:
     """(N + 1, N + 1) chance that n tasks become m, of which min(n, k) are in service."""
     found = np.zeros((last + 1, last + 1))
+    out: Floats = np.ones(1)  # chances that 0, 1, … leave
     for n in range(last + 1):
-        served = min(n, k)
-        out = np.arange(served + 1)
-        found[n, n - out] = binom.pmf(out, served, leaving)
+        found[n, n - np.arange(len(out))] = out
+        if n < k:
+            out = np.convolve(out, [1 - leaving, leaving])
     return found

@@ -26,6 +26,7 @@ from packenv.theory.queue_bound.probabilities import MOST_ARRIVALS
 from packenv.workloads.workload import Workload
 
 GAP, SECONDS = 0.005, 1.0  # of the search for prices that bound ρ*
+VISIBLE = 0.01
 LIGHT = 0.3
 """Where so little of the k servers is needed, nothing waits for them: no proof is sought."""
 
@@ -72,19 +73,16 @@ def counted_proofs(prices: Prices, setting: Setting, law: Any, kinds: Any) -> It
     check_load(setting, tasks)
     rate = setting.rate * tasks.mass[0]
     one_by_one = setting.tasks == setting.square == 1
-    if (
-        one_by_one
-        and tasks.most <= MOST_SERVERS
-        and rate <= MOST_ARRIVALS
-        and rate > Fraction(LIGHT) * setting.leaving * tasks.most
-    ):
+    busy = rate > Fraction(LIGHT) * setting.leaving * tasks.most
+    if one_by_one and busy and tasks.most <= MOST_SERVERS and rate <= MOST_ARRIVALS:
         yield counted_proof(prices, setting, tasks.most, rate)
 
 
 @functools.lru_cache(maxsize=64)
 def known_bound(workload: Workload) -> float:
-    """The bound as a reference beside policies: 0 where none is claimed, or the load is too high for any policy."""
+    """The bound as a line beside policies: 0 where none is claimed, no policy keeps up, or it is too small to be seen."""
     try:
-        return queue_bound(workload).value
+        value = queue_bound(workload).value
     except InputError:
         return 0.0
+    return value if value >= VISIBLE else 0.0
