@@ -69,7 +69,10 @@ def proofs_for(workload: Workload, setting: Setting, law: Any, kinds: Any) -> It
 
 def counted_proofs(prices: Prices, setting: Setting, law: Any, kinds: Any) -> Iterator[Counted]:
     """The counted bound for the tasks with a price, where these arrive one by one and need a fair share of their servers."""
-    tasks = prices.of(law, kinds)
+    try:
+        tasks = prices.of(law, kinds)
+    except Refuted:  # so few tasks that none may have a price
+        return
     check_load(setting, tasks)
     rate = setting.rate * tasks.mass[0]
     one_by_one = setting.tasks == setting.square == 1
