@@ -120,7 +120,7 @@ def simulate(
             raise MisuseError(f"policy {name_of(policy)} put {where}")
         if progress is not None:
             progress(int(cluster.head["now"][0]))
-    stopped = f"more than {waiting_limit} tasks waiting in slot {cluster.head['now'][0]}" if reason == LIMIT else None
+    stopped = f"more than {waiting_limit:,} tasks waiting in slot {cluster.head['now'][0]}" if reason == LIMIT else None
     result = result_of(cluster, name_of(policy), offered, seed, seconds, stopped)
     if backlog is not None:
         result = replace(result, verdict=NOTHING)  # the queue has the length that was asked for
