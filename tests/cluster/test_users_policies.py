@@ -8,7 +8,8 @@ import pytest
 
 import packenv
 from packenv import InputError, Jobs, Workload
-from packenv.cluster import BY_LINE, BY_MIX, BY_TYPE, Cluster, Needs, jobs_of_type
+from packenv.cluster import BY_LINE, BY_MIX, BY_QUEUE, BY_TYPE, NONE, Cluster, Needs, jobs_of_type, oldest, place
+from packenv.errors import MisuseError
 from packenv.workloads.laws import Geometric, Uniform
 from tests.cluster.user_policies import FirstThatFits
 
@@ -43,3 +44,33 @@ def test_what_fits_a_policy_that_packs_sizes() -> None:
     result = packenv.simulate(workload, FirstThatFits(), slots=3000, seed=1)
     assert result.started > 50
     assert max(result.utilisation) <= 1
+
+
+class Mistaken:
+    """Makes the mistake that it is told to make, when it schedules or is asked for its needs."""
+
+    def __init__(self, mistake: str) -> None:
+        self.mistake = mistake
+
+    def needs(self, setting: packenv.Setting) -> Needs:
+        if self.mistake == "needs":
+            raise KeyError("J")
+        return Needs(orders=BY_QUEUE)
+
+    def schedule(self, cluster: Cluster, state: Any) -> None:
+        if self.mistake == "own":
+            raise KeyError("J")
+        place(cluster, oldest(cluster), NONE)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "says"),
+    [
+        ("needs", r"^policy Mistaken: KeyError: 'J' \(.*test_users_policies\.py, line \d+\)$"),
+        ("own", r"^policy Mistaken: KeyError: 'J' \(.*test_users_policies\.py, line \d+\)$"),
+        ("place", r"^policy Mistaken: only a waiting task can be placed.*\(.*test_users_policies\.py, line \d+\)$"),
+    ],
+)
+def test_a_mistake_is_one_line_with_its_place(mistake: str, says: str) -> None:
+    with pytest.raises(MisuseError, match=says):
+        packenv.simulate(Workload(jobs=Jobs.of([0], [0.5], [1]), servers=1), Mistaken(mistake), drain=False)
