@@ -34,8 +34,8 @@ from packenv.workloads.workload import Workload
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")
 @click.option("--certificate", type=FILE, help="Write the bound and its proof as JSON.")
-@click.option("--verify", type=click.Path(exists=True, dir_okay=False), help="Check the proof in this file instead of a search.")
-def bound_command(form: str, json_path: str | None, certificate: str | None, verify: str | None, **words: Any) -> None:
+@click.option("--check", type=click.Path(exists=True, dir_okay=False), help="Check the proof in this file instead of a search.")
+def bound_command(form: str, json_path: str | None, certificate: str | None, check: str | None, **words: Any) -> None:
     """Find a lower bound on the mean number of waiting tasks under any policy that does not preempt.
 
     It is proved for random tasks with geometric service whose arrivals are independent from slot to slot. A bound of 0 says
@@ -44,15 +44,15 @@ def bound_command(form: str, json_path: str | None, certificate: str | None, ver
     \b
     packenv bound paper/fig4b --intensity 0.95
     packenv bound --sizes discrete:0.4@0.5,0.6@0.5 --servers 2 --intensity 0.9 --certificate proof.json
-    packenv bound paper/fig4b --intensity 0.95 --verify proof.json
+    packenv bound paper/fig4b --intensity 0.95 --check proof.json
     """
     check_outputs(json_path, certificate)
     workload, _ = workload_from(WorkloadOptions(**words))
     console = text_console()
-    if verify is not None:
-        bound = load_queue_bound(verify)
+    if check is not None:
+        bound = load_queue_bound(check)
         bound.verify(workload)
-        console.print(f"{verify}: proved for {workload.name} at intensity {workload.intensity:.4g}", highlight=False)
+        console.print(f"{check}: proved for {workload.name} at intensity {workload.intensity:.4g}", highlight=False)
     else:
         with console.status(f"{workload.name}: bounding the mean queue") as status:
             bound = queue_bound(workload, lambda value: status.update(f"mean queue >= {value:.6g}"))

@@ -180,6 +180,7 @@ COMMANDS = [
     ("leaderboard", "--json", "{}/a.json"),
     ("worst-case", "-p", "bf-js", "--out", "{}/a.json"),
     ("capacity", "paper/fig3a", "--certificate", "{}/a.json"),
+    ("bound", "paper/fig4a", "--certificate", "{}/a.json"),
     ("optimum", "price/fig1", "--plot", "{}/a.png"),
     ("reproduce", "fig2", "--out", "{}/out"),
     ("train", "--logdir", "{}/runs"),

@@ -15,6 +15,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "results.md"
 COMMANDS = {
     "evaluate": "evaluate paper/fig3a --slots 500 -p bf-js --seeds 2",
     "capacity": "capacity paper/fig3a",
+    "bound": "bound paper/fig4b",
     "judge": "judge paper/fig3a -p bf-js --seeds 1 --width 0.4",
     "leaderboard": "leaderboard -w paper/fig3a@rate=0.014 -p bf-js --seeds 2 --slots 500 --no-judge",
     "optimum": "optimum price/fig2 --limit 1 -p fifo",

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from packenv.theory.capacity.bracket import law_and_kinds
-from packenv.theory.capacity.one_resource.certificate import Refuted
+from packenv.theory.capacity.one_resource.certificate import require
 from packenv.theory.queue_bound.arrivals import setting_of
 from packenv.theory.queue_bound.counted import Counted
 from packenv.theory.queue_bound.pooled import Pooled
@@ -54,8 +54,7 @@ class QueueBound:
         """Check every proof against the workload, in exact arithmetic. Raises Refuted if one does not hold."""
         setting, (law, kinds) = setting_of(workload), law_and_kinds(workload)
         values = [one.value for one in self.proved]
-        if values != sorted(values, reverse=True):
-            raise Refuted("certificate: the best bound does not come first")
+        require(values == sorted(values, reverse=True), "the best bound does not come first")
         for one in self.proved:
-            if one.proof.value(setting, law, kinds) < Fraction(one.value):
-                raise Refuted(f"certificate: the {one.relaxation} proof does not bound the mean queue by {one.value}")
+            holds = 0 < Fraction(one.value) <= one.proof.value(setting, law, kinds)
+            require(holds, f"the {one.relaxation} proof does not bound the mean queue by {one.value}")

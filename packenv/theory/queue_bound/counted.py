@@ -1,14 +1,15 @@
 """The counted bound: tasks of which at most k are in service together, for example those larger than half a server.
 
 Prices are one number, or 0, so that k = W / price. Of the n tasks that have a price, m <= min(n, k) are in service at the
-end of a slot. In the next slot Bin(m, µ) of them leave and A arrive, and the mean number in service is their rate / µ for
-every policy. So E[n] is to be bounded from below: that is a queue with k servers that need no packing.
+end of a slot. In the next slot Bin(m, µ) of them leave and A arrive. So n is at least, slot by slot, what it is in the queue
+with k servers that needs no packing: the more there are, the more are left, for a suitable coupling of those that leave. The
+mean of m is at most their rate / µ under every policy. So E[n] of that queue is to be bounded from below.
 
 The proof is a function φ >= 0 of n that does not decrease, and a number g with
 
     n + E[φ(n - Bin(min(n, k), µ) + A)] - φ(n) >= g      for every n >= 0.
 
-As φ does not decrease, the same holds for every m < min(n, k). Summed over time, E[n] >= g for every policy. φ is given
+Summed over time, E[n] >= g, as the moments of that queue are bounded below the load that it completes. φ is given
 up to N >= k, and continued by the parabola φ(N + x) = φ(N) + slope x + bend x (x - 1) / 2. Up to N the inequality is checked
 with probabilities that are rounded down and cut off, which is sound as φ >= 0; beyond N it is a line in x, as soon as φ is
 not below the same parabola for N - k <= n < N.

@@ -20,7 +20,7 @@ from packenv.theory.capacity.several_resources.certificate import LARGEST_WEIGHT
 
 LARGEST_PRICE = 2**12
 MOST_STEPS = 2**12
-MOST_WORTH = 2**24  # of what fits a server
+MOST_WORTH = 2**16  # of what fits a server
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,8 @@ class Prices:
         sizes, servers = self.in_one_resource(law, kinds)
         self._check()
         require(self.thresholds[0] <= int(sizes.low[-1]), "no task has a price")
-        step = np.searchsorted(np.array(self.thresholds), sizes.low, side="right")
-        masses, whole = sizes.least_shares(step, len(self.prices) + 1)
-        found = [(price, Fraction(mass, whole)) for price, mass in zip(self.prices, masses[1:], strict=True) if mass]
+        masses, whole = sizes.least_shares(np.searchsorted(sizes.low, self.thresholds))
+        found = [(price, Fraction(mass, whole)) for price, mass in zip(self.prices, masses, strict=True) if mass]
         require(bool(found), "no task has a price")
         most = sum(n * self.most(c) for c, n in zip(servers.capacity.tolist(), servers.number.tolist(), strict=True))
         require(most > 0, "what fits the servers costs nothing")
@@ -66,11 +65,11 @@ class Prices:
 
     def most(self, capacity: int) -> int:
         """The largest total price of tasks that fit a server: the largest price for which the least total size fits."""
-        require(capacity // self.thresholds[0] * self.prices[-1] <= MOST_WORTH, f"more than {MOST_WORTH} fit a server")
         sizes, prices = np.array(self.thresholds), np.array(self.prices)
         least, worth, best = np.zeros(1, np.int64), 0, 0  # least[v]: the least size of tasks that cost v together
         while worth - best < self.prices[-1]:
             worth += 1
+            require(worth <= MOST_WORTH, f"tasks that cost more than {MOST_WORTH} may fit a server")
             if worth == len(least):
                 least = np.concatenate([least, np.full(len(least), LARGEST_SIZE)])  # beyond any server if there are none
             cheaper = int(np.searchsorted(prices, worth, side="right"))

@@ -10,6 +10,7 @@ from itertools import product
 from math import comb, exp, factorial
 
 import numpy as np
+from scipy.sparse import lil_matrix
 
 Counts = tuple[int, ...]
 
@@ -37,17 +38,17 @@ def shortest_mean_queue(
     held = list(fillings(demands, [1.0] * len(demands[0])))
     queues = list(product(range(most + 1), repeat=len(demands)))
     number = {state: n for n, state in enumerate(product(queues, held))}
-    after = np.zeros((len(number), len(number)))  # from a state after scheduling to one before it
+    chances = lil_matrix((len(number), len(number)))  # from a state after scheduling to one before it
     for (queue, busy), n in number.items():
         for left in product(*(range(b + 1) for b in busy)):
             chance = 1.0
             for b, out in zip(busy, left, strict=True):
                 chance *= comb(b, out) * leaving**out * (1 - leaving) ** (b - out)
             stay = tuple(b - out for b, out in zip(busy, left, strict=True))
-            after[n, number[queue, stay]] += chance * (1 - rate)
+            chances[n, number[queue, stay]] += chance * (1 - rate)
             for j, weight in enumerate(weights):
                 longer = tuple(min(q + (i == j), most) for i, q in enumerate(queue))
-                after[n, number[longer, stay]] += chance * rate * weight
+                chances[n, number[longer, stay]] += chance * rate * weight
     choices = []
     for queue, busy in number:
         reachable = []
@@ -57,6 +58,7 @@ def shortest_mean_queue(
             if (left_over, busier) in number:
                 reachable.append(number[left_over, busier])
         choices.append(reachable)
+    after = chances.tocsr()
     cost = np.array([sum(queue) for queue, _ in number], float)
     value = np.zeros(len(number))
     while True:

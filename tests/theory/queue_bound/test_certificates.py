@@ -47,6 +47,7 @@ def changed(place: int, by: int) -> Callable[[list[int]], list[int]]:
 TAMPERED: dict[str, Callable[[Plain], object]] = {
     "value of counted": on("counted", lambda one: one.update(value=math.nextafter(one["value"], math.inf) + 1e-9)),
     "value of pooled": on("pooled", lambda one: one.update(value=math.nextafter(one["value"], math.inf))),
+    "nothing": on("counted", lambda one: one.update(value=0.0)),
     "infinite": on("counted", lambda one: one.update(value=1e308)),
     "order": lambda plain: plain["proved"].reverse(),
     "a value of φ lower": counted("values", changed(20, -(1 << 40))),
@@ -103,10 +104,9 @@ def test_any_function_is_sound_if_accepted(bound: QueueBound) -> None:
     """A function that is not the best one proves a lower bound, or none: whatever it proves is below the exact queue."""
     best = bound.proved[0]
     assert isinstance(best.proof, Counted)
-    steps = [b - a for a, b in zip(best.proof.values, best.proof.values[1:], strict=False)]
-    flatter = replace(best.proof, values=tuple(value * 9 // 10 for value in best.proof.values), slope=steps[-1] * 9 // 10 + 2)
-    flatter = replace(flatter, bend=best.proof.bend * 9 // 10)
-    weaker = replace(bound, proved=(replace(best, value=0.5, proof=flatter),))
+    values = tuple(value * 9 // 10 for value in best.proof.values)
+    flatter = replace(best.proof, values=values, slope=best.proof.slope * 9 // 10 + 2, bend=best.proof.bend * 9 // 10)
+    weaker = replace(bound, proved=(replace(best, value=0.8 * best.value, proof=flatter),))
     weaker.verify(WORKLOAD)
     with pytest.raises(Refuted):
         replace(weaker, proved=(replace(best, proof=flatter),)).verify(WORKLOAD)

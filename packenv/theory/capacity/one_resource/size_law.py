@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,11 +59,13 @@ class SizeLaw:
             sums[group] += mass
         return sums, total
 
-    def least_shares(self, of: Ints, count: int) -> tuple[list[int], int]:
-        """Lower bounds on the probabilities of `count` groups, as in `shares`."""
+    def least_shares(self, starts: Ints) -> tuple[list[int], int]:
+        """Lower bounds on the probabilities of groups: the sizes from starts[g] up to the next start. As in `shares`."""
+        ranges = list(pairwise([*starts.tolist(), len(self.mass)]))
         if not self.exact:
-            return [_around(value)[0] for value in np.bincount(of, self.mass, count).tolist()], 1 << BITS
-        return self.shares(of, count)
+            return [_around(float(self.mass[first:end].sum()))[0] for first, end in ranges], 1 << BITS
+        masses, total = self._probabilities
+        return [sum(masses[first:end]) for first, end in ranges], total
 
     def spread(self, points: Ints) -> tuple[list[int], int]:
         """Lower bounds on the mass of each point (m,) if every size is split between its two neighbouring points.
