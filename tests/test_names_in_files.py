@@ -28,6 +28,7 @@ from packenv.policy import find_registered
 from packenv.runs.log import RunLog
 from packenv.runs.measured import measured
 from packenv.theory.capacity.certificate_files import load_certificate, save_certificate
+from packenv.theory.queue_bound.certificate_files import load_queue_bound, save_queue_bound
 from packenv.workloads.laws import parse_law
 from packenv.workloads.servers import parse_servers
 from packenv.workloads.traces import read_trace
@@ -149,6 +150,8 @@ def test_certificates(canary: Path, tmp_path: Path) -> None:
         plain = json.loads(path.read_text())
         plain["history"], plain["attained"]["configurations"] = plain["history"][:1], plain["attained"]["configurations"][:2]
         assert accepted(plain, canary, in_file(path, load_certificate)) == set()
+    save_queue_bound(packenv.queue_bound(packenv.workload("paper/fig4b", intensity=0.9)), path)
+    assert accepted(json.loads(path.read_text()), canary, in_file(path, load_queue_bound)) == set()
 
 
 def test_servers(canary: Path, tmp_path: Path) -> None:

@@ -1,0 +1,57 @@
+"""No policy on a named workload comes below the bound, and what is shown beside policies is the bound."""
+
+from __future__ import annotations
+
+import pytest
+
+import packenv
+from packenv import InputError
+from packenv.runs.statistics import interval
+from packenv.theory.queue_bound.queue_bound import known_bound
+from packenv.workloads.laws import Geometric
+
+CASES = [
+    (packenv.workload("paper/fig3a", intensity=0.7), 1.6),
+    (packenv.workload("paper/fig3a", intensity=0.9), 8.0),
+    (packenv.workload("paper/fig3b", service=Geometric(100), rate=0.02), 0.1),
+    (packenv.workload("paper/fig4a", intensity=0.97), 0.5),
+    (packenv.workload("paper/fig4b", intensity=0.9), 6.8),
+    (packenv.workload("paper/fig4b", intensity=0.95), 16.5),
+]
+"""The named workloads with independent arrivals and geometric service, and what is proved at least."""
+
+POLICIES = ["bf-j", "bf-s", "bf-js", "vqs", "vqs-bf", "fifo-ff", "maxweight", "agent:fig4b"]
+
+
+@pytest.mark.parametrize(("workload", "least"), CASES, ids=[f"{w.name} at {w.intensity:.3g}" for w, _ in CASES])
+def test_no_policy_is_below(workload: packenv.Workload, least: float) -> None:
+    bound = packenv.queue_bound(workload)
+    bound.verify(workload)
+    assert bound.value > least
+    assert known_bound(workload) == bound.value
+    ran = 0
+    for policy in POLICIES:
+        try:
+            queues = [packenv.simulate(workload, policy, 200_000, seed).mean_queue for seed in range(4)]
+        except InputError:  # an agent at home on one workload only, and a policy for whole types
+            continue
+        found = interval([queue or 0.0 for queue in queues])
+        assert bound.value <= found.high, policy
+        ran += 1
+    assert ran >= 6
+
+
+def test_named_workloads_have_a_bound_or_none_is_claimed() -> None:
+    for name in packenv.names():
+        workload = packenv.workload(name)
+        try:
+            value = packenv.queue_bound(workload).value
+        except InputError as refused:
+            assert "\n" not in str(refused) and f"workload {name}: no bound on the queue is claimed for" in str(refused)
+            value = 0.0
+        assert known_bound(workload) == (value if value >= 0.01 else 0.0)
+
+
+def test_nothing_is_shown_where_nothing_is_known() -> None:
+    assert known_bound(packenv.workload("paper/fig4b", intensity=0.1)) == 0.0
+    assert known_bound(packenv.workload("paper/fig4b", intensity=1.2)) == 0.0
