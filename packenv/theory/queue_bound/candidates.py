@@ -19,6 +19,7 @@ from packenv.theory.queue_bound.prices import Prices
 
 STEPS = 12
 MANY_STEPS = (48, 480)  # for small sizes, whose prices are then almost in proportion to them
+SMALL = 4
 FEW = 64  # sizes: each is a threshold
 CAPACITIES = 4
 FINEST = 240  # the largest price, of those that prove the bound on ρ*
@@ -48,7 +49,7 @@ def step_prices(law: SizeLaw, capacities: list[int], weights: tuple[int, ...]) -
     """⌈(n + 1) x⌉ - 1 for n = 2, 3, … and each of the capacities."""
     high = int(law.low[-1])
     for capacity in capacities[:CAPACITIES]:
-        for n in (*range(2, STEPS + 1), *MANY_STEPS):
+        for n in (*range(2, STEPS + 1), *(MANY_STEPS if SMALL * high <= capacity else ())):
             steps = [t for j in range(1, n + 1) if (t := capacity * j // (n + 1) + 1) <= high]
             if steps and len(set(steps)) == len(steps):
                 yield Prices(tuple(steps), tuple(range(1, len(steps) + 1)), weights)

@@ -7,31 +7,36 @@ from fractions import Fraction
 
 from packenv.theory.capacity.one_resource.certificate import require
 from packenv.theory.queue_bound.arrivals import Setting
+from packenv.theory.queue_bound.prices import PricedTasks
 
-BITS = 96
+BITS, PRECISE = 96, 240
 TINY = 1 << 16  # in multiples of 2^-BITS: smaller probabilities far from the mean are left out
 DIGITS = 60
 MOST_ARRIVALS = 100.0  # per slot, mean
 
 
-def arrivals_below(setting: Setting, mass: Fraction) -> list[int]:
-    """Lower bounds on P(A = 0), P(A = 1), …: A tasks arrive in a slot, of those that have a price, a share `mass` of all."""
+def arrivals_below(setting: Setting, tasks: PricedTasks) -> list[int]:
+    """Lower bounds on P(A = 0), P(A = 1), …: A is the price of the tasks that arrive in a slot."""
     require(setting.tasks == setting.square == 1, "this proof is for tasks that arrive one by one")
-    mean = setting.rate * mass
+    rates = [setting.rate * mass for mass in tasks.mass]  # of tasks of each price
     if setting.bernoulli:
-        return [_down(1 - mean), _down(mean)]
+        found = [0] * (tasks.price[-1] + 1)
+        for price, rate in zip(tasks.price, rates, strict=True):
+            found[price] = _down(rate)
+        return [_down(1 - sum(rates)), *found[1:]]
+    mean = sum(rates, Fraction(0))
     require(mean <= MOST_ARRIVALS, f"more than {MOST_ARRIVALS:g} arrivals in a slot")
     context = Context(prec=DIGITS)
     exponent = context.divide(context.create_decimal(-mean.numerator), context.create_decimal(mean.denominator))
     # the exponent is rounded by less than 10^(1 - DIGITS) of itself, and the power by as much
     none = Fraction(context.exp(exponent)) * (1 - Fraction(2 + 2 * int(mean), 10 ** (DIGITS - 1)))
-    precise = DIGITS * 4
-    found: list[int] = []
-    term = (none.numerator << precise) // none.denominator
-    while term >> (precise - BITS) > TINY or len(found) <= mean:
-        found.append(term >> (precise - BITS))
-        term = term * mean.numerator // (mean.denominator * len(found))
-    return found
+    # n P(A = n) = Σ rate · price · P(A = n - price), of a compound Poisson number
+    weights = [(price, _down(rate * price, PRECISE)) for price, rate in zip(tasks.price, rates, strict=True)]
+    terms, last = [_down(none, PRECISE)], setting.rate * tasks.moment(1)
+    while len(terms) <= last or max(terms[-tasks.price[-1] :]) >> (PRECISE - BITS) > TINY:
+        n = len(terms)
+        terms.append((sum(weight * terms[n - price] for price, weight in weights if price <= n) >> PRECISE) // n)
+    return [term >> (PRECISE - BITS) for term in terms]
 
 
 def leaving_below(leaving: Fraction, most: int) -> list[list[int]]:
@@ -48,5 +53,5 @@ def leaving_below(leaving: Fraction, most: int) -> list[list[int]]:
     return found
 
 
-def _down(value: Fraction) -> int:
-    return (value.numerator << BITS) // value.denominator
+def _down(value: Fraction, bits: int = BITS) -> int:
+    return (value.numerator << bits) // value.denominator

@@ -18,7 +18,7 @@ from packenv.theory.queue_bound.arrivals import Setting, setting_of
 from packenv.theory.queue_bound.bound import Proved, QueueBound, QueueProof
 from packenv.theory.queue_bound.candidates import dual_prices, step_prices, thresholds, weightings
 from packenv.theory.queue_bound.counted import Counted
-from packenv.theory.queue_bound.many_servers import MOST_SERVERS, counted_proof
+from packenv.theory.queue_bound.many_servers import MOST_PIECES, counted_proof
 from packenv.theory.queue_bound.overload import check_load
 from packenv.theory.queue_bound.pooled import Pooled
 from packenv.theory.queue_bound.prices import Prices
@@ -61,24 +61,23 @@ def proofs_for(workload: Workload, setting: Setting, law: Any, kinds: Any) -> It
     for weights in weightings(kinds, bounded):
         sizes, servers = Prices((1,), (1,), weights).in_one_resource(law, kinds)
         capacities = servers.capacity.tolist()
-        counted = [Prices((t,), (1,), weights) for t in thresholds(sizes, capacities)]
-        yield from map(Pooled, [*counted, *step_prices(sizes, capacities, weights), *dual_prices(bounded, sizes, weights)])
-        for prices in counted:
+        counts = [Prices((t,), (1,), weights) for t in thresholds(sizes, capacities)]
+        for prices in [*counts, *step_prices(sizes, capacities, weights), *dual_prices(bounded, sizes, weights)]:
+            yield Pooled(prices)
             yield from counted_proofs(prices, setting, law, kinds)
 
 
 def counted_proofs(prices: Prices, setting: Setting, law: Any, kinds: Any) -> Iterator[Counted]:
-    """The counted bound for the tasks with a price, where these arrive one by one and need a fair share of their servers."""
+    """The counted bound for these prices, where tasks arrive one by one and need a fair share of their servers."""
     try:
         tasks = prices.of(law, kinds)
     except Refuted:  # so few tasks that none may have a price
         return
     check_load(setting, tasks)
-    rate = setting.rate * tasks.mass[0]
     one_by_one = setting.tasks == setting.square == 1
-    busy = rate > Fraction(LIGHT) * setting.leaving * tasks.most
-    if one_by_one and busy and tasks.most <= MOST_SERVERS and rate <= MOST_ARRIVALS:
-        yield counted_proof(prices, setting, tasks.most, rate)
+    busy = setting.rate * tasks.moment(1) > Fraction(LIGHT) * setting.leaving * tasks.most
+    if one_by_one and busy and tasks.most <= MOST_PIECES and setting.rate <= MOST_ARRIVALS:
+        yield counted_proof(prices, setting, tasks)
 
 
 @functools.lru_cache(maxsize=64)
