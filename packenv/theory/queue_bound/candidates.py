@@ -18,7 +18,7 @@ from packenv.theory.capacity.several_resources.certificate import LARGEST_WEIGHT
 from packenv.theory.queue_bound.prices import Prices
 
 STEPS = 12
-MANY_STEPS = (48, 480)  # for small sizes, whose prices are then almost in proportion to them
+MANY_STEPS = (48, 240, 1000)  # for small sizes, whose prices are then almost in proportion to them
 SMALL = 4
 FEW = 64  # sizes: each is a threshold
 CAPACITIES = 4

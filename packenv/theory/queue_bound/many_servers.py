@@ -18,7 +18,7 @@ from packenv.theory.queue_bound.probabilities import BITS, arrivals_below
 
 PARTS = 1 << 40
 BEYOND = 24.0  # N is k and so many standard deviations of the number of tasks that leave, or arrive, at once
-MOST_PIECES = 2500
+MOST_PIECES = 1500
 TINY = 1e-25
 
 

@@ -19,12 +19,12 @@ def arrivals_below(setting: Setting, tasks: PricedTasks) -> list[int]:
     """Lower bounds on P(A = 0), P(A = 1), …: A is the price of the tasks that arrive in a slot."""
     require(setting.tasks == setting.square == 1, "this proof is for tasks that arrive one by one")
     rates = [setting.rate * mass for mass in tasks.mass]  # of tasks of each price
+    mean = sum(rates, Fraction(0))
     if setting.bernoulli:
         found = [0] * (tasks.price[-1] + 1)
         for price, rate in zip(tasks.price, rates, strict=True):
             found[price] = _down(rate)
-        return [_down(1 - sum(rates)), *found[1:]]
-    mean = sum(rates, Fraction(0))
+        return [_down(1 - mean), *found[1:]]
     require(mean <= MOST_ARRIVALS, f"more than {MOST_ARRIVALS:g} arrivals in a slot")
     context = Context(prec=DIGITS)
     exponent = context.divide(context.create_decimal(-mean.numerator), context.create_decimal(mean.denominator))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
+import math
 import time
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from typing import Any
 
 from packenv.errors import InputError
@@ -27,8 +27,8 @@ from packenv.workloads.workload import Workload
 
 GAP, SECONDS = 0.005, 1.0  # of the search for prices that bound ρ*
 VISIBLE = 0.01
-LIGHT = 0.3
-"""Where so little of the k servers is needed, nothing waits for them: no proof is sought."""
+SPARE = 5.0
+"""Where the room is so many standard deviations above what is needed, next to nothing waits for it: no proof is sought."""
 
 
 def queue_bound(workload: Workload, progress: Callable[[float], None] | None = None) -> QueueBound:
@@ -75,7 +75,8 @@ def counted_proofs(prices: Prices, setting: Setting, law: Any, kinds: Any) -> It
         return
     check_load(setting, tasks)
     one_by_one = setting.tasks == setting.square == 1
-    busy = setting.rate * tasks.moment(1) > Fraction(LIGHT) * setting.leaving * tasks.most
+    needed, square = (float(setting.rate * tasks.moment(power) / setting.leaving) for power in (1, 2))
+    busy = tasks.most - needed < SPARE * math.sqrt(square)
     if one_by_one and busy and tasks.most <= MOST_PIECES and setting.rate <= MOST_ARRIVALS:
         yield counted_proof(prices, setting, tasks)
 

@@ -10,6 +10,7 @@ from itertools import product
 from math import comb, exp, factorial
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import lil_matrix
 
 Counts = tuple[int, ...]
@@ -73,6 +74,21 @@ def shortest_mean_queue(
 def mean_queue_of_servers(k: int, rate: float, leaving: float, bernoulli: bool, most: int) -> float:
     """Mean number that waits for k servers, one task each; at most `most` tasks in the system, the others are lost."""
     arrive = [1 - rate, rate] if bernoulli else [exp(-rate) * rate**i / factorial(i) for i in range(25)]
+    return float(stationary(k, arrive, leaving, most) @ np.maximum(np.arange(most + 1) - k, 0))
+
+
+def mean_pieces(k: int, rates: Sequence[float], leaving: float, most: int) -> float:
+    """Mean number of pieces in the system, of which k are in service; a Poisson number of tasks of i pieces arrives, rates[i]."""
+    arrive = np.ones(1)
+    for i, rate in enumerate(rates):
+        tasks = np.zeros(30 * i + 1)
+        tasks[:: max(i, 1)] = [exp(-rate) * rate**n / factorial(n) for n in range(31 if i else 1)]
+        arrive = np.convolve(arrive, tasks)
+    return float(stationary(k, arrive.tolist(), leaving, most) @ np.arange(most + 1))
+
+
+def stationary(k: int, arrive: Sequence[float], leaving: float, most: int) -> NDArray[np.float64]:
+    """(most + 1,) distribution of the number in the system at the end of a slot; what arrives above `most` is lost."""
     chain = np.zeros((most + 1, most + 1))
     for n in range(most + 1):
         busy = min(n, k)
@@ -81,5 +97,4 @@ def mean_queue_of_servers(k: int, rate: float, leaving: float, bernoulli: bool, 
             for i, p in enumerate(arrive):
                 chain[n, min(n - out + i, most)] += chance * p
     balance = np.vstack([chain.T - np.eye(most + 1), np.ones(most + 1)])
-    stationary = np.linalg.lstsq(balance, np.array([0.0] * (most + 1) + [1.0]), rcond=None)[0]
-    return float(stationary @ np.maximum(np.arange(most + 1) - k, 0))
+    return np.linalg.lstsq(balance, np.array([0.0] * (most + 1) + [1.0]), rcond=None)[0]

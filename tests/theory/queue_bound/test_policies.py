@@ -13,8 +13,8 @@ from packenv.workloads.laws import Geometric
 CASES = [
     (packenv.workload("paper/fig3a", intensity=0.7), 1.6),
     (packenv.workload("paper/fig3a", intensity=0.9), 8.0),
-    (packenv.workload("paper/fig3b", service=Geometric(100), rate=0.02), 0.1),
-    (packenv.workload("paper/fig4a", intensity=0.97), 0.5),
+    (packenv.workload("paper/fig3b", service=Geometric(100), rate=0.02), 0.08),
+    (packenv.workload("paper/fig4a", intensity=0.97), 3.4),
     (packenv.workload("paper/fig4b", intensity=0.9), 6.8),
     (packenv.workload("paper/fig4b", intensity=0.95), 16.5),
 ]
