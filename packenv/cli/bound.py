@@ -1,4 +1,4 @@
-"""`packenv bound`: how short the mean queue can be at all, with proof."""
+"""`packenv bound`: how short the mean queue can be for a policy that does not know durations, with proof."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ from packenv.workloads.workload import Workload
 @click.option("--certificate", type=FILE, help="Write the bound and its proof as JSON.")
 @click.option("--check", type=click.Path(exists=True, dir_okay=False), help="Check the proof in this file instead of a search.")
 def bound_command(form: str, json_path: str | None, certificate: str | None, check: str | None, **words: Any) -> None:
-    """Find a lower bound on the mean number of waiting tasks under any policy that does not preempt.
+    """Find a lower bound on the mean number of waiting tasks under any policy that does not know durations.
 
+    Durations, and what arrives later, are unknown until they have passed; demands are known, and tasks are not preempted.
     It is proved for random tasks with geometric service whose arrivals are independent from slot to slot. A bound of 0 says
     that nothing better is known, as at low loads or with many servers.
 

@@ -21,7 +21,7 @@ from packenv.errors import InputError, nearest
 COMMANDS = {
     "evaluate": ("evaluate.command:evaluate", "Compare policies on a workload or a trace."),
     "capacity": ("capacity:capacity", "Bound the maximum supportable workload ρ* from both sides, with proofs."),
-    "bound": ("bound:bound_command", "Bound the mean queue of any policy from below, with proof."),
+    "bound": ("bound:bound_command", "Bound the mean queue of policies that do not know durations from below, with proof."),
     "judge": ("judge.command:judge_command", "Find the fraction of ρ* that policies keep stable, beside their guarantees."),
     "optimum": ("optimum.command:optimum", "Find the shortest schedule of a table of jobs, and compare policies with it."),
     "train": ("train:train_command", "Train an agent."),

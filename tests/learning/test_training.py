@@ -272,7 +272,7 @@ def test_what_tensorboard_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         "speed/samples per second",
         "train/value_loss",
         "evaluation/mean queue ratio to bf-js",
-        "evaluation/lower bound of any policy at intensity 0.4",
+        "evaluation/lower bound (durations unknown) at intensity 0.4",
         "judge/agent, lower end",
         "judge/guarantee two thirds",
     } <= shown

@@ -12,7 +12,7 @@ from packenv.runs.text import NONE, NOT_KNOWN, estimate
 from packenv.theory.queue_bound.queue_bound import known_bound
 from packenv.theory.stability.judge import Judgment
 
-ANY_POLICY = "lower bound of any policy"
+ANY_POLICY = "lower bound (durations unknown)"
 MARKS = {STABLE: "", UNSTABLE: " ↑", UNDECIDED: " ?"}
 
 
@@ -73,7 +73,7 @@ def supported(row: Sequence[Standing | None]) -> tuple[str, str, str]:
 
 
 def bounds_of(group: Group) -> list[str]:
-    """What no policy's mean queue comes below, by contest; empty if nothing is known of any."""
+    """What no policy's mean queue comes below unless it knows durations, by contest; empty if nothing is known of any."""
     found = [known_bound(contest.workload) for contest in group.contests]
     return [estimate(value, None) if value > 0 else NONE for value in found] if any(found) else []
 

@@ -52,9 +52,9 @@ class Evaluation:
         return found
 
     def bounds(self) -> dict[str, float]:
-        """What no policy's mean queue comes below, at the loads where something is known."""
+        """What no policy's mean queue comes below unless it knows durations, at the loads where something is known."""
         found = {label: known_bound(workload) for label, workload in self.workloads.items()}
-        return {f"lower bound of any policy at {label}": value for label, value in found.items() if value > 0}
+        return {f"lower bound (durations unknown) at {label}": value for label, value in found.items() if value > 0}
 
     def _queue(self, workload: Workload, policy: Any) -> float:
         slots = None if workload.jobs is not None else self.slots

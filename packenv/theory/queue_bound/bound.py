@@ -1,4 +1,4 @@
-"""`QueueBound`: a lower bound on the mean queue of every policy, with the proof of it."""
+"""`QueueBound`: a lower bound on the mean queue of every policy that does not know durations, and its proof."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ class Proved:
 
 @dataclass(frozen=True)
 class QueueBound:
-    """The mean number of waiting tasks, over all slots, is at least `value` under every policy that does not preempt.
+    """The mean number of waiting tasks, over all slots, is at least `value` under every policy that does not know durations.
 
+    A policy may know demands and the law of durations, and may even preempt; not how long a task stays, or what arrives later.
     `proved`: the best of each relaxation that proves anything, the best one first.
     """
 

@@ -1,4 +1,4 @@
-"""`packenv.queue_bound`: the best of several lower bounds on the mean queue of every policy."""
+"""`packenv.queue_bound`: the best of several lower bounds on the mean queue of every policy that does not know durations."""
 
 from __future__ import annotations
 
@@ -27,13 +27,15 @@ from packenv.workloads.workload import Workload
 
 GAP, SECONDS = 0.005, 1.0  # of the search for prices that bound ρ*
 VISIBLE = 0.01
+SHOWN_AS = "lower bound (durations unknown)"
 SPARE = 5.0
 """Where the room is so many standard deviations above what is needed, next to nothing waits for it: no proof is sought."""
 
 
 def queue_bound(workload: Workload, progress: Callable[[float], None] | None = None) -> QueueBound:
-    """A lower bound, with proof, on the mean queue (waiting tasks, mean over all slots) of every policy without preemption.
+    """A lower bound, with proof, on the mean queue of every policy that does not know durations.
 
+    The mean queue is the number of waiting tasks, mean over all slots.
     Proved for random tasks with geometric service whose arrivals are independent from slot to slot (Poisson, Bernoulli, and
     batches of them). `progress` is called with the best bound so far whenever a relaxation improves.
     Raises InputError for other workloads, and for a load that no policy can keep up with.

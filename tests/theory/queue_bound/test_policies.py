@@ -21,6 +21,7 @@ CASES = [
 """The named workloads with independent arrivals and geometric service, and what is proved at least."""
 
 POLICIES = ["bf-j", "bf-s", "bf-js", "vqs", "vqs-bf", "fifo-ff", "maxweight", "agent:fig4b"]
+"""Those that do not know durations: `price` and `tetris` do, and may come below."""
 
 
 @pytest.mark.parametrize(("workload", "least"), CASES, ids=[f"{w.name} at {w.intensity:.3g}" for w, _ in CASES])
