@@ -38,7 +38,7 @@ from packenv.workloads.workload import Workload
 def bound_command(form: str, json_path: str | None, certificate: str | None, check: str | None, **words: Any) -> None:
     """Find a lower bound on the mean number of waiting tasks under any policy that does not know durations.
 
-    Durations, and what arrives later, are unknown until they have passed; demands are known, and tasks are not preempted.
+    Durations, and what arrives later, are unknown until they have passed; demands are known.
     It is proved for random tasks with geometric service whose arrivals are independent from slot to slot. A bound of 0 says
     that nothing better is known, as at low loads or with many servers.
 

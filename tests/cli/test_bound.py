@@ -10,8 +10,8 @@ import pytest
 
 import packenv
 from packenv.cli.evaluate import plot
-from packenv.cli.leaderboard.cells import ANY_POLICY
 from packenv.cli.main import main
+from packenv.theory.queue_bound.queue_bound import SHOWN_AS
 
 TIGHT = ("paper/fig3a", "--intensity", "0.9")
 
@@ -71,9 +71,9 @@ def test_a_row_of_the_leaderboard(tmp_path: Path, capsys: pytest.CaptureFixture[
     where = ("-w", "paper/fig4b@0.95", "-w", "paper/fig4b@0.3", "-p", "bf-js")
     short = ("--seeds", "2", "--slots", "2000", "--processes", "1", "--no-judge")
     main(["leaderboard", *where, *short, "--markdown", str(page), "--json", str(tmp_path / "out.json")])
-    (row,) = [line for line in page.read_text().splitlines() if line.startswith(f"| {ANY_POLICY}")]
-    assert row == f"| {ANY_POLICY} | 16.6 | – |"
-    assert ANY_POLICY in capsys.readouterr().out
+    (row,) = [line for line in page.read_text().splitlines() if line.startswith(f"| {SHOWN_AS}")]
+    assert row == f"| {SHOWN_AS} | 16.6 | – |"
+    assert SHOWN_AS in capsys.readouterr().out
     bounds = [one["queue_bound"] for one in json.loads((tmp_path / "out.json").read_text())]
     assert bounds[0] == pytest.approx(16.6, abs=0.05) and bounds[1] == 0
 
@@ -85,6 +85,6 @@ def test_a_line_in_the_picture(intensity: float, shown: bool, tmp_path: Path, mo
     workload = packenv.workload("paper/fig4b", intensity=intensity)
     plot.draw_runs([[packenv.simulate(workload, "bf-js", 5_000)]], workload, tmp_path / "queues.png")
     lines = {line.get_label(): line.get_ydata()[0] for line in figures[0].axes[0].get_lines()}
-    assert (ANY_POLICY in lines) == shown
+    assert (SHOWN_AS in lines) == shown
     if shown:
-        assert lines[ANY_POLICY] == packenv.queue_bound(workload).value
+        assert lines[SHOWN_AS] == packenv.queue_bound(workload).value

@@ -32,7 +32,8 @@ def draw_runs(
 
     Delays of a policy that is unstable with any seed are dashed and hollow: they say how long the run was. The queue of an
     unstable policy is dashed; where it would hide the others, it leaves the picture at the top. A dotted line shows what no
-    policy's mean queue comes below unless it knows durations, if anything is proved. The title says in a sentence what is to be seen.
+    policy's mean queue comes below unless it knows durations, if anything is proved. The title says in a sentence what is to
+    be seen.
     """
     height = max(4.2, 2.2 + 0.45 * len(by_policy))
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, height), width_ratios=(3, 2), layout="constrained")

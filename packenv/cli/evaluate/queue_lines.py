@@ -11,6 +11,7 @@ from packenv.cli.evaluate.story import verdict_of
 from packenv.results.result import Result
 from packenv.results.stability import UNSTABLE
 from packenv.runs.plot_style import GREY, light_grid, plain_numbers
+from packenv.theory.queue_bound.queue_bound import SHOWN_AS
 
 POINTS = 256
 HIDES = 4.0
@@ -52,10 +53,8 @@ def draw_queues(axes: Any, by_policy: list[list[Result]], colours: list[str], cl
         if (line.low < line.high).any():
             axes.fill_between(line.when, line.low, line.high, color=line.colour, alpha=0.12, linewidth=0)
     if bound > 0:
-        axes.axhline(bound, color=GREY, linewidth=1.2, linestyle=":", label="lower bound (durations unknown)")
-        axes.annotate(
-            "lower bound (durations unknown)", (0.01, bound), (0, 2), **beside(axes), color=GREY, fontsize=8, va="bottom"
-        )
+        axes.axhline(bound, color=GREY, linewidth=1.2, linestyle=":", label=SHOWN_AS)
+        axes.annotate(SHOWN_AS, (0.01, bound), (0, 2), **beside(axes), color=GREY, fontsize=8, va="bottom")
     axes.set_xlabel("slot" if clock.unit == "slots" else clock.unit)
     axes.set_ylabel("waiting tasks")
     axes.margins(x=0)

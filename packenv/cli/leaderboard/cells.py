@@ -12,7 +12,6 @@ from packenv.runs.text import NONE, NOT_KNOWN, estimate
 from packenv.theory.queue_bound.queue_bound import known_bound
 from packenv.theory.stability.judge import Judgment
 
-ANY_POLICY = "lower bound (durations unknown)"
 MARKS = {STABLE: "", UNSTABLE: " ↑", UNDECIDED: " ?"}
 
 

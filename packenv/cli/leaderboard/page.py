@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from packenv.cli.leaderboard.cells import ANY_POLICY, Group, bounds_of, cell, heading, judgment_of, legend, length_of, supported
+from packenv.cli.leaderboard.cells import Group, bounds_of, cell, heading, judgment_of, legend, length_of, supported
 from packenv.errors import InputError
 from packenv.files import atomic_path
 from packenv.runs.text import NONE
+from packenv.theory.queue_bound.queue_bound import SHOWN_AS
 
 BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
 JUDGED = ("supported share of ρ*", "≥ ½", "≥ ⅔")
@@ -25,7 +26,7 @@ def markdown(groups: Sequence[Group], reference: str) -> str:
         for policy, row in group.rows.items():
             lines.append([f"`{policy}`", *("<br>".join(cell(one)) for one in row), *(supported(row) if judged else ())])
         if bounds := bounds_of(group):
-            lines.append([ANY_POLICY, *bounds, *([NONE] * len(JUDGED) if judged else ())])
+            lines.append([SHOWN_AS, *bounds, *([NONE] * len(JUDGED) if judged else ())])
         parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
     return "\n\n".join([*parts, legend(groups, reference)])
 

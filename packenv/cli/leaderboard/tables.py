@@ -8,11 +8,11 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from packenv.cli.judge.tables import STATUS_COLOURS
-from packenv.cli.leaderboard.cells import ANY_POLICY, Group, bounds_of, cell, heading, judgment_of, supported
+from packenv.cli.leaderboard.cells import Group, bounds_of, cell, heading, judgment_of, supported
 from packenv.cli.leaderboard.standings import Standing
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
 from packenv.runs.statistics import Interval, interval
-from packenv.theory.queue_bound.queue_bound import known_bound
+from packenv.theory.queue_bound.queue_bound import SHOWN_AS, known_bound
 
 VERDICT_COLOURS = {STABLE: "", UNSTABLE: "red", UNDECIDED: "yellow"}
 
@@ -31,7 +31,7 @@ def terminal_table(group: Group) -> Table:
         coloured = [f"[{STATUS_COLOURS[word]}]{word}" if word in STATUS_COLOURS else word for word in words]
         table.add_row(policy, *map(_coloured, row), *coloured)
     if bounds := bounds_of(group):
-        table.add_row(ANY_POLICY, *bounds, style="dim")
+        table.add_row(SHOWN_AS, *bounds, style="dim")
     return table
 
 

@@ -10,7 +10,7 @@ from packenv.api import simulate
 from packenv.learning.loads import workloads_at_loads
 from packenv.learning.settings import Settings
 from packenv.theory.capacity.load import supportable
-from packenv.theory.queue_bound.queue_bound import known_bound
+from packenv.theory.queue_bound.queue_bound import SHOWN_AS, known_bound
 from packenv.theory.stability.judge import FIRST_SERVICES, FIRST_TASKS, GRID, LoadSearch, PlannedRun, judge, run_here
 from packenv.workloads.workload import Workload
 
@@ -54,7 +54,7 @@ class Evaluation:
     def bounds(self) -> dict[str, float]:
         """What no policy's mean queue comes below unless it knows durations, at the loads where something is known."""
         found = {label: known_bound(workload) for label, workload in self.workloads.items()}
-        return {f"lower bound (durations unknown) at {label}": value for label, value in found.items() if value > 0}
+        return {f"{SHOWN_AS} at {label}": value for label, value in found.items() if value > 0}
 
     def _queue(self, workload: Workload, policy: Any) -> float:
         slots = None if workload.jobs is not None else self.slots

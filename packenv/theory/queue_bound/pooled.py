@@ -14,7 +14,7 @@ w = W <= V it is a constant, with w = V <= W it is concave in V. So in every sta
 
     V + E[change of φ] >= g = (c/2) (E[A²] + (1 - µ) rate E[p²] + min(0, µ²W² - 2aµW)).
 
-Summed over time, E[V] >= g on average (docs/explanation/queue_bound.md says why φ need not be bounded), E[w] = a/µ, and
+Summed over time, E[V] >= g on average (docs/explanation/queue_bound.md says why φ need not be bounded), E[w] <= a/µ, and
 a task that waits costs at most the largest price: mean queue >= (g - a/µ) / largest price.
 """
 
