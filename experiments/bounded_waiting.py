@@ -13,10 +13,10 @@ import packenv
 from packenv.results.by_size import delay_by_size
 
 POLICIES = (
-    *("bf-js", "reserve:age=1000", "reserve:age=10000", "reserve:age=100000"),
+    *("bf-js", "reserve:age=300", "reserve:age=1000", "reserve:age=3000"),
     *("easy", "conservative:depth=10", "conservative", "fifo-ff"),
 )
-WORKLOADS = (("paper/fig4b", 0.80), ("paper/fig3a", 0.70))  # name and intensity, at which FIFO is stable or nearly so
+WORKLOADS = (("paper/fig4b", 0.80), ("paper/fig4b", 0.85), ("paper/fig3a", 0.70))  # name and intensity, at which FIFO is stable or nearly so
 SLOTS, QUICK_SLOTS = 1_000_000, 20_000
 SEED = 0
 
