@@ -16,7 +16,7 @@ POLICIES = (
     *("bf-js", "reserve:age=300", "reserve:age=1000", "reserve:age=3000"),
     *("easy", "conservative:depth=10", "conservative", "fifo-ff"),
 )
-WORKLOADS = (("paper/fig4b", 0.80), ("paper/fig4b", 0.85), ("paper/fig3a", 0.70))  # name and intensity, at which FIFO is stable or nearly so
+WORKLOADS = (("paper/fig4b", 0.80), ("paper/fig4b", 0.85), ("paper/fig3a", 0.70))  # name and intensity
 SLOTS, QUICK_SLOTS = 1_000_000, 20_000
 SEED = 0
 
