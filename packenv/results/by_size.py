@@ -26,20 +26,28 @@ class SizeClass(NamedTuple):
     most: int | None
 
 
-def delay_by_size(jobs: Jobs, schedule: Schedule, size: Ints, warmup: int = 0) -> tuple[SizeClass, ...]:
-    """A class for each size, or for each quartile of the sizes if there are more than four; the smallest sizes first.
+def class_bounds(size: Ints) -> Ints:
+    """(classes,) units, ascending: each of at most four sizes, or the quartiles of more."""
+    bounds = np.unique(size)
+    if len(bounds) > MOST_DISCRETE:
+        bounds = np.unique(np.quantile(size, (0.25, 0.5, 0.75, 1), method="inverted_cdf"))
+    return np.asarray(bounds, np.int64)
 
-    `size` (n,) units, of each row of the table. Delays are of tasks that became eligible in slot `warmup` or later. Raises
-    InputError if the schedule has not as many rows as the table.
+
+def delay_by_size(
+    jobs: Jobs, schedule: Schedule, size: Ints, warmup: int = 0, bounds: Ints | None = None
+) -> tuple[SizeClass, ...]:
+    """A class for each bound, the smallest sizes first; those above the last bound count in its class.
+
+    `size` (n,) units, of each row of the table; `bounds` of `class_bounds`, by default of these sizes. Delays are of tasks that
+    became eligible in slot `warmup` or later. Raises InputError if the schedule has not as many rows as the table.
     """
     if not len(jobs) == len(size) == len(schedule.start):
         raise InputError(f"a schedule of {len(schedule.start)} rows and {len(size)} sizes do not go with {len(jobs)} tasks")
     eligible = eligible_slots(jobs, schedule)
     measured = (schedule.start >= 0) & (eligible >= warmup)
-    bounds = np.unique(size)
-    if len(bounds) > MOST_DISCRETE:
-        bounds = np.unique(np.quantile(size, (0.25, 0.5, 0.75, 1), method="inverted_cdf"))
-    of = np.searchsorted(bounds, size)
+    bounds = class_bounds(size) if bounds is None else bounds
+    of = np.searchsorted(bounds[:-1], size)
     return tuple(_class(int(up_to), (schedule.start - eligible)[measured & (of == k)]) for k, up_to in enumerate(bounds))
 
 
