@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from packenv.workloads.workload import Workload as Workload
 
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 register_all()
 

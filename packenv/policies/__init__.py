@@ -10,6 +10,7 @@ from packenv.policies.price.sat import Sat
 from packenv.policies.random_requirements.best_fit import BestFit, BestFitJobs, BestFitServers
 from packenv.policies.random_requirements.fifo import FifoFirstFit, SlotFifo
 from packenv.policies.random_requirements.max_weight import MaxWeight
+from packenv.policies.random_requirements.quickswap import Quickswap
 from packenv.policies.random_requirements.virtual_queues import VQS, VQSBestFit
 from packenv.policies.replay import Replay
 from packenv.policies.tetris.fair import DRF, SlotFair, TaskFair
@@ -34,6 +35,7 @@ __all__ = [
     "MaxWeight",
     "Price",
     "Priority",
+    "Quickswap",
     "Replay",
     "Reserve",
     "Sat",
