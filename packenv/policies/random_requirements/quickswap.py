@@ -31,7 +31,7 @@ from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
 from packenv.policies.random_requirements.guarantees import in_model
 from packenv.policy import Setting, schedules, takes_over
-from packenv.theory.rounded_types import largest_of_cells
+from packenv.theory.rounded_types import distinct_sizes, largest_of_cells
 
 MOST_TYPES = 32
 
@@ -73,9 +73,11 @@ class Quickswap(NamedTuple):
 
     def guarantee(self, setting: Setting) -> float:
         """1 for one server and two sizes that exclude each other; 0 elsewhere."""
-        sizes, capacity = self._types(setting), scalar_capacity(setting.capacity)
-        one_or_all = len(capacity) == 1 and len(sizes) == 2 and sizes.sum() > capacity[0] and 2 * sizes[0] > capacity[0]
-        return float(one_or_all and in_model(setting, stall=False) and setting.workload.demand_law.atoms() is not None)
+        if self.types < 2 or len(setting.capacity) > 1 or not in_model(setting, stall=False):
+            return 0.0
+        found, capacity = distinct_sizes(setting.workload.demand_law, setting.workload.servers), int(setting.capacity[0, 0])
+        sizes = [] if found is None else found[0].tolist()
+        return float(len(sizes) == 2 and sum(sizes) > capacity and 2 * sizes[1] > capacity)
 
     def _types(self, setting: Setting) -> NDArray[np.int64]:
         """(types,) units, descending."""
