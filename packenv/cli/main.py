@@ -22,6 +22,7 @@ COMMANDS = {
     "evaluate": ("evaluate.command:evaluate", "Compare policies on a workload or a trace."),
     "capacity": ("capacity:capacity", "Bound the maximum supportable workload ρ* from both sides, with proofs."),
     "judge": ("judge.command:judge_command", "Find the fraction of ρ* that policies keep stable, beside their guarantees."),
+    "plan": ("plan.command:plan", "Find how many servers meet your goals, beside a bound that no policy can beat."),
     "optimum": ("optimum.command:optimum", "Find the shortest schedule of a table of jobs, and compare policies with it."),
     "train": ("train:train_command", "Train an agent."),
     "record": ("record:record_command", "Record a policy's episodes as a dataset for offline learning."),
