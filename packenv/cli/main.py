@@ -23,6 +23,7 @@ COMMANDS = {
     "capacity": ("capacity:capacity", "Bound the maximum supportable workload ρ* from both sides, with proofs."),
     "judge": ("judge.command:judge_command", "Find the fraction of ρ* that policies keep stable, beside their guarantees."),
     "optimum": ("optimum.command:optimum", "Find the shortest schedule of a table of jobs, and compare policies with it."),
+    "optimal-policy": ("optimal_policy:optimal_policy", "Find the policy with the shortest mean queue of a small workload."),
     "train": ("train:train_command", "Train an agent."),
     "record": ("record:record_command", "Record a policy's episodes as a dataset for offline learning."),
     "worst-case": ("worst_case:worst_case_command", "Search for the workload on which a policy keeps the least of ρ* stable."),

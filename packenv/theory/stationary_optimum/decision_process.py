@@ -61,29 +61,23 @@ class DecisionProcess:
 
         (S, most + 1, …) codes of the starts (`Start.code`), 0 for none: what to start next; it is asked again after a start.
         """
-        bounds, values = self._iterate(self._best, within, progress)
+        bounds, values = self._iterate(within, progress)
         return bounds, self._decisions(self._ahead(values))
 
-    def evaluate(self, decisions: Codes, within: float) -> Bounds:
-        """The mean cost of decisions for the first waiting counts; larger counts are taken for the largest of these."""
-        counts = np.minimum(np.arange(self.most + 1), decisions.shape[1] - 1)
-        every = decisions[np.ix_(range(len(decisions)), *[counts] * self.types)]
-        return self._iterate(lambda ahead: self._followed(ahead, every), within)[0]
-
-    def _iterate(self, step: Callable[[Floats], Floats], within: float, progress: Progress | None = None) -> tuple[Bounds, Floats]:
+    def _iterate(self, within: float, progress: Progress | None) -> tuple[Bounds, Floats]:
         """Relative value iteration: the smallest and the largest increase of a value bound the mean cost at every step.
 
         Raises InputError if they are not close after MOST_ITERATIONS.
         """
         values = np.zeros((len(self.leave), *self.waiting.shape))
         for n in range(MOST_ITERATIONS):
-            renewed = step(self._ahead(values))
+            renewed = self._best(self._ahead(values))
             values -= renewed
             bounds = Bounds(-float(values.max()), -float(values.min()))
             values = renewed - renewed.flat[0]
             if bounds.high - bounds.low <= within * bounds.low:
                 return bounds, values
-            if progress is not None and n % 100 == 0:
+            if progress is not None and n % 1000 == 0:
                 progress(n, *bounds)
         raise InputError(f"the mean queue is not known to {within:g} after {MOST_ITERATIONS:,} iterations: {bounds}")
 
@@ -140,17 +134,6 @@ class DecisionProcess:
                 values[s][some][better] = values[start.following][one_less][better]
                 codes[s][some][better] = start.code(len(self.occupancies.kind))
         return codes
-
-    def _followed(self, ahead: Floats, decisions: Codes) -> Floats:
-        """Values before the starts that are decided."""
-        values = ahead
-        values += self.waiting
-        for s in self.fullest_first:
-            for start in self.occupancies.starts[s]:
-                some, one_less = self._of(start.type, slice(1, None))[1:], self._of(start.type, slice(0, -1))[1:]
-                chosen = decisions[s][some] == start.code(len(self.occupancies.kind))
-                values[s][some][chosen] = values[start.following][one_less][chosen]
-        return values
 
 
 def states_of(occupancies: Occupancies, types: int, most: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,10 +35,19 @@ class SmallInstance:
 
 
 def small_instance(workload: Workload) -> SmallInstance:
-    """The instance of a workload, whose load has become a rate.
+    """The instance of a workload. Raises InputError where `small_types` does, and for a load that no policy keeps stable."""
+    found = small_types(workload)
+    known = resolved(workload)
+    offered, most = known.rate * known.mean_service, supportable(known).upper
+    if offered >= most:
+        raise InputError(f"{workload.name}: no policy is stable: {offered:.4g} jobs in service are offered, and ρ* is {most:.4g}")
+    return replace(found, rate=known.rate)
 
-    Raises InputError unless it has one resource, discrete sizes, geometric service and Bernoulli or Poisson arrivals, and a
-    load that some policy keeps stable.
+
+def small_types(workload: Workload) -> SmallInstance:
+    """The instance of a workload, without its rate (0).
+
+    Raises InputError unless it has one resource, discrete sizes, geometric service, and Bernoulli or Poisson arrivals.
     """
     where = f"{workload.name}: the optimal policy is found for"
     if workload.jobs is not None:
@@ -53,18 +62,13 @@ def small_instance(workload: Workload) -> SmallInstance:
     if found is None:
         raise InputError(f"{where} discrete sizes, not {workload.sizes!r}")
     sizes, below = found
-    shares = np.diff(below, prepend=0.0)
     if len(sizes) > MOST_TYPES:
         raise InputError(f"{where} at most {MOST_TYPES} sizes, not {len(sizes)}")
-    workload = resolved(workload)
-    offered, most = workload.rate * workload.mean_service, supportable(workload).upper
-    if offered >= most:
-        raise InputError(f"{workload.name}: no policy is stable: {offered:.4g} jobs in service are offered, and ρ* is {most:.4g}")
     return SmallInstance(
         sizes=sizes[::-1].copy(),
-        shares=shares[::-1].copy(),
+        shares=np.diff(below, prepend=0.0)[::-1].copy(),
         capacity=workload.servers.units[:, 0].copy(),
         mean_service=workload.mean_service,
-        rate=workload.rate,
+        rate=0.0,
         poisson=isinstance(workload.arrivals, Poisson),
     )

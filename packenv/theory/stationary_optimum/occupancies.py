@@ -39,6 +39,7 @@ class Start(NamedTuple):
 class Occupancies:
     """All occupancies of an instance, S of them; the first one is empty. Positions 0 .. L-1 hold servers kind by kind."""
 
+    servers: Ints  # (L,) server at each position, before servers of one kind are ordered
     kind: Ints  # (L,) kind of the server at each position
     counts: list[Ints]  # for each kind (m, n): all its configurations, jobs of each type
     configurations: Ints  # (S, L) row in `counts` of its kind, ascending among servers of one kind
@@ -61,7 +62,8 @@ class Occupancies:
 def occupancies(instance: SmallInstance) -> Occupancies:
     """Raises InputError if there are more than MOST_ORDERED."""
     kinds, capacity = server_kinds(instance.capacity)
-    kind = np.sort(kinds)
+    servers = np.argsort(kinds, kind="stable")
+    kind = kinds[servers]
     counts = [feasible(instance.sizes, int(own)) for own in capacity]
     ordered = math.prod(len(counts[k]) for k in kind)
     if ordered > MOST_ORDERED:
@@ -87,7 +89,7 @@ def occupancies(instance: SmallInstance) -> Occupancies:
     rows = np.array(every, np.int64)
     total = [own.sum(axis=1) for own in counts]
     jobs = sum(total[k][rows[:, position]] for position, k in enumerate(kind))
-    return Occupancies(kind, counts, rows, np.array(index, np.int64), starts, np.asarray(jobs, np.int64))
+    return Occupancies(servers, kind, counts, rows, np.array(index, np.int64), starts, np.asarray(jobs, np.int64))
 
 
 def feasible(sizes: Ints, capacity: int) -> Ints:
