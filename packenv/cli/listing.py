@@ -44,7 +44,7 @@ def listing() -> None:
 
 def policies() -> Iterator[Entry]:
     """Every policy that is registered, and each agent that comes with packenv."""
-    for name in [name for name in registered() if name not in ("agent", "replay")]:
+    for name in [name for name in registered() if name not in ("agent", "optimal", "replay")]:
         kind = type(find_policy(name))
         defaults = getattr(kind, "_field_defaults", {})
         yield Entry(name, _first_line(kind), ", ".join(f"{key}={value}" for key, value in defaults.items()))

@@ -25,6 +25,9 @@ from packenv.runs.statistics import interval, ratio_of_means
 from packenv.runs.text import number
 from packenv.theory.stationary_optimum.optimum import WITHIN, StationaryOptimum, stationary_optimum
 
+Queues = dict[str, list[float | None]]
+"""Mean queues by policy, of each seed."""
+
 
 @click.command("optimal-policy")
 @click.argument("source", metavar="[WORKLOAD]", required=False, type=WORKLOAD)
@@ -85,8 +88,8 @@ def optimal_policy(
     write_all((json_path, lambda path: write_json(path, record)))
 
 
-def optimum_record(found: StationaryOptimum, queues: dict[str, list[float]]) -> dict[str, Any]:
-    """The JSON of `packenv optimal-policy`: mean queues, and their ratios to that of the optimal policy with 95 % intervals."""
+def optimum_record(found: StationaryOptimum, queues: Queues) -> dict[str, Any]:
+    """The JSON of `packenv optimal-policy`: mean queues, and ratios to that of the optimal policy, with 95 % intervals."""
     best = queues["optimal"]
     return {
         "workload": found.workload.name,
@@ -103,7 +106,7 @@ def optimum_record(found: StationaryOptimum, queues: dict[str, list[float]]) -> 
     }
 
 
-def optimum_table(found: StationaryOptimum, queues: dict[str, list[float]]) -> Table:
+def optimum_table(found: StationaryOptimum, queues: Queues) -> Table:
     """Mean queues, and how many times that of the optimal policy they are, on the same jobs."""
     table = Table(title=f"{found.workload.name}: mean queue", title_justify="left", box=SIMPLE_HEAD)
     for name in ("", "mean queue", "ratio to optimal"):

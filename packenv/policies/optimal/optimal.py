@@ -45,7 +45,7 @@ class Table(NamedTuple):
     occupancy: NDArray[np.int64]  # (product of m over the servers,) number of an occupancy, from the servers' configurations
     configuration: NDArray[np.int64]  # (kinds, radix product) configuration of a kind's server, from its jobs; NONE: too many
     radix: NDArray[np.int64]  # (n,) one more than the most jobs of each type on a server
-    count: NDArray[np.int64]  # (kinds,) number of configurations, m
+    mixes: NDArray[np.int64]  # (kinds,) number of configurations, m
     order: NDArray[np.int64]  # (L,) servers by kind, and scratch: those of a kind by configuration
     own: NDArray[np.int64]  # (L,) scratch: configuration of each server
 
@@ -95,7 +95,7 @@ class Optimal:
             occupancy=every.index,
             configuration=configuration,
             radix=radix.astype(np.int64),
-            count=np.array([len(counts) for counts in every.counts]),
+            mixes=np.array([len(counts) for counts in every.counts]),
             order=every.servers.copy(),
             own=np.zeros(len(every.servers), np.int64),
         )
@@ -139,11 +139,11 @@ def place_in_table(cluster: Cluster, state: Table) -> int:
         state.order[k] = server
     for n in range(state.order.shape[0]):
         server = state.order[n]
-        at = at * state.count[kind_of(cluster, server)] + state.own[server]
+        at = at * state.mixes[kind_of(cluster, server)] + state.own[server]
     at = state.occupancy[at]
     for j in range(state.radix.shape[0]):
         length = 0
-        for kind in range(state.count.shape[0]):  # a type that no server of a kind can hold does not wait for that kind
+        for kind in range(state.mixes.shape[0]):  # a type that no server of a kind can hold does not wait for that kind
             length = max(length, queue_length(cluster, kind, j))
         at = at * (state.most[0] + 1) + min(length, state.most[0])
     return at

@@ -40,7 +40,7 @@ class Bounds(NamedTuple):
 
 
 class DecisionProcess:
-    """Values and decisions for every occupancy (S) and waiting counts 0 .. `most` of n types: arrays (S, most + 1, … most + 1)."""
+    """Values and decisions for every occupancy and waiting counts 0 .. `most` of each type: arrays (S, most + 1, … most + 1)."""
 
     def __init__(self, instance: SmallInstance, occupancies: Occupancies, most: int) -> None:
         types = len(instance.sizes)
@@ -101,7 +101,7 @@ class DecisionProcess:
         return arrived
 
     def _joining(self, mean: float) -> Floats:
-        """(most + 1, most + 1) probabilities that Poisson arrivals of one type turn a waiting count into another; the rest is lost."""
+        """(most + 1, most + 1) probabilities that Poisson arrivals of one type turn a waiting count into another."""
         from scipy.stats import poisson
 
         more = np.arange(self.most + 1)[None] - np.arange(self.most + 1)[:, None]
@@ -114,7 +114,7 @@ class DecisionProcess:
         return (slice(None), *[slice(None)] * j, counts)
 
     def _best(self, ahead: Floats) -> Floats:
-        """Values before the starts, if each is the best one: an occupancy with more jobs is dealt with before those with fewer."""
+        """Values before the starts, if each is the best one; occupancies with more jobs come before those with fewer."""
         values = ahead
         values += self.waiting
         for s in self.fullest_first:

@@ -43,7 +43,7 @@ def stationary_optimum(
     """The policy with the shortest mean queue of any policy that does not preempt, and a lower bound on that queue.
 
     workload   one resource, discrete sizes, geometric service, Bernoulli or Poisson arrivals
-    most       waiting counts that the policy tells apart; by default 8, 16, … until twice as many change the mean queue by less than 0.1 %
+    most       waiting counts that the policy tells apart; by default 8, 16, … until twice as many change it by less than 0.1 %
     within     relative error of every mean queue
 
     Two processes are solved, in which jobs are lost that find `most` and 2 · `most` of their type waiting. Both lower bounds
