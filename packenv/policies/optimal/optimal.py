@@ -151,8 +151,11 @@ def place_in_table(cluster: Cluster, state: Table) -> int:
 
 @compiled
 def comes_before(cluster: Cluster, state: Table, server: int, other: int) -> bool:
-    """Whether a server has the lower configuration of two of one kind."""
-    return kind_of(cluster, server) == kind_of(cluster, other) and state.own[server] < state.own[other]
+    """Whether a server has the lower configuration of two of one kind; of equal ones, the lower index."""
+    if kind_of(cluster, server) != kind_of(cluster, other):
+        return False
+    mine, its = state.own[server], state.own[other]
+    return mine < its or (mine == its and server < other)
 
 
 @compiled
