@@ -2,6 +2,8 @@
 
 from packenv.policies.delay.delay import Delay, DelayDynamic, Fair
 from packenv.policies.eagle.hawk import Eagle, Hawk, LeastWaitingTime, Sparrow, Yaq
+from packenv.policies.optimal.optimal import Optimal
+from packenv.policies.optimal.saved import load_optimal, save_optimal
 from packenv.policies.price.job_order import JobFifo, Priority, SmallestDemand
 from packenv.policies.price.price import Price
 from packenv.policies.price.sat import Sat
@@ -28,6 +30,7 @@ __all__ = [
     "JobFifo",
     "LeastWaitingTime",
     "MaxWeight",
+    "Optimal",
     "Price",
     "Priority",
     "Replay",
@@ -40,4 +43,6 @@ __all__ = [
     "Tetris",
     "VQSBestFit",
     "Yaq",
+    "load_optimal",
+    "save_optimal",
 ]

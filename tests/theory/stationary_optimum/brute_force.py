@@ -16,7 +16,9 @@ State = tuple[Waiting, Served]
 class SmallCluster:
     """Bernoulli arrivals of `sizes`; a job that finds `most` of its size waiting is lost."""
 
-    def __init__(self, sizes: list[int], shares: list[float], capacity: list[int], rate: float, departure: float, most: int) -> None:
+    def __init__(
+        self, sizes: list[int], shares: list[float], capacity: list[int], rate: float, departure: float, most: int
+    ) -> None:
         self.sizes, self.shares, self.capacity = sizes, shares, capacity
         self.rate, self.departure, self.most = rate, departure, most
 

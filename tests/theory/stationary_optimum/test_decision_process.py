@@ -26,7 +26,9 @@ TINY = [
 ]
 
 
-def process_of(sizes: list[int], shares: list[float], capacity: list[int], rate: float, departure: float, most: int) -> DecisionProcess:
+def process_of(
+    sizes: list[int], shares: list[float], capacity: list[int], rate: float, departure: float, most: int
+) -> DecisionProcess:
     instance = SmallInstance(np.array(sizes), np.array(shares), np.array(capacity), 1 / departure, rate, poisson=False)
     return DecisionProcess(instance, occupancies(instance), most)
 

@@ -18,7 +18,12 @@ from packenv.workloads import Bernoulli, Discrete, Geometric, Workload
 from tests.envs.test_equal_to_loop import WHOLE_QUEUE, equal
 
 WORKLOAD = Workload(
-    sizes=Discrete([0.3, 0.6], [0.6, 0.4]), service=Geometric(10), servers="1x0.7,2x1", load=0.7, arrivals=Bernoulli(), name="here"
+    sizes=Discrete([0.3, 0.6], [0.6, 0.4]),
+    service=Geometric(10),
+    servers="1x0.7,2x1",
+    load=0.7,
+    arrivals=Bernoulli(),
+    name="here",
 )
 
 
