@@ -83,7 +83,8 @@ def optimal_policy(
     record = optimum_record(found, queues)
     show(form, [optimum_table(found, queues)], [record])
     console = text_console()
-    said = f"{found.states:,} states, {found.seconds:.1f} s; more than {found.most} waiting jobs of a size are taken for {found.most}"
+    clamped = f"more than {found.most} waiting jobs of a size are taken for {found.most}"
+    said = f"{found.states:,} states, {found.seconds:.1f} s; {clamped}"
     console.print(said, highlight=False)
     write_all((json_path, lambda path: write_json(path, record)))
 

@@ -64,8 +64,8 @@ def test_schedule_follows_the_table(found: StationaryOptimum) -> None:
     start = np.full(len(types), -1)
     for slot in range(slots):
         running = {job: server for job, server in running.items() if start[job] + table.jobs.service[job] > slot}
-        for job in np.flatnonzero(table.jobs.arrival == slot):
-            waiting[types[job]].append(int(job))
+        for job in np.flatnonzero(table.jobs.arrival == slot).tolist():
+            waiting[types[job]].append(job)
         while True:
             own = []
             for server in range(3):
