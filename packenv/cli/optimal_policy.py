@@ -17,7 +17,7 @@ from packenv.cli.tables import format_option, show, text_console
 from packenv.cli.workload_options import WorkloadOptions, workload_from
 from packenv.files import write_json
 from packenv.policies.optimal.optimal import Optimal
-from packenv.policies.optimal.saved import save_optimal
+from packenv.policies.optimal.saved import files_of, save_optimal
 from packenv.policy import find_policy, name_of
 from packenv.runs.run import by_policy, runs_of
 from packenv.runs.runner import RunOptions, run_all
@@ -43,7 +43,7 @@ Queues = dict[str, list[float | None]]
 @option("--slots", type=COUNT, default=1_000_000, help="Length of each run that checks the policy.")
 @option("--seeds", type=COUNT, default=8, help="Number of these runs.")
 @shared_options.run_options
-@click.option("--out", type=FILE, help="Write the policy as OUT.json and OUT.safetensors; -p optimal:OUT runs it.")
+@click.option("--out", type=FILE, help="Write the policy as FILE.json and FILE.safetensors; -p optimal:FILE runs it.")
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")
 def optimal_policy(
@@ -67,7 +67,7 @@ def optimal_policy(
     packenv optimal-policy small/fig3a --out fig3a -p bf-js -p vqs
     packenv evaluate small/fig3a -p optimal:fig3a -p bf-js
     """
-    check_outputs(json_path, *([] if out is None else [f"{out}.json", f"{out}.safetensors"]))
+    check_outputs(json_path, *([] if out is None else map(str, files_of(out))))
     found_policies = [find_policy(name) for name in dict.fromkeys(policies)]
     workload, _ = workload_from(WorkloadOptions(**words))
     with Console(stderr=True).status(f"{workload.name}: solving") as status:

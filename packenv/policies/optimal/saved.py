@@ -25,10 +25,10 @@ WHAT = "optimal policy"
 
 
 def save_optimal(path: str | Path, found: StationaryOptimum) -> None:
-    """Write PATH.safetensors (decisions) and PATH.json (the workload, and its shortest mean queue), each whole or not at all."""
-    stem = _stem(path)
+    """Write the decisions, and what they are for, to the files of PATH, each whole or not at all."""
+    json_file, table_file = files_of(path)
     data = save({"decisions": found.decisions})
-    with atomic_path(f"{stem}.safetensors") as temporary:
+    with atomic_path(table_file) as temporary:
         Path(temporary).write_bytes(data)
     about = {
         "what": WHAT,
@@ -39,16 +39,15 @@ def save_optimal(path: str | Path, found: StationaryOptimum) -> None:
         "lower": found.lower,
         "decisions": hashlib.sha256(data).hexdigest(),
     }
-    write_json(f"{stem}.json", about)
+    write_json(json_file, about)
 
 
 def load_optimal(path: str | Path) -> Optimal:
-    """The policy in PATH.json and PATH.safetensors; PATH may end in either.
+    """The policy in the files of PATH (`files_of`).
 
     Raises InputError if a file is missing, is not what its name says, or does not belong to the other.
     """
-    stem = _stem(path)
-    json_file, table_file = Path(f"{stem}.json"), Path(f"{stem}.safetensors")
+    json_file, table_file = files_of(path)
     for file in (json_file, table_file):
         if not file.is_file():
             raise InputError(f"no optimal policy {str(path)!r}: {file} does not exist")
@@ -68,8 +67,10 @@ def load_optimal(path: str | Path) -> Optimal:
     return Optimal(small_instance(workload), decisions, f"optimal:{path}")
 
 
-def _stem(path: str | Path) -> str:
-    return str(path).removesuffix(".json").removesuffix(".safetensors")
+def files_of(path: str | Path) -> tuple[Path, Path]:
+    """The two files of a saved policy, PATH.json and PATH.safetensors; PATH may end in either."""
+    stem = str(path).removesuffix(".json").removesuffix(".safetensors")
+    return Path(f"{stem}.json"), Path(f"{stem}.safetensors")
 
 
 def find_optimal(text: str) -> Optimal:
