@@ -84,8 +84,9 @@ def optimal_policy(
     show(form, [optimum_table(found, queues)], [record])
     console = text_console()
     clamped = f"more than {found.most} waiting jobs of a size are taken for {found.most}"
-    said = f"{found.states:,} states, {found.seconds:.1f} s; {clamped}"
-    console.print(said, highlight=False)
+    console.print(f"{found.states:,} states, {found.seconds:.1f} s; {clamped}", highlight=False)
+    if not found.settled:
+        console.print(f"too few: twice as many lengthen the shortest queue from {number(found.smaller)} to {number(found.lower)}")
     write_all((json_path, lambda path: write_json(path, record)))
 
 

@@ -59,8 +59,8 @@ class Optimal:
     def __init__(self, instance: SmallInstance, decisions: NDArray[np.uint8], name: str = "optimal") -> None:
         self.instance, self.decisions, self.name = instance, decisions, name
         self.occupancies = occupancies(instance)
-        types, most = len(instance.sizes), decisions.shape[-1] - 1
-        if decisions.shape != (len(self.occupancies.jobs), *[most + 1] * types):
+        types, counts = len(instance.sizes), max(decisions.shape[1:], default=0)  # 0, 1, … the most waiting jobs told apart
+        if counts < 2 or decisions.shape != (len(self.occupancies.jobs), *[counts] * types):
             raise InputError(f"{name}: a table of decisions of another shape than its servers and sizes have")
         self._check_starts()
 

@@ -2,12 +2,16 @@
 
 A slot: jobs in service leave, each with the same probability; jobs arrive; jobs are started, one after the other, as long as
 the policy says; the number of jobs that still wait is the slot's cost. A job whose type has `most` jobs waiting is lost when it
-arrives. The least mean cost of this process is at most the mean queue of **any** policy without such losses. For let a policy
-without losses start jobs; the process with losses follows it with the same arrivals and services, starting a job of the same
-type on the same server if one waits there, and otherwise leaving the room unused. If it has no more jobs of each type waiting
-before a start, an arrival or a loss, it has no more after it; so it never has more, and what it has in service fits. It knows
-too much (the other's state), but in a finite process that helps nobody. For the same reason more room for waiting jobs never
-lowers the least cost.
+arrives. The least mean cost of this process is at most the mean queue of **any** policy without such losses that does not preempt
+and knows neither coming arrivals nor the ends of services.
+
+For let such a policy start jobs. The process with losses follows it, with the same arrivals: where the policy starts a job, it
+starts one of the same type on the same server, which leaves when the policy's job does; if none waits, it starts nothing. So in
+service it has some of the policy's jobs, which fit. And of each type it never has more waiting: an arrival adds one to both, or
+is lost to it alone; a start takes one from both, or from the policy alone while it has none. Hence its cost is no larger in any
+slot. It acts on the policy's state, not on its own alone; but that tells nothing of what comes, and the least mean cost of a
+finite decision process over all rules, with memory and chance, is that of a stationary one. For the same reason more room for
+waiting jobs never lowers the least cost.
 """
 
 from __future__ import annotations

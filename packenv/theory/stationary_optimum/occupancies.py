@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, islice, product
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,10 @@ from packenv.theory.stationary_optimum.instance import SmallInstance
 
 Ints = NDArray[np.int64]
 
+MOST_MIXES = 2_000
+"""Occupancies, for which there is a dense matrix of completions; and configurations of a server."""
 MOST_ORDERED = 200_000  # occupancies, orders of equal servers counted apart
+MOST_CODES = np.iinfo(np.uint8).max  # of starts, beside 0
 
 
 class Start(NamedTuple):
@@ -60,15 +63,20 @@ class Occupancies:
 
 
 def occupancies(instance: SmallInstance) -> Occupancies:
-    """Raises InputError if there are more than MOST_ORDERED."""
+    """Raises InputError if there are more than MOST_MIXES, or too many servers to number the starts on them."""
     kinds, capacity = server_kinds(instance.capacity)
+    if (codes := len(instance.sizes) * len(kinds)) > MOST_CODES:
+        raise InputError(f"sizes times servers are {codes:,}; the optimal policy is found for at most {MOST_CODES}")
     servers = np.argsort(kinds, kind="stable")
     kind = kinds[servers]
     counts = [feasible(instance.sizes, int(own)) for own in capacity]
     ordered = math.prod(len(counts[k]) for k in kind)
-    if ordered > MOST_ORDERED:
-        raise InputError(f"servers can hold {ordered:,} mixes of jobs; the optimal policy is found for at most {MOST_ORDERED:,}")
-    blocks = [combinations_with_replacement(range(len(own)), int((kind == k).sum())) for k, own in enumerate(counts)]
+    alike = [int((kind == k).sum()) for k in range(len(counts))]
+    mixes = math.prod(math.comb(len(own) + n - 1, n) for own, n in zip(counts, alike, strict=True))
+    for found, limit, what in ((mixes, MOST_MIXES, ""), (ordered, MOST_ORDERED, ", equal servers told apart")):
+        if found > limit:
+            raise InputError(f"servers can hold {found:,} mixes of jobs{what}; the optimal policy is found for at most {limit:,}")
+    blocks = [combinations_with_replacement(range(len(own)), n) for own, n in zip(counts, alike, strict=True)]
     every = [sum(parts, ()) for parts in product(*blocks)]
     number = {configurations: n for n, configurations in enumerate(every)}
 
@@ -79,13 +87,13 @@ def occupancies(instance: SmallInstance) -> Occupancies:
     larger = [_with_one_more(own) for own in counts]
     starts: list[list[Start]] = []
     for each in every:
-        found: dict[tuple[int, int], Start] = {}
+        leads_to: dict[tuple[int, int], Start] = {}
         for j, (position, own) in product(range(len(instance.sizes)), enumerate(each)):
             grown = larger[kind[position]].get((own, j))
             if grown is not None:
                 following = number[in_order((*each[:position], grown, *each[position + 1 :]))]
-                found.setdefault((j, following), Start(j, position, following))
-        starts.append([*found.values()])
+                leads_to.setdefault((j, following), Start(j, position, following))
+        starts.append([*leads_to.values()])
     rows = np.array(every, np.int64)
     total = [own.sum(axis=1) for own in counts]
     jobs = sum(total[k][rows[:, position]] for position, k in enumerate(kind))
@@ -96,9 +104,10 @@ def feasible(sizes: Ints, capacity: int) -> Ints:
     """(m, n) numbers of jobs of these sizes that fit on a server together, in ascending lexicographic order."""
     found: list[tuple[int, ...]] = [()]
     for j, size in enumerate(sizes.tolist()):
-        found = [(*row, k) for row in found for k in range((capacity - int(np.dot(row, sizes[:j]))) // size + 1)]
-        if len(found) > MOST_ORDERED:
-            raise InputError(f"a server can hold more than {MOST_ORDERED:,} mixes of jobs, too many for the optimal policy")
+        more = ((*row, k) for row in found for k in range((capacity - int(np.dot(row, sizes[:j]))) // size + 1))
+        found = [*islice(more, MOST_MIXES + 1)]
+        if len(found) > MOST_MIXES:
+            raise InputError(f"a server can hold more than {MOST_MIXES:,} mixes of jobs, too many for the optimal policy")
     return np.array(found, np.int64)
 
 
@@ -116,9 +125,7 @@ def _with_one_more(counts: Ints) -> dict[tuple[int, int], int]:
 
 def thinned(counts: Ints, departure: float) -> NDArray[np.float64]:
     """(m, m) probabilities that of the jobs of a configuration those of another one are left after a slot."""
-    chances = np.ones((len(counts), len(counts)))
-    for column in counts.T.tolist():
-        for (a, before), (b, after) in product(enumerate(column), enumerate(column)):
-            stay = math.comb(before, after) * (1 - departure) ** after * departure ** max(before - after, 0)
-            chances[a, b] *= stay if after <= before else 0.0
-    return chances
+    from scipy.stats import binom
+
+    before, after = counts[:, None], counts[None, :]
+    return np.asarray(binom.pmf(after, before, 1 - departure).prod(axis=2))

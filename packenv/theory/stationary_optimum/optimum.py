@@ -36,6 +36,11 @@ class StationaryOptimum:
     states: int  # of the larger of the two processes that were solved
     seconds: float
 
+    @property
+    def settled(self) -> bool:
+        """Whether twice as many waiting counts lengthen the shortest mean queue by less than 0.1 %."""
+        return self.lower - self.smaller <= SETTLED * self.lower
+
 
 def stationary_optimum(
     workload: Workload, most: int | None = None, within: float = WITHIN, progress: Progress | None = None

@@ -119,11 +119,12 @@ def test_table_with_an_impossible_start(found: StationaryOptimum, saved: Path) -
     json_file.write_text(json.dumps(json.loads(json_file.read_text()) | {"decisions": digest}))
     with pytest.raises(InputError, match="starts a job that does not wait, or has no room"):
         load_optimal(saved)
-    save_file({"decisions": decisions[:, :2]}, table_file)
-    digest = hashlib.sha256(table_file.read_bytes()).hexdigest()
-    json_file.write_text(json.dumps(json.loads(json_file.read_text()) | {"decisions": digest}))
-    with pytest.raises(InputError, match="another shape"):
-        load_optimal(saved)
+    for other in (decisions[:, :2], decisions[:, :0, :0], decisions[0, 0, 0]):
+        save_file({"decisions": np.ascontiguousarray(other)}, table_file)
+        digest = hashlib.sha256(table_file.read_bytes()).hexdigest()
+        json_file.write_text(json.dumps(json.loads(json_file.read_text()) | {"decisions": digest}))
+        with pytest.raises(InputError, match="another shape"):
+            load_optimal(saved)
 
 
 @pytest.mark.parametrize(
