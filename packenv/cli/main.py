@@ -24,6 +24,7 @@ COMMANDS = {
     "judge": ("judge.command:judge_command", "Find the fraction of ρ* that policies keep stable, beside their guarantees."),
     "plan": ("plan.command:plan", "Find how many servers meet your goals, beside a bound that no policy can beat."),
     "optimum": ("optimum.command:optimum", "Find the shortest schedule of a table of jobs, and compare policies with it."),
+    "optimal-policy": ("optimal_policy:optimal_policy", "Find the policy with the shortest mean queue of a small workload."),
     "train": ("train:train_command", "Train an agent."),
     "record": ("record:record_command", "Record a policy's episodes as a dataset for offline learning."),
     "worst-case": ("worst_case:worst_case_command", "Search for the workload on which a policy keeps the least of ρ* stable."),

@@ -4,6 +4,8 @@ from packenv.policies.backfilling.backfilling import Conservative, Easy
 from packenv.policies.backfilling.reserve import Reserve
 from packenv.policies.delay.delay import Delay, DelayDynamic, Fair
 from packenv.policies.eagle.hawk import Eagle, Hawk, LeastWaitingTime, Sparrow, Yaq
+from packenv.policies.optimal.optimal import Optimal
+from packenv.policies.optimal.saved import load_optimal, save_optimal
 from packenv.policies.price.job_order import JobFifo, Priority, SmallestDemand
 from packenv.policies.price.price import Price
 from packenv.policies.price.sat import Sat
@@ -33,6 +35,7 @@ __all__ = [
     "JobFifo",
     "LeastWaitingTime",
     "MaxWeight",
+    "Optimal",
     "Price",
     "Priority",
     "Quickswap",
@@ -47,4 +50,6 @@ __all__ = [
     "Tetris",
     "VQSBestFit",
     "Yaq",
+    "load_optimal",
+    "save_optimal",
 ]
