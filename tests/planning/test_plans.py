@@ -52,8 +52,8 @@ def test_the_least_number_of_an_erlang_queue(least: int) -> None:
 
 
 def test_stability_alone() -> None:
-    """As many servers as tasks in service, each more than half of a server, would be a load of 1."""
-    for offered, least in ((5.0, 6), (4.5, 5)):
+    """Each task needs more than half of a server: as many servers as tasks in service, and a part of one."""
+    for offered, least in ((5.2, 6), (4.5, 5)):
         workload = Workload(sizes=Uniform(0.6, 0.9), service=Geometric(50), rate=offered / 50, servers=1)
         assert fewest_servers(workload, [], 0.001, 20.0) == least
         assert planned(workload, "bf-js", seeds=2, slots=400_000).servers == least
