@@ -12,6 +12,7 @@ import numpy as np
 
 from packenv.errors import InputError
 from packenv.planning.goals import Goal
+from packenv.policy import name_of
 from packenv.results.result import Result
 from packenv.results.stability import UNSTABLE, Verdict, combine
 from packenv.runs.chance import seeds_for
@@ -19,7 +20,7 @@ from packenv.runs.run import Run
 from packenv.workloads.servers import MOST_SERVERS, Servers
 from packenv.workloads.workload import Workload
 
-STEPS = 100  # at most, from the number that the search found to the one that other seeds confirm
+STEPS = 30  # at most, from the number that the search found to the one that other seeds confirm
 
 
 class NoneMeets(InputError):
@@ -79,30 +80,55 @@ def with_servers(workload: Workload, count: int) -> Workload:
 
 @dataclass(frozen=True)
 class Search:
-    """Tries numbers of servers with one policy. `slots`, `options`: of packenv.simulate."""
+    """What is tried with one policy. `slots`, `options`: of packenv.simulate."""
 
     workload: Workload
-    policy: str
+    policy: str | Any
     goals: Sequence[Goal]
     seeds: int
     slots: int | None
     options: dict[str, Any]
-    ask: AskRuns
-    progress: Callable[[int], None] = lambda servers: None
 
-    def run(self, bound: int) -> Plan:
-        """Search from `bound` on, below which no policy meets the goals. Raises InputError if no number of servers does.
+    def run(self, bound: int, ask: AskRuns, progress: Callable[[int], None] = lambda servers: None) -> Plan:
+        """Search from `bound` on, below which no policy meets the goals. Raises NoneMeets if no number of servers does.
 
         More servers are taken to serve every goal but the utilisation. It goes up in steps that double until all others are
         met, halves the interval, and asks then for the utilisation too. Seeds that the search did not use confirm the answer, or
-        move it by some servers.
+        move it by some servers. `progress` is told each number of servers that is tried.
         """
+
+        def at(servers: int, seeds: Sequence[int]) -> Trial:
+            progress(servers)
+            return self.trial(servers, seeds, ask)
+
+        tried = self._least(bound, lambda servers: at(servers, self._seeds(range(self.seeds))))
+        servers = min(trial.servers for trial in tried if self._enough(trial))
+        by_number = {trial.servers: trial for trial in tried}
+        if not by_number[servers].meets:
+            raise NoneMeets(self._never(by_number[servers], ", the fewest for the others,"))
+        if len(self._seeds(range(2))) == 1:  # neither the jobs nor the policy depend on it
+            return Plan(self.name, servers, by_number[servers], by_number.get(servers - 1), tried, fresh=False)
+        fresh = self._confirmed(servers, bound, lambda count: at(count, range(self.seeds, 2 * self.seeds)))
+        return Plan(self.name, fresh[1].servers, fresh[1], fresh[0], tried, fresh=True)
+
+    @property
+    def name(self) -> str:
+        return self.policy if isinstance(self.policy, str) else name_of(self.policy)
+
+    def _seeds(self, seeds: range) -> list[int]:
+        return seeds_for(self.policy, self.workload, seeds)
+
+    def _enough(self, trial: Trial) -> bool:
+        of_goals = zip(trial.met, self.goals, strict=True)
+        return trial.stable and all(met or goal.measure == "utilisation" for met, goal in of_goals)
+
+    def _least(self, bound: int, at: Callable[[int], Trial]) -> tuple[Trial, ...]:
+        """All trials, by number of servers: the least number that is enough, and one less unless that is below the bound."""
         tried: dict[int, Trial] = {}
 
         def enough(servers: int) -> bool:
-            trial = tried[servers] = tried.get(servers) or self.trial(servers, self.first_seeds)
-            of_goals = zip(trial.met, self.goals, strict=True)
-            return trial.stable and all(met or goal.measure == "utilisation" for met, goal in of_goals)
+            tried[servers] = at(servers)
+            return self._enough(tried[servers])
 
         low, high, step = bound - 1, bound, max(1, bound // 16)
         while not enough(high):
@@ -115,18 +141,14 @@ class Search:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if enough(middle) else (middle, high)
-        if not tried[high].meets:
-            raise NoneMeets(self._never(tried[high], ", the fewest for the others,"))
-        ordered = tuple(tried[servers] for servers in sorted(tried))
-        if not self.fresh_seeds:
-            return Plan(self.policy, high, tried[high], tried.get(high - 1), ordered, fresh=False)
-        return self._confirmed(high, bound, ordered)
+        return tuple(tried[servers] for servers in sorted(tried))
 
-    def _confirmed(self, servers: int, bound: int, tried: tuple[Trial, ...]) -> Plan:
-        fresh: dict[int, Trial] = {}
+    def _confirmed(self, servers: int, bound: int, at: Callable[[int], Trial]) -> tuple[Trial | None, Trial]:
+        """The nearest number from `servers` that meets the goals while one less does not, after the trial of that."""
+        tried: dict[int, Trial] = {}
 
         def meets(count: int) -> bool:
-            trial = fresh[count] = fresh.get(count) or self.trial(count, self.fresh_seeds)
+            trial = tried[count] = tried.get(count) or at(count)
             return trial.meets
 
         for _ in range(STEPS):
@@ -135,28 +157,15 @@ class Search:
             elif servers > bound and meets(servers - 1):
                 servers -= 1
             else:
-                return Plan(self.policy, servers, fresh[servers], fresh.get(servers - 1), tried, fresh=True)
-        raise InputError(
-            f"{self.policy}: near {servers:,} servers other seeds say otherwise again and again; give more --seeds or --slots"
-        )
+                return tried.get(servers - 1), tried[servers]
+        unsure = f"{self.name}: near {servers:,} servers other seeds say otherwise again and again"
+        raise NoneMeets(f"{unsure}; give more --seeds or --slots")
 
-    @property
-    def first_seeds(self) -> list[int]:
-        return seeds_for(self.policy, self.workload, range(self.seeds))
-
-    @property
-    def fresh_seeds(self) -> list[int]:
-        """As many others; none where neither the jobs nor the policy depend on the seed."""
-        if len(seeds_for(self.policy, self.workload, range(2))) == 1:
-            return []
-        return [*range(self.seeds, 2 * self.seeds)]
-
-    def trial(self, servers: int, seeds: Sequence[int]) -> Trial:
+    def trial(self, servers: int, seeds: Sequence[int], ask: AskRuns) -> Trial:
         """Run all seeds on so many servers."""
-        self.progress(servers)
         workload = with_servers(self.workload, servers)
         runs = [Run(workload, self.policy, seed, self.slots, self.options) for seed in seeds]
-        results: list[Seen] = self.ask(runs, partial(seen, goals=self.goals))
+        results: list[Seen] = ask(runs, partial(seen, goals=self.goals))
         values = [[result.values[n] for result in results] for n in range(len(self.goals))]
         stopped = any(result.stopped for result in results)
         unstable = self.workload.jobs is None and combine(result.verdict for result in results).kind == UNSTABLE
@@ -167,10 +176,10 @@ class Search:
         shown = ((goal, mean_of(own)) for goal, own, met in zip(self.goals, trial.values, trial.met, strict=True) if not met)
         goal, value = next(iter(itertools.chain(shown, [(None, None)])))
         if goal is None:
-            return f"{self.policy}: no number of servers will do: with {trial.servers:,}{why} it is unstable"
+            return f"{self.name}: no number of servers will do: with {trial.servers:,} servers{why} it is unstable"
         found = "not known" if value is None else f"{value:,.4g}{' slots' if goal.is_time else ''}"
         with_these = f"with {trial.servers:,} servers{why} the {goal.title} is {found}"
-        return f"{self.policy}: no number of servers meets {goal.text!r}: {with_these}"
+        return f"{self.name}: no number of servers meets {goal.text!r}: {with_these}"
 
 
 def mean_of(values: Sequence[float | None]) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import packenv
 from packenv import Jobs, Workload
-from packenv.planning.bound import fewest_servers, window_bound
+from packenv.planning.bound import fewest_servers, mean_bound, quantile_bound
 from packenv.planning.goals import Goal, parse_goal
 from packenv.planning.search import NoneMeets, Plan, Search, with_servers
+from packenv.policies import FifoFirstFit
 from packenv.results.result import Result
 from packenv.runs.run import Run, make
 from packenv.simulation import simulate
@@ -25,13 +28,10 @@ def ask(runs: Sequence[Run], extract: Callable[[Workload, Result], Any]) -> list
     return [make(run, extract) for run in runs]
 
 
-def planned(
-    workload: Workload, policy: str, *goals: str, seeds: int = 2, slots: int | None = None, bound: int | None = None
-) -> Plan:
+def planned(workload: Workload, policy: str, *goals: str, seeds: int = 2, slots: int | None = None) -> Plan:
     wanted = [parse_goal(text, workload.slot_seconds) for text in goals]
-    least = fewest_servers(workload, wanted, 0.001, 20.0) if bound is None else bound
     options = {"drain": True} if workload.jobs is not None else {}
-    return Search(workload, policy, wanted, seeds, slots, options, ask).run(least)
+    return Search(workload, policy, wanted, seeds, slots, options).run(fewest_servers(workload, wanted, 0.001, 20.0), ask)
 
 
 def erlang_c_wait(offered: float, servers: int, service: float) -> float:
@@ -84,10 +84,21 @@ def test_a_window_by_hand() -> None:
     four are still in service in slot 9, with 10 not. If two of the five may wait for ever, 2 · 2 + 1 are left.
     """
     jobs, whole = Jobs.of([0, 0, 0, 0, 9], [1] * 5, [10] * 5), np.array([UNIT])
-    assert [window_bound(jobs, whole, wait, 0.0) for wait in (0, 1, 9, 10)] == [5, 4, 2, 1]
-    assert window_bound(jobs, whole, 0, 0.4) == 3
-    assert window_bound(jobs, 2 * whole, 0, 0.0) == 3
-    assert window_bound(jobs.first(4), whole, 0, 0.0) == 4
+    assert [quantile_bound(jobs, whole, wait, 0.0) for wait in (0, 1, 9, 10)] == [5, 4, 2, 1]
+    assert quantile_bound(jobs, whole, 0, 0.4) == 3
+    assert quantile_bound(jobs, 2 * whole, 0, 0.0) == 3
+    assert quantile_bound(jobs.first(4), whole, 0, 0.0) == 4
+
+
+def test_a_mean_by_hand() -> None:
+    """Eight tasks in slot 0, each half a server for 10 slots, and a last one in slot 9 for 1: 40 whole slots and a half in 10.
+
+    A mean wait of 1 slot is 9 slots of wait, which take 4 1/2 of the 40 1/2 out of the window: 36 are left for 10 slots.
+    """
+    jobs = Jobs.of([0] * 8 + [9], [0.5] * 9, [10] * 8 + [1])
+    assert mean_bound(jobs, np.array([UNIT]), 0.0) == 5
+    assert mean_bound(jobs, np.array([UNIT]), 1.0) == 4
+    assert mean_bound(jobs, np.array([UNIT]), 100.0) == 1
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -96,8 +107,8 @@ def test_the_bound_holds_for_every_policy(seed: int) -> None:
     rng = np.random.default_rng(100 + seed)
     workload = Workload(jobs=random_table(rng, 40), servers=1)
     broken = 0
-    for limit in (0, 2, 8, 25):
-        goal = Goal(f"p95 wait <= {limit}", "p95", "wait", limit)
+    for limit, statistic in itertools.product((0, 2, 8, 25), ("mean", "p50", "p95")):
+        goal = Goal(f"{statistic} wait <= {limit}", statistic, "wait", limit)
         bound = fewest_servers(workload, [goal], 0.001, 20.0)
         for policy in ("bf-js", "fifo-ff", "vqs", "vqs-bf", "conservative", "easy") if bound > 1 else ():
             assert not goal.met(goal.value(simulate(with_servers(workload, bound - 1), policy, drain=True)))
@@ -114,3 +125,13 @@ def test_goals_that_nothing_meets() -> None:
     low = r"'utilisation >= 0.99': with 5 servers, the fewest for the others, the utilisation is 0.6"
     with pytest.raises(NoneMeets, match=low):
         planned(workload, "bf-js", "utilisation >= 0.99", slots=400_000)
+
+
+def test_from_python() -> None:
+    workload = Workload(sizes=Uniform(0.6, 0.9), service=Geometric(50), load=0.9, servers=5)
+    plan = packenv.plan_servers(workload, FifoFirstFit(), "mean wait <= 100", seeds=2, slots=50_000)
+    assert plan.policy == "fifo-ff" and plan.servers >= 5 and plan.at.meets
+    table = Workload(jobs=random_table(np.random.default_rng(0)), servers="1x1,1x0.5")
+    for bad, why in ((table, "2 kinds"), (Workload(jobs=table.jobs, servers=1), "give a --goal")):
+        with pytest.raises(packenv.InputError, match=why):
+            packenv.plan_servers(bad, "bf-js")

@@ -14,16 +14,12 @@ from packenv.cli.plan.tables import LEFT_OUT, answer, plan_record, plan_table
 from packenv.cli.shared_options import COUNT, FILE, JSON, option
 from packenv.cli.tables import format_option, show, text_console
 from packenv.cli.workload_options import WorkloadOptions, chosen_policies, shown_slot, workload_from
-from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.planning.bound import fewest_servers
-from packenv.planning.goals import EXAMPLES, check_goals, parse_goal
-from packenv.planning.search import NoneMeets
+from packenv.planning.goals import EXAMPLES
+from packenv.planning.plan import DEFAULT_SLOTS, GAP, SECONDS, SEEDS, run_kind, run_length, wanted_goals
+from packenv.planning.search import NoneMeets, Search
 from packenv.runs.runner import RunOptions
-
-DEFAULT_SLOTS = 200_000
-GAP, SECONDS = 0.001, 20.0  # of the bracket of ρ*
-TRACE_GOAL = "a trace needs a --goal, as every number of servers gets its work done in the end; such as"
 
 
 @click.command("plan")
@@ -40,7 +36,7 @@ TRACE_GOAL = "a trace needs a --goal, as every number of servers gets its work d
 @shared_options.slot_seconds
 @option("--speedup", default="1", help="β: arrivals of a trace come this many times as fast.")
 @click.option("--slots", type=COUNT, help=f"Slots of each run of a workload  [default: {DEFAULT_SLOTS:,}].")
-@option("--seeds", type=COUNT, default=4, help="Runs with each number of servers; as many others confirm the answer.")
+@option("--seeds", type=COUNT, default=SEEDS, help="Runs with each number of servers; as many others confirm the answer.")
 @shared_options.run_options
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write the answers, and all that was tried, as JSON; - is standard output.")
@@ -67,24 +63,12 @@ def plan(
     named = chosen_policies(policies)
     said = WorkloadOptions(**words)
     workload, _ = workload_from(said, servers="1")
-    if len(workload.servers.kinds) > 1:
-        raise InputError(
-            f"a plan is for servers of one kind; {workload.name} has {len(workload.servers.kinds)}: say which, --servers 1x1"
-        )
-    if workload.jobs is not None and (workload.jobs.home is not None or workload.draw is not None):
-        raise InputError(f"{workload.name} says on which servers data lie: their number cannot be changed")
-    goals = [parse_goal(text, workload.slot_seconds) for text in wanted]
-    check_goals(goals, workload)
-    if workload.jobs is not None and not goals:
-        raise InputError(f"{TRACE_GOAL} {EXAMPLES}")
-    if workload.jobs is not None and slots is not None:
-        raise InputError("--slots is for workloads: a trace is run to its end")
+    goals, length = wanted_goals(workload, wanted), run_length(workload, slots)
     console = text_console()
     with console.status(f"{workload.name}: the fewest servers of any policy"):
         bound = fewest_servers(workload, goals, GAP, SECONDS)
-    options: dict[str, Any] = {"drain": True} if workload.jobs is not None else {}
-    length = slots or (DEFAULT_SLOTS if workload.jobs is None else None)
-    plans, refused = plan_all(workload, named, goals, bound, seeds, length, options, made)
+    searches = [Search(workload, name, goals, seeds, length, run_kind(workload)) for name in named]
+    plans, refused = plan_all(searches, bound, made)
     for problem in refused:
         console.print(str(problem), style="yellow", highlight=False)
     if not plans:

@@ -52,7 +52,8 @@ def answer(workload: Workload, goals: Sequence[Goal], plans: Sequence[Plan], bou
     said = f"{counted(best.servers, 'server')} with {' or '.join(fewest)} for {what}"
     if best.servers == bound:
         return f"{said}; no policy needs fewer."
-    return f"{said}; no policy can do with fewer than {bound:,}, so that at most {best.servers / bound - 1:.1%} could be saved."
+    spared = f"{1 - bound / best.servers:.0%}"
+    return f"{said}; no policy can do with fewer than {bound:,}, so that at most {spared} of them could be saved."
 
 
 def plan_record(workload: Workload, goals: Sequence[Goal], plan: Plan, bound: int) -> dict[str, Any]:

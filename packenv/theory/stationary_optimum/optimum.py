@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.theory.stationary_optimum.decision_process import MOST_STATES, DecisionProcess, Progress, states_of
-from packenv.theory.stationary_optimum.instance import SmallInstance, small_instance
+from packenv.theory.stationary_optimum.instance import SmallInstance, small_instance, small_types
 from packenv.theory.stationary_optimum.occupancies import Occupancies, occupancies
 from packenv.workloads.workload import Workload
 
@@ -61,8 +61,8 @@ def stationary_optimum(
     if most is not None and most < 1:
         raise InputError(f"most must be at least 1, not {most}")
     began = time.perf_counter()
+    every = occupancies(small_types(workload))  # refuses what is too large before ρ* is sought
     instance = small_instance(workload)
-    every = occupancies(instance)
     count = FIRST if most is None else most
     smaller = DecisionProcess(instance, every, count).solve(within, progress)[0]
     while True:
