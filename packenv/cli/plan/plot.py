@@ -9,6 +9,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
+from matplotlib.ticker import MaxNLocator
 
 from packenv.files import atomic_path
 from packenv.planning.goals import Goal
@@ -45,6 +46,7 @@ def draw_plans(
         label = {"va": "bottom", "ha": "left", "fontsize": 8, "color": GREY}
         axes.text(bound, 1.0, f" any policy: {bound:,} at least", transform=axes.get_xaxis_transform(), **label)
         axes.set_xlabel("servers")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         plain_numbers(axes.xaxis)
         light_grid(axes)
     grid[0][0].legend(frameon=False, title="policy: servers")
@@ -58,7 +60,8 @@ def _limit(axes: Any, goal: Goal, limit: float, unit: str) -> None:
     axes.axhline(limit, color=GREY, linestyle=":")
     axes.set_ylabel(goal.title + (f" ({unit})" if goal.is_time else ""))
     axes.set_title(goal.text, fontsize=10, loc="right")
+    if axes.get_ylim()[1] > 20 * limit > 0 and goal.measure != "utilisation":
+        axes.set_yscale("symlog", linthresh=limit / 10)
+    axes.set_ylim(bottom=0)
     if goal.measure != "utilisation":
-        axes.set_yscale("symlog", linthresh=max(limit, 1e-9) / 10)
-        axes.set_ylim(bottom=0)
         plain_numbers(axes.yaxis)
