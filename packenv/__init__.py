@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from packenv.executors.choose import executor as executor
     from packenv.jobs import Jobs as Jobs
     from packenv.jobs import Ragged as Ragged
+    from packenv.planning.plan import plan_servers as plan_servers
     from packenv.policy import Setting as Setting
     from packenv.policy import completes as completes
     from packenv.policy import find_policy as find_policy
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from packenv.theory.queue_bound.bound import QueueBound as QueueBound
     from packenv.theory.queue_bound.queue_bound import queue_bound as queue_bound
     from packenv.theory.stability.judge import Judgment as Judgment
+    from packenv.theory.stationary_optimum.optimum import StationaryOptimum as StationaryOptimum
+    from packenv.theory.stationary_optimum.optimum import stationary_optimum as stationary_optimum
     from packenv.units import UNIT as UNIT
     from packenv.units import to_units as to_units
     from packenv.workloads.named.registry import names as names
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
     from packenv.workloads.workload import Workload as Workload
 
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 register_all()
 
@@ -57,6 +60,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".errors": ["InputError"],
         ".executors.choose": ["executor"],
         ".jobs": ["Jobs", "Ragged"],
+        ".planning.plan": ["plan_servers"],
         ".policy": ["Setting", "completes", "find_policy", "receives", "registered", "schedules"],
         ".results.result": ["Result"],
         ".runs.many": ["judge", "simulate_many"],
@@ -68,6 +72,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".theory.queue_bound.bound": ["QueueBound"],
         ".theory.queue_bound.queue_bound": ["queue_bound"],
         ".theory.stability.judge": ["Judgment"],
+        ".theory.stationary_optimum.optimum": ["StationaryOptimum", "stationary_optimum"],
         ".units": ["UNIT", "to_units"],
         ".workloads.named.registry": ["names", "workload"],
         ".workloads.network": ["Network"],

@@ -1,13 +1,18 @@
 """Policies that do not learn: one folder per paper. Each scheduling rule follows the paper's pseudo-code."""
 
+from packenv.policies.backfilling.backfilling import Conservative, Easy
+from packenv.policies.backfilling.reserve import Reserve
 from packenv.policies.delay.delay import Delay, DelayDynamic, Fair
 from packenv.policies.eagle.hawk import Eagle, Hawk, LeastWaitingTime, Sparrow, Yaq
+from packenv.policies.optimal.optimal import Optimal
+from packenv.policies.optimal.saved import load_optimal, save_optimal
 from packenv.policies.price.job_order import JobFifo, Priority, SmallestDemand
 from packenv.policies.price.price import Price
 from packenv.policies.price.sat import Sat
 from packenv.policies.random_requirements.best_fit import BestFit, BestFitJobs, BestFitServers
 from packenv.policies.random_requirements.fifo import FifoFirstFit, SlotFifo
 from packenv.policies.random_requirements.max_weight import MaxWeight
+from packenv.policies.random_requirements.quickswap import Quickswap
 from packenv.policies.random_requirements.virtual_queues import VQS, VQSBestFit
 from packenv.policies.replay import Replay
 from packenv.policies.tetris.fair import DRF, SlotFair, TaskFair
@@ -19,18 +24,23 @@ __all__ = [
     "BestFit",
     "BestFitJobs",
     "BestFitServers",
+    "Conservative",
     "Delay",
     "DelayDynamic",
     "Eagle",
+    "Easy",
     "Fair",
     "FifoFirstFit",
     "Hawk",
     "JobFifo",
     "LeastWaitingTime",
     "MaxWeight",
+    "Optimal",
     "Price",
     "Priority",
+    "Quickswap",
     "Replay",
+    "Reserve",
     "Sat",
     "SlotFair",
     "SlotFifo",
@@ -40,4 +50,6 @@ __all__ = [
     "Tetris",
     "VQSBestFit",
     "Yaq",
+    "load_optimal",
+    "save_optimal",
 ]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tests.reference.backfilling import Conservative, Easy, Reserve
 from tests.reference.delay import Delay, Dynamic, Fair
 from tests.reference.fair import DRF, SlotFair, TaskFair
 from tests.reference.job_policies import JOB_POLICIES
 from tests.reference.max_weight import MaxWeight
 from tests.reference.model import SchedulingPolicy, Server, World
 from tests.reference.probing import PROBING
+from tests.reference.quickswap import Quickswap
 from tests.reference.stalling import Policy
 from tests.reference.table import Task, Vector
 from tests.reference.tetris import Tetris
@@ -138,6 +140,7 @@ POLICIES: dict[str, Callable[..., SchedulingPolicy]] = {
     "fifo-ff": FifoFirstFit,
     "slot-fifo": SlotFifo,
     "maxweight": MaxWeight,
+    "quickswap": Quickswap,
     **JOB_POLICIES,
     "drf": DRF,
     "task-fair": TaskFair,
@@ -147,6 +150,9 @@ POLICIES: dict[str, Callable[..., SchedulingPolicy]] = {
     "delay": Delay,
     "delay-dynamic": Dynamic,
     "fair": Fair,
+    "easy": Easy,
+    "conservative": Conservative,
+    "reserve": Reserve,
 }
 
 

@@ -1,12 +1,14 @@
 """All worked cases, for the reference and for the fast simulator alike."""
 
 from tests.reference import (
+    cases_backfilling,
     cases_delay,
     cases_fit,
     cases_jobs,
     cases_max_weight,
     cases_probing,
     cases_queues,
+    cases_quickswap,
     cases_servers,
     cases_stalling,
     cases_tetris,
@@ -25,5 +27,7 @@ CASES: list[WorkedCase] = [
     *cases_probing.CASES,
     *cases_queues.CASES,
     *cases_delay.CASES,
+    *cases_backfilling.CASES,
+    *cases_quickswap.CASES,
 ]
 BOUNDARIES = cases_vqs.BOUNDARIES

@@ -1,0 +1,86 @@
+"""`packenv plan`: the least number of servers with which each policy meets goals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from packenv.cli import shared_options
+from packenv.cli.completed_names import POLICY, WORKLOAD
+from packenv.cli.outputs import check_outputs, write_all
+from packenv.cli.plan.all_policies import plan_all
+from packenv.cli.plan.tables import LEFT_OUT, answer, plan_record, plan_table
+from packenv.cli.shared_options import COUNT, FILE, JSON, option
+from packenv.cli.tables import format_option, show, text_console
+from packenv.cli.workload_options import WorkloadOptions, chosen_policies, shown_slot, workload_from
+from packenv.files import write_json
+from packenv.planning.bound import fewest_servers
+from packenv.planning.goals import EXAMPLES
+from packenv.planning.plan import DEFAULT_SLOTS, GAP, SECONDS, SEEDS, run_kind, run_length, wanted_goals
+from packenv.planning.search import NoneMeets, Search
+from packenv.runs.runner import RunOptions
+
+
+@click.command("plan")
+@click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
+@click.option("--goal", "-g", "wanted", multiple=True, metavar="GOAL", help=f"{EXAMPLES}; repeat for more, all must be met.")
+@click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to plan with; repeat for more.")
+@click.option("--servers", help="The kind of server: 1, 1x0.5, 1x1:0.5 for two resources; a number before it does not matter.")
+@shared_options.sizes
+@shared_options.service
+@click.option("--load", type=float, help="Arrivals as a share of ρ* of the workload's own servers.")
+@click.option("--intensity", type=float, help="Arrivals as a share of the area bound of the workload's own servers.")
+@click.option("--rate", type=float, help="Tasks per slot.")
+@shared_options.resources
+@shared_options.slot_seconds
+@option("--speedup", default="1", help="β: arrivals of a trace come this many times as fast.")
+@click.option("--slots", type=COUNT, help=f"Slots of each run of a workload  [default: {DEFAULT_SLOTS:,}].")
+@option("--seeds", type=COUNT, default=SEEDS, help="Runs with each number of servers; as many others confirm the answer.")
+@shared_options.run_options
+@format_option
+@click.option("--json", "json_path", type=JSON, help="Write the answers, and all that was tried, as JSON; - is standard output.")
+@click.option("--plot", type=FILE, help="Draw each goal's measure against the number of servers (PNG, PDF, SVG).")
+def plan(
+    wanted: tuple[str, ...],
+    policies: tuple[str, ...],
+    slots: int | None,
+    seeds: int,
+    made: RunOptions,
+    form: str,
+    json_path: str | None,
+    plot: str | None,
+    **words: Any,
+) -> None:
+    """Find the least number of servers with which each policy meets your goals, and a bound that no policy can beat.
+
+    \b
+    packenv plan trace.parquet --goal "p95 wait <= 60s" -p bf-js -p fifo-ff
+    packenv plan google2011-like --goal "mean wait <= 1s" --goal "utilisation >= 60%" --plot plan.png
+    packenv plan --sizes uniform:0.1:0.9 --service geometric:100 --rate 0.5
+    """
+    check_outputs(json_path, plot=plot)
+    named = chosen_policies(policies)
+    said = WorkloadOptions(**words)
+    workload, _ = workload_from(said, servers="1")
+    goals, length = wanted_goals(workload, wanted), run_length(workload, slots)
+    console = text_console()
+    with console.status(f"{workload.name}: the fewest servers of any policy"):
+        bound = fewest_servers(workload, goals, GAP, SECONDS)
+    searches = [Search(workload, name, goals, seeds, length, run_kind(workload)) for name in named]
+    plans, refused = plan_all(searches, bound, made)
+    for problem in refused:
+        console.print(str(problem), style="yellow", highlight=False)
+    if not plans:
+        raise NoneMeets("none of the policies meets the goals with any number of servers")
+    slot_seconds = shown_slot(said, workload)
+    records = [plan_record(workload, goals, one, bound) for one in plans]
+    show(form, [plan_table(workload, goals, plans, bound, slot_seconds)], records, LEFT_OUT)
+    console.print(answer(workload, goals, plans, bound), highlight=False)
+
+    def draw(path: str) -> None:
+        from packenv.cli.plan.plot import draw_plans  # brings matplotlib with it
+
+        draw_plans(plans, goals, bound, workload, slot_seconds, path)
+
+    write_all((json_path, lambda path: write_json(path, records)), (plot, draw))

@@ -1,0 +1,75 @@
+"""`packenv.plan_servers`: how many servers one policy needs, from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+from packenv.errors import InputError
+from packenv.executors.local import ThisProcess
+from packenv.planning.bound import fewest_servers
+from packenv.planning.goals import EXAMPLES, Goal, check_goals, parse_goal
+from packenv.planning.search import Plan, Search
+from packenv.runs.runner import Runner
+from packenv.theory.capacity.load import resolved
+from packenv.workloads.workload import Workload
+
+SEEDS = 4
+DEFAULT_SLOTS = 200_000
+GAP, SECONDS = 0.001, 20.0  # of the bracket of ρ*
+
+
+def plan_servers(
+    workload: Workload,
+    policy: str | Any,
+    *goals: str,
+    seeds: int = SEEDS,
+    slots: int | None = None,
+    executor: Executor | None = None,
+) -> Plan:
+    """The least number of servers, like those of the workload, with which a policy meets all goals.
+
+    goals     such as "p95 wait <= 60s", "mean queue <= 10", "utilisation >= 70%" (packenv.planning.goals); a stream must also
+              be stable, and may have no goal
+    seeds     runs with each number of servers; as many others confirm the answer
+    slots     of each run of a stream; a table is run to its end
+    executor  where the runs take place, as of `packenv.simulate_many`
+
+    `Plan.servers` meets the goals, one server less does not: `Plan.at`, `Plan.below`; `packenv.planning.bound.fewest_servers` is
+    the bound that no policy can beat. Raises InputError for goals that cannot be read or that no number of servers meets, servers
+    of several kinds, and data that lie on servers.
+    """
+    known = workload if workload.jobs is not None else resolved(workload)
+    wanted = wanted_goals(known, goals)
+    with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
+        search = Search(known, policy, wanted, seeds, run_length(known, slots), run_kind(known))
+        return search.run(fewest_servers(known, wanted, GAP, SECONDS), runner.all)
+
+
+def wanted_goals(workload: Workload, texts: Sequence[str]) -> list[Goal]:
+    """The goals of a plan for this workload. Raises InputError where there can be no plan."""
+    name, kinds = workload.name, len(workload.servers.kinds)
+    if kinds > 1:
+        raise InputError(f"{name} has servers of {kinds} kinds: say which, such as --servers 1x1")
+    if workload.draw is not None or (workload.jobs is not None and workload.jobs.home is not None):
+        raise InputError(f"{name} says on which servers data lie: their number cannot be changed")
+    goals = [parse_goal(text, workload.slot_seconds) for text in texts]
+    check_goals(goals, workload)
+    if workload.jobs is not None and not goals:
+        raise InputError(f"a trace is served by any number of servers in the end: give a --goal, such as {EXAMPLES}")
+    return goals
+
+
+def run_length(workload: Workload, slots: int | None) -> int | None:
+    """Slots of a run. Raises InputError for a table with slots of its own."""
+    if workload.jobs is None:
+        return slots or DEFAULT_SLOTS
+    if slots is not None:
+        raise InputError("--slots is for workloads: a trace is run to its end")
+    return None
+
+
+def run_kind(workload: Workload) -> dict[str, Any]:
+    """Options of packenv.simulate: a table is run until all of its work is done."""
+    return {"drain": True} if workload.jobs is not None else {}
