@@ -56,3 +56,11 @@ def test_named_workloads_have_a_bound_or_none_is_claimed() -> None:
 def test_nothing_is_shown_where_nothing_is_known() -> None:
     assert known_bound(packenv.workload("paper/fig4b", intensity=0.1)) == 0.0
     assert known_bound(packenv.workload("paper/fig4b", intensity=1.2)) == 0.0
+
+
+@pytest.mark.parametrize("name", ["small/fig3a", "small/two-servers", "small/worst-vqs"])
+def test_below_the_optimal_policy(name: str) -> None:
+    """The shortest mean queue of the decision process is itself no more than the workload's."""
+    workload = packenv.workload(name)
+    bound = packenv.queue_bound(workload).value
+    assert 0 < bound < packenv.stationary_optimum(workload, most=8, within=1e-3).lower
