@@ -44,7 +44,7 @@ def bound_command(form: str, json_path: str | None, certificate: str | None, che
 
     \b
     packenv bound paper/fig4b --intensity 0.95
-    packenv bound --sizes discrete:0.4@0.5,0.6@0.5 --servers 2 --intensity 0.9 --certificate proof.json
+    packenv bound paper/fig4b --intensity 0.95 --certificate proof.json
     packenv bound paper/fig4b --intensity 0.95 --check proof.json
     """
     check_outputs(json_path, certificate)

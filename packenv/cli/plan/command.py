@@ -56,7 +56,7 @@ def plan(
 
     \b
     packenv plan trace.parquet --goal "p95 wait <= 60s" -p bf-js -p fifo-ff
-    packenv plan paper/fig4b -g "mean wait <= 20" -g "max queue <= 50" --plot p.png
+    packenv plan paper/fig4b -g "mean wait <= 20" -g "max queue <= 50"
     packenv plan --sizes uniform:0.1:0.9 --service geometric:100 --rate 0.5
     """
     check_outputs(json_path, plot=plot)
