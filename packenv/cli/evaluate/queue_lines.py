@@ -54,7 +54,6 @@ def draw_queues(axes: Any, by_policy: list[list[Result]], colours: list[str], cl
             axes.fill_between(line.when, line.low, line.high, color=line.colour, alpha=0.12, linewidth=0)
     if bound > 0:
         axes.axhline(bound, color=GREY, linewidth=1.2, linestyle=":", label=SHOWN_AS)
-        axes.annotate(SHOWN_AS, (0.01, bound), (0, 2), **beside(axes), color=GREY, fontsize=8, va="bottom")
     axes.set_xlabel("slot" if clock.unit == "slots" else clock.unit)
     axes.set_ylabel("waiting tasks")
     axes.margins(x=0)
@@ -64,7 +63,7 @@ def draw_queues(axes: Any, by_policy: list[list[Result]], colours: list[str], cl
         plain_numbers(axes.xaxis)
     axes.set_title("Queue over time", fontsize=10, loc="left")
     light_grid(axes)
-    label_lines(axes, lines, top)
+    label_lines(axes, lines, top, bound)
 
 
 def line_of(runs: list[Result], colour: str, clock: Clock) -> Line | None:
@@ -88,12 +87,7 @@ def highest(lines: list[Line]) -> float | None:
     return None if not any([*low, *grown]) else 1.08 * max(low + grown)
 
 
-def beside(axes: Any) -> dict[str, Any]:
-    """Of a label: its place is a share of the width, and a number of tasks; it is moved by points."""
-    return {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points", "annotation_clip": False}
-
-
-def label_lines(axes: Any, lines: list[Line], top: float | None) -> None:
+def label_lines(axes: Any, lines: list[Line], top: float | None, bound: float) -> None:
     """Names at the right, at the height of the lines' ends; of lines that leave the picture, at the top where they do."""
     if top is None:
         top = axes.get_ylim()[1]
@@ -103,9 +97,9 @@ def label_lines(axes: Any, lines: list[Line], top: float | None) -> None:
         where = line.when[int(np.argmax(line.mean > top))], top * (0.97 - n * APART)
         axes.annotate(said, where, (8, 0), textcoords="offset points", color=line.colour, fontsize=9, va="top")
     staying = sorted((line for line in lines if line.mean[-1] <= top), key=lambda line: float(line.mean[-1]))
+    labels = [(float(line.mean[-1]), f"{line.policy}: {line.verdict}", line.colour) for line in staying]
     height = -np.inf
-    for line in staying:
-        height = max(height + APART * top, float(line.mean[-1]))
-        axes.annotate(
-            f"{line.policy}: {line.verdict}", (1, height), (4, 0), color=line.colour, fontsize=9, va="center", **beside(axes)
-        )
+    for end, said, colour in [(bound, SHOWN_AS.replace(" (", "\n("), GREY)] * (bound > 0) + labels:  # the bound is below all but short runs
+        height = max(height + APART * top, end)
+        place = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points", "annotation_clip": False}
+        axes.annotate(said, (1, height), (4, 0), color=colour, fontsize=9, va="center", **place)
