@@ -98,8 +98,9 @@ def label_lines(axes: Any, lines: list[Line], top: float | None, bound: float) -
         axes.annotate(said, where, (8, 0), textcoords="offset points", color=line.colour, fontsize=9, va="top")
     staying = sorted((line for line in lines if line.mean[-1] <= top), key=lambda line: float(line.mean[-1]))
     labels = [(float(line.mean[-1]), f"{line.policy}: {line.verdict}", line.colour) for line in staying]
+    below = [(bound, SHOWN_AS.replace(" (", "\n("), GREY)] if bound > 0 else []
     height = -np.inf
-    for end, said, colour in [(bound, SHOWN_AS.replace(" (", "\n("), GREY)] * (bound > 0) + labels:  # the bound is below all but short runs
+    for end, said, colour in [*below, *labels]:
         height = max(height + APART * top, end)
         place = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points", "annotation_clip": False}
         axes.annotate(said, (1, height), (4, 0), color=colour, fontsize=9, va="center", **place)
