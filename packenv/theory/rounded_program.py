@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 import math
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,14 +20,15 @@ import numpy as np
 from packenv.cluster.virtual_queues.kinds import scalar_capacity
 from packenv.errors import InputError
 from packenv.jobs import Jobs
-from packenv.theory.capacity.bracket import Bracket
 from packenv.theory.capacity.linear_program import ConfigurationProgram, Floats, Ints, ServerKinds, generate
+from packenv.theory.capacity.load import GAP as LOAD_GAP
 from packenv.theory.capacity.load import supportable
-from packenv.theory.capacity.max_workload import max_workload
 from packenv.theory.capacity.one_resource.certificate import Attained
+from packenv.theory.capacity.one_resource.knapsack import MOST_STEPS, Knapsack
+from packenv.theory.capacity.one_resource.packing import quantiles
 from packenv.theory.capacity.one_resource.pricing import PointPricing
 from packenv.theory.capacity.one_resource.proofs import attained_proofs
-from packenv.theory.capacity.one_resource.search import within
+from packenv.theory.capacity.one_resource.search import OneResourceSearch, within
 from packenv.theory.capacity.one_resource.size_law import SizeLaw, atomic, cells_of, demand_atoms, size_law
 from packenv.theory.capacity.one_resource.size_partition import SizePartition
 from packenv.workloads.demand import scalar_size
@@ -34,6 +37,7 @@ from packenv.workloads.workload import Workload
 
 FEW, MOST = 32, 256  # types: first try and last, if the user does not say how many
 MOST_NAMED = 1024  # types that a user may ask for
+COARSE, COARSEST = 3 * 2**10, 48  # steps of a server, if the types must be multiples of one step
 GAP = 0.0001  # of the linear program
 SECONDS = 20.0
 
@@ -43,22 +47,22 @@ class RoundedProgram:
     """Types, and configurations that hold ρ_K tasks in service, each type its share, if every task has its type's size."""
 
     sizes: Ints  # (T,) units, descending: what a task of each type counts as
+    least: Ints  # (T,) units: the smallest size of each type
     capacity: Ints  # (G,) units of each kind of server, decreasing
     held: Ints  # (m, T) how many tasks of each type a configuration holds
     kind: Ints  # (m,) kind of server that it is for
     share: Floats  # (m,) share of the time of these servers; sums to at most 1 for each kind
     rho: float  # ρ_K is at least this, in exact arithmetic
-    largest: tuple[float, float]  # bounds on ρ*
 
 
-def rounded_program(workload: Workload, types: int, eps: float) -> RoundedProgram:
-    """The program with `types` types, or (0) with as many as make ρ_K >= (1 - eps) ρ*, at most 256.
+def rounded_program(workload: Workload, types: int, eps: float, most_steps: int = MOST_STEPS) -> RoundedProgram:
+    """The program with at most `types` types, or (0) with as many as make ρ_K >= (1 - eps) ρ*, at most 256.
 
-    Raises InputError for several resources whose laws are independent.
+    `most_steps`: limit on types times reachable sums of their sizes. Raises InputError for several resources whose laws are independent.
     """
     service = workload.service if isinstance(workload.service, Conditional) else None
-    law = workload.jobs if workload.jobs is not None else (workload.sizes, service)
-    return _programs(_Hashed((law, workload.servers), workload), types, eps)
+    law = (workload.sizes, service) if workload.jobs is None else id(workload.jobs)  # the cache keeps the table alive
+    return _programs(_Hashed((law, workload.servers), workload), types, eps, most_steps)
 
 
 class _Hashed:
@@ -75,23 +79,26 @@ class _Hashed:
 
 
 @functools.lru_cache(maxsize=64)
-def _programs(hashed: _Hashed, types: int, eps: float) -> RoundedProgram:
+def _programs(hashed: _Hashed, types: int, eps: float, most_steps: int) -> RoundedProgram:
     workload = hashed.workload
     law, kinds = scalar_law(workload), scalar_kinds(workload)
-    bracket = supportable(workload) if workload.jobs is None else max_workload(workload)
-    if law.exact and len(law.low) <= (types or MOST):
-        try:
-            return _solve(law, kinds, law.low, bracket)
-        except OverflowError:  # too many sums of the sizes
-            pass
-    if types:
-        return _solve(law, kinds, _cut(law, kinds, types), bracket)
-    count = FEW
-    found = _solve(law, kinds, _cut(law, kinds, count), bracket)
-    while found.rho < (1 - eps) * bracket.lower and count < MOST:
+    if types or (law.exact and len(law.low) <= FEW):
+        return _solve_first(law, kinds, types or FEW, most_steps)
+    count, largest = FEW, _largest(workload, law, kinds)
+    found = _solve_first(law, kinds, count, most_steps)
+    while found.rho < (1 - eps) * largest and count < MOST:
         count *= 2
-        found = _solve(law, kinds, _cut(law, kinds, count), bracket)
+        found = _solve_first(law, kinds, count, most_steps)
     return found
+
+
+def _largest(workload: Workload, law: SizeLaw, kinds: ServerKinds) -> float:
+    """A lower bound on the maximum supportable workload of the scalar sizes."""
+    if workload.D == 1 and workload.jobs is None:
+        return supportable(workload).lower
+    search = OneResourceSearch(law, kinds, LOAD_GAP, SECONDS, lambda lower, upper: None)
+    search.run()
+    return search.lower
 
 
 def scalar_law(workload: Workload) -> SizeLaw:
@@ -112,19 +119,36 @@ def scalar_kinds(workload: Workload) -> ServerKinds:
     return ServerKinds(capacity[::-1].copy(), count[::-1].copy())
 
 
-def _cut(law: SizeLaw, kinds: ServerKinds, types: int) -> Ints:
-    """(at most `types`,) units, increasing: the largest sizes of cells that sizes occur in."""
+def _solve_first(law: SizeLaw, kinds: ServerKinds, types: int, most_steps: int) -> RoundedProgram:
+    """Solve the program of the first way to make at most `types` types that have few enough sums."""
+    for edges in _cuts(law, kinds, types, most_steps):
+        if len(edges) <= types:
+            with suppress(OverflowError):
+                Knapsack(edges, int(kinds.capacity[0]), most_steps)
+                return _solve(law, kinds, edges)
+    raise InputError(f"{types} types have too many sums of sizes on a server; give fewer")
+
+
+def _cuts(law: SizeLaw, kinds: ServerKinds, types: int, most_steps: int) -> Iterator[Ints]:
+    """Ways to cut the sizes into cells, the best first: their largest sizes, increasing."""
+    if law.exact:
+        yield np.unique(quantiles(law, types)) if len(law.low) > types else law.low
     partition = SizePartition(law, kinds)
-    partition.split([(lambda sizes: sizes / 1.0, 1.0)], max(1, types - len(partition.odd)))
-    edges = partition.edges()
-    if len(edges) > types:  # a size that many tasks have is a cell of its own
-        partition = SizePartition(law, kinds)
-        partition.split([(lambda sizes: sizes / 1.0, 1.0)], max(1, 2 * types - len(edges)))
-        edges = partition.edges()
+    partition.split([(lambda sizes: sizes / 1.0, 1.0)], types)
+    yield _inhabited(law, partition.edges())
+    steps = COARSE
+    while steps * types > most_steps and steps > COARSEST:
+        steps //= 2
+    step = -(-int(kinds.capacity[0]) // steps)
+    yield _inhabited(law, np.unique(np.minimum(-(-quantiles(law, types) // step) * step, kinds.capacity[0])))
+
+
+def _inhabited(law: SizeLaw, edges: Ints) -> Ints:
+    """The cells in which sizes occur."""
     return edges[np.bincount(cells_of(law.high, edges), minlength=len(edges)) > 0]
 
 
-def _solve(law: SizeLaw, kinds: ServerKinds, edges: Ints, bracket: Bracket) -> RoundedProgram:
+def _solve(law: SizeLaw, kinds: ServerKinds, edges: Ints) -> RoundedProgram:
     """Solve the linear program whose types are the cells that end at `edges` (T,), increasing."""
     cells = cells_of(law.high, edges)
     shares = np.bincount(cells, law.mass, len(edges)) / law.mass.sum()
@@ -141,12 +165,12 @@ def _solve(law: SizeLaw, kinds: ServerKinds, edges: Ints, bracket: Bracket) -> R
     rho = float(_every_type(best, law, cells))
     return RoundedProgram(
         sizes=edges[::-1].copy(),
+        least=np.maximum(law.low[np.searchsorted(cells, np.arange(len(edges)))], 1)[::-1].copy(),
         capacity=kinds.capacity,
         held=held[:, ::-1].copy(),
         kind=kind,
         share=parts / kinds.number[kind],
         rho=math.nextafter(rho, 0.0),
-        largest=(bracket.lower, bracket.upper),
     )
 
 

@@ -30,6 +30,7 @@ from packenv.cluster import (
     wake_at,
 )
 from packenv.compiled.decorators import compiled
+from packenv.theory.rounded_program import RoundedProgram
 
 Ints = NDArray[np.int64]
 
@@ -38,6 +39,7 @@ class Entitled(NamedTuple):
     """The active configuration of each of L servers, as pairs (type, number of tasks), the larger types first."""
 
     size: Ints  # (T,) units, descending: what a task of each type occupies
+    least: Ints  # (T,) units: the smallest size of each type
     type: NDArray[np.int32]  # (L, W)
     count: NDArray[np.int32]  # (L, W)
     types: NDArray[np.int32]  # (L,) how many types the active configuration has: 0 before the first one
@@ -52,11 +54,12 @@ class Entitled(NamedTuple):
         return counts
 
 
-def nothing_entitled(sizes: Ints, capacity: Ints) -> Entitled:
-    """No server has an active configuration yet. `sizes` (T,) units, descending; `capacity` (L,) units."""
-    width = max(1, min(len(sizes), int(capacity.max()) // int(sizes[-1])))
-    shape = len(capacity), width
-    return Entitled(sizes, np.zeros(shape, np.int32), np.zeros(shape, np.int32), np.zeros(len(capacity), np.int32))
+def nothing_entitled(program: RoundedProgram, capacity: Ints) -> Entitled:
+    """No server has an active configuration yet; `capacity` (L,) units."""
+    shape = len(capacity), max(1, min(len(program.sizes), int(capacity.max()) // int(program.sizes[-1])))
+    return Entitled(
+        program.sizes, program.least, np.zeros(shape, np.int32), np.zeros(shape, np.int32), np.zeros(len(capacity), np.int32)
+    )
 
 
 @compiled
@@ -129,12 +132,12 @@ def smallest_missing(cluster: Cluster, own: Entitled, server: int, few: int) -> 
 @compiled
 def largest_beyond(cluster: Cluster, own: Entitled, server: int) -> int:
     """A lower bound on the largest size among types of which more are in service than entitled, in units; 0 without any."""
-    n, last = 0, own.size.shape[0] - 1
-    for j in range(last):
+    n = 0
+    for j in range(own.size.shape[0]):
         entitled = 0
         if n < own.types[server] and own.type[server, n] == j:
             entitled = own.count[server, n]
             n += 1
         if jobs_of_type(cluster, server, j) > entitled:
-            return own.size[j + 1] + 1
+            return own.least[j]
     return 0

@@ -30,7 +30,7 @@ from packenv.cluster.virtual_queues.kinds import scalar_capacity, server_kinds
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError, nearest
 from packenv.policies.throughput_optimal.entitlement import Entitled, Ints, fill_all, nothing_entitled, serve_entitled
-from packenv.policies.throughput_optimal.heaviest import Packings, all_packings, first_heaviest, largest_weight
+from packenv.policies.throughput_optimal.heaviest import MOST_STEPS, Packings, all_packings, first_heaviest, largest_weight
 from packenv.policies.throughput_optimal.rounding import checked_program, proven_share
 from packenv.policy import Setting, name_of, schedules
 from packenv.theory.rounded_program import RoundedProgram
@@ -51,8 +51,7 @@ class KMaxWeight(NamedTuple):
     few       types of which at most so many tasks wait are served by backfilling only
     eps       see `types`
 
-    Raises InputError for parameters out of range, for a load that is at least ρ_K of the given `types`, and for types with
-    too many sums.
+    Raises InputError for parameters out of range, and for a load that is at least ρ_K of the given `types`.
     """
 
     types: int = 0
@@ -74,19 +73,15 @@ class KMaxWeight(NamedTuple):
     def initial_state(self, setting: Setting, seed: int) -> KMaxWeightState:
         program = self._program(setting)
         capacity = scalar_capacity(setting.capacity)
-        try:
-            packings = all_packings(program.sizes, server_kinds(capacity)[1])
-        except OverflowError:
-            fewer = max(1, len(program.sizes) // 2)
-            raise InputError(f"{name_of(self)}: {len(program.sizes)} types have too many sums; try types={fewer}") from None
+        packings = all_packings(program.sizes, server_kinds(capacity)[1])
         every = self.every or max(1, round(10 * setting.workload.mean_service))
         servers, kinds = len(capacity), len(packings.first) - 1
         since = np.full(servers, -every, np.int64)
-        return KMaxWeightState(nothing_entitled(program.sizes, capacity), packings, np.zeros(kinds, np.int64), since, every)
+        return KMaxWeightState(nothing_entitled(program, capacity), packings, np.zeros(kinds, np.int64), since, every)
 
     def guarantee(self, setting: Setting) -> float:
         """(1 - slack) ρ_K / ρ* with refresh=weight; 0 outside the model and for the other ways to refresh."""
-        return (1 - self.slack) * proven_share(setting, self.types, self.eps) if self.refresh == "weight" else 0.0
+        return (1 - self.slack) * proven_share(setting, self.types, self.eps, MOST_STEPS) if self.refresh == "weight" else 0.0
 
     def _program(self, setting: Setting) -> RoundedProgram:
         if self.refresh not in REFRESH:
@@ -95,7 +90,7 @@ class KMaxWeight(NamedTuple):
             )
         if not 0 <= self.slack < 1 or self.every < 0:
             raise InputError(f"{name_of(self)}: slack must lie between 0 and 1, and every be >= 0 slots")
-        return checked_program(self, setting)
+        return checked_program(self, setting, MOST_STEPS)
 
 
 class KMaxWeightRule(NamedTuple):

@@ -57,7 +57,7 @@ class MSR(NamedTuple):
     def initial_state(self, setting: Setting, seed: int) -> MSRState:
         program = self._program(setting)
         capacity = scalar_capacity(setting.capacity)
-        own = nothing_entitled(program.sizes, capacity)
+        own = nothing_entitled(program, capacity)
         found, cycles = candidates(program, own.type.shape[1])
         state = MSRState(
             own=own,

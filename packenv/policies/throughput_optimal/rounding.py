@@ -6,36 +6,47 @@ from typing import Any
 
 from packenv.errors import InputError
 from packenv.policy import Setting, name_of
+from packenv.theory.capacity.load import supportable
+from packenv.theory.capacity.one_resource.knapsack import MOST_STEPS
 from packenv.theory.rounded_program import MOST_NAMED, RoundedProgram, rounded_program
 from packenv.workloads.laws.arrivals import Batch, Bernoulli, Poisson
 from packenv.workloads.laws.services import Geometric
+from packenv.workloads.workload import Workload
 
 TRIED = 32, 64, 128, 256, 512, 1024
 
 
-def checked_program(policy: Any, setting: Setting) -> RoundedProgram:
+def checked_program(policy: Any, setting: Setting, most_steps: int = MOST_STEPS) -> RoundedProgram:
     """The types of `policy.types` and `policy.eps`. Raises InputError for parameters out of range, and for a load that is at
     least ρ_K of `policy.types` although ρ* is larger."""
     if not 0 <= policy.types <= MOST_NAMED or not 0 < policy.eps < 1 or policy.few < 0:
         raise InputError(f"{name_of(policy)}: types must lie between 1 and {MOST_NAMED:,}, eps between 0 and 1, and few be >= 0")
+    if policy.few and not policy.backfill:
+        raise InputError(f"{name_of(policy)}: few={policy.few} is for backfill, without which so short queues are never served")
     workload = setting.workload
-    program = rounded_program(workload, policy.types, policy.eps)
+    program = rounded_program(workload, policy.types, policy.eps, most_steps)
+    if policy.types and workload.jobs is None:
+        check_load(policy, workload, program)
+    return program
+
+
+def check_load(policy: Any, workload: Workload, program: RoundedProgram) -> None:
+    """Raises InputError for a load that is at least ρ_K, and says which K would do; for one above ρ* none would."""
     load = workload.rate * workload.mean_service
-    if policy.types and workload.jobs is None and program.rho <= load < program.largest[0]:
+    if program.rho <= load < supportable(workload).lower:
         enough = (count for count in TRIED if count > policy.types and rounded_program(workload, count, policy.eps).rho > load)
         count = next(enough, None)
         what = f"types={count} would do" if count else f"even types={TRIED[-1]} would not do"
         text = f"a load of {load:.4g} tasks in service is above ρ_K = {program.rho:.4g} of {len(program.sizes)} types; {what}"
         raise InputError(f"{name_of(policy)}: {text}")
-    return program
 
 
-def proven_share(setting: Setting, types: int, eps: float) -> float:
+def proven_share(setting: Setting, types: int, eps: float, most_steps: int = MOST_STEPS) -> float:
     """ρ_K / ρ* if the arrivals are independent and service is geometric and does not depend on the demand; else 0."""
     workload = setting.workload
     if workload.jobs is not None or not isinstance(workload.service, Geometric):
         return 0.0
     if not isinstance(workload.arrivals, (Poisson, Bernoulli, Batch)):
         return 0.0
-    program = rounded_program(workload, types, eps)
-    return min(1.0, program.rho / program.largest[1])
+    program = rounded_program(workload, types, eps, most_steps)
+    return min(1.0, program.rho / supportable(workload).upper)
