@@ -188,9 +188,9 @@ class AllFromOneQueue(throughput_optimal.KMaxWeight):
 )
 def test_planted_bug(bug: type[throughput_optimal.KMaxWeight] | None) -> None:
     """The comparison with the reference notices each mistake in the rules of a change."""
-    own, noticed = KMaxWeight(types=3, refresh="weight", backfill=True), 0
+    own, noticed = KMaxWeight(types=5, refresh="weight", slack=0.0, backfill=True), 0
     for seed in range(12):
-        instance = random_instance(random.Random(seed), servers="equal", kind="mixed", tasks=40, initial=False, drain=False)
+        instance = random_instance(random.Random(seed), servers="equal", kind="mixed", tasks=60, initial=False, drain=False)
         try:
             noticed += not same(instance, own, reference_kmw(own, instance, bug or throughput_optimal.KMaxWeight))
         except AssertionError:  # the model itself refuses what the mistake does
@@ -225,6 +225,6 @@ class FixedRounds(throughput_optimal.MSR):
 def test_planted_bug_of_the_round(bug: type[throughput_optimal.MSR] | None) -> None:
     own, noticed = MSR(types=3, cycle=12.0), 0
     for seed in range(12):
-        instance = random_instance(random.Random(seed), servers="equal", kind="mixed", tasks=40, initial=False, drain=False)
+        instance = random_instance(random.Random(seed), servers="equal", kind="mixed", tasks=60, initial=False, drain=False)
         noticed += not same(instance, own, reference_msr(own, instance, bug or throughput_optimal.MSR))
     assert (noticed > 0) == (bug is not None)

@@ -27,24 +27,28 @@ class Candidates(NamedTuple):
 def candidates(program: RoundedProgram, width: int) -> tuple[Candidates, list[Ints]]:
     """The candidates, and for each kind of server (decreasing capacity) its rows in cyclic order."""
     cycles: list[Ints] = []
-    order: list[int] = []
+    held: list[Ints] = []
+    shares: list[NDArray[np.float64]] = []
     for kind in range(len(program.capacity)):
         used = np.flatnonzero((program.kind == kind) & (program.share > NEVER_USED))
-        cycles.append(np.arange(len(order), len(order) + len(used)))
-        order += used[in_order(program.held[used], program.sizes)].tolist()
-    m = len(order)
+        order = used[in_order(program.held[used], program.sizes)]
+        if len(order):
+            held += list(program.held[order])
+            shares.append(program.share[order] / program.share[order].sum())
+        else:  # too small for every type: nothing is entitled there
+            held.append(np.zeros(len(program.sizes), np.int64))
+            shares.append(np.ones(1))
+        cycles.append(np.arange(len(held) - len(shares[-1]), len(held)))
     made = Candidates(
-        type=np.zeros((m, width), np.int32),
-        count=np.zeros((m, width), np.int32),
-        types=(program.held[order] > 0).sum(axis=1).astype(np.int32),
-        share=program.share[order].copy(),
+        type=np.zeros((len(held), width), np.int32),
+        count=np.zeros((len(held), width), np.int32),
+        types=np.array([np.count_nonzero(one) for one in held], np.int32),
+        share=np.concatenate(shares),
         after=np.concatenate([np.roll(cycle, -1) for cycle in cycles]),
     )
-    for n, held in enumerate(program.held[order]):
-        present = np.flatnonzero(held)
-        made.type[n, : len(present)], made.count[n, : len(present)] = present, held[present]
-    for cycle in cycles:
-        made.share[cycle] /= made.share[cycle].sum()
+    for n, one in enumerate(held):
+        present = np.flatnonzero(one)
+        made.type[n, : len(present)], made.count[n, : len(present)] = present, one[present]
     return made, cycles
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import BY_INDEX, BY_LINE, BY_MIX, BY_SIZE, BY_TYPE, Cluster, Needs, now, server_count, waiting, wake_at
+from packenv.cluster.state import NEVER
 from packenv.cluster.virtual_queues.kinds import scalar_capacity
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
@@ -123,8 +124,9 @@ def first_candidates(program: RoundedProgram, capacity: Ints, found: Candidates,
 
 @schedules(MSRRule)
 def schedule(policy: MSRRule, cluster: Cluster, state: MSRState) -> None:
-    if now(cluster) >= state.next[0]:
-        go_on(cluster, state)
+    while state.next[0] <= now(cluster):  # also what fell due before the first arrival, or while another policy scheduled
+        slot = state.next[0]
+        go_on(cluster, state, slot, waiting(cluster) if slot == now(cluster) else 0)
     before = waiting(cluster)
     if before > 0:
         for server in range(server_count(cluster)):
@@ -134,14 +136,14 @@ def schedule(policy: MSRRule, cluster: Cluster, state: MSRState) -> None:
 
 
 @compiled
-def go_on(cluster: Cluster, state: MSRState) -> None:
-    """Let every server whose time is over go on to its next candidate."""
+def go_on(cluster: Cluster, state: MSRState, slot: int, queue: int) -> None:
+    """Let every server whose time is over in `slot` go on to its next candidate."""
+    soonest = NEVER
     for server in range(server_count(cluster)):
-        if state.until[server] <= now(cluster):
-            enter(state, server, state.candidates.after[state.active[server]], now(cluster), waiting(cluster))
-    state.next[0] = state.until[0]
-    for server in range(server_count(cluster)):
-        state.next[0] = min(state.next[0], state.until[server])
+        if state.until[server] == slot:
+            enter(state, server, state.candidates.after[state.active[server]], slot, queue)
+        soonest = min(soonest, state.until[server])
+    state.next[0] = soonest
 
 
 @compiled
