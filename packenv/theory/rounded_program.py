@@ -58,7 +58,8 @@ class RoundedProgram:
 def rounded_program(workload: Workload, types: int, eps: float, most_steps: int = MOST_STEPS) -> RoundedProgram:
     """The program with at most `types` types, or (0) with as many as make ρ_K >= (1 - eps) ρ*, at most 256.
 
-    `most_steps`: limit on types times reachable sums of their sizes. Raises InputError for several resources whose laws are independent.
+    `most_steps`: limit on types times reachable sums of their sizes.
+    Raises InputError for several resources whose laws are independent, and for too many sums.
     """
     service = workload.service if isinstance(workload.service, Conditional) else None
     law = (workload.sizes, service) if workload.jobs is None else id(workload.jobs)  # the cache keeps the table alive

@@ -17,6 +17,7 @@ from packenv.policy import Setting
 from packenv.theory.rounded_program import rounded_program
 from tests.cluster import fast
 from tests.reference import model, throughput_optimal
+from tests.reference.case import rows, servers
 from tests.reference.instances import SERVERS, SIZES, Instance, random_instance, to_jobs
 from tests.reference.model import Scale, Server, World
 
@@ -24,7 +25,7 @@ SEEDS = range(4)
 
 KMW: list[dict[str, Any]] = [
     {"types": 3, "refresh": "empty"},
-    {"types": 3, "refresh": "weight", "slack": 0.3},
+    {"types": 3, "refresh": "weight", "slack": 0.8},
     {"types": 5, "refresh": "weight", "slack": 0.0, "backfill": True},
     {"types": 4, "refresh": "timer", "every": 7},
     {"types": 4, "refresh": "timer", "every": 20, "backfill": True, "few": 2},
@@ -113,11 +114,38 @@ def test_msr(options: dict[str, Any], servers: str, seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_several_resources(resources: int, seed: int) -> None:
     rng = random.Random(f"{resources}{seed}")
-    kmw, msr = KMaxWeight(types=4, backfill=True), MSR(types=4, cycle=50.0, backfill=True)
+    kmw, msr = KMaxWeight(types=4, slack=0.5, backfill=True), MSR(types=4, cycle=50.0, backfill=True)
     for servers in SERVERS:
         instance = random_instance(rng, resources=resources, servers=servers)
         assert same(instance, kmw, reference_kmw(kmw, instance))
         assert same(instance, msr, reference_msr(msr, instance))
+
+
+def worked(own: KMaxWeight, *described: tuple[int, int, int]) -> dict[int, tuple[int, int]]:
+    """Rows (arrival, twelfths, service) on one server: row -> (slot, server)."""
+    outcome = fast.run(Instance(rows(*described), servers(12), [], None), own)
+    return {row: (slot, outcome.server[row]) for row, slot in outcome.start.items()}
+
+
+# Sizes 8 and 4 in 12: the maximal configurations are (1,1), (0,3), in this order.
+FOURS = (0, 4, 10), (0, 4, 3), (0, 4, 5)
+
+
+def test_a_change_by_hand() -> None:
+    """Slot 1: Q = (2,0), so (1,1). Of the three 4s two are beyond it: they finish in 3 and 5, then the 8 fits."""
+    own = KMaxWeight(types=2, slack=0.0)
+    expected = {0: (0, 0), 1: (0, 0), 2: (0, 0), 3: (5, 0), 4: (6, 0)}
+    assert worked(own, *FOURS, (1, 8, 1), (1, 8, 9)) == expected
+
+
+def test_claimed_room_by_hand() -> None:
+    """Slot 3: 4 are free, and one 4 is beyond (1,1). A third 4 would keep the 8 out when that one leaves: it waits.
+
+    Slot 5: row 2 leaves, the 8 starts. Slot 6: Q = (1,1), so (0,3): row 5 starts beside row 0. Slot 10: row 0 leaves.
+    """
+    own = KMaxWeight(types=2, slack=0.0, backfill=True)
+    expected = {0: (0, 0), 1: (0, 0), 2: (0, 0), 3: (5, 0), 4: (10, 0), 5: (6, 0)}
+    assert worked(own, *FOURS, (1, 8, 1), (1, 8, 1), (2, 4, 20)) == expected
 
 
 class Preempts(throughput_optimal.KMaxWeight):

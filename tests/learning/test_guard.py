@@ -12,13 +12,14 @@ import packenv
 from packenv import InputError
 from packenv.envs.core.state import REASONS
 from packenv.learning.agents.guarded import Guarded
+from packenv.policies import MSR, KMaxWeight
 from packenv.policies.random_requirements.best_fit import BestFit
 from packenv.policies.random_requirements.virtual_queues import VQS, VQSBestFit
 from packenv.policy import guarantee_of
 from packenv.simulation import setting_of
 from tests.learning.adversaries import AlwaysWait, SmallestOnEmpty
 
-GUARDS = {"bf-js": BestFit(), "vqs": VQS(), "vqs-bf": VQSBestFit()}
+GUARDS = {"bf-js": BestFit(), "vqs": VQS(), "vqs-bf": VQSBestFit(), "msr": MSR(backfill=True), "kmw": KMaxWeight(backfill=True)}
 LIMIT = 40
 
 

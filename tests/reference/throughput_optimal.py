@@ -111,7 +111,7 @@ class Entitling(Policy):
 
 class KMaxWeight(Entitling):
     def __init__(
-        self, types: Types, *, refresh: str, slack: float = 0.05, every: int = 0, backfill: bool = False, few: int = 0
+        self, types: Types, *, refresh: str, slack: float = 10.0, every: int = 0, backfill: bool = False, few: int = 0
     ) -> None:
         super().__init__(types, backfill=backfill, few=few)
         self.refresh, self.slack, self.every = refresh, slack, every
@@ -136,7 +136,7 @@ class KMaxWeight(Entitling):
             return world.slot - self.chosen[server.index] >= self.every
         lengths = self.lengths(world, server)
         own, most = weight(self.active[server.index], lengths), weight(self.heaviest(world, server), lengths)
-        return self.refresh == "weight" and own < (1 - self.slack) * most
+        return self.refresh == "weight" and own < most - self.slack * math.sqrt(most)
 
     def place(self, world: World) -> None:
         if not world.waiting:

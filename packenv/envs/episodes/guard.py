@@ -70,6 +70,8 @@ def together(agent: Needs, guard: Needs) -> Needs:
         raise InputError("the guard packs the scalar size, the agent several resources; use bf-js")
     if agent.levels and guard.levels and agent.levels != guard.levels:
         raise InputError(f"the guard has J={guard.levels}, the agent J={agent.levels}")
+    if agent.levels and guard.types is not None:
+        raise InputError("the guard has types of its own, the agent virtual queues; use vqs or bf-js")
     if agent.types is not None and (guard.levels or guard.types is not None):
         raise InputError("the guard has virtual queues of its own, the agent types of equal width; use bf-js")
     return agent._replace(

@@ -6,6 +6,7 @@ is beyond the new configuration finishes, the rest stays. docs/explanation/throu
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -44,7 +45,7 @@ class KMaxWeight(NamedTuple):
 
     types     number of types K; 0: the distinct sizes if these are few, else as many as make ρ_K >= (1 - eps) ρ*
     refresh   when a server's configuration is chosen anew. "empty": in every slot in which the server is empty. "weight":
-              also when its weight is below 1 - slack of the largest. "timer": also after `every` slots
+              also when it weighs less than the largest weight w by more than slack · √w. "timer": also after `every` slots
     slack     see `refresh`
     every     slots; 0: ten mean services
     backfill  fill idle room by best fit from the whole queue
@@ -56,7 +57,7 @@ class KMaxWeight(NamedTuple):
 
     types: int = 0
     refresh: str = "weight"
-    slack: float = 0.05
+    slack: float = 10.0
     every: int = 0
     backfill: bool = False
     few: int = 0
@@ -80,16 +81,17 @@ class KMaxWeight(NamedTuple):
         return KMaxWeightState(nothing_entitled(program, capacity), packings, np.zeros(kinds, np.int64), since, every)
 
     def guarantee(self, setting: Setting) -> float:
-        """(1 - slack) ρ_K / ρ* with refresh=weight; 0 outside the model and for the other ways to refresh."""
-        return (1 - self.slack) * proven_share(setting, self.types, self.eps, MOST_STEPS) if self.refresh == "weight" else 0.0
+        """ρ_K / ρ* with refresh=weight and a slack above 0; 0 outside the model and for the other ways to refresh."""
+        proven = self.refresh == "weight" and self.slack > 0
+        return proven_share(setting, self.types, self.eps, MOST_STEPS) if proven else 0.0
 
     def _program(self, setting: Setting) -> RoundedProgram:
         if self.refresh not in REFRESH:
             raise InputError(
                 f"kmw: refresh is empty, timer or weight, not {self.refresh!r}{nearest(self.refresh, list(REFRESH))}"
             )
-        if not 0 <= self.slack < 1 or self.every < 0:
-            raise InputError(f"{name_of(self)}: slack must lie between 0 and 1, and every be >= 0 slots")
+        if not 0 <= self.slack < math.inf or self.every < 0:
+            raise InputError(f"{name_of(self)}: slack and every must be >= 0")
         return checked_program(self, setting, MOST_STEPS)
 
 
@@ -154,11 +156,11 @@ def refresh(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState, se
 
 @compiled
 def is_light(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState, server: int) -> bool:
-    """Whether the active configuration has less than 1 - slack of the largest weight known."""
+    """Whether the active configuration weighs less than the largest weight known by more than slack · √ of that."""
     kind = kind_of(cluster, server)
     if state.most[kind] == UNKNOWN:
         state.most[kind] = largest_weight(cluster, state.packings, kind)
-    return weight_of(cluster, state.own, server) < (1 - policy.slack) * state.most[kind]
+    return weight_of(cluster, state.own, server) < state.most[kind] - policy.slack * math.sqrt(state.most[kind])
 
 
 @compiled

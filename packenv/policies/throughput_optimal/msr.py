@@ -25,14 +25,14 @@ from packenv.policy import Setting, name_of, schedules
 from packenv.theory.rounded_program import RoundedProgram
 from packenv.workloads.sampling import mix, uniform, word_at
 
-VISIT = 5.0  # mean services that a server stays in a candidate, on average, if the cycle is not given
+ROUND, VISIT = 100.0, 5.0  # mean services in a round, and more for each candidate, if the cycle is not given (measured)
 
 
 class MSR(NamedTuple):
     """MSR: each server goes round the configurations that attain ρ_K, by a timer, and starts what is missing of the active one.
 
     types     number of types K; 0: the distinct sizes if these are few, else as many as make ρ_K >= (1 - eps) ρ*
-    cycle     mean slots of a round; 0: five mean services for each configuration. With a long queue a round lasts longer:
+    cycle     mean slots of a round; 0: 100 mean services, and 5 for each configuration. With a long queue it lasts longer:
               the geometric mean of `cycle` and the time in which as many tasks arrive as wait
     backfill  fill idle room by best fit from the whole queue
     few       types of which at most so many tasks wait are served by backfilling only
@@ -63,7 +63,7 @@ class MSR(NamedTuple):
         state = MSRState(
             own=own,
             candidates=found,
-            cycle=self.cycle or VISIT * setting.workload.mean_service * max(map(len, cycles)),
+            cycle=self.cycle or (ROUND + VISIT * max(map(len, cycles))) * setting.workload.mean_service,
             rate=setting.workload.rate,
             active=first_candidates(program, capacity, found, cycles),
             until=np.zeros(len(capacity), np.int64),
