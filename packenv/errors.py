@@ -1,5 +1,10 @@
 """The exception that tells users what is wrong with their input, and where."""
 
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+
 
 class InputError(ValueError):
     """Bad input: a single line that names the file, row or option, and what is wrong with it."""
@@ -18,6 +23,25 @@ class RowError(InputError):
 
 class MisuseError(InputError):
     """A policy has misused the cluster during a run: a server above its capacity, a task placed twice, an error of its own."""
+
+
+def told(error: BaseException) -> str:
+    """One line on an exception of a user's code: its type and text, and the last line of code outside packenv on the way to it.
+
+    The type is left out of what packenv itself raises, when its functions are not used as they should be.
+    """
+    said = traceback.format_exception_only(error)[-1].strip()
+    if isinstance(error, SyntaxError):
+        return f"{said} ({error.filename}, line {error.lineno})"
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, (ValueError, RuntimeError)) and frames and _is_ours(frames[-1].filename):
+        said = str(error)
+    theirs = [frame for frame in frames if not _is_ours(frame.filename)]
+    return f"{said} ({theirs[-1].filename}, line {theirs[-1].lineno})" if theirs else said
+
+
+def _is_ours(file: str) -> bool:
+    return file.startswith(("<frozen importlib", str(Path(__file__).parent)))
 
 
 def nearest(name: str, choices: list[str] | tuple[str, ...]) -> str:

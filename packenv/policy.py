@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import traceback
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.errors import InputError, nearest
+from packenv.errors import InputError, MisuseError, nearest, told
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 from packenv.user_modules import import_named
 
@@ -139,19 +138,10 @@ def _load(target: str, text: str) -> Any:
     except ModuleNotFoundError as error:
         raise InputError(f"policy {text!r}: no module named {error.name!r}") from None
     except (Exception, SystemExit) as error:  # whatever a user's module does wrong
-        raise InputError(f"policy {text!r}: module {module!r} cannot be imported: {_told(error)}") from None
+        raise InputError(f"policy {text!r}: module {module!r} cannot be imported: {told(error)}") from None
     if not hasattr(loaded, attribute):
         raise InputError(f"policy {text!r}: module {module!r} has no {attribute!r}")
     return getattr(loaded, attribute)
-
-
-def _told(error: BaseException) -> str:
-    """Type and text of an exception of a user's code, and the line that raised it."""
-    said = traceback.format_exception_only(error)[-1].strip()
-    if isinstance(error, SyntaxError):
-        return f"{said} ({error.filename}, line {error.lineno})"
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{said} ({last.filename}, line {last.lineno})"
 
 
 def _construct(factory: Any, text: str, whole: str) -> Any:
@@ -175,7 +165,7 @@ def _construct(factory: Any, text: str, whole: str) -> Any:
     except InputError:
         raise
     except Exception as error:  # a user's class may raise anything
-        raise InputError(f"policy {whole!r}: {error if isinstance(error, (TypeError, ValueError)) else _told(error)}") from None
+        raise InputError(f"policy {whole!r}: {error if isinstance(error, (TypeError, ValueError)) else told(error)}") from None
 
 
 def _value(text: str, kind: Any, what: str) -> Any:
@@ -210,7 +200,7 @@ def guarantee_of(policy: Any, setting: Setting) -> float:
 def needs_of(policy: Any, setting: Setting) -> Needs:
     """The policy's `needs`; if it has none, all orders of tasks and servers except virtual queues."""
     if hasattr(policy, "needs"):
-        return policy.needs(setting)
+        return _called(policy, policy.needs, setting)
     vectors = setting.capacity.shape[1] > 1
     orders = BY_QUEUE | BY_SIZE | BY_AGE | BY_ROOM | BY_INDEX | (BY_DEMAND if vectors else 0)
     return Needs(orders, vectors=vectors, reads=True)  # `fits` says whether there is room to read
@@ -218,7 +208,22 @@ def needs_of(policy: Any, setting: Setting) -> Needs:
 
 def initial_state_of(policy: Any, setting: Setting, seed: int) -> Any:
     """The policy's `initial_state`; an empty tuple if it has none."""
-    return policy.initial_state(setting, seed) if hasattr(policy, "initial_state") else ()
+    return _called(policy, policy.initial_state, setting, seed) if hasattr(policy, "initial_state") else ()
+
+
+def _called(policy: Any, method: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of a method of the policy. What it raises becomes one MisuseError, except InputError."""
+    try:
+        return method(*arguments)
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # a user's policy may raise anything
+        raise misuse(policy, error) from error
+
+
+def misuse(policy: Any, error: Exception) -> MisuseError:
+    """What to raise in place of an exception that came up while a policy was at work."""
+    return MisuseError(f"policy {name_of(policy)}: {told(error)}")
 
 
 def keeps_books(policy: Any, setting: Setting) -> bool:

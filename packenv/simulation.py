@@ -19,7 +19,7 @@ from packenv.cluster.slots import FINISHED, GROW, LIMIT
 from packenv.cluster.state import NEVER, Cluster
 from packenv.compiled.apart import Apart
 from packenv.errors import InputError, MisuseError
-from packenv.policy import Setting, attached, find_policy, initial_state_of, name_of, needs_of
+from packenv.policy import Setting, attached, find_policy, initial_state_of, misuse, name_of, needs_of
 from packenv.results.job_times import job_times
 from packenv.results.locality import data_locality
 from packenv.results.result import Result
@@ -109,8 +109,10 @@ def simulate(
         began = time.perf_counter() - Apart.seconds
         try:
             reason = run(policy, cluster, state, until, SLICE)
-        except (ValueError, RuntimeError) as error:  # the compiled code found a misuse
-            raise MisuseError(f"policy {name_of(policy)}: {error}") from error
+        except MemoryError:
+            raise
+        except Exception as error:  # the compiled code found a misuse, or a policy in plain Python raised something
+            raise misuse(policy, error) from error
         seconds += time.perf_counter() - Apart.seconds - began
         if reason == GROW:
             cluster = make_room(cluster)
@@ -120,7 +122,7 @@ def simulate(
             raise MisuseError(f"policy {name_of(policy)} put {where}")
         if progress is not None:
             progress(int(cluster.head["now"][0]))
-    stopped = f"more than {waiting_limit} tasks waiting in slot {cluster.head['now'][0]}" if reason == LIMIT else None
+    stopped = f"more than {waiting_limit:,} tasks waiting in slot {cluster.head['now'][0]}" if reason == LIMIT else None
     result = result_of(cluster, name_of(policy), offered, seed, seconds, stopped)
     if backlog is not None:
         result = replace(result, verdict=NOTHING)  # the queue has the length that was asked for

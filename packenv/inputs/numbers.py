@@ -13,7 +13,7 @@ MOST_DIGITS = 400
 SHOWN = 40  # characters of a bad value in a message
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _INFINITE = {"inf": math.inf, "+inf": math.inf}
 
 

@@ -100,8 +100,9 @@ def find_replay(text: str) -> Replay:
         raise InputError(f"replay: there is no file {text}")
     with reading(text, pa.ArrowException):
         table = pyarrow.parquet.read_table(text, use_threads=False)
-    task = "job" if "job" in table.column_names and "task" not in table.column_names else "task"  # files of 0.2.0: `job`
-    missing = [name for name in (task, "start", "server") if name not in table.column_names]
+        names = table.column_names
+    task = "job" if "job" in names and "task" not in names else "task"  # files of 0.2.0: `job`
+    missing = [name for name in (task, "start", "server") if name not in names]
     if missing:
         raise InputError(f"{text}: no column {missing[0]!r}; a schedule has task, start and server")
     row, start, server = (_integers(text, name, table[name]) for name in (task, "start", "server"))

@@ -103,7 +103,7 @@ class Runner:
             raise error
         said = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         line = " ".join(f"{run.title()}: {said}".split())
-        hint = "the other runs go on (--fail-fast ends them, and shows where it failed)"
+        hint = "the other runs go on (--fail-fast ends them)"
         print(f"packenv: {line}; {hint}", file=sys.stderr, flush=True)
 
     def _prepare(self, runs: Sequence[Run]) -> ShippedModules | None:

@@ -18,6 +18,8 @@ from packenv.workloads.network import check_homes, check_reads
 if TYPE_CHECKING:
     from packenv.workloads.workload import Workload
 
+MOST_TASKS_PER_SLOT = 5_000_000  # as many tasks as a run lets wait by default
+
 
 def check_parts(sizes: Any, service: Any, jobs: Jobs | None, given: list[str]) -> None:
     """Raise InputError unless there is either a Jobs table, or sizes, service and exactly one name in `given`.
@@ -69,4 +71,12 @@ def check_workload(workload: Workload) -> None:
         if not math.isfinite(workload.mean_service):
             raise InputError("service has no finite mean")
         if workload.given and workload.given[0] != "load":
-            workload.arrivals.check(workload.rate / workload.arrivals.tasks_per_job())
+            check_rate(workload)
+
+
+def check_rate(workload: Workload) -> None:
+    """Raise InputError if the arrivals cannot have the workload's rate, or if it is more than `MOST_TASKS_PER_SLOT`."""
+    rate = workload.rate
+    if workload.jobs is None and not rate <= MOST_TASKS_PER_SLOT:
+        raise InputError(f"{rate:g} tasks per slot are too many: at most {MOST_TASKS_PER_SLOT:,}")
+    workload.arrivals.check(rate / workload.arrivals.tasks_per_job())

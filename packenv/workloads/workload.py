@@ -16,7 +16,7 @@ from packenv.errors import InputError, nearest
 from packenv.files import write_json
 from packenv.jobs import Jobs
 from packenv.workloads import demand as demands
-from packenv.workloads.checks import check_parts, check_workload
+from packenv.workloads.checks import check_parts, check_rate, check_workload
 from packenv.workloads.demand import Sizes
 from packenv.workloads.laws.arrivals import Arrivals, Batch, Poisson
 from packenv.workloads.laws.encoding import Builder, Laws
@@ -160,7 +160,7 @@ class Workload:
         """The same workload with a known lower and upper bound on ρ*; a `load` is then a share of the lower one."""
         known = copy.copy(self)
         object.__setattr__(known, "rho", (lower, upper))
-        known.arrivals.check(known.rate / known.arrivals.tasks_per_job())
+        check_rate(known)
         return known
 
     @property

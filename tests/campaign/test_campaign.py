@@ -62,7 +62,8 @@ def test_what_is_executed_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_bad_end_is_noticed(tmp_path: Path) -> None:
-    (tmp_path / "bad.py").write_text("import packenv.policies as p\nclass Bad(p.BestFit):\n    def needs(self, setting): 1 / 0\n")
+    broken = "import atexit\nimport packenv.policies as p\natexit.register(lambda: 1 / 0)\nclass Bad(p.BestFit): pass\n"
+    (tmp_path / "bad.py").write_text(broken)
     ended = run(["evaluate", "paper/fig4b", "--slots", "9", "--processes", "1", "-p", "bad:Bad"], tmp_path, 60)
     assert any("traceback" in problem for problem in problems(ended))
     assert not problems(run(["evaluate", "nothing"], tmp_path, 60))

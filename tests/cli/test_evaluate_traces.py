@@ -7,10 +7,13 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import packenv
+from packenv.errors import InputError
+from packenv.policy import find_policy
 from tests.cli.evaluating import evaluate, trace
 
 # Job 7: half of the server for 4 slots, and behind a barrier for 2. Job 3: all of it for 2. FIFO-FF starts them at 0, 6, 4.
@@ -29,6 +32,14 @@ def test_schedule_of_jobs_of_several_tasks(tmp_path: Path) -> None:
     pq.write_table(pq.read_table(path).drop_columns("job").rename_columns(["job", "start", "server", "end"]), path)
     evaluate(file, "--servers", 1, "-p", f"replay:{path}", "--processes", 1, "--schedule", again)  # a file of version 0.2.0
     assert pq.read_table(again).to_pydict() == table
+
+
+def test_schedule_with_names_that_are_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "schedule.parquet"
+    pq.write_table(pa.table({"task": [0], "start": [0], "server": [0], "comment": [0]}), path)
+    path.write_bytes(path.read_bytes().replace(b"comment", b"c\xff\xfement"))
+    with pytest.raises(InputError, match=r"schedule\.parquet: cannot be read"):
+        find_policy(f"replay:{path}")
 
 
 def test_schedule_of_batches(tmp_path: Path) -> None:

@@ -9,11 +9,9 @@ import pytest
 
 import packenv
 from packenv import InputError, Jobs, Ragged, Workload
-from packenv.cluster import BY_LINE, BY_MIX, BY_TYPE, Cluster, Needs, jobs_of_type
 from packenv.policy import find_policy, name_of
 from packenv.workloads import source
 from packenv.workloads.laws import Constant, Fixed, Geometric, Uniform
-from tests.cluster.user_policies import FirstThatFits
 
 POLICIES = ("bf-j", "bf-s", "bf-js", "vqs", "vqs-bf", "fifo-ff", "slot-fifo", "maxweight:J=3")
 
@@ -262,29 +260,6 @@ def test_verdicts() -> None:
     assert packenv.simulate(workload, "bf-js", 60).verdict.kind == "undecided"
 
 
-class Asking:
-    """Asks how many jobs of a type a server has; `orders` are those that it names."""
-
-    def __init__(self, orders: int) -> None:
-        self.orders = orders
-
-    def needs(self, setting: packenv.Setting) -> Needs:
-        return Needs(orders=self.orders, levels=2)
-
-    def schedule(self, cluster: Cluster, state: Any) -> None:
-        jobs_of_type(cluster, 0, 0)
-
-
-def test_orders_that_are_asked_for_must_be_named() -> None:
-    workload = table((0, 0.5, 1))
-    assert run(workload, Asking(BY_TYPE | BY_MIX), drain=False).waiting == 1
-    with pytest.raises(InputError, match="asks for an order of tasks or servers that its `needs` do not name"):
-        run(workload, Asking(BY_TYPE))
-    for alone in (BY_MIX, BY_LINE):
-        with pytest.raises(InputError, match="needs BY_LINE or BY_MIX needs BY_TYPE as well"):
-            run(workload, Asking(alone))
-
-
 CHANGED = ("vqs:J=5", "vqs-bf:J=3,adaptive,stall,check=64", "bf-js:stall", "slot-fifo:slots=3,stall", "maxweight:types=5,stall")
 
 
@@ -292,12 +267,3 @@ CHANGED = ("vqs:J=5", "vqs-bf:J=3,adaptive,stall,check=64", "bf-js:stall", "slot
 def test_name_round_trip(text: str) -> None:
     assert name_of(find_policy(text)) == text
     assert find_policy(name_of(find_policy(text))) == find_policy(text)
-
-
-def test_what_fits_a_policy_that_packs_sizes() -> None:
-    """Two resources, and a policy without `vectors`: the larger demand of a task counts, for `fits` too."""
-    two = (Uniform(0.1, 0.6), Uniform(0.1, 0.6))
-    workload = Workload(sizes=two, service=Geometric(50), servers="3x1:1", intensity=0.6)
-    result = packenv.simulate(workload, FirstThatFits(), slots=3000, seed=1)
-    assert result.started > 50
-    assert max(result.utilisation) <= 1

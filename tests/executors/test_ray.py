@@ -152,8 +152,8 @@ def test_a_policy_of_ones_own_is_sent(nodes: Nodes, tmp_path: Path) -> None:
     assert "packenv: failing:Failing on paper/fig4b, seed 3: " in said and "KeyError: 'seed 3'" in said
     assert "1 of 10 runs failed" in said
     assert {record["policy"] for record in json.loads((tmp_path / "out.json").read_text())} == {"bf-js"}
-    said = nodes.run(line, tmp_path, "--fail-fast", status=1)
-    assert "in schedule" in said and "KeyError: 'seed 3'" in said and "runs failed" not in said
+    said = nodes.run(line, tmp_path, "--fail-fast", status=2)
+    assert "KeyError: 'seed 3' (" in said and "failing.py, line " in said and "runs failed" not in said
     nodes.run(line.replace("--seeds 5", "--seeds 3"), tmp_path)
 
 

@@ -34,6 +34,13 @@ def test_no_number(text: str) -> None:
         read_number(text)
 
 
+def test_long_texts_are_read_once() -> None:
+    """A pattern that tries every place where a number may be divided would take a day."""
+    for text in ("9" * 2_000_000 + "x", "9" * 2_000_000 + ".x", "." + "9" * 2_000_000 + "ex"):
+        with pytest.raises(InputError, match="is not a number"):
+            read_number(text)
+
+
 def test_numbers() -> None:
     assert [read_number(text) for text in ("1", "-1.5", ".5", "5.", "1E-3", " 2 ")] == [1, -1.5, 0.5, 5, 0.001, 2]
     assert [read_whole(text, -5) for text in ("0", "+3", "-5", "007")] == [0, 3, -5, 7]

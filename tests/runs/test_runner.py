@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import packenv
-from packenv.errors import InputError
+from packenv.errors import InputError, MisuseError
 from packenv.executors import pieces
 from packenv.executors.local import LocalProcesses, ThisProcess, local_executor
 from packenv.results.result import Result
@@ -138,7 +138,7 @@ def test_a_run_that_fails_does_not_stop_the_others(processes: int, capfd: pytest
     assert len(said) == 1 and said[0].startswith("packenv: failing on paper/fig4b, seed 3: ") and "KeyError" in said[0]
     with pytest.raises(RunsFailed):
         run_all(runs, RunOptions(processes))
-    with pytest.raises(KeyError, match="seed 3"):
+    with pytest.raises(MisuseError, match=r"policy failing: KeyError: .seed 3. \(.*test_runner\.py, line \d+\)"):
         run_all(runs, RunOptions(processes, fail_fast=True))
 
 

@@ -51,7 +51,7 @@ class Overfills(Fine):
             place(cluster, task, 0)
 
 
-@says("crashes: KeyError: 'lost'")
+@says("policy Crashes: KeyError: 'lost'")
 class Crashes(Fine):
     def wants(self, cluster: Any, state: Any) -> bool:
         return {}["lost"]

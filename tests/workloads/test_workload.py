@@ -208,6 +208,8 @@ def test_files_that_are_no_workload(text, says, tmp_path):
         (lambda: small(load=0.9), "not load and rate"),
         (lambda: small(rate=0), "rate must be positive"),
         (lambda: small(rate=math.inf), "rate must be positive and finite"),
+        (lambda: small(rate=1e99), "1e+99 tasks per slot are too many: at most 5,000,000"),
+        (lambda: small(rate=None, load=1e99).knowing(1, 1), "tasks per slot are too many"),
         (lambda: small(rate=None, intensity=math.nan), "intensity must be positive"),
         (lambda: small(sizes=0.5), "sizes must be a law"),
         (lambda: small(sizes=()), "sizes must be a law"),

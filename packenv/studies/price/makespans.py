@@ -9,6 +9,7 @@ import numpy as np
 from packenv.api import simulate
 from packenv.jobs import Jobs
 from packenv.results.result import Result
+from packenv.runs.progress import COMPILING, announce_if_slow
 from packenv.runs.statistics import certainly_below, interval
 from packenv.runs.text import counted, number
 from packenv.studies.finding import Claim, Finding, Row, Settings, claim_with_number
@@ -45,8 +46,9 @@ def reproduce_1(settings: Settings) -> Finding:
     assert setting.jobs is not None
     turned = setting.with_(jobs=reversed_jobs(setting.jobs))
     reverse = "FIFO, reversed"
-    runs = {reverse: (turned, simulate(turned, "fifo", schedule=True))}
-    runs |= {NAMES[policy]: (setting, simulate(setting, policy, schedule=True)) for policy in IN_TURN}
+    with announce_if_slow(COMPILING):
+        runs = {reverse: (turned, simulate(turned, "fifo", schedule=True))}
+        runs |= {NAMES[policy]: (setting, simulate(setting, policy, schedule=True)) for policy in IN_TURN}
     took = {name: makespans([result])[0] for name, (_, result) in runs.items()}
     fifo, price = took[NAMES["fifo"]], took[NAMES["price"]]
     others = ", ".join(f"{NAMES[policy]} {took[NAMES[policy]]}" for policy in NOT_COMPARED)
