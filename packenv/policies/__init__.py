@@ -1,5 +1,7 @@
 """Policies that do not learn: one folder per paper. Each scheduling rule follows the paper's pseudo-code."""
 
+from packenv.policies.backfilling.backfilling import Conservative, Easy
+from packenv.policies.backfilling.reserve import Reserve
 from packenv.policies.delay.delay import Delay, DelayDynamic, Fair
 from packenv.policies.eagle.hawk import Eagle, Hawk, LeastWaitingTime, Sparrow, Yaq
 from packenv.policies.price.job_order import JobFifo, Priority, SmallestDemand
@@ -22,9 +24,11 @@ __all__ = [
     "BestFit",
     "BestFitJobs",
     "BestFitServers",
+    "Conservative",
     "Delay",
     "DelayDynamic",
     "Eagle",
+    "Easy",
     "Fair",
     "FifoFirstFit",
     "Hawk",
@@ -35,6 +39,7 @@ __all__ = [
     "Price",
     "Priority",
     "Replay",
+    "Reserve",
     "Sat",
     "SlotFair",
     "SlotFifo",

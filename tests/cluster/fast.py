@@ -13,7 +13,7 @@ from packenv.cluster.loop import runner_for
 from packenv.cluster.slots import FINISHED, GROW, PAUSED
 from packenv.cluster.state import NEVER
 from packenv.cluster.virtual_queues.kinds import scalar_capacity
-from packenv.policy import Setting, initial_state_of, needs_of
+from packenv.policy import Setting, attached, initial_state_of, needs_of
 from tests.reference.instances import Instance, to_jobs, to_network
 from tests.reference.model import Scale
 
@@ -42,6 +42,9 @@ POLICIES = {
     "delay": policies.Delay,
     "delay-dynamic": policies.DelayDynamic,
     "fair": policies.Fair,
+    "easy": policies.Easy,
+    "conservative": policies.Conservative,
+    "reserve": policies.Reserve,
 }
 
 
@@ -86,7 +89,7 @@ def run(
     initial = tuple(InService(job.demand, job.server, job.remaining) for job in instance.initial)
     needs = needs_of(policy, setting)
     c = build(workload.source([0]), capacity, needs, places=places, jobs=jobs, initial=initial, record_rows=len(jobs))
-    state = initial_state_of(policy, setting, seed)
+    state = attached(policy, c, initial_state_of(policy, setting, seed))
     until = NEVER if instance.slots is None else instance.slots
     step = runner_for(policy)
     reason = PAUSED
@@ -94,6 +97,7 @@ def run(
         reason = step(policy, c, state, until, steps)
         if reason == GROW:
             c = grow(c, c.task.shape[1] + 3)
+            state = attached(policy, c, state)
         if watch is not None:
             watch(state)
     head, measures = c.head[0], c.measures

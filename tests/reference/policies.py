@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tests.reference.backfilling import Conservative, Easy, Reserve
 from tests.reference.delay import Delay, Dynamic, Fair
 from tests.reference.fair import DRF, SlotFair, TaskFair
 from tests.reference.job_policies import JOB_POLICIES
@@ -147,6 +148,9 @@ POLICIES: dict[str, Callable[..., SchedulingPolicy]] = {
     "delay": Delay,
     "delay-dynamic": Dynamic,
     "fair": Fair,
+    "easy": Easy,
+    "conservative": Conservative,
+    "reserve": Reserve,
 }
 
 

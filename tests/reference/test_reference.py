@@ -177,6 +177,8 @@ def options_for(rng: random.Random, name: str, servers: int) -> dict[str, object
     if name in JOB_POLICIES:
         prices = {"welfare": rng.choice([0.0, 0.1, 1.0]), "gamma": rng.choice([0.0, 0.5])} if name == "price" else {}
         return {"blocking": rng.random() < 0.4, **prices}
+    if name in ("easy", "conservative", "reserve"):
+        return {"age": rng.choice([0, 3, 20])} if name == "reserve" else {}
     options: dict[str, object] = {"stall": rng.random() < 0.4}
     if name in ("vqs", "vqs-bf"):
         adaptive = {"adaptive": True, "first_check": rng.choice([2, 4, 8])}

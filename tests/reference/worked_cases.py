@@ -1,6 +1,7 @@
 """All worked cases, for the reference and for the fast simulator alike."""
 
 from tests.reference import (
+    cases_backfilling,
     cases_delay,
     cases_fit,
     cases_jobs,
@@ -25,5 +26,6 @@ CASES: list[WorkedCase] = [
     *cases_probing.CASES,
     *cases_queues.CASES,
     *cases_delay.CASES,
+    *cases_backfilling.CASES,
 ]
 BOUNDARIES = cases_vqs.BOUNDARIES

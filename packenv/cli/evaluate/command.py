@@ -11,6 +11,7 @@ import click
 from packenv.cli.completed_names import POLICY, WORKLOAD
 from packenv.cli.evaluate.about import notices, print_workload
 from packenv.cli.evaluate.records import record_of, summary_of
+from packenv.cli.evaluate.size_classes import by_size, mean_by_size, sizes_table
 from packenv.cli.evaluate.tables import LEFT_OUT, Times, classes_table, data_table, jobs_table, legend, results_table
 from packenv.cli.evaluate.whole_jobs import whole_jobs
 from packenv.cli.leaderboard.contests import contest_name
@@ -57,6 +58,9 @@ DEFAULT_SLOTS = 200_000
 @click.option("--speedup", default="1", show_default=True, help="β: arrivals of a trace come this many times as fast.")
 @click.option("--estimate-error", type=float, help="Durations are believed with up to this share of error (tables of jobs).")
 @click.option("--cutoff", type=float, help="Jobs whose tasks take longer than this on average (s) are shown apart, as long ones.")
+@click.option(
+    "--by-size", "sized", is_flag=True, help="Also show delays by the size of tasks: of each of a few, or by quartiles."
+)
 @click.option("--racks", type=click.IntRange(min=1), help="So many servers in a rack, for tables that say where data lie.")
 @click.option("--network", metavar="S:F,…", help="Remote overheads are multiplied by F from second S on: 0:1,600:4.")
 @click.option("--reading", metavar="A:B:…", help="What a task away from its data takes of each resource beyond its demand.")
@@ -88,6 +92,7 @@ def evaluate(
     policies: tuple[str, ...],
     estimate_error: float | None,
     cutoff: float | None,
+    sized: bool,
     slots: int | None,
     backlog: int | None,
     drain: bool,
@@ -121,12 +126,14 @@ def evaluate(
         workload = misjudged(workload, estimate_error)
     if backlog is not None and any(words[key] is not None for key in INTENSITIES):
         raise InputError("--backlog says how much waits, whatever arrives: leave out --load, --intensity and --rate")
+    if backlog is not None and sized:
+        raise InputError("--by-size shows delays from arrival on; with --backlog nothing arrives at a time of its own")
     if workload.jobs is None and slots is None:
         slots = DEFAULT_SLOTS
     has_jobs = workload.jobs is not None and workload.jobs.job is not None
     if cutoff is not None and not (has_jobs and 0 < cutoff < math.inf):
         raise InputError("--cutoff is a number of seconds above 0, for tables that say which tasks make a job")
-    scheduled = schedule is not None or has_jobs
+    scheduled = schedule is not None or has_jobs or sized
     options = {"drain": drain or None, "warmup": warmup, "waiting_limit": max_waiting, "schedule": scheduled, "backlog": backlog}
     seeds_of = {name: seeds_for(name, workload, range(seed, seed + seeds)) for name in named}
     runs = [run for name in named for run in runs_of(workload, [name], seeds_of[name], slots, options)]
@@ -148,6 +155,14 @@ def evaluate(
     times = Times(shown_slot(said, workload))
     summaries = [summary_of(*group, times.slot_seconds) for group in zip(by_policy, whole, strict=True)]
     tables = [results_table(summaries, times)]
+    records = [*map(record_of, results, chain(*whole), repeat(times.slot_seconds))]
+    if sized:
+        classes = by_size(workload, by_policy)
+        for record, own in zip(records, chain(*classes), strict=True):
+            record["by_size"] = own
+        for summary, group in zip(summaries, classes, strict=True):
+            summary["by_size"] = mean_by_size(group)
+        tables.append(sizes_table(summaries, times))
     if results[0].jobs is not None:
         tables.append(jobs_table(summaries, times))
         if cutoff is not None:
@@ -171,10 +186,7 @@ def evaluate(
         draw_runs(by_policy, workload, path, backlog)
 
     write_all(
-        (
-            json_path,
-            lambda path: write_json(path, [*map(record_of, results, chain(*whole), repeat(times.slot_seconds)), *summaries]),
-        ),
+        (json_path, lambda path: write_json(path, [*records, *summaries])),
         (schedule, lambda path: write_schedule(path, workload, results)),
         (tensorboard, to_tensorboard),
         (plot, draw),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rich.box import SIMPLE_HEAD
@@ -65,7 +66,7 @@ LEFT_OUT = (*LEFT_OUT_FIRST, *LEFT_OUT_LATER, "mean queue", "utilisation", "over
 
 def results_table(summaries: list[Record], times: Times) -> Table:
     """Queues, delays and the verdict."""
-    table = _titled(f"delays in {times.unit_and_slot}", summaries)
+    table = titled(f"delays in {times.unit_and_slot}", summaries)
     for name in ("mean queue", "max", "mean delay", "p50", "p95", "p99", "utilisation", "waiting", "verdict", "tasks/s"):
         table.add_column(name, justify="left" if name == "verdict" else "right", no_wrap=True)
     for record in summaries:
@@ -102,7 +103,7 @@ def data_table(summaries: list[Record], times: Times) -> Table:
 
 
 def _table(title: str, columns: tuple[Shown, ...], summaries: list[Record], times: Times) -> Table:
-    table = _titled(title, summaries)
+    table = titled(title, summaries)
     for column in columns:
         table.add_column(column.heading, justify="right", no_wrap=True)
     for record in summaries:
@@ -125,7 +126,7 @@ def legend(tables: list[Table], summaries: list[Record]) -> list[str]:
     return found
 
 
-def _titled(title: str, summaries: list[Record]) -> Table:
+def titled(title: str, summaries: Sequence[Record]) -> Table:
     """An empty table with the policies' column. Its title says what ± means where a policy has several seeds."""
     several = any(record["seeds"] > 1 for record in summaries)
     table = Table(title=title + ("; ± 95 % over the seeds" if several else ""), title_justify="left", box=SIMPLE_HEAD)

@@ -1,0 +1,162 @@
+"""EASY, conservative backfilling, and best fit that keeps servers for old jobs (PAPERS §6), as their words say.
+
+All look at the cluster only in slots with a completion or an arrival. EASY is written with the two questions of the literature
+(does it end before the head of line starts, or fit beside it), conservative with a table of what is free in every slot.
+"""
+
+from __future__ import annotations
+
+from tests.reference.model import Running, Server, World
+from tests.reference.table import Task, Vector
+
+
+def add(a: Vector, b: Vector, sign: int = 1) -> Vector:
+    return tuple(x + sign * y for x, y in zip(a, b, strict=True))
+
+
+def within(demand: Vector, free: Vector) -> bool:
+    return all(d <= f for d, f in zip(demand, free, strict=True))
+
+
+def expected_service(task: Task) -> int:
+    return task.service if task.estimate is None else max(1, round(task.estimate))
+
+
+def expected_stay(world: World, task: Task, server: Server) -> int:
+    return expected_service(task) + world.remote_slots(task, server)
+
+
+def expected_end(world: World, job: Running) -> int:
+    """One that outlives its estimate is expected to leave in the next slot; one from before slot 0 leaves when it does."""
+    end = job.leaves
+    if job.row is not None:
+        task = world.tasks[job.row]
+        end += expected_service(task) - task.service
+    return max(end, world.slot + 1)
+
+
+def free_in(world: World, server: Server, slot: int) -> Vector:
+    """What is expected to be free of a server in a slot, if nothing else starts."""
+    free = server.residual
+    for job in server.running:
+        if expected_end(world, job) <= slot:
+            free = add(free, job.demand)
+    return free
+
+
+class Backfilling:
+    def begin(self, world: World) -> None:
+        """Once, before slot 0."""
+
+    def schedule(self, world: World) -> None:
+        if world.vacated or world.newcomers:
+            self.place(world)
+
+    def place(self, world: World) -> None:
+        raise NotImplementedError
+
+
+class Easy(Backfilling):
+    """FIFO; the head of line has a reservation, and others start if they do not delay it."""
+
+    def place(self, world: World) -> None:
+        while world.waiting:
+            head = world.waiting[0]
+            able = [server for server in world.servers if server.fits(head.demand)]
+            if not able:
+                break
+            world.start(head, able[0])
+        if world.waiting:
+            self.backfill(world, world.waiting[0], world.waiting[1:])
+
+    def backfill(self, world: World, head: Task, others: list[Task]) -> None:
+        could = [server for server in world.servers if within(head.demand, server.capacity)]
+        ends = {s.index: [world.slot, *sorted(expected_end(world, job) for job in s.running)] for s in could}
+        firsts = {s.index: next(t for t in ends[s.index] if within(head.demand, free_in(world, s, t))) for s in could}
+        chosen = min(could, key=lambda s: (firsts[s.index], s.index))
+        start = firsts[chosen.index]
+        beside = add(free_in(world, chosen, start), head.demand, -1)
+        for task in others:
+            for server in world.servers:
+                if not server.fits(task.demand):
+                    continue
+                if server is chosen and not self.in_time(world, task, server, start):
+                    if not within(task.demand, beside):
+                        continue
+                    beside = add(beside, task.demand, -1)
+                world.start(task, server)
+                break
+
+    def in_time(self, world: World, task: Task, server: Server, start: int) -> bool:
+        return world.slot + expected_stay(world, task, server) <= start
+
+
+class Conservative(Backfilling):
+    """The first `depth` that do not start have reservations, in queue order; all others start if they delay none."""
+
+    def __init__(self, *, depth: int = 100) -> None:
+        self.depth = depth
+
+    def place(self, world: World) -> None:
+        taken: list[tuple[Server, int, int, Vector]] = []  # reservations: server, first slot, end, demand
+
+        def free(server: Server, slot: int) -> Vector:
+            left = free_in(world, server, slot)
+            for reserved, first, end, demand in taken:
+                if reserved is server and first <= slot < end:
+                    left = add(left, demand, -1)
+            return left
+
+        def has_room(task: Task, server: Server, slot: int) -> bool:
+            stay = expected_stay(world, task, server)
+            return all(within(task.demand, free(server, t)) for t in self.looked_at(slot, stay))
+
+        kept = 0
+        for task in list(world.waiting):
+            could = [server for server in world.servers if within(task.demand, server.capacity)]
+            able = [server for server in could if has_room(task, server, world.slot)]
+            if able:
+                world.start(task, able[0])
+            elif kept < self.depth and could:
+                slot = world.slot + 1
+                while not (able := [server for server in could if has_room(task, server, slot)]):
+                    slot += 1
+                taken.append((able[0], slot, slot + expected_stay(world, task, able[0]), task.demand))
+                kept += 1
+
+    def looked_at(self, slot: int, stay: int) -> range:
+        return range(slot, slot + stay)
+
+
+class Reserve(Backfilling):
+    """BF-J/S; a server is kept for a job that has waited for more than `age` slots, until it starts."""
+
+    def __init__(self, *, age: int = 1000) -> None:
+        self.age = age
+        self.kept: dict[int, Task] = {}  # server -> for which task
+
+    def place(self, world: World) -> None:
+        from tests.reference.policies import fill_each_server, place_each_job, slack
+
+        def free_servers() -> list[Server]:
+            return [server for server in world.servers if server.index not in self.kept]
+
+        for index, task in sorted(self.kept.items()):
+            if world.servers[index].fits(task.demand):
+                del self.kept[index]
+                world.start(task, world.servers[index])
+        for task in list(world.waiting):
+            if world.slot - world.outcome.eligible[task.row] <= self.age or task in self.kept.values():
+                continue
+            could = [server for server in free_servers() if within(task.demand, server.capacity)]
+            if could:
+                server = max(could, key=lambda s: (slack(s) if world.resources > 1 else s.residual[0], -s.index))
+                if server.fits(task.demand):
+                    world.start(task, server)
+                else:
+                    self.kept[server.index] = task
+        fill_each_server(world, [server for server in world.vacated if server in free_servers()])
+        place_each_job(world, [task for task in world.newcomers if task in world.waiting], free_servers())
+        while elsewhere := sorted(index for index, task in self.kept.items() if task not in world.waiting):
+            del self.kept[elsewhere[0]]
+            fill_each_server(world, [world.servers[elsewhere[0]]])
