@@ -20,6 +20,7 @@ from tests.reference import model, throughput_optimal
 from tests.reference.case import rows, servers
 from tests.reference.instances import SERVERS, SIZES, Instance, random_instance, to_jobs
 from tests.reference.model import Scale, Server, World
+from tests.reference.table import Task
 
 SEEDS = range(4)
 
@@ -198,6 +199,22 @@ class RealSizes(throughput_optimal.KMaxWeight):
         return self.capacity(world, server) - sum(world.scale.size(job.demand) for job in server.running)
 
 
+class BackfillsRealSizes(throughput_optimal.KMaxWeight):
+    """Backfilled jobs of the configuration's types occupy their own size."""
+
+    def occupied(self, world: World, server: Server, task: Task) -> int:
+        return world.size(task)
+
+
+class LargestFirst(throughput_optimal.KMaxWeight):
+    """Of the types that are missing the largest starts first."""
+
+    def serve(self, world: World, server: Server) -> None:
+        for j in range(len(self.types.sizes)):
+            while j in self.missing(world, server) and self.types.sizes[j] <= self.room(world, server):
+                world.start(self.queue(world, server, j)[0], server, self.types.sizes[j])
+
+
 class AllFromOneQueue(throughput_optimal.KMaxWeight):
     """Every server chooses from the queues at the start of the slot."""
 
@@ -212,7 +229,19 @@ class AllFromOneQueue(throughput_optimal.KMaxWeight):
 
 
 @pytest.mark.parametrize(
-    "bug", [None, Preempts, OverItsCount, WaitsForTheLast, FillsClaimedRoom, FillsNoClaimedRoom, RealSizes, AllFromOneQueue]
+    "bug",
+    [
+        None,
+        Preempts,
+        OverItsCount,
+        WaitsForTheLast,
+        FillsClaimedRoom,
+        FillsNoClaimedRoom,
+        RealSizes,
+        BackfillsRealSizes,
+        LargestFirst,
+        AllFromOneQueue,
+    ],
 )
 def test_planted_bug(bug: type[throughput_optimal.KMaxWeight] | None) -> None:
     """The comparison with the reference notices each mistake in the rules of a change."""

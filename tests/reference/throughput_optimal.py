@@ -1,7 +1,8 @@
 """MSR and K-discretised MaxWeight (PAPERS §6), slot by slot, for types and candidates that are given.
 
 A change preempts nothing. A job of type j starts where fewer than k_j of its type are in service and the size of the type
-fits in what the jobs there occupy. Backfilled jobs occupy their own size.
+fits beside what the jobs there occupy, the longest queue first. Backfilled jobs occupy the size of their type if k_j > 0, else
+their own.
 """
 
 from __future__ import annotations
@@ -79,18 +80,28 @@ class Entitling(Policy):
         return [j for j, fewer in enumerate(here) if fewer and len(self.queue(world, server, j)) > self.few]
 
     def serve(self, world: World, server: Server) -> None:
-        for j in range(len(self.types.sizes)):
-            while j in self.missing(world, server) and self.types.sizes[j] <= self.room(world, server):
-                world.start(self.queue(world, server, j)[0], server, self.types.sizes[j])
+        """The longest queue first; ties go to the larger type."""
+        while True:
+            fitting = [j for j in self.missing(world, server) if self.types.sizes[j] <= self.room(world, server)]
+            if not fitting:
+                break
+            j = max(fitting, key=lambda j: (len(self.queue(world, server, j)), -j))
+            world.start(self.queue(world, server, j)[0], server, self.types.sizes[j])
 
     def fill_idle(self, world: World) -> None:
         for server in world.servers:
             while True:
                 limit = self.spare(world, server)
-                fitting = [task for task in world.waiting if world.size(task) <= limit]
+                fitting = [task for task in world.waiting if self.occupied(world, server, task) <= limit]
                 if not fitting:
                     break
-                world.start(min(fitting, key=lambda task: (-world.size(task), task.row)), server)
+                task = min(fitting, key=lambda task: (-world.size(task), task.row))
+                world.start(task, server, self.occupied(world, server, task))
+
+    def occupied(self, world: World, server: Server, task: Task) -> int:
+        """What a backfilled job occupies."""
+        j, active = self.type_of(world, task), self.active[server.index]
+        return self.types.sizes[j] if j is not None and active and active[j] > 0 else world.size(task)
 
     def spare(self, world: World, server: Server) -> int:
         """The largest size that may be backfilled: some job beyond the configuration must suffice for the smallest claim."""

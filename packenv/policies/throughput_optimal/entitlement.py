@@ -1,9 +1,10 @@
 """Entitled tasks: how many of each type a server's active configuration lets start, and how they start (PAPERS §6).
 
 A change of the active configuration preempts nothing: tasks beyond the new one finish. A task of type j starts where fewer
-than the configuration's k_j tasks of that type are in service and there is room for the size of the type, which it occupies.
-Backfilled tasks occupy their own size and count for their type. With `few`, a type of which at most so many tasks wait is
-left to backfilling: queues of that length do not matter for stability.
+than the configuration's k_j tasks of that type are in service and there is room for the size of the type, which it occupies;
+the longest queue first, so that no short queue takes what a task of a long one leaves. Backfilled tasks count for their type;
+they occupy the type's size if it is in the configuration, so that another one of that type fits in their place, else their own.
+With `few`, a type of which at most so many tasks wait is left to backfilling: queues of that length do not matter for stability.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from packenv.cluster import (
     place,
     queue_length,
     room_of,
+    size_of,
     waiting,
     wake_at,
 )
@@ -80,14 +82,25 @@ def fill_all(cluster: Cluster, own: Entitled, few: int, backfill: bool, before: 
 
 @compiled
 def serve_entitled(cluster: Cluster, own: Entitled, server: int, few: int) -> None:
-    """Start the missing tasks of the active configuration, type by type, each the head of line."""
+    """Start the missing tasks of the active configuration that have room, of the longest queue first, each the head of line."""
     kind = kind_of(cluster, server)
-    for n in range(own.types[server]):
-        j = own.type[server, n]
-        while is_missing(cluster, own, server, kind, n, few) and own.size[j] <= room_of(cluster, server):
-            task = head_of_line(cluster, kind, j)
-            place(cluster, task, server)
-            hold(cluster, task, own.size[j])
+    while True:
+        longest, first = 0, NONE
+        for n in range(own.types[server]):
+            j = own.type[server, n]
+            length = queue_length(cluster, kind, j)
+            if length > longest and own.size[j] <= room_of(cluster, server) and is_missing(cluster, own, server, kind, n, few):
+                longest, first = length, j
+        if first == NONE:
+            break
+        start(cluster, head_of_line(cluster, kind, first), server, own.size[first])
+
+
+@compiled
+def start(cluster: Cluster, task: int, server: int, size: int) -> None:
+    """Start a task that occupies `size` units."""
+    place(cluster, task, server)
+    hold(cluster, task, size)
 
 
 @compiled
@@ -100,11 +113,30 @@ def is_missing(cluster: Cluster, own: Entitled, server: int, kind: int, n: int, 
 @compiled
 def fill_idle(cluster: Cluster, own: Entitled, server: int, few: int) -> None:
     """Backfill: best fit from the whole queue, in the room on which no waiting entitled task has a claim."""
+    limit = spare_room(cluster, own, server, few)
     while waiting(cluster) > 0:
-        task = largest_fitting(cluster, spare_room(cluster, own, server, few))
+        task = largest_fitting(cluster, limit)
         if task == NONE:
             break
-        place(cluster, task, server)
+        j = active_type(own, server, size_of(cluster, task))
+        if j == NONE:
+            place(cluster, task, server)
+        elif own.size[j] <= limit:
+            start(cluster, task, server, own.size[j])
+        else:  # the tasks of this type do not fit
+            limit = own.least[j] - 1
+            continue
+        limit = spare_room(cluster, own, server, few)
+
+
+@compiled
+def active_type(own: Entitled, server: int, size: int) -> int:
+    """The type of a size, if it is in the active configuration."""
+    for n in range(own.types[server]):
+        j = own.type[server, n]
+        if own.least[j] <= size <= own.size[j]:
+            return j
+    return NONE
 
 
 @compiled

@@ -17,28 +17,32 @@ TRIED = 32, 64, 128, 256, 512, 1024
 
 
 def checked_program(policy: Any, setting: Setting, most_steps: int = MOST_STEPS) -> RoundedProgram:
-    """The types of `policy.types` and `policy.eps`. Raises InputError for parameters out of range, and for a load that is at
-    least ρ_K of `policy.types` although ρ* is larger."""
+    """The types of `policy.types`; if that is 0, as many as make ρ_K >= (1 - policy.eps) ρ*, and more if the load needs more.
+
+    Raises InputError for parameters out of range, and for a load that is at least ρ_K of `policy.types` although ρ* is larger.
+    """
     if not 0 <= policy.types <= MOST_NAMED or not 0 < policy.eps < 1 or policy.few < 0:
         raise InputError(f"{name_of(policy)}: types must lie between 1 and {MOST_NAMED:,}, eps between 0 and 1, and few be >= 0")
     if policy.few and not policy.backfill:
         raise InputError(f"{name_of(policy)}: few={policy.few} is for backfill, without which so short queues are never served")
     workload = setting.workload
     program = rounded_program(workload, policy.types, policy.eps, most_steps)
-    if policy.types and workload.jobs is None:
-        check_load(policy, workload, program)
-    return program
+    if workload.jobs is not None:
+        return program
+    load, largest = workload.rate * workload.mean_service, supportable(workload).lower
+    if not program.rho <= load < largest:  # above ρ* no number of types would do
+        return program
+    if policy.types:
+        raise InputError(f"{name_of(policy)}: {too_few(policy, workload, program, load)}")
+    return rounded_program(workload, 0, (1 - load / largest) / 2, most_steps)
 
 
-def check_load(policy: Any, workload: Workload, program: RoundedProgram) -> None:
-    """Raises InputError for a load that is at least ρ_K, and says which K would do; for one above ρ* none would."""
-    load = workload.rate * workload.mean_service
-    if program.rho <= load < supportable(workload).lower:
-        enough = (count for count in TRIED if count > policy.types and rounded_program(workload, count, policy.eps).rho > load)
-        count = next(enough, None)
-        what = f"types={count} would do" if count else f"even types={TRIED[-1]} would not do"
-        text = f"a load of {load:.4g} tasks in service is above ρ_K = {program.rho:.4g} of {len(program.sizes)} types; {what}"
-        raise InputError(f"{name_of(policy)}: {text}")
+def too_few(policy: Any, workload: Workload, program: RoundedProgram, load: float) -> str:
+    """That the load is at least ρ_K, and which number of types would do."""
+    enough = (count for count in TRIED if count > policy.types and rounded_program(workload, count, policy.eps).rho > load)
+    count = next(enough, None)
+    what = f"types={count} would do" if count else f"even types={TRIED[-1]} would not do"
+    return f"a load of {load:.4g} tasks in service is above ρ_K = {program.rho:.4g} of {len(program.sizes)} types; {what}"
 
 
 def proven_share(setting: Setting, types: int, eps: float, most_steps: int = MOST_STEPS) -> float:
