@@ -54,7 +54,7 @@ def write_pages(docs: Path) -> None:
 
 def policies() -> list[str]:
     """The names of all policies that have a page."""
-    return [name for name in registered() if name not in ("agent", "replay")]
+    return [name for name in registered() if name not in ("agent", "optimal", "replay")]
 
 
 def environment_page(kind: str) -> str:

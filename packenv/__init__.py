@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from packenv.theory.makespan.optimum import Optimum as Optimum
     from packenv.theory.makespan.optimum import optimal_schedule as optimal_schedule
     from packenv.theory.stability.judge import Judgment as Judgment
+    from packenv.theory.stationary_optimum.optimum import StationaryOptimum as StationaryOptimum
+    from packenv.theory.stationary_optimum.optimum import stationary_optimum as stationary_optimum
     from packenv.units import UNIT as UNIT
     from packenv.units import to_units as to_units
     from packenv.workloads.named.registry import names as names
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from packenv.workloads.workload import Workload as Workload
 
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 register_all()
 
@@ -64,6 +66,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".theory.capacity.max_workload": ["max_workload"],
         ".theory.makespan.optimum": ["Optimum", "optimal_schedule"],
         ".theory.stability.judge": ["Judgment"],
+        ".theory.stationary_optimum.optimum": ["StationaryOptimum", "stationary_optimum"],
         ".units": ["UNIT", "to_units"],
         ".workloads.named.registry": ["names", "workload"],
         ".workloads.network": ["Network"],

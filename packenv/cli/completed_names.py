@@ -31,7 +31,7 @@ def known_policies(incomplete: str) -> list[str]:
     """Names of policies; after a name and a colon its parameters, or the agents that come with packenv."""
     name, colon, given = incomplete.partition(":")
     if not colon:
-        return [f"{name}:" if name in ("agent", "replay") else name for name in registered()]
+        return [f"{name}:" if name in ("agent", "optimal", "replay") else name for name in registered()]
     if name == "agent":
         from packenv.learning.agents.saved import pretrained_agents  # brings the compiled environments with it
 

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from packenv.cli.tables import print_table
 from packenv.learning.agents.saved import load_agent, pretrained_agents
+from packenv.policies.optimal.saved import find_optimal
 from packenv.policies.replay import find_replay
 from packenv.policy import find_policy, registered
 from packenv.workloads.named.registry import names, workload
@@ -44,11 +45,12 @@ def listing() -> None:
 
 def policies() -> Iterator[Entry]:
     """Every policy that is registered, and each agent that comes with packenv."""
-    for name in [name for name in registered() if name not in ("agent", "replay")]:
+    for name in [name for name in registered() if name not in ("agent", "optimal", "replay")]:
         kind = type(find_policy(name))
         defaults = getattr(kind, "_field_defaults", {})
         yield Entry(name, _first_line(kind), ", ".join(f"{key}={value}" for key, value in defaults.items()))
     yield Entry("replay:FILE", _first_line(find_replay))
+    yield Entry("optimal:FILE", _first_line(find_optimal))
     yield Entry("agent:PATH", "An agent of your own, saved by `packenv train`.")
     for name in pretrained_agents():
         yield Entry(f"agent:{name}", str(load_agent(name).about.get("summary", "learned")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +50,14 @@ class WorkloadOptions:
     serving: str | None = None
 
 
-def workload_from(options: WorkloadOptions) -> tuple[Workload, dict[str, int]]:
-    """The workload, and how many rows of a trace were dropped for which reason. Raises InputError."""
+def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple[Workload, dict[str, int]]:
+    """The workload, and how many rows of a trace were dropped for which reason. Raises InputError.
+
+    `servers`: those of a trace for which none are given.
+    """
     network = parse_network(options.racks, options.network, options.reading, options.serving)
     if options.source is not None and _is_file(options.source) and not options.source.endswith(".json"):
-        return _trace(options, options.source, network)
+        return _trace(replace(options, servers=options.servers or servers), options.source, network)
     changes: dict[str, Any] = {key: getattr(options, key) for key in INTENSITIES if getattr(options, key) is not None}
     if options.servers is not None:
         changes["servers"] = options.servers

@@ -4,12 +4,15 @@ from packenv.policies.backfilling.backfilling import Conservative, Easy
 from packenv.policies.backfilling.reserve import Reserve
 from packenv.policies.delay.delay import Delay, DelayDynamic, Fair
 from packenv.policies.eagle.hawk import Eagle, Hawk, LeastWaitingTime, Sparrow, Yaq
+from packenv.policies.optimal.optimal import Optimal
+from packenv.policies.optimal.saved import load_optimal, save_optimal
 from packenv.policies.price.job_order import JobFifo, Priority, SmallestDemand
 from packenv.policies.price.price import Price
 from packenv.policies.price.sat import Sat
 from packenv.policies.random_requirements.best_fit import BestFit, BestFitJobs, BestFitServers
 from packenv.policies.random_requirements.fifo import FifoFirstFit, SlotFifo
 from packenv.policies.random_requirements.max_weight import MaxWeight
+from packenv.policies.random_requirements.quickswap import Quickswap
 from packenv.policies.random_requirements.virtual_queues import VQS, VQSBestFit
 from packenv.policies.replay import Replay
 from packenv.policies.tetris.fair import DRF, SlotFair, TaskFair
@@ -36,8 +39,10 @@ __all__ = [
     "KMaxWeight",
     "LeastWaitingTime",
     "MaxWeight",
+    "Optimal",
     "Price",
     "Priority",
+    "Quickswap",
     "Replay",
     "Reserve",
     "Sat",
@@ -49,4 +54,6 @@ __all__ = [
     "Tetris",
     "VQSBestFit",
     "Yaq",
+    "load_optimal",
+    "save_optimal",
 ]

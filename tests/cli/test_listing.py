@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from packenv.cli.listing import listing
 from packenv.policy import find_policy, name_of, registered
 
-POLICIES = [name for name in registered() if name not in ("agent", "replay")]
+POLICIES = [name for name in registered() if name not in ("agent", "optimal", "replay")]
 
 
 @pytest.fixture(scope="module")

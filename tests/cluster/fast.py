@@ -26,6 +26,7 @@ POLICIES = {
     "fifo-ff": policies.FifoFirstFit,
     "slot-fifo": policies.SlotFifo,
     "maxweight": policies.MaxWeight,
+    "quickswap": policies.Quickswap,
     "price": policies.Price,
     "priority": policies.Priority,
     "capacity": policies.SmallestDemand,

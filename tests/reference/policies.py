@@ -12,6 +12,7 @@ from tests.reference.job_policies import JOB_POLICIES
 from tests.reference.max_weight import MaxWeight
 from tests.reference.model import SchedulingPolicy, Server, World
 from tests.reference.probing import PROBING
+from tests.reference.quickswap import Quickswap
 from tests.reference.stalling import Policy
 from tests.reference.table import Task, Vector
 from tests.reference.tetris import Tetris
@@ -139,6 +140,7 @@ POLICIES: dict[str, Callable[..., SchedulingPolicy]] = {
     "fifo-ff": FifoFirstFit,
     "slot-fifo": SlotFifo,
     "maxweight": MaxWeight,
+    "quickswap": Quickswap,
     **JOB_POLICIES,
     "drf": DRF,
     "task-fair": TaskFair,

@@ -179,6 +179,8 @@ def options_for(rng: random.Random, name: str, servers: int) -> dict[str, object
         return {"blocking": rng.random() < 0.4, **prices}
     if name in ("easy", "conservative", "reserve"):
         return {"age": rng.choice([0, 3, 20])} if name == "reserve" else {}
+    if name == "quickswap":
+        return {"threshold": rng.choice([-1, 0, 1]), "types": rng.choice([1, 2, 16])}
     options: dict[str, object] = {"stall": rng.random() < 0.4}
     if name in ("vqs", "vqs-bf"):
         adaptive = {"adaptive": True, "first_check": rng.choice([2, 4, 8])}

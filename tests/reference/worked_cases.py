@@ -8,6 +8,7 @@ from tests.reference import (
     cases_max_weight,
     cases_probing,
     cases_queues,
+    cases_quickswap,
     cases_servers,
     cases_stalling,
     cases_tetris,
@@ -27,5 +28,6 @@ CASES: list[WorkedCase] = [
     *cases_queues.CASES,
     *cases_delay.CASES,
     *cases_backfilling.CASES,
+    *cases_quickswap.CASES,
 ]
 BOUNDARIES = cases_vqs.BOUNDARIES

@@ -21,7 +21,7 @@ OF_TABLES = {
     "price": analytics(jobs=6, servers=4),
     "priority": workload("price/fig2").at(0),  # jobs have values
 }
-POLICIES = [name for name in registered() if name not in ("agent", "replay", "sat")]
+POLICIES = [name for name in registered() if name not in ("agent", "optimal", "replay", "sat")]
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in POLICIES])

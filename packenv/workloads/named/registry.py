@@ -15,6 +15,7 @@ from packenv.workloads.files import load_workload
 from packenv.workloads.named import blocks, instances, random_requirements
 from packenv.workloads.named.analytics import analytics
 from packenv.workloads.named.eagle import MIXES, eagle
+from packenv.workloads.named.small import SMALL
 from packenv.workloads.workload import Workload
 
 WORKLOADS: dict[str, Callable[[], Workload]] = {
@@ -36,6 +37,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "delay/changing": partial(blocks.readers, factor=blocks.SWINGS),
     "delay/hot": blocks.hot,
     "delay/hot-changing": partial(blocks.hot, factor=blocks.SWINGS),
+    **SMALL,
 }
 """By name, what makes the workload."""
 

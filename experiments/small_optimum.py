@@ -1,0 +1,29 @@
+"""How far policies are from the shortest mean queue of any policy, on the six small workloads `small/…`.
+
+With --quick: on the first of them alone, with short runs.
+"""
+
+from collections.abc import Sequence
+
+from figure_script import options_of
+
+from packenv.cli.main import main as packenv
+from packenv.workloads.named.small import SMALL
+
+POLICIES = ("bf-js", "bf-j", "bf-s", "vqs", "vqs-bf", "fifo-ff", "maxweight")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = options_of(__doc__, arguments)
+    for name in [*SMALL][: 1 if options.quick else None]:
+        command = ["optimal-policy", name, "--json", str(options.folder / f"{name.replace('/', '-')}.json")]
+        for policy in POLICIES[: 2 if options.quick else None]:
+            command += ["-p", policy]
+        command += ["--slots", "20000", "--seeds", "2"] if options.quick else ["--seeds", "32"]
+        if options.processes:
+            command += ["--processes", str(options.processes)]
+        packenv(command)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""`packenv optimal-policy`: the policy with the shortest mean queue of a small workload, and how far others are from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from packenv.cli import shared_options
+from packenv.cli.completed_names import POLICY, WORKLOAD
+from packenv.cli.outputs import check_outputs, write_all
+from packenv.cli.shared_options import COUNT, FILE, JSON, option
+from packenv.cli.tables import format_option, show, text_console
+from packenv.cli.workload_options import WorkloadOptions, workload_from
+from packenv.files import write_json
+from packenv.policies.optimal.optimal import Optimal
+from packenv.policies.optimal.saved import files_of, save_optimal
+from packenv.policy import find_policy, name_of
+from packenv.runs.run import by_policy, runs_of
+from packenv.runs.runner import RunOptions, run_all
+from packenv.runs.statistics import interval, ratio_of_means
+from packenv.runs.text import number
+from packenv.theory.stationary_optimum.optimum import WITHIN, StationaryOptimum, stationary_optimum
+
+Queues = dict[str, list[float | None]]
+"""Mean queues by policy, of each seed."""
+
+
+@click.command("optimal-policy")
+@click.argument("source", metavar="[WORKLOAD]", required=False, type=WORKLOAD)
+@click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to compare; repeat for more.")
+@shared_options.sizes
+@shared_options.servers
+@shared_options.service
+@click.option("--load", type=float, help="Arrivals as a share of ρ*, the maximum supportable workload.")
+@click.option("--intensity", type=float, help="Arrivals as a share of the area bound.")
+@click.option("--rate", type=float, help="Tasks per slot.")
+@click.option("--most", type=COUNT, help="Waiting jobs of a size that are told apart  [default: as many as matter].")
+@option("--within", type=float, default=WITHIN, help="Relative error of the mean queue.")
+@option("--slots", type=COUNT, default=1_000_000, help="Length of each run that checks the policy.")
+@option("--seeds", type=COUNT, default=8, help="Number of these runs.")
+@shared_options.run_options
+@click.option("--out", type=FILE, help="Write the policy as FILE.json and FILE.safetensors; -p optimal:FILE runs it.")
+@format_option
+@click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")
+def optimal_policy(
+    policies: tuple[str, ...],
+    most: int | None,
+    within: float,
+    slots: int,
+    seeds: int,
+    made: RunOptions,
+    out: str | None,
+    form: str,
+    json_path: str | None,
+    **words: Any,
+) -> None:
+    """Find the policy with the shortest mean queue of any policy, for a small workload, and compare others with it.
+
+    For a few discrete sizes, a few servers and geometric service. The table begins with a lower bound on the mean queue of
+    every policy; runs without any limit on the queue show what the policy itself reaches.
+
+    \b
+    packenv optimal-policy small/fig3a --out fig3a -p bf-js -p vqs
+    packenv evaluate small/fig3a -p optimal:fig3a -p bf-js
+    """
+    check_outputs(json_path, *([] if out is None else map(str, files_of(out))))
+    found_policies = [find_policy(name) for name in dict.fromkeys(policies)]
+    workload, _ = workload_from(WorkloadOptions(**words))
+    with Console(stderr=True).status(f"{workload.name}: solving") as status:
+        found = stationary_optimum(
+            workload, most, within, lambda n, low, high: status.update(f"{n:,} iterations: {low:.5g} to {high:.5g}")
+        )
+    if out is not None:
+        save_optimal(out, found)
+    all_policies = [Optimal(found.instance, found.decisions), *found_policies]
+    names = [name_of(policy) for policy in all_policies]
+    runs = runs_of(workload, all_policies, range(seeds), slots)
+    queues = by_policy(names, [result.mean_queue for result in run_all(runs, made)])
+    record = optimum_record(found, queues)
+    show(form, [optimum_table(found, queues)], [record])
+    console = text_console()
+    clamped = f"more than {found.most} waiting jobs of a size are taken for {found.most}"
+    console.print(f"{found.states:,} states, {found.seconds:.1f} s; {clamped}", highlight=False)
+    if not found.settled:
+        console.print(f"too few: twice as many lengthen the shortest queue from {number(found.smaller)} to {number(found.lower)}")
+    write_all((json_path, lambda path: write_json(path, record)))
+
+
+def optimum_record(found: StationaryOptimum, queues: Queues) -> dict[str, Any]:
+    """The JSON of `packenv optimal-policy`: mean queues, and ratios to that of the optimal policy, with 95 % intervals."""
+    best = queues["optimal"]
+    return {
+        "workload": found.workload.name,
+        "rate": found.instance.rate,
+        "states": found.states,
+        "most": found.most,
+        "seconds": found.seconds,
+        "lower": found.lower,
+        "smaller": found.smaller,
+        "policies": [
+            {"policy": name, "mean_queue": [*interval(values)], "ratio": [*ratio_of_means(values, best)]}
+            for name, values in queues.items()
+        ],
+    }
+
+
+def optimum_table(found: StationaryOptimum, queues: Queues) -> Table:
+    """Mean queues, and how many times that of the optimal policy they are, on the same jobs."""
+    table = Table(title=f"{found.workload.name}: mean queue", title_justify="left", box=SIMPLE_HEAD)
+    for name in ("", "mean queue", "ratio to optimal"):
+        table.add_column(name, justify="right" if name else "left", no_wrap=True)
+    table.add_row("any policy, at least", number(found.lower), "")
+    for name, values in queues.items():
+        table.add_row(name, str(interval(values)), "" if name == "optimal" else str(ratio_of_means(values, queues["optimal"])))
+    return table

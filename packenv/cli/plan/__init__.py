@@ -1,0 +1,1 @@
+"""`packenv plan`: how many servers a workload or a trace needs."""

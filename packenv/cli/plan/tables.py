@@ -1,0 +1,87 @@
+"""What `packenv plan` shows: a table, a sentence, and the records of `--json`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from packenv.planning.goals import Goal
+from packenv.planning.search import Plan, Trial, mean_of
+from packenv.runs.statistics import interval, mean_and_half
+from packenv.runs.text import NONE, counted, estimate
+from packenv.workloads.workload import Workload
+
+LEFT_OUT = ("stable with one less",)
+
+
+def plan_table(workload: Workload, goals: Sequence[Goal], plans: Sequence[Plan], bound: int, slot_seconds: float | None) -> Table:
+    """For each policy the number of servers, and each goal's measure with that number and with one less."""
+    unit = "slots" if slot_seconds is None else "seconds"
+    title = f"{workload.name}: servers, at least {bound:,} for any policy" + (f"; times in {unit}" if goals else "")
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("policy", no_wrap=True)
+    table.add_column("servers", justify="right", no_wrap=True)
+    for goal in goals:
+        table.add_column(goal.title, justify="right", no_wrap=True)
+        table.add_column("with one less", justify="right", no_wrap=True)
+    if workload.jobs is None:
+        table.add_column("stable with one less", justify="right", no_wrap=True)
+    for plan in plans:
+        cells = [_cell(trial, n, goal, slot_seconds) for n, goal in enumerate(goals) for trial in (plan.at, plan.below)]
+        last = [] if workload.jobs is not None else [NONE if plan.below is None else "yes" if plan.below.stable else "no"]
+        table.add_row(escape(plan.policy), f"{plan.servers:,}", *cells, *last)
+    return table
+
+
+def _cell(trial: Trial | None, n: int, goal: Goal, slot_seconds: float | None) -> str:
+    if trial is None:
+        return NONE
+    scale = slot_seconds or 1.0 if goal.is_time else 1.0
+    return estimate(*mean_and_half([None if value is None else value * scale for value in trial.values[n]]))
+
+
+def answer(workload: Workload, goals: Sequence[Goal], plans: Sequence[Plan], bound: int) -> str:
+    """The plan in a sentence or two."""
+    best = min(plans, key=lambda plan: plan.servers)
+    what = " and ".join(goal.text for goal in goals) or "a stable queue"
+    fewest = [plan.policy for plan in plans if plan.servers == best.servers]
+    said = f"{counted(best.servers, 'server')} with {' or '.join(fewest)} for {what}"
+    if best.servers == bound:
+        return f"{said}; no policy needs fewer."
+    return f"{said}; no policy can do with fewer than {bound:,}, so that at most {best.servers / bound - 1:.1%} could be saved."
+
+
+def plan_record(workload: Workload, goals: Sequence[Goal], plan: Plan, bound: int) -> dict[str, Any]:
+    """The JSON of one policy's plan; times are in slots."""
+    return {
+        "workload": workload.name,
+        "server": workload.servers.capacity[0].tolist(),
+        "policy": plan.policy,
+        "servers": plan.servers,
+        "bound": bound,
+        "slot_seconds": workload.slot_seconds,
+        "confirmed": plan.fresh,
+        "goals": [
+            {
+                "goal": goal.text,
+                "limit": goal.limit,
+                "value": [*interval(plan.at.values[n])],
+                "one_less": None if plan.below is None else [*interval(plan.below.values[n])],
+            }
+            for n, goal in enumerate(goals)
+        ],
+        "stable_with_one_less": None if plan.below is None else plan.below.stable,
+        "tried": [
+            {
+                "servers": trial.servers,
+                "values": [mean_of(own) for own in trial.values],
+                "stable": trial.stable,
+                "meets": trial.meets,
+            }
+            for trial in plan.tried
+        ],
+    }

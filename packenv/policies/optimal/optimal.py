@@ -1,0 +1,174 @@
+"""`optimal:FILE`: the policy of a small workload with the shortest mean queue (packenv.stationary_optimum), read from a table.
+
+It sees how many jobs of each size wait, and how many are in service on each server, and starts jobs one after the other, the
+oldest of their size first. More waiting jobs of a size than the table has are taken for the most that it has.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster import (
+    BY_LINE,
+    BY_MIX,
+    BY_TYPE,
+    NONE,
+    Cluster,
+    Needs,
+    head_of_line,
+    jobs_of_type,
+    kind_of,
+    place,
+    queue_length,
+    server_count,
+    waiting,
+)
+from packenv.compiled.decorators import compiled
+from packenv.errors import InputError
+from packenv.policy import Setting, schedules
+from packenv.theory.stationary_optimum.instance import SmallInstance, small_types
+from packenv.theory.stationary_optimum.occupancies import occupancies
+
+
+class ByTable(NamedTuple):
+    """The compiled rule: its numbers are in the state."""
+
+
+class Table(NamedTuple):
+    """State of the policy: its decisions, and how to find the one for what waits and what is in service."""
+
+    decision: NDArray[np.uint8]  # (S · (most + 1)^n,) codes of starts, 0 for none
+    most: NDArray[np.int64]  # (1,) counts above it are taken for it
+    occupancy: NDArray[np.int64]  # (product of m over the servers,) number of an occupancy, from the servers' configurations
+    configuration: NDArray[np.int64]  # (kinds, radix product) configuration of a kind's server, from its jobs; NONE: too many
+    radix: NDArray[np.int64]  # (n,) one more than the most jobs of each type on a server
+    mixes: NDArray[np.int64]  # (kinds,) number of configurations, m
+    order: NDArray[np.int64]  # (L,) servers by kind, and scratch: those of a kind by configuration
+    own: NDArray[np.int64]  # (L,) scratch: configuration of each server
+
+
+class Optimal:
+    """The policy in a table of decisions, for the workload that it was found for, at any rate of arrivals.
+
+    decisions   (S, most + 1, … one axis for each type): `StationaryOptimum.decisions`
+    """
+
+    def __init__(self, instance: SmallInstance, decisions: NDArray[np.uint8], name: str = "optimal") -> None:
+        self.instance, self.decisions, self.name = instance, decisions, name
+        self.occupancies = occupancies(instance)
+        types, counts = len(instance.sizes), max(decisions.shape[1:], default=0)  # 0, 1, … the most waiting jobs told apart
+        if counts < 2 or decisions.shape != (len(self.occupancies.jobs), *[counts] * types):
+            raise InputError(f"{name}: a table of decisions of another shape than its servers and sizes have")
+        self._check_starts()
+
+    @property
+    def rule(self) -> ByTable:
+        return ByTable()
+
+    def needs(self, setting: Setting) -> Needs:
+        """Raises InputError for a workload with other sizes, services, arrivals or servers."""
+        here, own = small_types(setting.workload), self.instance
+        for what, mine, its in (
+            ("sizes", own.sizes, here.sizes),
+            ("shares of sizes", own.shares, here.shares),
+            ("mean service", own.mean_service, here.mean_service),
+            ("arrivals", own.poisson, here.poisson),
+            ("servers", own.capacity, here.capacity),
+        ):
+            if not np.array_equal(mine, its):
+                raise InputError(f"{self.name}: found for another workload than {setting.workload.name}: other {what}")
+        return Needs(orders=BY_TYPE | BY_LINE | BY_MIX, types=own.sizes)
+
+    def initial_state(self, setting: Setting, seed: int) -> Table:
+        every = self.occupancies
+        radix = np.max([counts.max(axis=0) for counts in every.counts], axis=0) + 1
+        weight = np.cumprod([1, *radix[:-1]])
+        configuration = np.full((len(every.counts), int(radix.prod())), NONE, np.int64)
+        for kind, counts in enumerate(every.counts):
+            configuration[kind, counts @ weight] = np.arange(len(counts))
+        return Table(
+            decision=self.decisions.ravel(),
+            most=np.array([self.decisions.shape[-1] - 1]),
+            occupancy=every.index,
+            configuration=configuration,
+            radix=radix.astype(np.int64),
+            mixes=np.array([len(counts) for counts in every.counts]),
+            order=every.servers.copy(),
+            own=np.zeros(len(every.servers), np.int64),
+        )
+
+    def _check_starts(self) -> None:
+        """Raise InputError if a decision starts a job that does not wait or has no room."""
+        servers = len(self.occupancies.kind)
+        for table, starts in zip(self.decisions, self.occupancies.starts, strict=True):
+            allowed = np.zeros(table.shape, bool) | (table == 0)
+            for start in starts:
+                some = (*[slice(None)] * start.type, slice(1, None))
+                allowed[some] |= table[some] == start.code(servers)
+            if not allowed.all():
+                raise InputError(f"{self.name}: a decision of the table starts a job that does not wait, or has no room")
+
+
+@schedules(ByTable)
+def schedule_by_table(policy: ByTable, cluster: Cluster, state: Table) -> None:
+    """Start what the table says, until it says nothing more."""
+    servers = server_count(cluster)
+    while waiting(cluster) > 0:
+        code = state.decision[place_in_table(cluster, state)]
+        if code == 0:
+            return
+        j, position = (code - 1) // servers, (code - 1) % servers
+        server = state.order[position]
+        place(cluster, head_of_line(cluster, kind_of(cluster, server), j), server)
+
+
+@compiled
+def place_in_table(cluster: Cluster, state: Table) -> int:
+    """Where the decision for what waits and what is in service lies; sorts servers of one kind by configuration."""
+    at = 0
+    for n in range(state.order.shape[0]):
+        server = state.order[n]
+        state.own[server] = configuration_of(cluster, state, server)
+        k = n
+        while k > 0 and comes_before(cluster, state, server, state.order[k - 1]):
+            state.order[k] = state.order[k - 1]
+            k -= 1
+        state.order[k] = server
+    for n in range(state.order.shape[0]):
+        server = state.order[n]
+        at = at * state.mixes[kind_of(cluster, server)] + state.own[server]
+    at = state.occupancy[at]
+    for j in range(state.radix.shape[0]):
+        length = 0
+        for kind in range(state.mixes.shape[0]):  # a type that no server of a kind can hold does not wait for that kind
+            length = max(length, queue_length(cluster, kind, j))
+        at = at * (state.most[0] + 1) + min(length, state.most[0])
+    return at
+
+
+@compiled
+def comes_before(cluster: Cluster, state: Table, server: int, other: int) -> bool:
+    """Whether a server has the lower configuration of two of one kind; of equal ones, the lower index."""
+    if kind_of(cluster, server) != kind_of(cluster, other):
+        return False
+    mine, its = state.own[server], state.own[other]
+    return mine < its or (mine == its and server < other)
+
+
+@compiled
+def configuration_of(cluster: Cluster, state: Table, server: int) -> int:
+    """The configuration of the jobs in service on a server. Raises ValueError for jobs of other sizes than the table knows."""
+    at, weight = 0, 1
+    for j in range(state.radix.shape[0]):
+        count = jobs_of_type(cluster, server, j)
+        if count >= state.radix[j]:
+            raise ValueError("jobs in service of other sizes than the optimal policy knows")
+        at += count * weight
+        weight *= state.radix[j]
+    found = state.configuration[kind_of(cluster, server), at]
+    if found == NONE:
+        raise ValueError("jobs in service of other sizes than the optimal policy knows")
+    return found

@@ -1,0 +1,139 @@
+"""Quickswap: a server serves one type at a time, and changes before the type has nothing left (PAPERS §6).
+
+Chen et al., Improving nonpreemptive multiserver job scheduling with Quickswap, arXiv 2509.01893: MSFQ of "one or all", where a
+job needs a k-th of the server, or all of it. Other laws: the same phases for each type in turn.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster import (
+    BY_LINE,
+    BY_TYPE,
+    NONE,
+    Cluster,
+    Needs,
+    fits,
+    head_of_line,
+    jobs_in,
+    kind_of,
+    place,
+    queue_length,
+    server_count,
+    waiting,
+)
+from packenv.cluster.virtual_queues.kinds import scalar_capacity
+from packenv.compiled.decorators import compiled
+from packenv.errors import InputError
+from packenv.policies.random_requirements.guarantees import in_model
+from packenv.policy import Setting, schedules, takes_over
+from packenv.theory.rounded_types import distinct_sizes, largest_of_cells
+
+MOST_TYPES = 32
+
+
+class Phases(NamedTuple):
+    """State: what each of the L servers does."""
+
+    most: NDArray[np.int64]  # (L, types) as many jobs of a type as a server holds
+    serves: NDArray[np.int64]  # (L,) the type that the server serves
+    drains: NDArray[np.bool_]  # (L,) whether it starts nothing until it is empty, to change then
+
+
+class Quickswap(NamedTuple):
+    """Quickswap: a server serves one type, drains when at most `threshold` of its jobs are left, and serves the next type.
+
+    threshold  jobs in service, ℓ; at most one less than fit, which is also what -1 stands for; 0 is Most Servers First
+    types      number of types: the distinct sizes of the law or table if there are at most so many, else cells of equal
+               probability; a server takes as many jobs of a type as fit at the largest size of the type
+
+    A server starts jobs of its type, oldest first. With at most ℓ jobs in service after that, and jobs of another type waiting,
+    it starts nothing until it is empty, or no other type waits. Then it serves the next smaller type of which jobs wait, after
+    the smallest the largest. The first type is the largest. Several resources: packs by scalar size.
+
+    With one server and a geometric law of service, every workload of one or all below ρ* is supported (Theorem 1 of the source,
+    for any ℓ). Raises InputError for a threshold below -1, and for less than 1 type or more than 32.
+    """
+
+    threshold: int = -1
+    types: int = 16
+
+    def needs(self, setting: Setting) -> Needs:
+        return Needs(orders=BY_TYPE | BY_LINE, types=self._types(setting))
+
+    def initial_state(self, setting: Setting, seed: int) -> Phases:
+        capacity = scalar_capacity(setting.capacity)
+        servers = len(capacity)
+        most = capacity[:, None] // self._types(setting)[None, :]
+        return Phases(most, np.zeros(servers, np.int64), np.zeros(servers, np.bool_))
+
+    def guarantee(self, setting: Setting) -> float:
+        """1 for one server and two sizes that exclude each other; 0 elsewhere."""
+        if self.types < 2 or len(setting.capacity) > 1 or not in_model(setting, stall=False):
+            return 0.0
+        found, capacity = distinct_sizes(setting.workload.demand_law, setting.workload.servers), int(setting.capacity[0, 0])
+        sizes = [] if found is None else found[0].tolist()
+        return float(len(sizes) == 2 and sum(sizes) > capacity and 2 * sizes[1] > capacity)
+
+    def _types(self, setting: Setting) -> NDArray[np.int64]:
+        """(types,) units, descending."""
+        if self.threshold < -1:
+            raise InputError(f"quickswap: threshold must be a number of jobs, or -1, not {self.threshold}")
+        if not 1 <= self.types <= MOST_TYPES:
+            raise InputError(f"quickswap: types must lie between 1 and {MOST_TYPES}, not {self.types}")
+        return largest_of_cells(setting.workload.demand_law, setting.workload.servers, self.types)
+
+
+@takes_over(Quickswap)
+def take_over_quickswap(policy: Quickswap, cluster: Cluster, state: Phases) -> None:
+    """Drain servers with jobs: another policy placed these."""
+    for server in range(server_count(cluster)):
+        state.drains[server] = jobs_in(cluster, server) > 0
+
+
+@schedules(Quickswap)
+def schedule_quickswap(policy: Quickswap, cluster: Cluster, state: Phases) -> None:
+    for server in range(server_count(cluster)):
+        if waiting(cluster) == 0:
+            break
+        serve(cluster, state, server, policy.threshold)
+
+
+@compiled
+def serve(c: Cluster, phases: Phases, server: int, threshold: int) -> None:
+    """Start jobs of the server's type, or change the type."""
+    if not phases.drains[server]:
+        start(c, phases, server)
+        most = phases.most[server, phases.serves[server]]
+        left = most - 1 if threshold < 0 else min(threshold, most - 1)
+        phases.drains[server] = jobs_in(c, server) <= max(left, 0)
+    if phases.drains[server]:
+        following = next_type(c, phases, server)
+        if following == phases.serves[server] or jobs_in(c, server) == 0:
+            phases.serves[server], phases.drains[server] = following, False
+            start(c, phases, server)
+
+
+@compiled
+def start(c: Cluster, phases: Phases, server: int) -> None:
+    """Start waiting jobs of the server's type, as many as fit, oldest first."""
+    own, kind = phases.serves[server], kind_of(c, server)
+    task = head_of_line(c, kind, own)
+    while task != NONE and jobs_in(c, server) < phases.most[server, own] and fits(c, task, server):
+        place(c, task, server)
+        task = head_of_line(c, kind, own)
+
+
+@compiled
+def next_type(c: Cluster, phases: Phases, server: int) -> int:
+    """The next type after the server's of which jobs wait, or the same one if no other waits."""
+    types, own = phases.most.shape[1], phases.serves[server]
+    for step in range(1, types):
+        following = (own + step) % types
+        if queue_length(c, kind_of(c, server), following) > 0:
+            return following
+    return own

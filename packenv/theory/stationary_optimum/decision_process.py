@@ -1,0 +1,145 @@
+"""The Markov decision process of a small instance, with waiting counts up to `most`, solved by relative value iteration.
+
+A slot: jobs in service leave, each with the same probability; jobs arrive; jobs are started, one after the other, as long as
+the policy says; the number of jobs that still wait is the slot's cost. A job whose type has `most` jobs waiting is lost when it
+arrives. The least mean cost of this process is at most the mean queue of **any** policy without such losses that does not preempt
+and knows neither coming arrivals nor the ends of services.
+
+For let such a policy start jobs. The process with losses follows it, with the same arrivals: where the policy starts a job, it
+starts one of the same type on the same server, which leaves when the policy's job does; if none waits, it starts nothing. So in
+service it has some of the policy's jobs, which fit. And of each type it never has more waiting: an arrival adds one to both, or
+is lost to it alone; a start takes one from both, or from the policy alone while it has none. Hence its cost is no larger in any
+slot. It acts on the policy's state, not on its own alone; but that tells nothing of what comes, and the least mean cost of a
+finite decision process over all rules, with memory and chance, is that of a stationary one. For the same reason more room for
+waiting jobs never lowers the least cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.theory.stationary_optimum.instance import SmallInstance
+from packenv.theory.stationary_optimum.occupancies import Occupancies
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.uint8]
+
+MOST_STATES = 3_000_000
+MOST_ITERATIONS = 200_000
+
+Progress = Callable[[int, float, float], None]
+"""Is told the number of iterations, and the bounds so far."""
+
+
+class Bounds(NamedTuple):
+    """Between what the mean cost lies."""
+
+    low: float
+    high: float
+
+
+class DecisionProcess:
+    """Values and decisions for every occupancy and waiting counts 0 .. `most` of each type: arrays (S, most + 1, … most + 1)."""
+
+    def __init__(self, instance: SmallInstance, occupancies: Occupancies, most: int) -> None:
+        types = len(instance.sizes)
+        states = states_of(occupancies, types, most)
+        if states > MOST_STATES:
+            raise InputError(
+                f"{states:,} states ({len(occupancies.jobs):,} mixes of jobs in service, up to {most} waiting of each of {types} "
+                f"types) are too many for the optimal policy: at most {MOST_STATES:,}"
+            )
+        self.instance, self.occupancies, self.most, self.types = instance, occupancies, most, types
+        self.leave = occupancies.completions(instance.departure)
+        self.waiting = np.indices((most + 1,) * types, np.float64).sum(axis=0)
+        self.fullest_first = np.argsort(-occupancies.jobs, kind="stable").tolist()
+        self.joining = [self._joining(share * instance.rate) for share in instance.shares] if instance.poisson else []
+
+    def solve(self, within: float, progress: Progress | None = None) -> tuple[Bounds, Codes]:
+        """The least mean cost, to a relative error of `within`, and decisions that reach its upper bound.
+
+        (S, most + 1, …) codes of the starts (`Start.code`), 0 for none: what to start next; it is asked again after a start.
+        """
+        bounds, values = self._iterate(within, progress)
+        return bounds, self._decisions(self._ahead(values))
+
+    def _iterate(self, within: float, progress: Progress | None) -> tuple[Bounds, Floats]:
+        """Relative value iteration: the smallest and the largest increase of a value bound the mean cost at every step.
+
+        Raises InputError if they are not close after MOST_ITERATIONS.
+        """
+        values = np.zeros((len(self.leave), *self.waiting.shape))
+        for n in range(MOST_ITERATIONS):
+            renewed = self._best(self._ahead(values))
+            values -= renewed
+            bounds = Bounds(-float(values.max()), -float(values.min()))
+            values = renewed - renewed.flat[0]
+            if bounds.high - bounds.low <= within * bounds.low:
+                return bounds, values
+            if progress is not None and n % 1000 == 0:
+                progress(n, *bounds)
+        raise InputError(f"the mean queue is not known to {within:g} after {MOST_ITERATIONS:,} iterations: {bounds}")
+
+    def _ahead(self, values: Floats) -> Floats:
+        """Expected values of the next slot, by what waits and is in service after the starts of this one."""
+        arrived = self._arrivals(values)
+        return (self.leave @ arrived.reshape(len(arrived), -1)).reshape(values.shape)
+
+    def _arrivals(self, values: Floats) -> Floats:
+        """Expected values after the arrivals of a slot, by what waits before them."""
+        if self.joining:
+            for j, chances in enumerate(self.joining):
+                flat = values.reshape(-1, self.most + 1, (self.most + 1) ** (self.types - 1 - j))
+                values = (chances @ flat).reshape(values.shape)
+            return values
+        arrived = (1 - self.instance.rate) * values
+        for j, share in enumerate(self.instance.shares):
+            chance = self.instance.rate * share
+            arrived[self._of(j, slice(0, -1))] += chance * values[self._of(j, slice(1, None))]
+            arrived[self._of(j, slice(-1, None))] += chance * values[self._of(j, slice(-1, None))]
+        return arrived
+
+    def _joining(self, mean: float) -> Floats:
+        """(most + 1, most + 1) probabilities that Poisson arrivals of one type turn a waiting count into another."""
+        from scipy.stats import poisson
+
+        more = np.arange(self.most + 1)[None] - np.arange(self.most + 1)[:, None]
+        chances = poisson.pmf(more, mean)
+        chances[:, -1] = poisson.sf(more[:, -1] - 1, mean)
+        return np.asarray(chances)
+
+    def _of(self, j: int, counts: slice) -> tuple[slice, ...]:
+        """Where the waiting counts of type j lie in `counts`, in arrays with one axis before those of the types."""
+        return (slice(None), *[slice(None)] * j, counts)
+
+    def _best(self, ahead: Floats) -> Floats:
+        """Values before the starts, if each is the best one; occupancies with more jobs come before those with fewer."""
+        values = ahead
+        values += self.waiting
+        for s in self.fullest_first:
+            for start in self.occupancies.starts[s]:
+                some, one_less = self._of(start.type, slice(1, None))[1:], self._of(start.type, slice(0, -1))[1:]
+                np.minimum(values[s][some], values[start.following][one_less], out=values[s][some])
+        return values
+
+    def _decisions(self, ahead: Floats) -> Codes:
+        """The best next start in each state."""
+        values, codes = ahead, np.zeros(ahead.shape, np.uint8)
+        values += self.waiting
+        for s in self.fullest_first:
+            for start in self.occupancies.starts[s]:
+                some, one_less = self._of(start.type, slice(1, None))[1:], self._of(start.type, slice(0, -1))[1:]
+                better = values[start.following][one_less] < values[s][some]
+                values[s][some][better] = values[start.following][one_less][better]
+                codes[s][some][better] = start.code(len(self.occupancies.kind))
+        return codes
+
+
+def states_of(occupancies: Occupancies, types: int, most: int) -> int:
+    """The number of states, as a Python integer that cannot overflow."""
+    return len(occupancies.jobs) * (most + 1) ** types

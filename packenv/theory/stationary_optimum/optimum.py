@@ -1,0 +1,87 @@
+"""The stationary policy with the shortest mean queue, of a small workload (PAPERS §6)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.theory.stationary_optimum.decision_process import MOST_STATES, DecisionProcess, Progress, states_of
+from packenv.theory.stationary_optimum.instance import SmallInstance, small_instance
+from packenv.theory.stationary_optimum.occupancies import Occupancies, occupancies
+from packenv.workloads.workload import Workload
+
+WITHIN = 1e-4
+SETTLED = 1e-3
+"""Waiting counts are enough when twice as many lengthen the shortest mean queue by less than this share."""
+FIRST = 8
+"""The waiting counts that are tried first, when nobody says how many."""
+
+
+@dataclass(frozen=True, eq=False)
+class StationaryOptimum:
+    """A policy for waiting counts up to `most`, and what is known of the shortest mean queue."""
+
+    workload: Workload
+    instance: SmallInstance
+    occupancies: Occupancies
+    most: int  # counts above it are taken for it
+    decisions: NDArray[np.uint8]  # (S, most + 1, …, one axis for each type) what to start next (`Start.code`), 0 for nothing
+    lower: float  # no policy has a shorter mean queue
+    smaller: float  # the least mean queue where more than `most` jobs of a type cannot wait
+    larger: float  # no less than the least mean queue where more than 2 · `most` cannot wait
+    states: int  # of the larger of the two processes that were solved
+    seconds: float
+
+    @property
+    def settled(self) -> bool:
+        """Whether twice as many waiting counts lengthen the shortest mean queue by less than 0.1 %."""
+        return self.lower - self.smaller <= SETTLED * self.lower
+
+
+def stationary_optimum(
+    workload: Workload, most: int | None = None, within: float = WITHIN, progress: Progress | None = None
+) -> StationaryOptimum:
+    """The policy with the shortest mean queue of any policy that does not preempt, and a lower bound on that queue.
+
+    workload   one resource, discrete sizes, geometric service, Bernoulli or Poisson arrivals
+    most       waiting counts that the policy tells apart; by default 8, 16, … until twice as many change it by less than 0.1 %
+    within     relative error of every mean queue
+
+    Two processes are solved, in which jobs are lost that find `most` and 2 · `most` of their type waiting. Both lower bounds
+    hold for the workload itself (packenv.theory.stationary_optimum.decision_process). The policy is that of the larger
+    process, for the counts of the smaller: near its own limit, it would wait for losses that do not happen.
+    Raises InputError for a workload that has not this form, is unstable, or has more than 3,000,000 states.
+    """
+    if not 0 < within < 1:
+        raise InputError(f"within must lie between 0 and 1, not {within}")
+    if most is not None and most < 1:
+        raise InputError(f"most must be at least 1, not {most}")
+    began = time.perf_counter()
+    instance = small_instance(workload)
+    every = occupancies(instance)
+    count = FIRST if most is None else most
+    smaller = DecisionProcess(instance, every, count).solve(within, progress)[0]
+    while True:
+        process = DecisionProcess(instance, every, 2 * count)
+        larger, decisions = process.solve(within, progress)
+        settled = larger.low - smaller.low <= SETTLED * larger.low
+        if most is not None or settled or states_of(every, process.types, 4 * count) > MOST_STATES:
+            break
+        count, smaller = 2 * count, larger
+    kept = decisions[(slice(None), *[slice(0, count + 1)] * process.types)].copy()
+    return StationaryOptimum(
+        workload=workload,
+        instance=instance,
+        occupancies=every,
+        most=count,
+        decisions=kept,
+        lower=larger.low,
+        smaller=smaller.low,
+        larger=larger.high,
+        states=states_of(every, process.types, 2 * count),
+        seconds=time.perf_counter() - began,
+    )

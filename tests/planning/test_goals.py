@@ -1,0 +1,83 @@
+"""How goals are read, and what they ask of a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import packenv
+from packenv import Jobs, Workload
+from packenv.errors import InputError
+from packenv.planning.goals import check_goals, parse_goal
+from packenv.simulation import simulate
+
+
+@pytest.mark.parametrize(
+    "text, title, limit",
+    [
+        ("p95 wait <= 60s", "p95 wait", 600),
+        ("p99 wait<=2min", "p99 wait", 1200),
+        ("  mean   wait <= 7 ", "mean wait", 7),
+        ("p50 wait <= 1e3slots", "p50 wait", 1000),
+        ("max queue <= 10", "max queue", 10),
+        ("utilisation >= 70%", "utilisation", 0.7),
+        ("utilisation >= 0.7", "utilisation", 0.7),
+        ("makespan <= 1d", "makespan", 864_000),
+        ("p90 completion <= 1.5h", "p90 completion", 54_000),
+    ],
+)
+def test_read(text: str, title: str, limit: float) -> None:
+    goal = parse_goal(text, slot_seconds=0.1)
+    assert goal.title == title and goal.limit == pytest.approx(limit)
+
+
+@pytest.mark.parametrize(
+    "text, problem",
+    [
+        ("fast", "cannot be read; goals are such as p95 wait <= 60s"),
+        ("p95 wiat <= 60s", "'wiat' is not measured"),
+        ("p90 wait <= 60s", "of a wait there are mean, p50, p95, p99, not 'p90'"),
+        ("wait <= 60s", "of a wait there are mean, p50, p95, p99"),
+        ("mean makespan <= 60s", "makespan stands alone, not 'mean'"),
+        ("p95 wait >= 60s", "wait <= is meant"),
+        ("utilisation <= 0.5", "utilisation >= is meant"),
+        ("p95 wait <= 60y", "'y' is not a unit of time"),
+        ("mean queue <= 5s", "a queue has no unit 's'"),
+        ("p95 wait <= -1s", "the limit is below 0"),
+        ("p95 wait <= 1.2.3s", "'1.2.3' is not a number"),
+        ("utilisation >= 70", "no utilisation is above 1"),
+    ],
+)
+def test_what_cannot_be_read(text: str, problem: str) -> None:
+    with pytest.raises(InputError) as raised:
+        parse_goal(text, slot_seconds=1.0)
+    assert problem in str(raised.value)
+
+
+def test_seconds_need_the_length_of_a_slot() -> None:
+    with pytest.raises(InputError, match="nobody says how long a slot is"):
+        parse_goal("p95 wait <= 60s", slot_seconds=None)
+    assert parse_goal("p95 wait <= 60", slot_seconds=None).limit == 60
+
+
+def test_jobs_and_doubles() -> None:
+    workload = packenv.workload("paper/fig4b")
+    with pytest.raises(InputError, match="make no jobs"):
+        check_goals([parse_goal("makespan <= 5", None)], workload)
+    with pytest.raises(InputError, match="a goal for the mean queue already"):
+        check_goals([parse_goal("mean queue <= 5", None), parse_goal("mean queue <= 6", None)], workload)
+
+
+def test_measures_of_a_run() -> None:
+    """Four tasks of half a server, at once, for 2 slots: two wait for 2 slots, and all has ended in slot 4."""
+    jobs = replace(Jobs.of([0] * 4, [0.5] * 4, [2] * 4), job=Jobs.of([0], [1], [1]).arrival.repeat(4))
+    result = simulate(Workload(jobs=jobs, servers=1), "fifo-ff", drain=True)
+
+    def value(text: str) -> float | None:
+        return parse_goal(text, None).value(result)
+
+    assert (value("mean wait <= 9"), value("p50 wait <= 9"), value("p95 wait <= 9")) == (1, 0, 2)
+    assert (value("max queue <= 9"), value("makespan <= 9"), value("max completion <= 9")) == (2, 4, 4)
+    assert parse_goal("p95 wait <= 2", None).met(2) and not parse_goal("p95 wait <= 2", None).met(2.5)
+    assert not parse_goal("p95 wait <= 2", None).met(None)

@@ -1,0 +1,116 @@
+"""Plans: against queues with formulas, against trying every number, and against the least number of any policy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from packenv import Jobs, Workload
+from packenv.planning.bound import fewest_servers, window_bound
+from packenv.planning.goals import Goal, parse_goal
+from packenv.planning.search import NoneMeets, Plan, Search, with_servers
+from packenv.results.result import Result
+from packenv.runs.run import Run, make
+from packenv.simulation import simulate
+from packenv.units import UNIT
+from packenv.workloads.laws import Constant, Geometric, Uniform
+from packenv.workloads.laws.arrivals import Poisson
+
+
+def ask(runs: Sequence[Run], extract: Callable[[Workload, Result], Any]) -> list[Any]:
+    return [make(run, extract) for run in runs]
+
+
+def planned(
+    workload: Workload, policy: str, *goals: str, seeds: int = 2, slots: int | None = None, bound: int | None = None
+) -> Plan:
+    wanted = [parse_goal(text, workload.slot_seconds) for text in goals]
+    least = fewest_servers(workload, wanted, 0.001, 20.0) if bound is None else bound
+    options = {"drain": True} if workload.jobs is not None else {}
+    return Search(workload, policy, wanted, seeds, slots, options, ask).run(least)
+
+
+def erlang_c_wait(offered: float, servers: int, service: float) -> float:
+    """Mean wait of M/M/k: C(k, a) · service / (k − a)."""
+    terms = [offered**n / math.factorial(n) for n in range(servers)]
+    last = offered**servers / math.factorial(servers) * servers / (servers - offered)
+    return last / (sum(terms) + last) * service / (servers - offered)
+
+
+@pytest.mark.parametrize("least", [10, 11, 13])
+def test_the_least_number_of_an_erlang_queue(least: int) -> None:
+    """Tasks that need a whole server, Poisson, geometric service of 200 slots on average: nearly M/M/k with a = 8."""
+    workload = Workload(sizes=Constant(1), service=Geometric(200), rate=8 / 200, servers=1, arrivals=Poisson())
+    limit = math.sqrt(erlang_c_wait(8, least, 200) * erlang_c_wait(8, least - 1, 200))
+    plan = planned(workload, "fifo-ff", f"mean wait <= {limit}", seeds=4, slots=1_000_000)
+    assert plan.servers == least and plan.fresh
+    assert plan.at.meets and plan.below is not None and not plan.below.meets
+
+
+def test_stability_alone() -> None:
+    """Each task needs more than half of a server: as many servers as tasks in service, and a part of one."""
+    for offered, least in ((5.2, 6), (4.5, 5)):
+        workload = Workload(sizes=Uniform(0.6, 0.9), service=Geometric(50), rate=offered / 50, servers=1)
+        assert fewest_servers(workload, [], 0.001, 20.0) == least
+        assert planned(workload, "bf-js", seeds=2, slots=400_000).servers == least
+
+
+def random_table(rng: np.random.Generator, tasks: int = 60) -> Jobs:
+    return Jobs.of(np.sort(rng.integers(0, 60, tasks)), rng.uniform(0.05, 1, tasks), rng.integers(1, 40, tasks))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("goal", ["p95 wait <= 3", "mean wait <= 2", "max queue <= 4", "p50 wait <= 0"])
+def test_against_every_number(seed: int, goal: str) -> None:
+    """The least number with which the goal is met, found one by one from 1 on, where more servers never harm here."""
+    workload = Workload(jobs=random_table(np.random.default_rng(seed)), servers=1)
+    wanted = parse_goal(goal, None)
+    met = [wanted.met(wanted.value(simulate(with_servers(workload, n), "bf-js", drain=True))) for n in range(1, 70)]
+    plan = planned(workload, "bf-js", goal)
+    assert met[plan.servers - 1] and (plan.servers == 1 or not met[plan.servers - 2])
+    if all(met[met.index(True) :]):
+        assert plan.servers == met.index(True) + 1
+    assert fewest_servers(workload, [wanted], 0.001, 20.0) <= met.index(True) + 1
+
+
+def test_a_window_by_hand() -> None:
+    """Four tasks in slot 0, each a whole server for 10 slots; a fifth in slot 9, so that the arrivals take 10 slots.
+
+    Without a wait the last two slots, the shortest window, see 4 · 2 + 1 slots of service. With up to 9 slots of wait the first
+    four are still in service in slot 9, with 10 not. If two of the five may wait for ever, 2 · 2 + 1 are left.
+    """
+    jobs, whole = Jobs.of([0, 0, 0, 0, 9], [1] * 5, [10] * 5), np.array([UNIT])
+    assert [window_bound(jobs, whole, wait, 0.0) for wait in (0, 1, 9, 10)] == [5, 4, 2, 1]
+    assert window_bound(jobs, whole, 0, 0.4) == 3
+    assert window_bound(jobs, 2 * whole, 0, 0.0) == 3
+    assert window_bound(jobs.first(4), whole, 0, 0.0) == 4
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_bound_holds_for_every_policy(seed: int) -> None:
+    """On one server less than the bound every policy breaks the goal."""
+    rng = np.random.default_rng(100 + seed)
+    workload = Workload(jobs=random_table(rng, 40), servers=1)
+    broken = 0
+    for limit in (0, 2, 8, 25):
+        goal = Goal(f"p95 wait <= {limit}", "p95", "wait", limit)
+        bound = fewest_servers(workload, [goal], 0.001, 20.0)
+        for policy in ("bf-js", "fifo-ff", "vqs", "vqs-bf", "conservative", "easy") if bound > 1 else ():
+            assert not goal.met(goal.value(simulate(with_servers(workload, bound - 1), policy, drain=True)))
+            broken += 1
+    assert broken > 6
+
+
+def test_goals_that_nothing_meets() -> None:
+    jobs = Jobs.of([0, 0], [0.5, 0.5], [50, 60], job=np.arange(2))
+    longest = r"'max completion <= 20': with 1 servers, where no task waits, the max completion is 60 slots"
+    with pytest.raises(NoneMeets, match=longest):
+        planned(Workload(jobs=jobs, servers=1), "bf-js", "max completion <= 20")
+    workload = Workload(sizes=Uniform(0.6, 0.9), service=Geometric(50), rate=0.09, servers=1)
+    low = r"'utilisation >= 0.99': with 5 servers, the fewest for the others, the utilisation is 0.6"
+    with pytest.raises(NoneMeets, match=low):
+        planned(workload, "bf-js", "utilisation >= 0.99", slots=400_000)
