@@ -116,8 +116,8 @@ def test_msr(options: dict[str, Any], servers: str, seed: int) -> None:
 def test_several_resources(resources: int, seed: int) -> None:
     rng = random.Random(f"{resources}{seed}")
     kmw, msr = KMaxWeight(types=4, slack=0.5, backfill=True), MSR(types=4, cycle=50.0, backfill=True)
-    for servers in SERVERS:
-        instance = random_instance(rng, resources=resources, servers=servers)
+    for shape in SERVERS:
+        instance = random_instance(rng, resources=resources, servers=shape)
         assert same(instance, kmw, reference_kmw(kmw, instance))
         assert same(instance, msr, reference_msr(msr, instance))
 
