@@ -134,20 +134,20 @@ FOURS = (0, 4, 10), (0, 4, 3), (0, 4, 5)
 
 
 def test_a_change_by_hand() -> None:
-    """Slot 1: Q = (2,0), so (1,1). Of the three 4s two are beyond it: they finish in 3 and 5, then the 8 fits."""
+    """Two of the three 4s leave in 3 and 5. In 5 there is room for an 8: Q = (2,0), so (1,1), and the third 4 stays."""
     own = KMaxWeight(types=2, slack=0.0)
     expected = {0: (0, 0), 1: (0, 0), 2: (0, 0), 3: (5, 0), 4: (6, 0)}
     assert worked(own, *FOURS, (1, 8, 1), (1, 8, 9)) == expected
 
 
 def test_claimed_room_by_hand() -> None:
-    """Slot 3: 4 are free, and one 4 is beyond (1,1). A third 4 would keep the 8 out when that one leaves: it waits.
+    """Slot 3: 4 are free, Q = (3,1), so (1,1), and one 4 is beyond it. A third 4 would keep the 8 out when that one leaves.
 
-    Slot 5: row 2 leaves, the 8 starts. Slot 6: Q = (1,1), so (0,3): row 5 starts beside row 0. Slot 10: row 0 leaves.
+    Slot 5: row 2 leaves, an 8 starts. Slot 6: the next. Slot 7: Q = (1,1), so (0,3): row 6 starts beside row 0, which leaves in 10.
     """
     own = KMaxWeight(types=2, slack=0.0, backfill=True)
-    expected = {0: (0, 0), 1: (0, 0), 2: (0, 0), 3: (5, 0), 4: (10, 0), 5: (6, 0)}
-    assert worked(own, *FOURS, (1, 8, 1), (1, 8, 1), (2, 4, 20)) == expected
+    expected = {0: (0, 0), 1: (0, 0), 2: (0, 0), 3: (5, 0), 4: (6, 0), 5: (10, 0), 6: (7, 0)}
+    assert worked(own, *FOURS, (1, 8, 1), (1, 8, 1), (1, 8, 1), (2, 4, 20)) == expected
 
 
 class Preempts(throughput_optimal.KMaxWeight):
@@ -211,10 +211,11 @@ class AllFromOneQueue(throughput_optimal.KMaxWeight):
     """Every server chooses from the queues at the start of the slot."""
 
     def place(self, world: World) -> None:
-        for server in world.servers if world.waiting else []:
+        roomy = [server for server in world.servers if self.has_room(world, server)]
+        for server in roomy:
             if self.due(world, server):
                 self.active[server.index], self.chosen[server.index] = self.heaviest(world, server), world.slot
-        for server in world.servers if world.waiting else []:
+        for server in roomy:
             self.serve(world, server)
         if self.backfill:
             self.fill_idle(world)

@@ -61,6 +61,10 @@ class Entitling(Policy):
     def room(self, world: World, server: Server) -> int:
         return self.capacity(world, server) - sum(job.counted for job in server.running)
 
+    def has_room(self, world: World, server: Server) -> bool:
+        """For some waiting job."""
+        return min((world.size(task) for task in world.waiting), default=math.inf) <= self.room(world, server)
+
     def queue(self, world: World, server: Server, j: int) -> list[Task]:
         """Empty if the server is too small for the type."""
         if self.types.sizes[j] > self.capacity(world, server):
@@ -150,9 +154,9 @@ class KMaxWeight(Entitling):
         return self.refresh == "weight" and own < most - self.slack * math.sqrt(most)
 
     def place(self, world: World) -> None:
-        if not world.waiting:
-            return
         for server in world.servers:
+            if not self.has_room(world, server):
+                continue
             if self.due(world, server):
                 self.active[server.index], self.chosen[server.index] = self.heaviest(world, server), world.slot
             self.serve(world, server)

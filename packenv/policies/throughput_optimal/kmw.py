@@ -17,10 +17,12 @@ from packenv.cluster import (
     BY_MIX,
     BY_SIZE,
     BY_TYPE,
+    NONE,
     Cluster,
     Needs,
     jobs_in,
     kind_of,
+    next_with_room,
     now,
     queue_length,
     server_count,
@@ -44,8 +46,9 @@ class KMaxWeight(NamedTuple):
     """K-discretised MaxWeight: a server's configuration is the one of the largest ⟨k, Q⟩ among all of K rounded types.
 
     types     number of types K; 0: the distinct sizes if these are few, else as many as make ρ_K >= (1 - eps) ρ*
-    refresh   when a server's configuration is chosen anew. "empty": in every slot in which the server is empty. "weight":
-              also when it weighs less than the largest weight w by more than slack · √w. "timer": also after `every` slots
+    refresh   when the configuration of a server with room for some waiting task is chosen anew. "empty": if the server is
+              empty. "weight": also if the configuration weighs less than the largest weight w by more than slack · √w.
+              "timer": also after `every` slots
     slack     see `refresh`
     every     slots; 0: ten mean services
     backfill  fill idle room by best fit from the whole queue
@@ -68,8 +71,7 @@ class KMaxWeight(NamedTuple):
         return KMaxWeightRule(REFRESH[self.refresh], self.slack, self.backfill, self.few)
 
     def needs(self, setting: Setting) -> Needs:
-        orders = BY_TYPE | BY_LINE | BY_MIX | (BY_SIZE | BY_INDEX if self.backfill else 0)
-        return Needs(orders=orders, types=self._program(setting).sizes)
+        return Needs(orders=BY_TYPE | BY_LINE | BY_MIX | BY_SIZE | BY_INDEX, types=self._program(setting).sizes)
 
     def initial_state(self, setting: Setting, seed: int) -> KMaxWeightState:
         program = self._program(setting)
@@ -128,9 +130,11 @@ def schedule(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState) -
         return
     for kind in range(state.most.shape[0]):
         state.most[kind] = UNKNOWN
-    for server in range(server_count(cluster)):
+    server = next_with_room(cluster, 0)
+    while server != NONE:
         refresh(policy, cluster, state, server)
         serve_entitled(cluster, state.own, server, policy.few)
+        server = next_with_room(cluster, server + 1)
     fill_all(cluster, state.own, policy.few, policy.backfill, before)
     if policy.refresh == TIMER and waiting(cluster) > 0:
         for server in range(server_count(cluster)):
