@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -31,6 +31,7 @@ from packenv.theory.capacity.one_resource.proofs import attained_proofs
 from packenv.theory.capacity.one_resource.search import OneResourceSearch, within
 from packenv.theory.capacity.one_resource.size_law import SizeLaw, atomic, cells_of, demand_atoms, size_law
 from packenv.theory.capacity.one_resource.size_partition import SizePartition
+from packenv.theory.rounded_types import equal_widths
 from packenv.workloads.demand import scalar_size
 from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.workload import Workload
@@ -55,15 +56,19 @@ class RoundedProgram:
     rho: float  # ρ_K is at least this, in exact arithmetic
 
 
-def rounded_program(workload: Workload, types: int, eps: float, most_steps: int = MOST_STEPS) -> RoundedProgram:
+def rounded_program(
+    workload: Workload, types: int, eps: float, most_steps: int = MOST_STEPS, grid: bool = False
+) -> RoundedProgram:
     """The program with at most `types` types, or (0) with as many as make ρ_K >= (1 - eps) ρ*, at most 256.
+
+    With `grid` the types are `types` cells of equal width, up to the capacity of the largest server.
 
     `most_steps`: limit on types times reachable sums of their sizes.
     Raises InputError for several resources whose laws are independent, and for too many sums.
     """
     service = workload.service if isinstance(workload.service, Conditional) else None
     law = (workload.sizes, service) if workload.jobs is None else id(workload.jobs)  # the cache keeps the table alive
-    return _programs(_Hashed((law, workload.servers), workload), types, eps, most_steps)
+    return _programs(_Hashed((law, workload.servers), workload), types, eps, most_steps, grid)
 
 
 class _Hashed:
@@ -80,9 +85,11 @@ class _Hashed:
 
 
 @functools.lru_cache(maxsize=64)
-def _programs(hashed: _Hashed, types: int, eps: float, most_steps: int) -> RoundedProgram:
+def _programs(hashed: _Hashed, types: int, eps: float, most_steps: int, grid: bool) -> RoundedProgram:
     workload = hashed.workload
     law, kinds = scalar_law(workload), scalar_kinds(workload)
+    if grid:
+        return _solve_grid(law, kinds, equal_widths(int(kinds.capacity[0]), types), most_steps)
     if types or (law.exact and len(law.low) <= FEW):
         return _solve_first(law, kinds, types or FEW, most_steps)
     count, largest = FEW, _largest(workload, law, kinds)
@@ -118,6 +125,19 @@ def scalar_kinds(workload: Workload) -> ServerKinds:
     """The distinct scalar capacities, decreasing, and how many servers have each."""
     capacity, count = np.unique(scalar_capacity(workload.servers.units), return_counts=True)
     return ServerKinds(capacity[::-1].copy(), count[::-1].copy())
+
+
+def _solve_grid(law: SizeLaw, kinds: ServerKinds, sizes: Ints, most_steps: int) -> RoundedProgram:
+    """The program of cells that end at `sizes` (T,), descending; some of them may hold no size."""
+    try:
+        Knapsack(sizes[::-1], int(kinds.capacity[0]), most_steps)
+    except OverflowError:
+        raise InputError(f"grid={len(sizes)} has too many sums of sizes on a server; give fewer, best a power of two") from None
+    found = _solve(law, kinds, _inhabited(law, sizes[::-1]))
+    own = np.searchsorted(-sizes, -found.sizes)
+    held, least = np.zeros((len(found.held), len(sizes)), np.int64), np.append(sizes[1:], 0) + 1
+    held[:, own], least[own] = found.held, found.least
+    return replace(found, sizes=sizes, least=least, held=held)
 
 
 def _solve_first(law: SizeLaw, kinds: ServerKinds, types: int, most_steps: int) -> RoundedProgram:

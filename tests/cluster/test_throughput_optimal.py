@@ -143,7 +143,7 @@ def test_a_change_by_hand() -> None:
 def test_claimed_room_by_hand() -> None:
     """Slot 3: 4 are free, Q = (3,1), so (1,1), and one 4 is beyond it. A third 4 would keep the 8 out when that one leaves.
 
-    Slot 5: row 2 leaves, an 8 starts. Slot 6: the next. Slot 7: Q = (1,1), so (0,3): row 6 starts beside row 0, which leaves in 10.
+    Slot 5: row 2 leaves, an 8 starts. Slot 6: the next. Slot 7: Q = (1,1), so (0,3): row 6 starts. Slot 10: row 0 leaves.
     """
     own = KMaxWeight(types=2, slack=0.0, backfill=True)
     expected = {0: (0, 0), 1: (0, 0), 2: (0, 0), 3: (5, 0), 4: (6, 0), 5: (10, 0), 6: (7, 0)}

@@ -19,7 +19,13 @@ from packenv.policy import guarantee_of
 from packenv.simulation import setting_of
 from tests.learning.adversaries import AlwaysWait, SmallestOnEmpty
 
-GUARDS = {"bf-js": BestFit(), "vqs": VQS(), "vqs-bf": VQSBestFit(), "msr": MSR(backfill=True), "kmw": KMaxWeight(backfill=True)}
+GUARDS: dict[str, Any] = {
+    "bf-js": BestFit(),
+    "vqs": VQS(),
+    "vqs-bf": VQSBestFit(),
+    "msr:grid=32": MSR(grid=32),
+    "kmw:grid=32,backfill": KMaxWeight(grid=32, backfill=True),
+}
 LIMIT = 40
 
 
@@ -105,6 +111,7 @@ def test_the_environment_under_guard_is_the_guarded_policy() -> None:
             workload=workload,
             guard=guard,
             guard_limit=LIMIT,
+            types=getattr(policy, "grid", None),
             horizon=20_000,
             waiting_limit=5000,
             record_schedule=True,
@@ -126,6 +133,10 @@ def test_the_environment_under_guard_is_the_guarded_policy() -> None:
 def test_what_cannot_guard() -> None:
     with pytest.raises(InputError, match="J=5"):
         gym.make("packenv/ServerFill-v0", guard="vqs:J=5")
+    with pytest.raises(InputError, match="types=40 and msr:grid=40"):
+        gym.make("packenv/ServerFill-v0", guard="msr")
+    with pytest.raises(InputError, match="the guard's types are not the agent's"):
+        gym.make("packenv/ServerFill-v0", guard="kmw:grid=32", types=40)
     with pytest.raises(InputError, match="several resources"):
         gym.make("packenv/ServerFill-v0", workload=packenv.workload("google2011-like"), guard="vqs")
     with pytest.raises(InputError, match=r"did you mean.* bf-js"):

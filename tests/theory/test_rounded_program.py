@@ -73,6 +73,18 @@ def test_cells(name: str, types: int) -> None:
     assert program.rho < supportable(workload).upper
 
 
+def test_a_grid_is_the_types_of_an_agent() -> None:
+    """Equal widths; the first and last tenth of fig4b hold no size. 32 types: 0.1 and 0.9 are 3.2 and 28.8 of their widths."""
+    program = rounded_program(packenv.workload("paper/fig4b"), 32, 0.01, grid=True)
+    ends = np.append(program.sizes + 1, 0) / UNIT  # sizes are rounded down to units
+    shares = -np.diff(np.clip(ends, 0.1, 0.9)) / 0.8
+    assert program.sizes.tolist() == [UNIT * j // 32 for j in range(32, 0, -1)]
+    assert (program.held @ program.sizes <= UNIT).all() and program.share.sum() <= 1 + 1e-12
+    held = 5 * program.share @ program.held
+    assert (held[shares > 0] / shares[shares > 0]).min() == pytest.approx(program.rho, rel=1e-5)
+    assert held[shares == 0].sum() == 0
+
+
 def test_finer_types_support_more() -> None:
     workload = packenv.workload("paper/fig4b")
     rho = [rounded_program(workload, types, 0.01).rho for types in (8, 16, 32, 64, 128)]
@@ -107,6 +119,8 @@ def test_guarantees() -> None:
         (KMaxWeight(types=20, backfill=True), "types=64 would do"),
         (MSR(types=-1), "types must lie between 1 and 1,024"),
         (MSR(eps=0.0), "eps between 0 and 1"),
+        (MSR(types=8, grid=8), "give types or grid, at most 1,024, not both"),
+        (KMaxWeight(grid=1000), "grid=1000 has too many sums of sizes on a server; give fewer"),
         (MSR(few=3), "few=3 is for backfill"),
         (MSR(cycle=-1.0), "a cycle lasts a positive number of slots, not -1.0"),
         (KMaxWeight(refresh="wait"), "refresh is empty, timer or weight, not 'wait'"),

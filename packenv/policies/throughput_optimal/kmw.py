@@ -54,6 +54,7 @@ class KMaxWeight(NamedTuple):
     backfill  fill idle room by best fit from the whole queue
     few       types of which at most so many tasks wait are served by backfilling only
     eps       see `types`
+    grid      in place of `types`: so many types of equal width, as an agent has with `--types`, which the policy can guard then
 
     Raises InputError for parameters out of range, and for a load that is at least ρ_K of the given `types`.
     """
@@ -65,6 +66,7 @@ class KMaxWeight(NamedTuple):
     backfill: bool = False
     few: int = 0
     eps: float = 0.03
+    grid: int = 0
 
     @property
     def rule(self) -> KMaxWeightRule:
@@ -85,7 +87,7 @@ class KMaxWeight(NamedTuple):
     def guarantee(self, setting: Setting) -> float:
         """ρ_K / ρ* with refresh=weight and a slack above 0; 0 outside the model and for the other ways to refresh."""
         proven = self.refresh == "weight" and self.slack > 0
-        return proven_share(setting, self.types, self.eps, MOST_STEPS) if proven else 0.0
+        return proven_share(self, setting, MOST_STEPS) if proven else 0.0
 
     def _program(self, setting: Setting) -> RoundedProgram:
         if self.refresh not in REFRESH:

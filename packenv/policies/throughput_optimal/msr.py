@@ -37,6 +37,7 @@ class MSR(NamedTuple):
     backfill  fill idle room by best fit from the whole queue
     few       types of which at most so many tasks wait are served by backfilling only
     eps       see `types`
+    grid      in place of `types`: so many types of equal width, as an agent has with `--types`, which the policy can guard then
 
     Raises InputError for parameters out of range, and for a load that is at least ρ_K of the given `types`.
     """
@@ -46,6 +47,7 @@ class MSR(NamedTuple):
     backfill: bool = False
     few: int = 0
     eps: float = 0.01
+    grid: int = 0
 
     @property
     def rule(self) -> MSRRule:
@@ -78,7 +80,7 @@ class MSR(NamedTuple):
 
     def guarantee(self, setting: Setting) -> float:
         """ρ_K / ρ*, from the lower bound on ρ_K and the upper one on ρ*; 0 outside the model."""
-        return proven_share(setting, self.types, self.eps)
+        return proven_share(self, setting)
 
     def _program(self, setting: Setting) -> RoundedProgram:
         if not 0 <= self.cycle < math.inf:

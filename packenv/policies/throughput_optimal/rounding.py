@@ -23,11 +23,13 @@ def checked_program(policy: Any, setting: Setting, most_steps: int = MOST_STEPS)
     """
     if not 0 <= policy.types <= MOST_NAMED or not 0 < policy.eps < 1 or policy.few < 0:
         raise InputError(f"{name_of(policy)}: types must lie between 1 and {MOST_NAMED:,}, eps between 0 and 1, and few be >= 0")
+    if not 0 <= policy.grid <= MOST_NAMED or (policy.types and policy.grid):
+        raise InputError(f"{name_of(policy)}: give types or grid, at most {MOST_NAMED:,}, not both")
     if policy.few and not policy.backfill:
         raise InputError(f"{name_of(policy)}: few={policy.few} is for backfill, without which so short queues are never served")
     workload = setting.workload
-    program = rounded_program(workload, policy.types, policy.eps, most_steps)
-    if workload.jobs is not None:
+    program = program_of(policy, workload, most_steps)
+    if policy.grid or workload.jobs is not None:
         return program
     load, largest = workload.rate * workload.mean_service, supportable(workload).lower
     if not program.rho <= load < largest:  # above ρ* no number of types would do
@@ -45,12 +47,16 @@ def too_few(policy: Any, workload: Workload, program: RoundedProgram, load: floa
     return f"a load of {load:.4g} tasks in service is above ρ_K = {program.rho:.4g} of {len(program.sizes)} types; {what}"
 
 
-def proven_share(setting: Setting, types: int, eps: float, most_steps: int = MOST_STEPS) -> float:
+def program_of(policy: Any, workload: Workload, most_steps: int) -> RoundedProgram:
+    return rounded_program(workload, policy.grid or policy.types, policy.eps, most_steps, grid=policy.grid > 0)
+
+
+def proven_share(policy: Any, setting: Setting, most_steps: int = MOST_STEPS) -> float:
     """ρ_K / ρ* if the arrivals are independent and service is geometric and does not depend on the demand; else 0."""
     workload = setting.workload
     if workload.jobs is not None or not isinstance(workload.service, Geometric):
         return 0.0
     if not isinstance(workload.arrivals, (Poisson, Bernoulli, Batch)):
         return 0.0
-    program = rounded_program(workload, types, eps, most_steps)
+    program = program_of(policy, workload, most_steps)
     return min(1.0, program.rho / supportable(workload).upper)
