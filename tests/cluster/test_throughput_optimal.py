@@ -15,6 +15,7 @@ from packenv.policies import MSR, KMaxWeight
 from packenv.policies.throughput_optimal.candidates import candidates
 from packenv.policies.throughput_optimal.heaviest import MOST_STEPS
 from packenv.policy import Setting
+from packenv.theory.capacity.one_resource.knapsack import MOST_STEPS as PROGRAM_STEPS
 from packenv.theory.rounded_program import rounded_program
 from tests.cluster import fast
 from tests.reference import model, throughput_optimal
@@ -49,8 +50,8 @@ def setting(instance: Instance) -> Setting:
     return Setting(capacity, workload, 4, max(scale.size(task.demand) for task in instance.tasks))
 
 
-def types(workload: Workload, count: int, *steps: int) -> throughput_optimal.Types:
-    program = rounded_program(workload, count, 0.01, *steps)
+def types(workload: Workload, count: int, most_steps: int = PROGRAM_STEPS) -> throughput_optimal.Types:
+    program = rounded_program(workload, count, 0.01, most_steps)
     return throughput_optimal.Types(program.sizes.tolist(), program.least.tolist())
 
 
@@ -154,9 +155,9 @@ class Preempts(throughput_optimal.KMaxWeight):
     """A job beyond the new configuration goes back to the queue."""
 
     def serve(self, world: World, server: Server) -> None:
-        for job in [job for job in server.running if job.row is not None]:
+        for job in list(server.running):
             j = self.type_of(world, job)
-            if j is not None and self.in_service(world, server, j) > (self.active[server.index] or ())[j]:
+            if job.row is not None and j is not None and self.in_service(world, server, j) > (self.active[server.index] or ())[j]:
                 server.running.remove(job)
                 world.waiting.insert(0, world.tasks[job.row])
                 del world.outcome.start[job.row], world.outcome.server[job.row]
@@ -168,7 +169,8 @@ class OverItsCount(throughput_optimal.KMaxWeight):
 
     def in_service(self, world: World, server: Server, j: int) -> int:
         since = self.chosen[server.index]
-        return sum(self.type_of(world, job) == j and world.outcome.start.get(job.row, -1) >= since for job in server.running)
+        running = [job for job in server.running if job.row is not None and world.outcome.start[job.row] >= since]
+        return sum(self.type_of(world, job) == j for job in running)
 
 
 class WaitsForTheLast(throughput_optimal.KMaxWeight):
