@@ -78,7 +78,7 @@ def reference_msr(own: MSR, instance: Instance, kind: type[Any] = throughput_opt
 
 def counts(found: Any, row: int, number: int) -> tuple[int, ...]:
     jobs = [0] * number
-    for j, count in zip(found.type[row, : found.types[row]], found.count[row, : found.types[row]], strict=True):
+    for j, count in zip(found.type[row, : found.types[row]], found.number[row, : found.types[row]], strict=True):
         jobs[j] = int(count)
     return tuple(jobs)
 

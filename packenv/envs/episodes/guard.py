@@ -70,11 +70,8 @@ def together(agent: Needs, guard: Needs) -> Needs:
         raise InputError("the guard packs the scalar size, the agent several resources; use bf-js")
     if agent.levels and guard.levels and agent.levels != guard.levels:
         raise InputError(f"the guard has J={guard.levels}, the agent J={agent.levels}")
-    if (
-        guard.types is not None
-        and not (agent.types is None and agent.levels == 0)
-        and not np.array_equal(agent.types, guard.types)
-    ):
+    typed = agent.levels > 0 or agent.types is not None
+    if typed and guard.types is not None and not (agent.types is not None and np.array_equal(agent.types, guard.types)):
         raise InputError(
             "the guard's types are not the agent's; give both the same, such as types=40 and msr:grid=40, or use bf-js"
         )

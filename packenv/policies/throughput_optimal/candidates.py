@@ -18,7 +18,7 @@ class Candidates(NamedTuple):
     """Configurations of all kinds of server, as pairs (type, number of tasks), the larger types first. m rows, W pairs."""
 
     type: NDArray[np.int32]  # (m, W)
-    count: NDArray[np.int32]  # (m, W)
+    number: NDArray[np.int32]  # (m, W)
     types: NDArray[np.int32]  # (m,) how many pairs a row has
     share: NDArray[np.float64]  # (m,) share of the time of a server of its kind; sums to 1 for each kind
     after: Ints  # (m,) the row that follows it in the cycle
@@ -41,14 +41,14 @@ def candidates(program: RoundedProgram, width: int) -> tuple[Candidates, list[In
         cycles.append(np.arange(len(held) - len(shares[-1]), len(held)))
     made = Candidates(
         type=np.zeros((len(held), width), np.int32),
-        count=np.zeros((len(held), width), np.int32),
+        number=np.zeros((len(held), width), np.int32),
         types=np.array([np.count_nonzero(one) for one in held], np.int32),
         share=np.concatenate(shares),
         after=np.concatenate([np.roll(cycle, -1) for cycle in cycles]),
     )
     for n, one in enumerate(held):
         present = np.flatnonzero(one)
-        made.type[n, : len(present)], made.count[n, : len(present)] = present, one[present]
+        made.type[n, : len(present)], made.number[n, : len(present)] = present, one[present]
     return made, cycles
 
 

@@ -43,7 +43,7 @@ class Entitled(NamedTuple):
     size: Ints  # (T,) units, descending: what a task of each type occupies
     least: Ints  # (T,) units: the smallest size of each type
     type: NDArray[np.int32]  # (L, W)
-    count: NDArray[np.int32]  # (L, W)
+    number: NDArray[np.int32]  # (L, W)
     types: NDArray[np.int32]  # (L,) how many types the active configuration has: 0 before the first one
 
     def active_configuration(self, server: int, types: int) -> Ints | None:
@@ -52,7 +52,7 @@ class Entitled(NamedTuple):
         if n == 0:
             return None
         counts = np.zeros(types, np.int64)
-        counts[self.type[server, :n]] = self.count[server, :n]
+        counts[self.type[server, :n]] = self.number[server, :n]
         return counts
 
 
@@ -107,7 +107,7 @@ def start(cluster: Cluster, task: int, server: int, size: int) -> None:
 def is_missing(cluster: Cluster, own: Entitled, server: int, kind: int, n: int, few: int) -> bool:
     """Whether more than `few` tasks of the n-th type of the active configuration wait, and fewer than it says are in service."""
     j = own.type[server, n]
-    return queue_length(cluster, kind, j) > few and jobs_of_type(cluster, server, j) < own.count[server, n]
+    return queue_length(cluster, kind, j) > few and jobs_of_type(cluster, server, j) < own.number[server, n]
 
 
 @compiled
@@ -168,7 +168,7 @@ def largest_beyond(cluster: Cluster, own: Entitled, server: int) -> int:
     for j in range(own.size.shape[0]):
         entitled = 0
         if n < own.types[server] and own.type[server, n] == j:
-            entitled = own.count[server, n]
+            entitled = own.number[server, n]
             n += 1
         if jobs_of_type(cluster, server, j) > entitled:
             return own.least[j]

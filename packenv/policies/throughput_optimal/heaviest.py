@@ -78,8 +78,8 @@ def first_heaviest(cluster: Cluster, packings: Packings, own: Entitled, server: 
         if after >= 0 and packings.best[row] == queue_length(cluster, kind, j) + packings.best[first + after]:
             if n < 0 or own.type[server, n] != j:
                 n += 1
-                own.type[server, n], own.count[server, n] = j, 0
-            own.count[server, n] += 1
+                own.type[server, n], own.number[server, n] = j, 0
+            own.number[server, n] += 1
             row = first + after
         else:
             j += 1

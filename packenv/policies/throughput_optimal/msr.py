@@ -155,7 +155,7 @@ def enter(state: MSRState, server: int, row: int, slot: int, queue: int) -> None
     state.active[server] = row
     own.types[server] = found.types[row]
     for n in range(found.types[row]):
-        own.type[server, n], own.count[server, n] = found.type[row, n], found.count[row, n]
+        own.type[server, n], own.number[server, n] = found.type[row, n], found.number[row, n]
     mean = found.share[row] * max(state.cycle, math.sqrt(state.cycle * queue / state.rate))
     slots = 1
     if mean > 1.0:
