@@ -174,5 +174,5 @@ def weight_of(cluster: Cluster, own: Entitled, server: int) -> int:
     """⟨k, Q⟩ of the active configuration."""
     kind, weight = kind_of(cluster, server), 0
     for n in range(own.types[server]):
-        weight += own.count[server, n] * queue_length(cluster, kind, own.type[server, n])
+        weight += own.number[server, n] * queue_length(cluster, kind, own.type[server, n])
     return weight
