@@ -56,10 +56,8 @@ def types(workload: Workload, count: int, most_steps: int = PROGRAM_STEPS) -> th
 
 
 def reference_kmw(own: KMaxWeight, instance: Instance, kind: type[Any] = throughput_optimal.KMaxWeight) -> Any:
-    options = own._asdict()
-    count = options.pop("types")
-    options.pop("eps")
-    return kind(types(setting(instance).workload, count, MOST_STEPS), **options)
+    options = {key: value for key, value in own._asdict().items() if key not in ("types", "eps", "grid")}
+    return kind(types(setting(instance).workload, own.types, MOST_STEPS), **options)
 
 
 def reference_msr(own: MSR, instance: Instance, kind: type[Any] = throughput_optimal.MSR, seed: int = 0) -> Any:
