@@ -94,7 +94,7 @@ def told(name: str) -> tuple[str, str, str]:
     rows = [line.strip().strip("|").split("|") for line in page.splitlines() if line.startswith("| `")]
     _, _, rule, guarantee, source = (cell.strip() for cell in next(row for row in rows if f"`{name}`" in row[0]))
     listed = next(paragraph for paragraph in page.split("\n\n") if paragraph.startswith("[1] "))
-    for number, paper in re.findall(r"\[(\d)\] ((?:(?!\[\d\]).)+)", " ".join(listed.split())):
+    for number, paper in re.findall(r"\[(\d+)\] ((?:(?!\[\d+\]).)+)", " ".join(listed.split())):
         source = source.replace(f"[{number}]", paper.strip(" ."))
     return rule.replace("](../", "](../../"), guarantee, source
 

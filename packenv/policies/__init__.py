@@ -17,9 +17,12 @@ from packenv.policies.random_requirements.virtual_queues import VQS, VQSBestFit
 from packenv.policies.replay import Replay
 from packenv.policies.tetris.fair import DRF, SlotFair, TaskFair
 from packenv.policies.tetris.tetris import Tetris
+from packenv.policies.throughput_optimal.kmw import KMaxWeight
+from packenv.policies.throughput_optimal.msr import MSR
 
 __all__ = [
     "DRF",
+    "MSR",
     "VQS",
     "BestFit",
     "BestFitJobs",
@@ -33,6 +36,7 @@ __all__ = [
     "FifoFirstFit",
     "Hawk",
     "JobFifo",
+    "KMaxWeight",
     "LeastWaitingTime",
     "MaxWeight",
     "Optimal",

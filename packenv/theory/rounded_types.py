@@ -73,3 +73,8 @@ def largest_of_cells(sizes: Sizes | Jobs, servers: Servers, cells: int) -> Ints:
         top = int(scalar_size(largest_demands(sizes), servers).max())
         ends = [*(bisect_left(range(top), share, key=partial(scalar_cdf, sizes, servers)) for share in shares), top]
     return np.unique(ends)[::-1].copy()
+
+
+def equal_widths(capacity: int, types: int) -> NDArray[np.int64]:
+    """(types,) the largest size of each of `types` cells of equal width, descending."""
+    return capacity * np.arange(types, 0, -1, dtype=np.int64) // types

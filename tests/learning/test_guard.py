@@ -12,14 +12,22 @@ import packenv
 from packenv import InputError
 from packenv.envs.core.state import REASONS
 from packenv.learning.agents.guarded import Guarded
+from packenv.policies import MSR, KMaxWeight
 from packenv.policies.random_requirements.best_fit import BestFit
 from packenv.policies.random_requirements.virtual_queues import VQS, VQSBestFit
 from packenv.policy import guarantee_of
 from packenv.simulation import setting_of
 from tests.learning.adversaries import AlwaysWait, SmallestOnEmpty
 
-GUARDS = {"bf-js": BestFit(), "vqs": VQS(), "vqs-bf": VQSBestFit()}
+GUARDS: dict[str, Any] = {
+    "bf-js": BestFit(),
+    "vqs": VQS(),
+    "vqs-bf": VQSBestFit(),
+    "msr:grid=32,backfill": MSR(grid=32, backfill=True),
+    "kmw:grid=32,backfill": KMaxWeight(grid=32, backfill=True),
+}
 LIMIT = 40
+TIGHT = 0.8  # of ρ_K, which is where msr and kmw do become unstable: nearer to it queues need longer than these runs to settle
 
 
 def claimed() -> list[tuple[str, str]]:
@@ -43,7 +51,7 @@ def test_guarded_adversaries_are_stable(name: str, guard: str, adversary: Any) -
     workload = packenv.workload(name)
     policy = Guarded(adversary, GUARDS[guard], LIMIT)
     share = guarantee_of(policy, setting_of(workload))
-    at = packenv.workload(name, load=0.9 * share)
+    at = packenv.workload(name, load=(TIGHT if hasattr(GUARDS[guard], "grid") else 0.9) * share)
     slots = round(200_000 / packenv.resolved(at).rate)
     for seed in range(3):
         run = packenv.simulate(at, policy, slots, seed, warmup=0)
@@ -104,6 +112,7 @@ def test_the_environment_under_guard_is_the_guarded_policy() -> None:
             workload=workload,
             guard=guard,
             guard_limit=LIMIT,
+            types=getattr(policy, "grid", None),
             horizon=20_000,
             waiting_limit=5000,
             record_schedule=True,
@@ -125,6 +134,10 @@ def test_the_environment_under_guard_is_the_guarded_policy() -> None:
 def test_what_cannot_guard() -> None:
     with pytest.raises(InputError, match="J=5"):
         gym.make("packenv/ServerFill-v0", guard="vqs:J=5")
+    with pytest.raises(InputError, match="types=40 and msr:grid=40"):
+        gym.make("packenv/ServerFill-v0", guard="msr")
+    with pytest.raises(InputError, match="the guard's types are not the agent's"):
+        gym.make("packenv/ServerFill-v0", guard="kmw:grid=32", types=40)
     with pytest.raises(InputError, match="several resources"):
         gym.make("packenv/ServerFill-v0", workload=packenv.workload("google2011-like"), guard="vqs")
     with pytest.raises(InputError, match=r"did you mean.* bf-js"):

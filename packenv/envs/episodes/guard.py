@@ -70,8 +70,13 @@ def together(agent: Needs, guard: Needs) -> Needs:
         raise InputError("the guard packs the scalar size, the agent several resources; use bf-js")
     if agent.levels and guard.levels and agent.levels != guard.levels:
         raise InputError(f"the guard has J={guard.levels}, the agent J={agent.levels}")
-    if agent.types is not None and (guard.levels or guard.types is not None):
-        raise InputError("the guard has virtual queues of its own, the agent types of equal width; use bf-js")
+    typed = agent.levels > 0 or agent.types is not None
+    if typed and guard.types is not None and not (agent.types is not None and np.array_equal(agent.types, guard.types)):
+        raise InputError(
+            "the guard's types are not the agent's; give both the same, such as types=40 and msr:grid=40, or use bf-js"
+        )
+    if agent.types is not None and guard.levels:
+        raise InputError("the guard has virtual queues of its own, the agent types of equal width; use bf-js or msr:grid=…")
     return agent._replace(
         orders=agent.orders | guard.orders,
         levels=agent.levels or guard.levels,

@@ -11,6 +11,7 @@ from packenv.envs.observation.features import CONTEXT, FEATURES
 from packenv.envs.options import Options
 from packenv.errors import InputError
 from packenv.policy import BY_DEMAND, BY_LINE, BY_MIX, BY_QUEUE, BY_SIZE, BY_TYPE, Needs
+from packenv.theory.rounded_types import equal_widths
 
 MOST_ACTIONS = 2**20
 
@@ -30,7 +31,7 @@ def needs_of_types(sizes: Sizes, capacity: NDArray[np.int64], orders: int) -> Ne
     if sizes.levels:
         return needs
     most = scalar_capacity(capacity).max()
-    return needs._replace(types=most * np.arange(sizes.types, 0, -1, dtype=np.int64) // sizes.types)
+    return needs._replace(types=equal_widths(int(most), sizes.types))
 
 
 def orders_for(sizes: Sizes, observation: str) -> int:

@@ -11,7 +11,7 @@ from packenv.cluster import Cluster, Needs, waiting
 from packenv.cluster.loop import schedule
 from packenv.cluster.servers import reopen_all
 from packenv.envs.episodes.guard import hand_over, together
-from packenv.policy import Setting, attached, guarantee_of, initial_state_of, name_of, needs_of, schedules
+from packenv.policy import Setting, attached, guarantee_of, initial_state_of, name_of, needs_of, parameters_of, schedules
 
 
 class Guarded(NamedTuple):
@@ -28,6 +28,10 @@ class Guarded(NamedTuple):
     @property
     def name(self) -> str:
         return f"{name_of(self.agent)} guarded by {name_of(self.guard)}"
+
+    @property
+    def rule(self) -> Guarded:
+        return Guarded(parameters_of(self.agent), parameters_of(self.guard), self.limit)
 
     def needs(self, setting: Setting) -> Needs:
         return together(needs_of(self.agent, setting), needs_of(self.guard, setting))

@@ -51,9 +51,12 @@ class SizePartition:
         points = np.union1d(self.cuts[self.cuts > 0], self.odd)
         return points, self.law.between(np.append(0, points))
 
-    def split(self, prices: Sequence[Price]) -> None:
-        """Double the number of cells (FIRST at first): always halve the cell with the largest share of tasks × rise of prices."""
-        target = max(FIRST, 2 * self.count)
+    def split(self, prices: Sequence[Price], target: int = 0) -> None:
+        """Cut into `target` cells, by default twice as many (FIRST at first).
+
+        The cell that is halved next is always the one with the largest share of tasks × rise of prices.
+        """
+        target = target or max(FIRST, 2 * self.count)
         self.earlier = self.edges()
         self._refine_steps(target)
         self.odd = self._odd_sizes(target)

@@ -1,0 +1,178 @@
+"""K-discretised MaxWeight without preemption: MaxWeight over all configurations of K rounded types (PAPERS §6).
+
+Yao, Kowalik and Grosof, arXiv 2605.21715. Unlike `maxweight` it changes the configuration of a server that is not empty: what
+is beyond the new configuration finishes, the rest stays. docs/explanation/throughput_optimal.md has the proof.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from packenv.cluster import (
+    BY_INDEX,
+    BY_LINE,
+    BY_MIX,
+    BY_SIZE,
+    BY_TYPE,
+    NONE,
+    Cluster,
+    Needs,
+    jobs_in,
+    kind_of,
+    next_with_room,
+    now,
+    queue_length,
+    server_count,
+    waiting,
+    wake_at,
+)
+from packenv.cluster.virtual_queues.kinds import scalar_capacity, server_kinds
+from packenv.compiled.decorators import compiled
+from packenv.errors import InputError, nearest
+from packenv.policies.throughput_optimal.entitlement import Entitled, Ints, fill_all, nothing_entitled, serve_entitled
+from packenv.policies.throughput_optimal.heaviest import MOST_STEPS, Packings, all_packings, first_heaviest, largest_weight
+from packenv.policies.throughput_optimal.rounding import checked_program, proven_share
+from packenv.policy import Setting, name_of, schedules
+from packenv.theory.rounded_program import RoundedProgram
+
+EMPTY, TIMER, WEIGHT = 0, 1, 2
+REFRESH = {"empty": EMPTY, "timer": TIMER, "weight": WEIGHT}
+
+
+class KMaxWeight(NamedTuple):
+    """K-discretised MaxWeight: a server's configuration is the one of the largest ⟨k, Q⟩ among all of K rounded types.
+
+    types     number of types K; 0: the distinct sizes if these are few, else as many as make ρ_K >= (1 - eps) ρ*
+    refresh   when the configuration of a server with room for some waiting task is chosen anew. "empty": if the server is
+              empty. "weight": also if the configuration weighs less than the largest weight w by more than slack · √w.
+              "timer": also after `every` slots
+    slack     see `refresh`
+    every     slots; 0: ten mean services
+    backfill  fill idle room by best fit from the whole queue
+    few       types of which at most so many tasks wait are served by backfilling only
+    eps       see `types`
+    grid      in place of `types`: so many types of equal width, as an agent has with `--types`, which the policy can guard then
+
+    Raises InputError for parameters out of range, and for a load that is at least ρ_K of the given `types`.
+    """
+
+    types: int = 0
+    refresh: str = "weight"
+    slack: float = 10.0
+    every: int = 0
+    backfill: bool = False
+    few: int = 0
+    eps: float = 0.03
+    grid: int = 0
+
+    @property
+    def rule(self) -> KMaxWeightRule:
+        return KMaxWeightRule(REFRESH[self.refresh], self.slack, self.backfill, self.few)
+
+    def needs(self, setting: Setting) -> Needs:
+        return Needs(orders=BY_TYPE | BY_LINE | BY_MIX | BY_SIZE | BY_INDEX, types=self._program(setting).sizes)
+
+    def initial_state(self, setting: Setting, seed: int) -> KMaxWeightState:
+        program = self._program(setting)
+        capacity = scalar_capacity(setting.capacity)
+        packings = all_packings(program.sizes, server_kinds(capacity)[1])
+        every = self.every or max(1, round(10 * setting.workload.mean_service))
+        servers, kinds = len(capacity), len(packings.first) - 1
+        since = np.full(servers, -every, np.int64)
+        return KMaxWeightState(nothing_entitled(program, capacity), packings, np.zeros(kinds, np.int64), since, every)
+
+    def guarantee(self, setting: Setting) -> float:
+        """ρ_K / ρ* with refresh=weight and a slack above 0; 0 outside the model and for the other ways to refresh."""
+        proven = self.refresh == "weight" and self.slack > 0
+        return proven_share(self, setting, MOST_STEPS) if proven else 0.0
+
+    def _program(self, setting: Setting) -> RoundedProgram:
+        if self.refresh not in REFRESH:
+            raise InputError(
+                f"kmw: refresh is empty, timer or weight, not {self.refresh!r}{nearest(self.refresh, list(REFRESH))}"
+            )
+        if not 0 <= self.slack < math.inf or self.every < 0:
+            raise InputError(f"{name_of(self)}: slack and every must be >= 0")
+        return checked_program(self, setting, MOST_STEPS)
+
+
+class KMaxWeightRule(NamedTuple):
+    """The parameters that compiled code reads."""
+
+    refresh: int
+    slack: float
+    backfill: bool
+    few: int
+
+
+class KMaxWeightState(NamedTuple):
+    """State of K-discretised MaxWeight: the active configuration of each of L servers, and when it was chosen."""
+
+    own: Entitled
+    packings: Packings
+    most: Ints  # (kinds,) scratch: the largest weight of a configuration in this slot; UNKNOWN
+    since: Ints  # (L,) slot in which the active configuration was chosen
+    every: int  # slots after which it is chosen anew, with refresh=timer
+
+    def active_configuration(self, server: int, types: int) -> Ints | None:
+        """(types,) tasks of each type in the server's active configuration; None before its first."""
+        return self.own.active_configuration(server, types)
+
+
+UNKNOWN = -1
+
+
+@schedules(KMaxWeightRule)
+def schedule(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState) -> None:
+    before = waiting(cluster)
+    if before == 0:
+        return
+    for kind in range(state.most.shape[0]):
+        state.most[kind] = UNKNOWN
+    server = next_with_room(cluster, 0)
+    while server != NONE:
+        refresh(policy, cluster, state, server)
+        serve_entitled(cluster, state.own, server, policy.few)
+        server = next_with_room(cluster, server + 1)
+    fill_all(cluster, state.own, policy.few, policy.backfill, before)
+    if policy.refresh == TIMER and waiting(cluster) > 0:
+        for server in range(server_count(cluster)):
+            wake_at(cluster, state.since[server] + state.every)
+
+
+@compiled
+def refresh(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState, server: int) -> None:
+    """Choose the server's configuration anew if that is due, from the queues that the servers before it have left.
+
+    Queues only get shorter while servers are served, so a largest weight found earlier in the slot is an upper bound.
+    """
+    kind = kind_of(cluster, server)
+    due = jobs_in(cluster, server) == 0
+    if policy.refresh == TIMER and now(cluster) - state.since[server] >= state.every:
+        due = True
+    if due or (policy.refresh == WEIGHT and is_light(policy, cluster, state, server)):
+        state.most[kind] = largest_weight(cluster, state.packings, kind)
+        if due or is_light(policy, cluster, state, server):
+            first_heaviest(cluster, state.packings, state.own, server)
+            state.since[server] = now(cluster)
+
+
+@compiled
+def is_light(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState, server: int) -> bool:
+    """Whether the active configuration weighs less than the largest weight known by more than slack · √ of that."""
+    kind = kind_of(cluster, server)
+    if state.most[kind] == UNKNOWN:
+        state.most[kind] = largest_weight(cluster, state.packings, kind)
+    return weight_of(cluster, state.own, server) < state.most[kind] - policy.slack * math.sqrt(state.most[kind])
+
+
+@compiled
+def weight_of(cluster: Cluster, own: Entitled, server: int) -> int:
+    """⟨k, Q⟩ of the active configuration."""
+    kind, weight = kind_of(cluster, server), 0
+    for n in range(own.types[server]):
+        weight += own.number[server, n] * queue_length(cluster, kind, own.type[server, n])
+    return weight

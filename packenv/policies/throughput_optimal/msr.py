@@ -1,0 +1,164 @@
+"""MSR without preemption: every server goes through a few configurations by a timer of its own (PAPERS §6).
+
+Markovian service rates (Chen, Grosof and Berg, arXiv 2412.08915) for the rounded types of any law of sizes. The candidates
+and their shares of the time come from the linear program for ρ_K, so every workload below ρ_K leaves each type's queue a
+service rate above its arrival rate, whatever the other queues are. docs/explanation/throughput_optimal.md has the proof.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster import BY_INDEX, BY_LINE, BY_MIX, BY_SIZE, BY_TYPE, Cluster, Needs, now, server_count, waiting, wake_at
+from packenv.cluster.state import NEVER
+from packenv.cluster.virtual_queues.kinds import scalar_capacity
+from packenv.compiled.decorators import compiled
+from packenv.errors import InputError
+from packenv.policies.throughput_optimal.candidates import Candidates, candidates
+from packenv.policies.throughput_optimal.entitlement import Entitled, Ints, fill_all, nothing_entitled, serve_entitled
+from packenv.policies.throughput_optimal.rounding import checked_program, proven_share
+from packenv.policy import Setting, name_of, schedules
+from packenv.theory.rounded_program import RoundedProgram
+from packenv.workloads.sampling import mix, uniform, word_at
+
+ROUND, VISIT = 100.0, 5.0  # mean services in a round, and more for each candidate, if the cycle is not given (measured)
+
+
+class MSR(NamedTuple):
+    """MSR: each server goes round the configurations that attain ρ_K, by a timer, and starts what is missing of the active one.
+
+    types     number of types K; 0: the distinct sizes if these are few, else as many as make ρ_K >= (1 - eps) ρ*
+    cycle     mean slots of a round; 0: 100 mean services, and 5 for each configuration. With a long queue it lasts longer:
+              the geometric mean of `cycle` and the time in which as many tasks arrive as wait
+    backfill  fill idle room by best fit from the whole queue
+    few       types of which at most so many tasks wait are served by backfilling only
+    eps       see `types`
+    grid      in place of `types`: so many types of equal width, as an agent has with `--types`, which the policy can guard then
+
+    Raises InputError for parameters out of range, and for a load that is at least ρ_K of the given `types`.
+    """
+
+    types: int = 0
+    cycle: float = 0.0
+    backfill: bool = False
+    few: int = 0
+    eps: float = 0.01
+    grid: int = 0
+
+    @property
+    def rule(self) -> MSRRule:
+        return MSRRule(self.backfill, self.few)
+
+    def needs(self, setting: Setting) -> Needs:
+        orders = BY_TYPE | BY_LINE | BY_MIX | (BY_SIZE | BY_INDEX if self.backfill else 0)
+        return Needs(orders=orders, types=self._program(setting).sizes)
+
+    def initial_state(self, setting: Setting, seed: int) -> MSRState:
+        program = self._program(setting)
+        capacity = scalar_capacity(setting.capacity)
+        own = nothing_entitled(program, capacity)
+        found, cycles = candidates(program, own.type.shape[1])
+        state = MSRState(
+            own=own,
+            candidates=found,
+            cycle=self.cycle or (ROUND + VISIT * max(map(len, cycles))) * setting.workload.mean_service,
+            rate=setting.workload.rate,
+            active=first_candidates(program, capacity, found, cycles),
+            until=np.zeros(len(capacity), np.int64),
+            next=np.zeros(1, np.int64),
+            key=np.array([mix(np.uint64(seed) + np.uint64(1))], np.uint64),
+            draws=np.zeros(1, np.int64),
+        )
+        for server, row in enumerate(state.active.tolist()):
+            enter(state, server, row, 0, 0)
+        state.next[0] = state.until.min()
+        return state
+
+    def guarantee(self, setting: Setting) -> float:
+        """ρ_K / ρ*, from the lower bound on ρ_K and the upper one on ρ*; 0 outside the model."""
+        return proven_share(self, setting)
+
+    def _program(self, setting: Setting) -> RoundedProgram:
+        if not 0 <= self.cycle < math.inf:
+            raise InputError(f"{name_of(self)}: a cycle lasts a positive number of slots, not {self.cycle}")
+        return checked_program(self, setting)
+
+
+class MSRRule(NamedTuple):
+    """The parameters that compiled code reads."""
+
+    backfill: bool
+    few: int
+
+
+class MSRState(NamedTuple):
+    """State of MSR: the candidates, and where each of L servers is in its round."""
+
+    own: Entitled
+    candidates: Candidates
+    cycle: float  # mean slots of a round while few tasks wait
+    rate: float  # tasks per slot
+    active: Ints  # (L,) row of the candidate that each server is in
+    until: Ints  # (L,) slot in which it goes on to the next
+    next: Ints  # (1,) the first of these slots
+    key: NDArray[np.uint64]  # (1,) key of the policy's own random stream
+    draws: Ints  # (1,) random numbers drawn so far
+
+    def active_configuration(self, server: int, types: int) -> Ints | None:
+        """(types,) tasks of each type in the server's active configuration."""
+        return self.own.active_configuration(server, types)
+
+
+def first_candidates(program: RoundedProgram, capacity: Ints, found: Candidates, cycles: list[Ints]) -> Ints:
+    """(L,) where each server begins its round: servers of one kind are spread evenly over it."""
+    active = np.zeros(len(capacity), np.int64)
+    for units, cycle in zip(program.capacity.tolist(), cycles, strict=True):
+        servers = np.flatnonzero(capacity == units)
+        ends = np.cumsum(found.share[cycle])
+        at = np.searchsorted(ends, (np.arange(len(servers)) + 0.5) / len(servers))
+        active[servers] = cycle[np.minimum(at, len(cycle) - 1)]
+    return active
+
+
+@schedules(MSRRule)
+def schedule(policy: MSRRule, cluster: Cluster, state: MSRState) -> None:
+    while state.next[0] <= now(cluster):  # also what fell due before the first arrival, or while another policy scheduled
+        slot = state.next[0]
+        go_on(cluster, state, slot, waiting(cluster) if slot == now(cluster) else 0)
+    before = waiting(cluster)
+    if before > 0:
+        for server in range(server_count(cluster)):
+            serve_entitled(cluster, state.own, server, policy.few)
+        fill_all(cluster, state.own, policy.few, policy.backfill, before)
+    wake_at(cluster, state.next[0])
+
+
+@compiled
+def go_on(cluster: Cluster, state: MSRState, slot: int, queue: int) -> None:
+    """Let every server whose time is over in `slot` go on to its next candidate."""
+    soonest = NEVER
+    for server in range(server_count(cluster)):
+        if state.until[server] == slot:
+            enter(state, server, state.candidates.after[state.active[server]], slot, queue)
+        soonest = min(soonest, state.until[server])
+    state.next[0] = soonest
+
+
+@compiled
+def enter(state: MSRState, server: int, row: int, slot: int, queue: int) -> None:
+    """Make candidate `row` the active configuration of a server, for a geometric number of slots."""
+    own, found = state.own, state.candidates
+    state.active[server] = row
+    own.types[server] = found.types[row]
+    for n in range(found.types[row]):
+        own.type[server, n], own.number[server, n] = found.type[row, n], found.number[row, n]
+    mean = found.share[row] * max(state.cycle, math.sqrt(state.cycle * queue / state.rate))
+    slots = 1
+    if mean > 1.0:
+        slots += int(math.log(uniform(word_at(state.key[0], state.draws[0]))) / math.log1p(-1.0 / mean))
+    state.draws[0] += 1
+    state.until[server] = slot + slots

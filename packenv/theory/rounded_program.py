@@ -1,0 +1,205 @@
+"""ρ_K, the maximum supportable workload if every size counts as the largest of its type, and configurations that attain it.
+
+The types are cells of sizes (PAPERS §6): every size itself if the sizes are few, else cells whose ends are multiples of one
+step, so that sums of ends fill a server exactly, cut where that costs the linear program least. ρ_K <= ρ*, and ρ_K → ρ* as
+the cells get finer.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from packenv.cluster.virtual_queues.kinds import scalar_capacity
+from packenv.errors import InputError
+from packenv.jobs import Jobs
+from packenv.theory.capacity.linear_program import ConfigurationProgram, Floats, Ints, ServerKinds, generate
+from packenv.theory.capacity.load import GAP as LOAD_GAP
+from packenv.theory.capacity.load import supportable
+from packenv.theory.capacity.one_resource.certificate import Attained
+from packenv.theory.capacity.one_resource.knapsack import MOST_STEPS, Knapsack
+from packenv.theory.capacity.one_resource.packing import quantiles
+from packenv.theory.capacity.one_resource.pricing import PointPricing
+from packenv.theory.capacity.one_resource.proofs import attained_proofs
+from packenv.theory.capacity.one_resource.search import OneResourceSearch, within
+from packenv.theory.capacity.one_resource.size_law import SizeLaw, atomic, cells_of, demand_atoms, size_law
+from packenv.theory.capacity.one_resource.size_partition import SizePartition
+from packenv.theory.rounded_types import equal_widths
+from packenv.workloads.demand import scalar_size
+from packenv.workloads.laws.joint import Conditional, Joint
+from packenv.workloads.workload import Workload
+
+FEW, MOST = 32, 256  # types: first try and last, if the user does not say how many
+MOST_NAMED = 1024  # types that a user may ask for
+COARSE, COARSEST = 3 * 2**10, 48  # steps of a server, if the types must be multiples of one step
+GAP = 0.0001  # of the linear program
+SECONDS = 20.0
+
+
+@dataclass(frozen=True, eq=False)
+class RoundedProgram:
+    """Types, and configurations that hold ρ_K tasks in service, each type its share, if every task has its type's size."""
+
+    sizes: Ints  # (T,) units, descending: what a task of each type counts as
+    least: Ints  # (T,) units: the smallest size of each type
+    capacity: Ints  # (G,) units of each kind of server, decreasing
+    held: Ints  # (m, T) how many tasks of each type a configuration holds
+    kind: Ints  # (m,) kind of server that it is for
+    share: Floats  # (m,) share of the time of these servers; sums to at most 1 for each kind
+    rho: float  # ρ_K is at least this, in exact arithmetic
+
+
+def rounded_program(
+    workload: Workload, types: int, eps: float, most_steps: int = MOST_STEPS, grid: bool = False
+) -> RoundedProgram:
+    """The program with at most `types` types, or (0) with as many as make ρ_K >= (1 - eps) ρ*, at most 256.
+
+    With `grid` the types are `types` cells of equal width, up to the capacity of the largest server.
+
+    `most_steps`: limit on types times reachable sums of their sizes.
+    Raises InputError for several resources whose laws are independent, and for too many sums.
+    """
+    service = workload.service if isinstance(workload.service, Conditional) else None
+    law = (workload.sizes, service) if workload.jobs is None else id(workload.jobs)  # the cache keeps the table alive
+    return _programs(_Hashed((law, workload.servers), workload), types, eps, most_steps, grid)
+
+
+class _Hashed:
+    """A workload that is the same as another one if its law and servers are."""
+
+    def __init__(self, key: object, workload: Workload) -> None:
+        self.key, self.workload = key, workload
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Hashed) and self.key == other.key
+
+
+@functools.lru_cache(maxsize=64)
+def _programs(hashed: _Hashed, types: int, eps: float, most_steps: int, grid: bool) -> RoundedProgram:
+    workload = hashed.workload
+    law, kinds = scalar_law(workload), scalar_kinds(workload)
+    if grid:
+        return _solve_grid(law, kinds, equal_widths(int(kinds.capacity[0]), types), most_steps)
+    if types or (law.exact and len(law.low) <= FEW):
+        return _solve_first(law, kinds, types or FEW, most_steps)
+    count, largest = FEW, _largest(workload, law, kinds)
+    found = _solve_first(law, kinds, count, most_steps)
+    while found.rho < (1 - eps) * largest and count < MOST:
+        count *= 2
+        found = _solve_first(law, kinds, count, most_steps)
+    return found
+
+
+def _largest(workload: Workload, law: SizeLaw, kinds: ServerKinds) -> float:
+    """A lower bound on the maximum supportable workload of the scalar sizes."""
+    if workload.D == 1 and workload.jobs is None:
+        return supportable(workload).lower
+    search = OneResourceSearch(law, kinds, LOAD_GAP, SECONDS, lambda lower, upper: None)
+    search.run()
+    return search.lower
+
+
+def scalar_law(workload: Workload) -> SizeLaw:
+    """The law of scalar sizes. Raises InputError for several resources whose laws are independent."""
+    if workload.D == 1:
+        return size_law(workload)
+    if not isinstance(workload.demand_law, (Jobs, Joint)):
+        raise InputError(
+            f"workload {workload.name}: types of several resources need a joint law of demands, not independent ones"
+        )
+    vectors, weights = demand_atoms(workload)
+    return atomic(scalar_size(vectors, workload.servers), weights)
+
+
+def scalar_kinds(workload: Workload) -> ServerKinds:
+    """The distinct scalar capacities, decreasing, and how many servers have each."""
+    capacity, count = np.unique(scalar_capacity(workload.servers.units), return_counts=True)
+    return ServerKinds(capacity[::-1].copy(), count[::-1].copy())
+
+
+def _solve_grid(law: SizeLaw, kinds: ServerKinds, sizes: Ints, most_steps: int) -> RoundedProgram:
+    """The program of cells that end at `sizes` (T,), descending; some of them may hold no size."""
+    try:
+        Knapsack(sizes[::-1], int(kinds.capacity[0]), most_steps)
+    except OverflowError:
+        raise InputError(f"grid={len(sizes)} has too many sums of sizes on a server; give fewer, best a power of two") from None
+    found = _solve(law, kinds, _inhabited(law, sizes[::-1]))
+    own = np.searchsorted(-sizes, -found.sizes)
+    held, least = np.zeros((len(found.held), len(sizes)), np.int64), np.append(sizes[1:], 0) + 1
+    held[:, own], least[own] = found.held, found.least
+    return replace(found, sizes=sizes, least=least, held=held)
+
+
+def _solve_first(law: SizeLaw, kinds: ServerKinds, types: int, most_steps: int) -> RoundedProgram:
+    """Solve the program of the first way to make at most `types` types that have few enough sums."""
+    for edges in _cuts(law, kinds, types, most_steps):
+        if len(edges) <= types:
+            with suppress(OverflowError):
+                Knapsack(edges, int(kinds.capacity[0]), most_steps)
+                return _solve(law, kinds, edges)
+    raise InputError(f"{types} types have too many sums of sizes on a server; give fewer")
+
+
+def _cuts(law: SizeLaw, kinds: ServerKinds, types: int, most_steps: int) -> Iterator[Ints]:
+    """Ways to cut the sizes into cells, the best first: their largest sizes, increasing."""
+    if law.exact:
+        yield np.unique(quantiles(law, types)) if len(law.low) > types else law.low
+    partition = SizePartition(law, kinds)
+    partition.split([(lambda sizes: sizes / 1.0, 1.0)], types)
+    yield _inhabited(law, partition.edges())
+    steps = COARSE
+    while steps * types > most_steps and steps > COARSEST:
+        steps //= 2
+    step = -(-int(kinds.capacity[0]) // steps)
+    yield _inhabited(law, np.unique(np.minimum(-(-quantiles(law, types) // step) * step, kinds.capacity[0])))
+
+
+def _inhabited(law: SizeLaw, edges: Ints) -> Ints:
+    """The cells in which sizes occur."""
+    return edges[np.bincount(cells_of(law.high, edges), minlength=len(edges)) > 0]
+
+
+def _solve(law: SizeLaw, kinds: ServerKinds, edges: Ints) -> RoundedProgram:
+    """Solve the linear program whose types are the cells that end at `edges` (T,), increasing."""
+    cells = cells_of(law.high, edges)
+    shares = np.bincount(cells, law.mass, len(edges)) / law.mass.sum()
+    program = ConfigurationProgram(shares, kinds)
+    pricing = PointPricing(edges, kinds.capacity, np.zeros(len(edges), np.bool_))
+    solved = generate(program, pricing, edges.astype(np.float64), within(GAP), time.monotonic() + SECONDS)
+    best = max(attained_proofs(solved, edges, kinds), key=lambda proof: _every_type(proof, law, cells))
+    held = np.zeros((len(best.configurations), len(edges)), np.int64)
+    for row, configuration in enumerate(best.configurations):
+        for j, count in configuration.held:
+            held[row, j] = count
+    kind = np.array([configuration.kind for configuration in best.configurations], np.int64)
+    parts = np.array([configuration.servers / best.parts for configuration in best.configurations])
+    rho = float(_every_type(best, law, cells))
+    return RoundedProgram(
+        sizes=edges[::-1].copy(),
+        least=np.maximum(law.low[np.searchsorted(cells, np.arange(len(edges)))], 1)[::-1].copy(),
+        capacity=kinds.capacity,
+        held=held[:, ::-1].copy(),
+        kind=kind,
+        share=parts / kinds.number[kind],
+        rho=math.nextafter(rho, 0.0),
+    )
+
+
+def _every_type(proof: Attained, law: SizeLaw, cells: Ints) -> Fraction:
+    """The workload of which the configurations hold every type's own share: no task takes the place of a larger one."""
+    places = [0] * len(proof.edges)
+    for configuration in proof.configurations:
+        for j, count in configuration.held:
+            places[j] += count * configuration.servers
+    shares, whole = law.shares(cells, len(proof.edges))
+    return min(Fraction(place * whole, share * proof.parts) for place, share in zip(places, shares, strict=True) if share)
