@@ -41,7 +41,7 @@ def test_enough_counts_are_found(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "line"),
     [
         (["paper/fig4b"], "discrete sizes, not Uniform"),
-        ([*WORKLOAD, "--most", "1000"], "5,010,005 states"),
+        ([*WORKLOAD, "--most", "1000"], "20,020,005 states"),
         ([*WORKLOAD, "--within", "2"], "within must lie between 0 and 1, not 2"),
     ],
 )
