@@ -161,7 +161,7 @@ def test_outputs(folder: Path, shown: Shown) -> None:
 @pytest.mark.parametrize("command", [marked(command, in_readme(command)) for command in commands()])
 def test_commands(folder: Path, command: str) -> None:
     for file, maker in makers().items():
-        if file in command.split() or f"replay:{file}" in command or f"agent:{file}" in command:
+        if file in command.split() or any(f"{policy}:{file}" in command for policy in ("replay", "agent", "optimal")):
             if maker != command and not list(folder.glob(f"{file}*")):  # tests run in any order, and side by side
                 run(folder, "-m", "packenv.cli.main", *shlex.split(maker)[1:])
     run(folder, "-m", "packenv.cli.main", *shlex.split(command)[1:])

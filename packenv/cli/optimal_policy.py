@@ -86,8 +86,8 @@ def optimal_policy(
     clamped = f"more than {found.most} waiting jobs of a size are taken for {found.most}"
     console.print(f"{found.states:,} states, {found.seconds:.1f} s; {clamped}", highlight=False)
     if not found.settled:
-        by = found.lower / found.smaller - 1
-        console.print(f"too few: twice as many lengthen the shortest queue by {by:.2%}", highlight=False)
+        hidden = 1 - found.smaller / found.lower
+        console.print(f"too few: twice as many change the shortest mean queue by {hidden:.2%}", highlight=False)
     write_all((json_path, lambda path: write_json(path, record)))
 
 

@@ -64,14 +64,15 @@ def stationary_optimum(
     every = occupancies(small_types(workload))  # refuses what is too large before ρ* is sought
     instance = small_instance(workload)
     count = FIRST if most is None else most
+    process = DecisionProcess(instance, every, 2 * count)  # refused before the smaller one takes minutes
     smaller = DecisionProcess(instance, every, count).solve(within, progress)[0]
     while True:
-        process = DecisionProcess(instance, every, 2 * count)
         larger, decisions = process.solve(within, progress)
         settled = larger.low - smaller.low <= SETTLED * larger.low
         if most is not None or settled or states_of(every, process.types, 4 * count) > MOST_STATES:
             break
         count, smaller = 2 * count, larger
+        process = DecisionProcess(instance, every, 2 * count)
     kept = decisions[(slice(None), *[slice(0, count + 1)] * process.types)].copy()
     return StationaryOptimum(
         workload=workload,
