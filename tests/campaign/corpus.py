@@ -17,6 +17,7 @@ from safetensors.numpy import save_file
 import packenv
 from packenv.learning.agents.saved import PRETRAINED, load_agent
 from packenv.learning.training.checkpoints import FORMAT, read_checkpoint
+from packenv.policies.optimal.saved import load_optimal, save_optimal
 from packenv.policies.replay import find_replay
 from packenv.policy import parameters_of
 from packenv.runs.log import RunLog
@@ -24,6 +25,7 @@ from packenv.runs.run import runs_of
 from packenv.runs.runner import Runner
 from packenv.simulation import setting_of
 from packenv.theory.capacity.certificate_files import load_certificate, save_certificate
+from packenv.theory.queue_bound.certificate_files import load_queue_bound, save_queue_bound
 from packenv.workloads.files import load_workload
 from packenv.workloads.fitting.profile import describe
 from packenv.workloads.laws import Constant, Discrete, Fixed, Mixture, Uniform
@@ -32,6 +34,7 @@ from packenv.workloads.servers import as_servers
 from packenv.workloads.traces import read_trace
 from tests.workloads.traces import samples
 
+SMALL = packenv.workload("small/fig3a")
 Reader = Callable[[Path], Any]
 WORKFLOW = [
     "arrival,size,service,job,phase,predecessors,home,value",
@@ -95,6 +98,26 @@ def read_proof(path: Path) -> None:
     bracket.verify(packenv.workload("paper/fig3a"))
 
 
+def read_queue_bound(path: Path) -> None:
+    """Read a bound on the queue and check it: a false one must not pass."""
+    load_queue_bound(path).verify(SMALL)
+
+
+def read_optimal(path: Path) -> None:
+    """Read an optimal policy, and prepare it for a run on the workload that it was made for."""
+    policy = load_optimal(path)
+    policy.needs(setting_of(SMALL))
+    policy.initial_state(setting_of(SMALL), 0)
+
+
+def read_decisions(path: Path) -> None:
+    """Read the decisions of an optimal policy, whose description is made to name them."""
+    described = path.with_suffix(".json")
+    about = json.loads(described.read_text())
+    described.write_text(json.dumps(about | {"decisions": hashlib.sha256(path.read_bytes()).hexdigest()}))
+    read_optimal(described)
+
+
 def read_schedule(path: Path) -> None:
     """Read a schedule, and check it against its table of jobs."""
     workload = packenv.workload("price/fig1")
@@ -142,6 +165,8 @@ def _others(folder: Path) -> None:
         (folder / f"agent{ending}").write_bytes((PRETRAINED / f"fig3a{ending}").read_bytes())
     counters = {"format": FORMAT, "counters": json.dumps({"samples": 10})}
     save_file({"best/x": np.ones(3, np.float32)}, folder / "checkpoint.safetensors", counters)
+    save_queue_bound(packenv.queue_bound(SMALL), folder / "bound.json")
+    save_optimal(folder / "optimal", packenv.stationary_optimum(SMALL, most=2))
     result = packenv.simulate(packenv.workload("price/fig1"), "bf-js", drain=True, schedule=True)
     assert result.schedule is not None
     start, server, *_ = result.schedule
@@ -158,6 +183,7 @@ def _parquet(path: Path, **columns: Any) -> None:
 DESCRIBE = "packenv trace describe {} --resources all"
 EVALUATE = "packenv evaluate {} --slots 1000 -p bf-js"
 SERVERS = "packenv evaluate google2011-like --resources all --slots 100 --servers {}"
+OPTIMAL = "packenv evaluate small/fig3a --slots 1000 -p optimal:{}"
 AGENT = "packenv evaluate paper/fig3a --slots 1000 -p agent:{}"
 TRACES = (
     *(
@@ -179,6 +205,9 @@ READERS: dict[str, tuple[Reader, str]] = {
     **dict.fromkeys(("mixed.json", "paper.json"), (read_workload, EVALUATE)),
     **dict.fromkeys(("machines.parquet", "nodes.csv", "servers.csv", "servers.json"), (read_machines, SERVERS)),
     "proof.json": (read_proof, "packenv capacity paper/fig3a --check {}"),
+    "bound.json": (read_queue_bound, "packenv bound small/fig3a --check {}"),
+    "optimal.json": (read_optimal, OPTIMAL),
+    "optimal.safetensors": (read_decisions, OPTIMAL),
     "agent.json": (read_agent, AGENT),
     "agent.safetensors": (read_weights, AGENT),
     "checkpoint.safetensors": (read_checkpoint, "packenv train --resume"),

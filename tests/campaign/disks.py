@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import time
 from collections import Counter
@@ -23,6 +24,9 @@ WRITING = {
     "convert csv": "trace convert slots.csv {}/out.csv.gz",
     "profile": "trace profile seconds.csv --out {}/out.json",
     "certificate": "capacity paper/fig3a --certificate {}/out.json",
+    "bound": "bound paper/fig3a --certificate {}/out.json",
+    "plan": "plan slots.csv -g 'p50 wait <= 9' -p bf-js --servers 9 --json {}/out.json --plot {}/out.png",
+    "optimal-policy": "optimal-policy small/fig3a --most 2 --slots 1000 --seeds 1 --out {}/own --json {}/out.json",
     "reproduce": "reproduce fig2 --out {}/out",
     "worst-case": "worst-case -p bf-js --tries 1 --out {}/out.json",
     "logdir": "train paper/fig3a --rate 0.014 --samples 2000 --envs 8 --judge-every 0 --logdir {}/runs",
@@ -44,7 +48,7 @@ def fill_disks(seconds: float, out: Path) -> Counter[str]:
         (folder / "slots.csv").write_text(f"arrival,size,service\n{ROWS}")
         (folder / "seconds.csv").write_text(f"submit_time_s,duration_s,cpu\n{TIMED}")
         line = WRITING[name].format(READ_ONLY if size is None else ".")
-        ended = run(line.split(), folder, 120, largest_file=size)
+        ended = run(shlex.split(line), folder, 120, largest_file=size)
         found = [*problems(ended), *_half_written(folder)]
         found += ["no word about a folder that is read-only"] if size is None and ended.status == 0 else []
         counts["read-only" if size is None else "full"] += 1
