@@ -96,7 +96,7 @@ def told(name: str) -> tuple[str, str, str]:
     listed = next(paragraph for paragraph in page.split("\n\n") if paragraph.startswith("[1] "))
     for number, paper in re.findall(r"\[(\d+)\] ((?:(?!\[\d+\]).)+)", " ".join(listed.split())):
         source = source.replace(f"[{number}]", paper.strip(" ."))
-    return rule.replace("](../", "](../../"), guarantee, source
+    return rule.replace("](../", "](../../"), guarantee.replace("](../", "](../../"), source
 
 
 def measured(name: str) -> str:
