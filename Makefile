@@ -3,7 +3,7 @@ VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 SOURCES := pyproject.toml constraints.txt
 
-.PHONY: help install demo test test-all coverage campaign docs lint bench clean
+.PHONY: help install demo test test-all test-minutes coverage campaign docs lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -27,8 +27,11 @@ demo: $(VENV)/.base ## compare three policies within a minute: a table, and out/
 test: $(VENV)/.all ## the default tests; PACKENV_TRACES=FOLDER adds those on real traces
 	$(VENV)/bin/python -m pytest -n auto --dist worksteal
 
-test-all: $(VENV)/.all ## every test, those that are marked slow included
-	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m ""
+test-all: $(VENV)/.all ## the slow ones too, but for those that take minutes each
+	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m "not minutes"
+
+test-minutes: $(VENV)/.all ## those that take minutes each: whole studies as the pages show them
+	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m minutes
 
 coverage: $(VENV)/.all ## every test, and which lines of Python they run; compiled functions cannot be seen
 	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m "" --cov=packenv

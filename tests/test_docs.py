@@ -31,6 +31,12 @@ LONG = (
 )
 """Commands that take more than a few seconds, and those that read what these write."""
 
+MINUTES = (
+    *("packenv reproduce", "packenv evaluate eagle/", "packenv evaluate delay/", "packenv evaluate price/"),
+    *("packenv evaluate analytics", "packenv leaderboard -w paper/"),
+)
+"""Those that play whole studies, which have tests of their own."""
+
 
 def blocks(page: str, language: str) -> list[str]:
     """The fenced blocks of a page in a language."""
@@ -75,7 +81,8 @@ def commands() -> list[str]:
 
 def marked(value: Any, in_readme: bool) -> Any:
     """A test's parameter: what README shows is tested by default, the rest with the slow tests."""
-    return value if in_readme else pytest.param(value, marks=pytest.mark.slow)
+    marks = [pytest.mark.slow, *([pytest.mark.minutes] if isinstance(value, str) and value.startswith(MINUTES) else [])]
+    return value if in_readme else pytest.param(value, marks=marks)
 
 
 def in_readme(command: str) -> bool:

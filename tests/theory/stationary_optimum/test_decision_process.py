@@ -111,15 +111,17 @@ def test_policy_reaches_the_bound_without_losses() -> None:
     from packenv.runs.statistics import certainly_below, interval, ratio_of_means
 
     setting = workload(sizes=Discrete([0.327, 0.122]), load=0.7, arrivals=Poisson())
-    found = stationary_optimum(setting)
+    found = stationary_optimum(setting, most=16, within=1e-3)
     optimal = Optimal(found.instance, found.decisions)
 
     def queues(policy: object) -> list[float | None]:
         return [packenv.simulate(setting, policy, slots=400_000, seed=seed).mean_queue for seed in range(8)]
 
-    mine = interval(queues(optimal))
+    best = queues(optimal)
+    mine = interval(best)
     assert mine.low is not None and mine.high is not None and mine.mean is not None
     assert mine.low <= found.larger and found.lower <= mine.high and mine.high - mine.low < 0.05 * mine.mean
     for name in ("bf-js", "vqs", "vqs-bf", "fifo-ff", "maxweight"):
-        assert not certainly_below(ratio_of_means(queues(name), queues(optimal)), 1.0)
-        assert not certainly_below(interval(queues(name)), found.lower)
+        others = queues(name)
+        assert not certainly_below(ratio_of_means(others, best), 1.0)
+        assert not certainly_below(interval(others), found.lower)
