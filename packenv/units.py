@@ -13,11 +13,14 @@ LARGEST_CAPACITY = (2**31 - 1) // UNIT
 """The largest capacity of a server in any resource: a size and a row number must fit one 64-bit key."""
 
 
+MOST = 2.0**62  # what larger amounts count as: they fit in no server either, and integers cannot hold them
+
+
 def to_units(amount: ArrayLike) -> NDArray[np.int64]:
     """Amounts of a resource in integer units: ⌊x·C + 10⁻³⌋, and at least 1 for a positive amount.
 
     Any shape. The caller must have rejected negative and non-finite amounts.
     """
     exact = np.asarray(amount, dtype=np.float64)
-    units = np.floor(exact * UNIT + 1e-3).astype(np.int64)
+    units = np.floor(np.minimum(exact * UNIT + 1e-3, MOST)).astype(np.int64)
     return np.where(exact > 0, np.maximum(units, 1), units)

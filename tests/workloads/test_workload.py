@@ -262,3 +262,11 @@ def test_every_named_workload_makes_rows():
         table = known.jobs_table(0, 100) if known.jobs is None else known.jobs
         assert len(table) == 100 or known.jobs is not None
         assert table.resources == known.D
+
+
+@pytest.mark.parametrize("size", [1e13, 1e18, 1e300])
+def test_a_size_that_integers_cannot_hold_fits_in_no_server(size: float) -> None:
+    with pytest.raises(InputError, match="fits in no server"):
+        Workload(sizes=Discrete([size, 0.6]), service=Geometric(10), servers=1, rate=0.1)
+    with pytest.raises(InputError, match="fits in no server"):
+        Workload(jobs=Jobs.of([0, 0], [size, 0.6], [1, 1]), servers=1)

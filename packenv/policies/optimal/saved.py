@@ -16,7 +16,7 @@ from packenv.errors import InputError
 from packenv.files import atomic_path, write_json
 from packenv.inputs.json_files import read_json
 from packenv.policies.optimal.optimal import Optimal
-from packenv.theory.stationary_optimum.instance import small_instance
+from packenv.theory.stationary_optimum.instance import small_types
 from packenv.theory.stationary_optimum.optimum import StationaryOptimum
 from packenv.workloads.workload import Workload
 
@@ -64,7 +64,7 @@ def load_optimal(path: str | Path) -> Optimal:
         raise InputError(f"{table_file}: not a file of decisions: {error}") from None
     if decisions.dtype != np.uint8:
         raise InputError(f"{table_file}: decisions must be bytes, not {decisions.dtype}")
-    return Optimal(small_instance(workload), decisions, f"optimal:{path}")
+    return Optimal(small_types(workload), decisions, f"optimal:{path}")
 
 
 def files_of(path: str | Path) -> tuple[Path, Path]:
