@@ -13,7 +13,7 @@ LARGEST_CAPACITY = (2**31 - 1) // UNIT
 """The largest capacity of a server in any resource: a size and a row number must fit one 64-bit key."""
 
 
-MOST = 2.0**62  # what larger amounts count as: they fit in no server either, and integers cannot hold them
+MOST = 2.0**40  # what larger amounts count as: they fit in no server either, and integers cannot hold them
 
 
 def to_units(amount: ArrayLike) -> NDArray[np.int64]:
@@ -22,5 +22,5 @@ def to_units(amount: ArrayLike) -> NDArray[np.int64]:
     Any shape. The caller must have rejected negative and non-finite amounts.
     """
     exact = np.asarray(amount, dtype=np.float64)
-    units = np.floor(np.minimum(exact * UNIT + 1e-3, MOST)).astype(np.int64)
+    units = np.floor(np.minimum(exact, MOST) * UNIT + 1e-3).astype(np.int64)
     return np.where(exact > 0, np.maximum(units, 1), units)
