@@ -52,7 +52,9 @@ def wanted_goals(workload: Workload, texts: Sequence[str]) -> list[Goal]:
     name, kinds = workload.name, len(workload.servers.kinds)
     if kinds > 1:
         raise InputError(f"{name} has servers of {kinds} kinds: say which, such as --servers 1x1")
-    if workload.draw is not None or (workload.jobs is not None and workload.jobs.home is not None):
+    if workload.draw is not None:
+        raise InputError(f"{name} draws its tables of jobs for its own servers: plans are for laws, and for traces")
+    if workload.jobs is not None and workload.jobs.home is not None:
         raise InputError(f"{name} says on which servers data lie: their number cannot be changed")
     goals = [parse_goal(text, workload.slot_seconds) for text in texts]
     check_goals(goals, workload)

@@ -132,6 +132,11 @@ def test_from_python() -> None:
     plan = packenv.plan_servers(workload, FifoFirstFit(), "mean wait <= 100", seeds=2, slots=50_000)
     assert plan.policy == "fifo-ff" and plan.servers >= 5 and plan.at.meets
     table = Workload(jobs=random_table(np.random.default_rng(0)), servers="1x1,1x0.5")
-    for bad, why in ((table, "2 kinds"), (Workload(jobs=table.jobs, servers=1), "give a --goal")):
+    drawn = packenv.workload("analytics")
+    for bad, why in (
+        (table, "2 kinds"),
+        (drawn, "draws its tables of jobs"),
+        (Workload(jobs=table.jobs, servers=1), "give a --goal"),
+    ):
         with pytest.raises(packenv.InputError, match=why):
             packenv.plan_servers(bad, "bf-js")
