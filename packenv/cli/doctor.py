@@ -11,8 +11,8 @@ import click
 from packaging.requirements import InvalidRequirement, Requirement
 from rich.console import Console
 
+from packenv.cli.options.shared import JSON
 from packenv.cli.outputs import check_outputs
-from packenv.cli.shared_options import JSON
 from packenv.compiled.health import cache_health, compiler_seconds
 from packenv.errors import InputError
 from packenv.files import write_json

@@ -14,21 +14,21 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from packenv.cli.help_text import Context
-from packenv.cli.numeric_options import limited
+from packenv.cli.options.help_text import Context
+from packenv.cli.options.numeric import limited
 from packenv.errors import InputError, nearest
 
 COMMANDS = {
     "evaluate": ("evaluate.command:evaluate", "Compare policies on a workload or a trace."),
-    "capacity": ("capacity:capacity", "Bound the maximum supportable workload ρ* from both sides, with proofs."),
-    "bound": ("bound:bound_command", "Bound the mean queue of policies that do not know durations from below, with proof."),
+    "capacity": ("theory.capacity:capacity", "Bound the maximum supportable workload ρ* from both sides, with proofs."),
+    "bound": ("theory.bound:bound_command", "Bound from below the mean queue of policies that do not know durations."),
     "judge": ("judge.command:judge_command", "Find the fraction of ρ* that policies keep stable, beside their guarantees."),
     "plan": ("plan.command:plan", "Find how many servers meet your goals, beside a bound that no policy can beat."),
     "optimum": ("optimum.command:optimum", "Find the shortest schedule of a table of jobs, and compare policies with it."),
-    "optimal-policy": ("optimal_policy:optimal_policy", "Find the policy with the shortest mean queue of a small workload."),
+    "optimal-policy": ("theory.optimal_policy:optimal_policy", "Find the policy with the shortest queue on a small workload."),
     "train": ("train:train_command", "Train an agent."),
     "record": ("record:record_command", "Record a policy's episodes as a dataset for offline learning."),
-    "worst-case": ("worst_case:worst_case_command", "Search for the workload on which a policy keeps the least of ρ* stable."),
+    "worst-case": ("theory.worst_case:worst_case_command", "Search for the workload of which a policy supports least."),
     "leaderboard": ("leaderboard.command:leaderboard", "Rank policies and agents on the same jobs of many workloads."),
     "reproduce": ("reproduce:reproduce", "Reproduce figures of the papers, and say which of their claims the runs show."),
     "trace": ("trace.command:trace", "Convert, describe and profile traces."),

@@ -8,9 +8,9 @@ from typing import Any
 import click
 from rich.console import Console
 
-from packenv.cli import shared_options
+from packenv.cli.options import shared
+from packenv.cli.options.shared import COUNT, JSON, option
 from packenv.cli.outputs import check_outputs
-from packenv.cli.shared_options import COUNT, JSON, option
 from packenv.cli.train import interval, own_option
 from packenv.envs.registration import ENVIRONMENTS, kind_of
 from packenv.errors import InputError
@@ -33,7 +33,7 @@ from packenv.workloads.workload import INTENSITIES
 @click.option("--load", help="Arrivals as a share of ρ*: X, or LOW:HIGH, from which each episode draws its own.")
 @click.option("--intensity", help="Arrivals as a share of the area bound: X or LOW:HIGH.")
 @click.option("--rate", help="Tasks per slot: X or LOW:HIGH.")
-@shared_options.servers
+@shared.servers
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the environment: observation, reward, …")
 @click.option("--json", "json_path", type=JSON, help="Write returns and reference scores as JSON; - is standard output.")
 def record_command(workload: str, environment: str, policy: str, episodes: int, out: str, **words: Any) -> None:

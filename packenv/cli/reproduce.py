@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from packenv.cli import shared_options
-from packenv.cli.completed_names import Named
+from packenv.cli.options import shared
+from packenv.cli.options.completed_names import Named
+from packenv.cli.options.shared import COUNT, JSON, option
 from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.shared_options import COUNT, JSON, option
 from packenv.errors import InputError, nearest
 from packenv.files import check_folder_writable, make_folder, write_json
 from packenv.runs.runner import RunOptions
@@ -43,7 +43,7 @@ FIGURE = Named(lambda incomplete: [*FIGURES, *GROUPS], files=False)
 @click.option("--quick", is_flag=True, help="Use a tenth of the slots and fewer seeds: a first look, not a result.")
 @click.option("--trace", metavar="PATH", help="Trace for fig1 and fig5  [default: a random workload fitted to one].")
 @click.option("--servers", type=COUNT, help="Servers of fig5  [default: the load offered at β = 1.6].")
-@shared_options.run_options
+@shared.run_options
 @click.option("--json", "json_path", type=JSON, help="Also write all claims as JSON; - is standard output.")
 def reproduce(
     figures: tuple[str, ...],

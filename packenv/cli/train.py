@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from packenv.cli import shared_options
-from packenv.cli.completed_names import POLICY, WORKLOAD
+from packenv.cli.options import shared
+from packenv.cli.options.completed_names import POLICY, WORKLOAD
+from packenv.cli.options.shared import COUNT, FILE, option
+from packenv.cli.options.workload import WorkloadOptions, workload_from
 from packenv.cli.outputs import check_outputs
-from packenv.cli.shared_options import COUNT, FILE, option
-from packenv.cli.workload_options import WorkloadOptions, workload_from
 from packenv.envs.registration import ENVIRONMENTS
 from packenv.errors import InputError
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
@@ -38,10 +38,10 @@ SPECIAL = {"true": True, "false": False}
 @click.option("--load", help="Arrivals as a share of ρ*: X, or LOW:HIGH, from which each episode draws its own.")
 @click.option("--intensity", help="Arrivals as a share of the area bound: X or LOW:HIGH  [default on paper/fig4b: 0.85:0.97].")
 @click.option("--rate", help="Tasks per slot: X or LOW:HIGH.")
-@shared_options.servers
-@shared_options.sizes
-@shared_options.service
-@shared_options.resources
+@shared.servers
+@shared.sizes
+@shared.service
+@shared.resources
 @click.option("--J", "levels", type=int, help="Divide sizes into 2J virtual queues, as VQS does  [default: by the workload].")
 @click.option("--types", type=int, help="Divide sizes into so many virtual queues of equal width instead.")
 @option("--window", type=int, default=16, help="How many of the oldest tasks the agent sees.")
@@ -75,7 +75,7 @@ SPECIAL = {"true": True, "false": False}
 @click.option("--batch", type=int, default=0, help="Samples in a gradient step  [default: 4096; dqn 1024].")
 @click.option("--population", type=int, default=0, help="cma-es: candidates in a generation  [default: by the weights].")
 @option("--threads", type=COUNT, default=2, help="Threads that train the network; cma-es: processes.")
-@shared_options.on
+@shared.on
 @option("--logdir", type=click.Path(file_okay=False), default="runs", help="Folder in which each run has a folder of its own.")
 @click.option("--name", help="Name of this run's folder  [default: from environment, workload, algorithm and seed].")
 @click.option("--resume", is_flag=True, help="Continue the run of this name, or start it if there is none.")

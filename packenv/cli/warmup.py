@@ -10,9 +10,9 @@ from typing import Any
 import click
 from rich.console import Console
 
+from packenv.cli.options.shared import JSON, option
+from packenv.cli.options.workload import DEFAULT_POLICIES, chosen_policies
 from packenv.cli.outputs import check_outputs
-from packenv.cli.shared_options import JSON, option
-from packenv.cli.workload_options import DEFAULT_POLICIES, chosen_policies
 from packenv.compiled.cache import base
 from packenv.envs.registration import ENVIRONMENTS, kind_of
 from packenv.files import write_json

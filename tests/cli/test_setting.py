@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from packenv.cli.workload_options import WorkloadOptions, workload_from
+from packenv.cli.options.workload import WorkloadOptions, workload_from
 from packenv.errors import InputError
 from packenv.units import UNIT
 from packenv.workloads.resources import chosen_resources

@@ -21,8 +21,8 @@ from rich.table import Table
 from packenv.cli.bench import environments as bench_envs
 from packenv.cli.bench.jobs import job_speeds
 from packenv.cli.bench.theory import bracket_times, schedule_times
+from packenv.cli.options.shared import JSON
 from packenv.cli.outputs import check_outputs
-from packenv.cli.shared_options import JSON
 from packenv.cli.tables import print_table
 from packenv.files import write_json
 from packenv.runs.text import number

@@ -8,18 +8,15 @@ from typing import Any
 
 import click
 
-from packenv.cli.completed_names import POLICY, WORKLOAD
 from packenv.cli.evaluate.about import notices, print_workload
 from packenv.cli.evaluate.records import record_of, summary_of
 from packenv.cli.evaluate.size_classes import by_size, mean_by_size, sizes_table
 from packenv.cli.evaluate.tables import LEFT_OUT, Times, classes_table, data_table, jobs_table, legend, results_table
 from packenv.cli.evaluate.whole_jobs import whole_jobs
 from packenv.cli.leaderboard.contests import contest_name
-from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.schedule_file import write_schedule
-from packenv.cli.shared_options import JSON, run_options
-from packenv.cli.tables import format_option, show, text_console
-from packenv.cli.workload_options import (
+from packenv.cli.options.completed_names import POLICY, WORKLOAD
+from packenv.cli.options.shared import JSON, run_options
+from packenv.cli.options.workload import (
     RESOURCES_HELP,
     SLOT_SECONDS_HELP,
     WorkloadOptions,
@@ -27,6 +24,9 @@ from packenv.cli.workload_options import (
     shown_slot,
     workload_from,
 )
+from packenv.cli.outputs import check_outputs, write_all
+from packenv.cli.schedule_file import write_schedule
+from packenv.cli.tables import format_option, show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.runs.chance import seeds_for

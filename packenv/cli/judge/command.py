@@ -7,15 +7,15 @@ from typing import Any
 
 import click
 
-from packenv.cli import shared_options
-from packenv.cli.completed_names import POLICY, WORKLOAD
 from packenv.cli.judge.judgments import judge_all
 from packenv.cli.judge.plot import draw_judgments
 from packenv.cli.judge.tables import LEFT_OUT, judgments_table, open_loads, proved, record_of
+from packenv.cli.options import shared
+from packenv.cli.options.completed_names import POLICY, WORKLOAD
+from packenv.cli.options.shared import COUNT, FILE, JSON, option
+from packenv.cli.options.workload import WorkloadOptions, chosen_policies, workload_from
 from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.shared_options import COUNT, FILE, JSON, option
 from packenv.cli.tables import format_option, show, text_console
-from packenv.cli.workload_options import WorkloadOptions, chosen_policies, workload_from
 from packenv.files import write_json
 from packenv.runs.runner import RunOptions, RunsFailed
 from packenv.runs.text import counted
@@ -27,14 +27,14 @@ from packenv.theory.stability.judge import SEEDS, WIDTH
 @click.option(
     "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to judge, e.g. bf-js, vqs:J=4; repeat for more."
 )
-@shared_options.sizes
-@shared_options.servers
-@shared_options.service
-@shared_options.resources
-@shared_options.slot_seconds
+@shared.sizes
+@shared.servers
+@shared.service
+@shared.resources
+@shared.slot_seconds
 @option("--seeds", type=COUNT, default=SEEDS, help="Runs at each load.")
 @option("--width", type=float, default=WIDTH, help="Stop when the interval is at most this wide.")
-@shared_options.run_options
+@shared.run_options
 @click.option("--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks.")
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write intervals, and verdicts on loads, as JSON; - is standard output.")

@@ -8,16 +8,16 @@ from dataclasses import replace
 
 import click
 
-from packenv.cli import shared_options
-from packenv.cli.completed_names import POLICY, WORKLOAD
 from packenv.cli.judge.judgments import judge_all
 from packenv.cli.leaderboard.cells import Group, groups_of, legend, length_of
 from packenv.cli.leaderboard.contests import Contest, contest
 from packenv.cli.leaderboard.page import check_page, markdown, write_page
 from packenv.cli.leaderboard.standings import Standing, entries_of, play
 from packenv.cli.leaderboard.tables import record_of, terminal_table
+from packenv.cli.options import shared
+from packenv.cli.options.completed_names import POLICY, WORKLOAD
+from packenv.cli.options.shared import COUNT, FILE, JSON, option
 from packenv.cli.outputs import check_outputs, standard_output, write_all
-from packenv.cli.shared_options import COUNT, FILE, JSON, option
 from packenv.cli.tables import CSV, MARKDOWN, format_option, print_table, text_console, write_csv
 from packenv.errors import InputError
 from packenv.files import write_json
@@ -51,7 +51,7 @@ REFERENCE = "bf-js"
     "--warmup", type=click.IntRange(min=0), help="Slots at the start that are not measured  [default: a tenth; traces 0]."
 )
 @option("--judge/--no-judge", "judging", default=True, help="Also find the fraction of ρ* that each policy keeps stable.")
-@shared_options.run_options
+@shared.run_options
 @click.option("--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks.")
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write all standings as JSON; - is standard output.")

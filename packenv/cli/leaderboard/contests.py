@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from packenv.cli.workload_options import WorkloadOptions, workload_from
+from packenv.cli.options.workload import WorkloadOptions, workload_from
 from packenv.errors import InputError, nearest
 from packenv.inputs.numbers import read_number, read_whole
 from packenv.runs.text import counted

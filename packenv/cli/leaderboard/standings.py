@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from packenv.api import simulate
 from packenv.cli.leaderboard.contests import Contest
-from packenv.cli.workload_options import DEFAULT_POLICIES
+from packenv.cli.options.workload import DEFAULT_POLICIES
 from packenv.errors import InputError
 from packenv.policy import find_policy
 from packenv.results.stability import Verdict, combine

@@ -8,14 +8,14 @@ import click
 from rich.console import Console
 
 from packenv.api import simulate
-from packenv.cli import shared_options
-from packenv.cli.completed_names import POLICY, WORKLOAD
 from packenv.cli.optimum.comparison import makespan_of, optimum_record, optimum_table, progress_line, shortest
+from packenv.cli.options import shared
+from packenv.cli.options.completed_names import POLICY, WORKLOAD
+from packenv.cli.options.shared import COUNT, FILE, JSON, option
+from packenv.cli.options.workload import WorkloadOptions, workload_from
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.schedule_file import write_schedule
-from packenv.cli.shared_options import COUNT, FILE, JSON, option
 from packenv.cli.tables import print_table, text_console
-from packenv.cli.workload_options import WorkloadOptions, workload_from
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.policies.replay import Replay
@@ -33,9 +33,9 @@ from packenv.workloads.workload import Workload
 @click.option(
     "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to compare; repeat for more  [default: quick ones]."
 )
-@shared_options.servers
+@shared.servers
 @option("--resources", default="max", help="Of tasks with several demands: `max` or `all`.")
-@shared_options.slot_seconds
+@shared.slot_seconds
 @click.option("--slots", type=COUNT, help="With a random workload: schedule the tasks that arrive in so many slots.")
 @option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the jobs and of the search.")
 @option("--limit", type=float, default=TIME_LIMIT, help="Stop the search after so many seconds.")

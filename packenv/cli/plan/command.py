@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from packenv.cli import shared_options
-from packenv.cli.completed_names import POLICY, WORKLOAD
+from packenv.cli.options import shared
+from packenv.cli.options.completed_names import POLICY, WORKLOAD
+from packenv.cli.options.shared import COUNT, FILE, JSON, option
+from packenv.cli.options.workload import WorkloadOptions, chosen_policies, shown_slot, workload_from
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.plan.all_policies import plan_all
 from packenv.cli.plan.tables import LEFT_OUT, answer, plan_record, plan_table
-from packenv.cli.shared_options import COUNT, FILE, JSON, option
 from packenv.cli.tables import format_option, show, text_console
-from packenv.cli.workload_options import WorkloadOptions, chosen_policies, shown_slot, workload_from
 from packenv.files import write_json
 from packenv.planning.bound import fewest_servers
 from packenv.planning.goals import EXAMPLES
@@ -27,17 +27,17 @@ from packenv.runs.runner import RunOptions
 @click.option("--goal", "-g", "wanted", multiple=True, metavar="GOAL", help=f"{EXAMPLES}; repeat for more, all must be met.")
 @click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to plan with; repeat for more.")
 @click.option("--servers", help="The kind of server: 1, 1x0.5, 1x1:0.5 for two resources; a number before it does not matter.")
-@shared_options.sizes
-@shared_options.service
+@shared.sizes
+@shared.service
 @click.option("--load", type=float, help="Arrivals as a share of ρ* of the workload's own servers.")
 @click.option("--intensity", type=float, help="Arrivals as a share of the area bound of the workload's own servers.")
 @click.option("--rate", type=float, help="Tasks per slot.")
-@shared_options.resources
-@shared_options.slot_seconds
+@shared.resources
+@shared.slot_seconds
 @option("--speedup", default="1", help="β: arrivals of a trace come this many times as fast.")
 @click.option("--slots", type=COUNT, help=f"Slots of each run of a workload  [default: {DEFAULT_SLOTS:,}].")
 @option("--seeds", type=COUNT, default=SEEDS, help="Runs with each number of servers; as many others confirm the answer.")
-@shared_options.run_options
+@shared.run_options
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write the answers, and all that was tried, as JSON; - is standard output.")
 @click.option("--plot", type=FILE, help="Draw each goal's measure against the number of servers (PNG, PDF, SVG).")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from packenv.cli import shared_options
-from packenv.cli.completed_names import PATH
+from packenv.cli.options import shared
+from packenv.cli.options.completed_names import PATH
+from packenv.cli.options.shared import JSON
 from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.shared_options import JSON
 from packenv.cli.trace.tables import dropped_rows, print_description, print_match
 from packenv.files import write_json
 from packenv.workloads.resources import chosen_resources
@@ -48,12 +48,12 @@ def trace() -> None:
 @trace.command(short_help="Convert a trace to slots, and write it as a table.")
 @click.argument("path", type=PATH)
 @click.argument("out", type=PATH)
-@shared_options.slot_seconds
+@shared.slot_seconds
 @click.option(
     "--speedup", default="1", show_default=True, metavar="BETA", help="Divide submission times by BETA, an exact decimal."
 )
 @click.option("--all-tasks", is_flag=True, help="Keep tasks that did not finish, too (evicted, failed, killed).")
-@shared_options.resources
+@shared.resources
 @json_option
 def convert(
     path: str,
@@ -88,11 +88,11 @@ def convert(
 
 @trace.command(short_help="Print statistics of a trace.")
 @click.argument("path", type=PATH)
-@shared_options.slot_seconds
+@shared.slot_seconds
 @click.option(
     "--plot", metavar="FILE", help="Draw the distinct requests of each resource, as figure 1 of arXiv 1901.05998 (PNG, PDF, SVG)."
 )
-@shared_options.resources
+@shared.resources
 @json_option
 def describe(path: str, slot_seconds: str | None, plot: str | None, resources: str, json_path: str | None) -> None:
     """Print statistics of the trace at PATH: counts, distinct sizes, rates, quantiles, correlations, offered load."""
@@ -115,14 +115,14 @@ def describe(path: str, slot_seconds: str | None, plot: str | None, resources: s
 
 @trace.command(short_help="Fit a random workload to a trace.")
 @click.argument("path", type=PATH)
-@shared_options.slot_seconds
+@shared.slot_seconds
 @click.option(
     "--servers", type=click.IntRange(min=1), metavar="L", help="Servers of capacity 1  [default: as many as make the load 0.82]."
 )
 @click.option("--name", metavar="NAME", help="Name of the fitted workload  [default: the file's name followed by -like].")
 @click.option("--about", default="", metavar="TEXT", help="Text about the data, kept in the JSON.")
 @click.option("--out", metavar="FILE", help="Write the fitted workload as JSON, which every command reads as a WORKLOAD.")
-@shared_options.resources
+@shared.resources
 @json_option
 def profile(
     path: str,

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from packenv.cli.workload_options import WorkloadOptions, workload_from
+from packenv.cli.options.workload import WorkloadOptions, workload_from
 from packenv.errors import InputError
 from packenv.units import UNIT
 from packenv.workloads.traces import Trace, is_trace, read_trace

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from packenv.cli.workload_options import WorkloadOptions, workload_from
+from packenv.cli.options.workload import WorkloadOptions, workload_from
 from packenv.errors import InputError
 from packenv.workloads.traces import Trace, is_trace, read_trace
 from packenv.workloads.traces.formats.swim import BLOCK

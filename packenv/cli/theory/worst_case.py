@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 from rich.console import Console
 
-from packenv.cli import shared_options
-from packenv.cli.completed_names import POLICY
 from packenv.cli.judge.tables import LEFT_OUT, judgments_table, record_of
+from packenv.cli.options import shared
+from packenv.cli.options.completed_names import POLICY
+from packenv.cli.options.shared import COUNT, FILE, JSON, option
 from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.shared_options import COUNT, FILE, JSON, option
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
 from packenv.policy import find_policy
@@ -28,7 +28,7 @@ SERVICES = ("geometric:100",)
 @option("--service", "services", multiple=True, default=SERVICES, help="Law of service; repeat for more.")
 @option("--tries", type=COUNT, default=TRIES, help="Number of short runs that the search makes.")
 @option("--seed", type=int, default=0, help="Seed of the search.")
-@shared_options.run_options
+@shared.run_options
 @click.option("--log", type=FILE, help="Keep each finished run of a judgment in this file.")
 @click.option("--out", type=FILE, help="Write the worst workload as JSON, which evaluate and judge read.")
 @format_option

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from packenv.cli.help_text import Context
+from packenv.cli.options.help_text import Context
 from packenv.errors import InputError
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from packenv.cli.options.workload import RESOURCES_HELP, SLOT_SECONDS_HELP
 from packenv.cli.outputs import ResultFile
-from packenv.cli.workload_options import RESOURCES_HELP, SLOT_SECONDS_HELP
 from packenv.executors.choose import PROCESSES
 from packenv.runs.runner import RunOptions
 

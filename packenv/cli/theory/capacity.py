@@ -8,12 +8,12 @@ import click
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from packenv.cli import shared_options
-from packenv.cli.completed_names import WORKLOAD
+from packenv.cli.options import shared
+from packenv.cli.options.completed_names import WORKLOAD
+from packenv.cli.options.shared import FILE, JSON, option
+from packenv.cli.options.workload import WorkloadOptions, workload_from
 from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.shared_options import FILE, JSON, option
 from packenv.cli.tables import format_option, show, text_console
-from packenv.cli.workload_options import WorkloadOptions, workload_from
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.runs.text import counted
@@ -26,11 +26,11 @@ from packenv.workloads.workload import Workload
 
 @click.command()
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
-@shared_options.sizes
-@shared_options.servers
+@shared.sizes
+@shared.servers
 @click.option("--service", help="Law of service, in slots, which changes only the rate: geometric:100, fixed:100, …")
-@shared_options.resources
-@shared_options.slot_seconds
+@shared.resources
+@shared.slot_seconds
 @option("--gap", type=float, default=GAP, help="Stop when (upper - lower) / upper is at most this.")
 @option("--seconds", type=float, default=SECONDS, help="Stop after this time.")
 @format_option

@@ -9,12 +9,12 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from packenv.cli import shared_options
-from packenv.cli.completed_names import POLICY, WORKLOAD
+from packenv.cli.options import shared
+from packenv.cli.options.completed_names import POLICY, WORKLOAD
+from packenv.cli.options.shared import COUNT, FILE, JSON, option
+from packenv.cli.options.workload import WorkloadOptions, workload_from
 from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.shared_options import COUNT, FILE, JSON, option
 from packenv.cli.tables import format_option, show, text_console
-from packenv.cli.workload_options import WorkloadOptions, workload_from
 from packenv.files import write_json
 from packenv.policies.optimal.optimal import Optimal
 from packenv.policies.optimal.saved import files_of, save_optimal
@@ -32,9 +32,9 @@ Queues = dict[str, list[float | None]]
 @click.command("optimal-policy")
 @click.argument("source", metavar="[WORKLOAD]", required=False, type=WORKLOAD)
 @click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to compare; repeat for more.")
-@shared_options.sizes
-@shared_options.servers
-@shared_options.service
+@shared.sizes
+@shared.servers
+@shared.service
 @click.option("--load", type=float, help="Arrivals as a share of ρ*, the maximum supportable workload.")
 @click.option("--intensity", type=float, help="Arrivals as a share of the area bound.")
 @click.option("--rate", type=float, help="Tasks per slot.")
@@ -42,7 +42,7 @@ Queues = dict[str, list[float | None]]
 @option("--within", type=float, default=WITHIN, help="Relative error of the mean queue.")
 @option("--slots", type=COUNT, default=1_000_000, help="Length of each run that checks the policy.")
 @option("--seeds", type=COUNT, default=8, help="Number of these runs.")
-@shared_options.run_options
+@shared.run_options
 @click.option("--out", type=FILE, help="Write the policy as FILE.json and FILE.safetensors; -p optimal:FILE runs it.")
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")

@@ -8,12 +8,12 @@ import click
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from packenv.cli import shared_options
-from packenv.cli.completed_names import WORKLOAD
+from packenv.cli.options import shared
+from packenv.cli.options.completed_names import WORKLOAD
+from packenv.cli.options.shared import FILE, JSON
+from packenv.cli.options.workload import WorkloadOptions, workload_from
 from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.shared_options import FILE, JSON
 from packenv.cli.tables import format_option, show, text_console
-from packenv.cli.workload_options import WorkloadOptions, workload_from
 from packenv.files import write_json
 from packenv.runs.text import counted
 from packenv.theory.queue_bound.bound import QueueBound
@@ -24,10 +24,10 @@ from packenv.workloads.workload import Workload
 
 @click.command("bound")
 @click.argument("source", metavar="[WORKLOAD]", required=False, type=WORKLOAD)
-@shared_options.sizes
-@shared_options.servers
-@shared_options.service
-@shared_options.resources
+@shared.sizes
+@shared.servers
+@shared.service
+@shared.resources
 @click.option("--load", type=float, help="Arrivals as a share of ρ*.")
 @click.option("--intensity", type=float, help="Arrivals as a share of the area bound  [default: the workload's own, or 0.9].")
 @click.option("--rate", type=float, help="Tasks per slot.")

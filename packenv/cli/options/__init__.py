@@ -1,0 +1,1 @@
+"""The options that commands share, their help texts and what shells complete."""
