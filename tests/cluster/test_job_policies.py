@@ -65,7 +65,7 @@ def test_price_of_a_duration(gamma: float) -> None:
     assert discounted(durations, gamma) == pytest.approx(sums, rel=1e-9)
 
 
-@pytest.mark.parametrize("policy", ["price", "price:welfare=1,blocking", "priority", "theory.capacity:blocking", "fifo"])
+@pytest.mark.parametrize("policy", ["price", "price:welfare=1,blocking", "priority", "capacity:blocking", "fifo"])
 @pytest.mark.parametrize("name", ["price/fig3", "price/fig8", "price/abundant"])
 def test_no_machine_is_ever_above_its_capacity(policy: str, name: str) -> None:
     for seed in range(3):

@@ -25,7 +25,7 @@ PRICE = [
     WorkedCase("fifo: the second does not fit beside the first", THREE, TEN, "fifo", {}, {0: (0, 0), 1: (1, 0), 2: (1, 0)}),
     # Nor does the third: (3,6) and (2,5) are 11 of the second resource.
     WorkedCase("fifo: not blocking", THREE, TEN, "fifo", {"blocking": False}, {0: (0, 0), 1: (1, 0), 2: (1, 0)}),
-    WorkedCase("theory.capacity: smallest demand first", THREE, TEN, "capacity", {}, {2: (0, 0), 1: (0, 0), 0: (1, 0)}),
+    WorkedCase("capacity: smallest demand first", THREE, TEN, "capacity", {}, {2: (0, 0), 1: (0, 0), 0: (1, 0)}),
     WorkedCase(
         # One resource of 12. U = 1/2, 1/2, 1. Slot 0, row 0: 1/2 - 2/(4·3)·0; row 2: 1 - 0. Then 0 of 12 is free.
         "price: the phase of more value",
@@ -135,7 +135,7 @@ BLOCKING = [
         {0: (0, 0), 1: (0, 0), 2: (2, 0), 3: (1, 0), 4: (3, 0)},
     ),
     WorkedCase(  # Σ d/k: 8/12 + 1/24 = 17/24, and 5/12 + 6/24 = 16/24
-        "theory.capacity: relative to what there is of a resource",
+        "capacity: relative to what there is of a resource",
         rows((0, (8, 1), 1), (0, (5, 6), 1)),
         servers((12, 24)),
         "capacity",
