@@ -27,10 +27,10 @@ demo: $(VENV)/.base ## compare three policies within a minute: a table, and out/
 test: $(VENV)/.all ## the default tests; PACKENV_TRACES=FOLDER adds those on real traces
 	$(VENV)/bin/python -m pytest -n auto --dist worksteal
 
-test-all: $(VENV)/.all ## the slow ones too, but for those that take minutes each
+test-all: $(VENV)/.all ## the slow ones too: what CI runs
 	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m "not minutes"
 
-test-minutes: $(VENV)/.all ## those that take minutes each: whole studies as the pages show them
+test-minutes: $(VENV)/.all ## whole studies as the pages show them, and more cases of what is slow
 	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m minutes
 
 coverage: $(VENV)/.all ## every test, and which lines of Python they run; compiled functions cannot be seen

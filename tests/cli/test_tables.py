@@ -133,7 +133,7 @@ JSON_COMMANDS = [
     ("warmup", "bf-js"),
     ("doctor",),
     ("record", "paper/fig3a", "--policy", "bf-js", "--episodes", "1", "--horizon", "50", "--out", "small-v0"),
-    pytest.param(("bench", "--quick"), marks=pytest.mark.slow),
+    pytest.param(("bench", "--quick"), marks=[pytest.mark.slow, pytest.mark.minutes]),
 ]
 
 

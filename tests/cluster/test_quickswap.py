@@ -75,7 +75,7 @@ def test_sooner_than_most_servers_first() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["quickswap", "quickswap:threshold=0", "quickswap:threshold=4"])
+@pytest.mark.parametrize("name", ["quickswap", pytest.param("quickswap:threshold=0", marks=pytest.mark.minutes)])
 def test_supports_nearly_all(name: str) -> None:
     judged = packenv.judge(one_or_all(0.5), name, seeds=2, width=0.05)
     assert judged.high > 0.97

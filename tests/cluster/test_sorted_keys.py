@@ -134,7 +134,7 @@ class Script:
                 self.ask(e)
 
 
-@pytest.mark.parametrize("spread", [2**20, 50, 1])
+@pytest.mark.parametrize("spread", [2**20, pytest.param(50, marks=pytest.mark.minutes), 1])
 def test_equal_to_sorted_lists(spread: int) -> None:
     script = Script(spread, spread)
     script.go_to(0, SMALL)

@@ -239,6 +239,8 @@ def test_planted_bug(bug: type[throughput_optimal.KMaxWeight] | None) -> None:
     """The comparison with the reference notices each mistake in the rules of a change."""
     own, noticed = KMaxWeight(types=5, refresh="weight", slack=0.0, backfill=True), 0
     for seed in range(12):
+        if noticed and bug is not None:
+            break
         instance = random_instance(random.Random(seed), servers="equal", kind="mixed", tasks=60, initial=False, drain=False)
         try:
             noticed += not same(instance, own, reference_kmw(own, instance, bug or throughput_optimal.KMaxWeight))
@@ -283,6 +285,8 @@ class LargestFirst(throughput_optimal.MSR):
 def test_planted_bug_of_the_round(bug: type[throughput_optimal.MSR] | None) -> None:
     own, noticed = MSR(types=3, cycle=12.0), 0
     for seed, kind in itertools.product(range(12), ("mixed", "tiny")):
+        if noticed and bug is not None:
+            break
         instance = random_instance(random.Random(seed), servers="equal", kind=kind, tasks=60, initial=False, drain=False)
         noticed += not same(instance, own, reference_msr(own, instance, bug or throughput_optimal.MSR))
     assert (noticed > 0) == (bug is not None)

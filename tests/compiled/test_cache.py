@@ -108,35 +108,24 @@ def code(tmp_path: Path) -> Code:
     return made
 
 
-def test_docstrings_comments_and_blank_lines_do_not_count(code: Code) -> None:
+def test_edits(code: Code) -> None:
+    """Of docstrings, comments and blank lines: nothing is compiled. Of a callee, a constant, a function compiled apart: all
+    that calls it is. Going back finds what was kept."""
     code.edit("entry", "What Python calls.", "What is called from Python,\nfor once.")
     code.edit("entry", "# a comment", "# another")
     code.edit("helper", '    """Twice as much."""\n', "\n\n    # no docstring at all\n")
     assert code.run() == (121, 0)
-
-
-def test_edited_callee(code: Code) -> None:
     code.edit("helper", "2 * x", "3 * x")
     assert code.run()[0] == 131
-
-
-def test_edited_constant(code: Code) -> None:
-    code.edit("helper", "STEP = 1", "STEP = 5")
-    assert code.run()[0] == 125
-
-
-def test_edited_function_compiled_apart(code: Code) -> None:
-    code.edit("entry", "x * x", "x * x + x")
-    assert code.run()[0] == 131
-
-
-def test_going_back_finds_what_was_kept(code: Code) -> None:
-    code.edit("helper", "2 * x", "3 * x")
-    code.run()
     code.edit("helper", "3 * x", "2 * x")
     assert code.run() == (121, 0)
+    code.edit("helper", "STEP = 1", "STEP = 5")
+    assert code.run()[0] == 125
+    code.edit("entry", "x * x", "x * x + x")
+    assert code.run()[0] == 135
 
 
+@pytest.mark.minutes
 def test_old_states_are_removed(code: Code) -> None:
     for factor in range(3, 3 + cache.KEPT):
         code.edit("helper", f"{factor - 1} * x", f"{factor} * x")
@@ -144,26 +133,32 @@ def test_old_states_are_removed(code: Code) -> None:
     assert len(list((code.folder / "cache" / "entry").iterdir())) == cache.KEPT
 
 
+DAMAGES = ["cut short", "something else", "empty", "another program's"]
+
+
+@pytest.mark.parametrize("damages", [DAMAGES[:1], pytest.param(DAMAGES[1:], marks=pytest.mark.minutes)], ids=["one", "others"])
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
-@pytest.mark.parametrize("damage", ["cut short", "something else", "empty", "another program's"])
-def test_damaged_files_are_made_anew(code: Code, suffix: str, damage: str) -> None:
-    for file in code.kept:
-        if file.suffix == suffix:
-            whole = file.read_bytes()
-            foreign = b"".join(pickle.dumps(part) for part in (numba.__version__, [1, 2, 3])) if suffix == ".nbi" else b""
-            damaged = {"cut short": whole[: len(whole) // 2], "something else": b"What?\n", "empty": b""}
-            file.write_bytes(damaged.get(damage, foreign))
-    assert code.run()[0] == 121
-    assert code.run() == (121, 0)
+def test_damaged_files_are_made_anew(code: Code, suffix: str, damages: list[str]) -> None:
+    for damage in damages:
+        for file in code.kept:
+            if file.suffix == suffix:
+                whole = file.read_bytes()
+                foreign = b"".join(pickle.dumps(part) for part in (numba.__version__, [1, 2, 3])) if suffix == ".nbi" else b""
+                damaged = {"cut short": whole[: len(whole) // 2], "something else": b"What?\n", "empty": b""}
+                file.write_bytes(damaged.get(damage, foreign))
+        assert code.run()[0] == 121
+        assert code.run() == (121, 0)
 
 
-@pytest.mark.parametrize("content", ["[]", "{}", "null", '{"a": [1, 2]}', '{"FILE": [[1, 2, 3], "x", [4, 5]]}', "{"])
-def test_foreign_index_of_the_sources(code: Code, content: str) -> None:
+@pytest.mark.minutes
+def test_foreign_index_of_the_sources(code: Code) -> None:
     file = str(code.folder / "helper.py")
-    (code.folder / "cache" / "sources.json").write_text(content.replace("FILE", file))
-    assert code.run() == (121, 0)
+    for content in ("[]", "{}", "null", '{"a": [1, 2]}', '{"FILE": [[1, 2, 3], "x", [4, 5]]}', "{"):
+        (code.folder / "cache" / "sources.json").write_text(content.replace("FILE", file))
+        assert code.run() == (121, 0)
 
 
+@pytest.mark.minutes
 def test_full_disk(tmp_path: Path) -> None:
     """Compiled, and not kept: one line says so, and no part of a file is left."""
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))" + PROGRAM

@@ -65,6 +65,7 @@ def test_one_of_many_compiles(tmp_path: Path) -> None:
     assert sum(int(compiled) for _, compiled in found) == 3
 
 
+@pytest.mark.minutes
 def test_the_others_wait_and_say_so(tmp_path: Path) -> None:
     code = Code(tmp_path)
     with held(locks(code)):
@@ -79,6 +80,7 @@ def test_the_others_wait_and_say_so(tmp_path: Path) -> None:
     assert len(said) == 1 and said[0].startswith(WORD)  # one line for all of them
 
 
+@pytest.mark.minutes
 def test_what_is_kept_is_loaded_without_the_lock(tmp_path: Path) -> None:
     code = Code(tmp_path)
     files = locks(code)
@@ -101,6 +103,7 @@ def test_a_killed_holder_holds_nothing(tmp_path: Path) -> None:
     assert process.communicate(timeout=120)[0].split() == ["121", "3"]
 
 
+@pytest.mark.minutes
 def test_a_holder_that_never_ends_is_not_waited_for_for_ever(tmp_path: Path) -> None:
     code = Code(tmp_path)
     with held(locks(code)):
@@ -108,6 +111,7 @@ def test_a_holder_that_never_ends_is_not_waited_for_for_ever(tmp_path: Path) -> 
     assert out.split() == ["121", "3"] and WORD in err
 
 
+@pytest.mark.minutes
 @pytest.mark.parametrize("trouble", ["a folder in its place", "no locks", "no such module"])
 def test_without_locks_each_process_compiles(tmp_path: Path, trouble: str) -> None:
     code = Code(tmp_path)

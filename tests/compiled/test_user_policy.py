@@ -114,11 +114,13 @@ def test_edits_of_a_policy_and_of_what_it_imports(folder: Folder) -> None:
     assert folder.run()[0] == "0 4 9"
 
 
+@pytest.mark.minutes
 def test_overfull_servers_are_seen(folder: Folder) -> None:
     folder.edit("rules", "return first_server_for(cluster, task)", "return 0")
     assert folder.run()[0] == "policy Mine put server 0 above its capacity in slot 0"
 
 
+@pytest.mark.minutes
 def test_constants_in_another_folder_are_part_of_both_keys(tmp_path: Path) -> None:
     """A policy imports a module of another folder on the path, which imports one that is loaded only while it runs."""
     here, there = tmp_path / "here", tmp_path / "there"

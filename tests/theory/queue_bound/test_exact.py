@@ -59,10 +59,10 @@ def test_several_tasks_on_a_server(k: int, per_server: int) -> None:
     ("demands", "weights", "load"),
     [
         ([(0.4,), (0.6,)], [0.5, 0.5], 0.6),
-        ([(0.4,), (0.6,)], [0.3, 0.7], 0.65),
-        ([(0.3,), (0.6,)], [0.5, 0.5], 0.65),
+        pytest.param([(0.4,), (0.6,)], [0.3, 0.7], 0.65, marks=pytest.mark.minutes),
+        pytest.param([(0.3,), (0.6,)], [0.5, 0.5], 0.65, marks=pytest.mark.minutes),
         ([(0.35,), (0.5,)], [0.5, 0.5], 0.6),
-        ([(0.6, 0.3), (0.3, 0.6)], [0.5, 0.5], 0.6),
+        pytest.param([(0.6, 0.3), (0.3, 0.6)], [0.5, 0.5], 0.6, marks=pytest.mark.minutes),
         ([(0.6, 0.2), (0.2, 0.9)], [0.5, 0.5], 0.6),
     ],
 )
@@ -115,6 +115,7 @@ def test_a_batch_is_longer_than_its_tasks_one_by_one() -> None:
     assert together - one_by_one == pytest.approx(0.09 * 2 / 2 / (0.1 - 0.09), rel=1e-6)
 
 
+@pytest.mark.minutes
 def test_more_load_is_a_longer_queue() -> None:
     for name in ("paper/fig4b", "paper/fig4a", "paper/fig3a"):
         loads = (0.5, 0.8, 0.9, 0.95, 0.995)
