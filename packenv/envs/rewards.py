@@ -88,12 +88,12 @@ def makespan(passage: Passage) -> Numbers:
     return 0.0 - passage.elapsed
 
 
-OF_JOBS: dict[str, Reward] = {"completion": completion, "value": value, "makespan": makespan}
-"""Rewards of whole jobs: the first two only where whole jobs are followed."""
+OF_JOBS = (completion, value)
+"""Rewards that only environments which follow whole jobs can give."""
 
 REWARDS: dict[str, Reward] = {
     **{"queue": queue, "delay": delay, "size": size, "work": work, "tasks": tasks, "advantage": advantage},
-    **OF_JOBS,
+    **{"completion": completion, "value": value, "makespan": makespan},
 }
 
 

@@ -19,13 +19,18 @@ DEFAULTS = {
 }
 
 
-def layout(sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, passing: bool = True) -> Layout:
+ASKED = ("changed", "always")
+
+
+def layout(
+    sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, passing: bool = True, ask: str = "changed"
+) -> Layout:
     """JobFill on a cluster of capacity (L, D) units."""
     if not options.describes_actions:
         raise InputError(f"JobFill has the observations 'actions' and 'normalized', not {options.observation!r}")
     actions = sizes.window + 1
     return Layout(
-        rules=JobFillRules(one_of("passing", passing, (False, True))),
+        rules=JobFillRules(one_of("passing", passing, (False, True)), one_of("ask", ask, ASKED)),
         needs=Needs(vectors=sizes.resources > 1, table=True, durations=True),
         actions=actions,
         observed={"actions": (actions, len(GROUP_FEATURES)), "context": (len(CLUSTER_FEATURES),)},

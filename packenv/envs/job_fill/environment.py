@@ -32,6 +32,7 @@ class JobFill(SingleEnv):
 
     ## Own Arguments
     | `passing` | True | False: no server is passed while a group is offered |
+    | `ask` | `"changed"` | `"always"`: passed servers are asked again in every slot, and after a round with a start |
     """
 
     definition = DEFINITION

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def policy_action(core: Core, row: int, planned: Planned) -> int:
     """An action that starts from the group of a task planned for the server of the decision; otherwise pass.
 
-    Exact if that task is the group's first one. Of tasks that are planned for one server the earliest row goes first.
+    Exact if that task is the group's first one. Of tasks that are planned for one server the earliest row goes first. With
+    `ask="always"` the server is passed until the tasks before it in its group have started, on servers that come later.
     """
     batch, place = core.place_of(row)
     _, tasks = still_planned(core, row, planned)
@@ -28,4 +29,6 @@ def policy_action(core: Core, row: int, planned: Planned) -> int:
         offered = np.flatnonzero(batch.offered[place] == g)
         return Option(int(offered[0]), int(book.ends["head"][g]) == rows[i]) if len(offered) else Option(NONE, False)
 
+    if core.layout.rules.again and not any(action_of(i, server).exact for i, server in here):
+        return core.layout.actions - 1
     return nearest_action(core, row, planned, here, action_of)

@@ -2,7 +2,8 @@
 
 Offered are the groups of identical tasks that fit on the server, those of jobs with the least work left first; of equal
 ones the earliest row. After a start the same server is asked again; a server that is passed is left out until its next
-completion or the next task that becomes eligible.
+completion or the next task that becomes eligible; with `ask="always"` until the next slot, or the end of a round in which
+something started.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.queue.waiting import now
-from packenv.cluster.servers import server_count
+from packenv.cluster.servers import reopen_all, server_count
 from packenv.cluster.state import NONE
 from packenv.cluster.whole_jobs.book import group_fits
 from packenv.cluster.whole_jobs.remaining_work import work_left
@@ -29,6 +30,7 @@ class JobFillRules(NamedTuple):
     """The options that compiled code reads."""
 
     passing: int  # 1 if a server may be passed
+    again: int  # 1: passed servers are asked again in every slot, and after every round in which something started
 
 
 @begins(JobFillRules)
@@ -37,8 +39,11 @@ def begin(rules: JobFillRules, b: Batch) -> None:
     turn = b.turn[b.c.e]
     passed = turn.passed
     reopen_passed(b)
-    note_slot(b.c, b.jobs, passed > turn.passed)
-    next_decision(b, 0)
+    if rules.again:
+        reopen_all(b.c)
+        turn.passed = 0
+    note_slot(b.c, b.jobs, rules.again > 0 or passed > turn.passed)
+    begin_round(b)
 
 
 @acts(JobFillRules)
@@ -49,11 +54,17 @@ def act(rules: JobFillRules, b: Batch) -> None:
     if action < b.mask.shape[1] - 1:
         g = b.offered[b.c.e, action]
         turn.invalid = g == NONE
+    else:
+        turn.invalid = rules.passing == 0
     if g == NONE:
         pass_over(b, turn.server)
     else:
         start_of_group(b.c, b.jobs, g, turn.server)
     next_decision(b, turn.server)
+    if rules.again and turn.server == NONE and turn.passed and b.c.head[b.c.e].started > turn.started:
+        reopen_all(b.c)
+        turn.passed = 0
+        begin_round(b)
 
 
 @observes(JobFillRules)
@@ -65,6 +76,13 @@ def observe(rules: JobFillRules, b: Batch) -> None:
     b.mask[b.c.e, last] = 1 if rules.passing or server == NONE else 0
     describe_groups(b, server)
     describe_cluster(b, server)
+
+
+@compiled
+def begin_round(b: Batch) -> None:
+    """Ask the servers in index order."""
+    b.turn[b.c.e].started = b.c.head[b.c.e].started
+    next_decision(b, 0)
 
 
 @apart
