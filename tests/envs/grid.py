@@ -19,7 +19,7 @@ JOBS = analytics(jobs=10, servers=4)  # of many tasks, in phases, with four reso
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "Placement": [{}, {"rule": "head"}, {"rule": "window", "window": 4}, {"rule": "window", "window": 3, "workload": PAIR}],
-    "ServerFill": [{}, {"order": "index"}, {"servers": 40}, {"choices": 3, "passing": False}],
+    "ServerFill": [{}, {"order": "index"}, {"servers": 40}, {"choices": 3}],
     "Configuration": [{}, {"rule": "vqs"}, {"configurations": "maximal"}, {"configurations": "maximal", "rule": "vqs"}],
 }
 SHARED: list[dict[str, Any]] = [
