@@ -42,6 +42,7 @@ class WholeJobs(Frame):
     noted: Ints  # (G,) the last slot in which a group was among `news`, NONE
     counts: Ints  # (5,) rows that have arrived; unfinished jobs; owners with waiting tasks; groups in `news`;
     #               1 if anything may fit anywhere in this slot
+    backlog: Ints  # (D,) Σ demand · expected slots over the tasks that have arrived and not started, units · slots
     unfinished_value: Floats  # (1,) Σ value of the unfinished jobs
 
 
@@ -68,6 +69,7 @@ def whole_jobs(jobs: Jobs, capacity: Ints) -> WholeJobs:
         news=np.zeros(len(first), np.int32),
         noted=np.full(len(first), NONE, np.int64),
         counts=np.zeros(5, np.int64),
+        backlog=np.zeros(jobs.resources, np.int64),
         unfinished_value=np.zeros(1),
     )
 
@@ -121,14 +123,23 @@ def note_completed(c: Cluster, jobs: WholeJobs, i: int) -> None:
 
 @compiled
 def note_arrived(c: Cluster, jobs: WholeJobs) -> None:
-    """Begin to count the jobs whose first task arrived in this slot, eligible or not."""
+    """Count the tasks that arrived in this slot, eligible or not, and the jobs whose first tasks they are."""
     while jobs.counts[ROWS] < c.head[c.e].next_row:
-        j = jobs.book.job[jobs.book.group[jobs.counts[ROWS]]]
+        g = jobs.book.group[jobs.counts[ROWS]]
+        j = jobs.book.job[g]
+        change_backlog(jobs, g, 1)
         if jobs.arrival[j] == NONE:
             jobs.arrival[j] = now(c)
             jobs.counts[UNFINISHED] += 1
             jobs.unfinished_value[0] += jobs.value[j]
         jobs.counts[ROWS] += 1
+
+
+@compiled
+def change_backlog(jobs: WholeJobs, g: int, sign: int) -> None:
+    """A task of group g arrived (sign = 1) or starts (-1)."""
+    for r in range(jobs.backlog.shape[0]):
+        jobs.backlog[r] += sign * jobs.book.demand[g, r] * jobs.book.duration[g]
 
 
 @compiled
@@ -154,6 +165,7 @@ def start_of_group(c: Cluster, jobs: WholeJobs, g: int, server: int) -> None:
     note_start(c, jobs.work, book, row, server)
     start(c, book, row, server)
     jobs.in_service[book.job[g]] += 1
+    change_backlog(jobs, g, -1)
     if book.queued[book.owner[book.job[g]]] == 0:
         jobs.counts[OWNERS] -= 1
 

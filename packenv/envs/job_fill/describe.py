@@ -30,7 +30,7 @@ def describe_groups(b: Batch, server: int) -> None:
     last = rows.shape[0] - 1
     rows[last, feature.VALID] = b.mask[e, last]
     rows[last, feature.WAITS] = 1.0
-    tasks, alignment, work, path, duration, age, value = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    tasks, alignment, scarcity, work, path, duration, age, value = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for n in range(last):
         g = b.offered[e, n]
         if g == NONE:
@@ -40,6 +40,7 @@ def describe_groups(b: Batch, server: int) -> None:
         j, count = jobs.book.job[g], float(jobs.book.waiting[g])
         tasks += count
         alignment += count * rows[n, feature.ALIGNMENT]
+        scarcity += count * rows[n, feature.LOG_SCARCITY]
         work += count * work_left(b.c, jobs.work, j)
         path += count * jobs.path[g]
         duration += count * jobs.book.duration[g]
@@ -52,6 +53,7 @@ def describe_groups(b: Batch, server: int) -> None:
         j, row = jobs.book.job[g], rows[n]
         aligned, left = ratio(row[feature.ALIGNMENT], alignment, tasks), ratio(work_left(b.c, jobs.work, j), work, tasks)
         row[feature.ALIGNMENT], row[feature.LOG_ALIGNMENT] = bounded(aligned), math.log(max(aligned, LEAST))
+        row[feature.LOG_SCARCITY] = math.log(max(ratio(row[feature.LOG_SCARCITY], scarcity, tasks), LEAST))
         row[feature.WORK], row[feature.LOG_WORK] = bounded(left), math.log(max(left, LEAST))
         row[feature.LOG_PATH] = math.log(max(ratio(jobs.path[g], path, tasks), LEAST))
         row[feature.LOG_DURATION] = math.log(max(ratio(jobs.book.duration[g], duration, tasks), LEAST))
@@ -77,9 +79,13 @@ def log_count(n: float) -> float:
 
 @apart
 def describe_demand(b: Batch, n: int, g: int, server: int) -> None:
-    """What the demand is beside what is free on the server."""
+    """What the demand is beside what is free on the server, and beside what all tasks need that wait or will.
+
+    A resource is scarce by its backlog over the cluster's capacity.
+    """
     c, row, demand = b.c, b.actions[b.c.e, n], b.jobs.book.demand
-    resources, alignment, of_free, of_server, least, mean = 0, 0.0, 0.0, 0.0, 1.0, 0.0
+    resources, alignment, of_free, of_server, least, mean, scarcity = 0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0
+    scarcest, left_scarcest = -1.0, 1.0
     for r in range(demand.shape[1]):
         capacity = float(c.capacity[server, r])
         if capacity > 0:
@@ -92,8 +98,13 @@ def describe_demand(b: Batch, n: int, g: int, server: int) -> None:
             left = (free - needed) / capacity
             least = min(least, left)
             mean += left
+            scarce = b.jobs.backlog[r] / b.jobs.total[r]
+            scarcity += scarce * needed / capacity
+            if scarce > scarcest:
+                scarcest, left_scarcest = scarce, left
     row[feature.VALID] = 1.0
     row[feature.ALIGNMENT] = alignment
+    row[feature.LOG_SCARCITY], row[feature.LEFT_SCARCEST] = scarcity, left_scarcest  # the first until all are known
     row[feature.OF_FREE], row[feature.OF_SERVER] = of_free, of_server
     row[feature.LEFT_LEAST], row[feature.LEFT_MEAN] = least, mean / resources
 

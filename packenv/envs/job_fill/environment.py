@@ -6,9 +6,9 @@ from packenv.envs.documentation import documented
 from packenv.envs.interfaces.batched import BatchEnv
 from packenv.envs.interfaces.single import SingleEnv
 from packenv.envs.job_fill.definition import DEFINITION
+from packenv.envs.job_fill.features import CLUSTER_FEATURES, GROUP_FEATURES
 
 
-@documented
 class JobFill(SingleEnv):
     """One server at a time: from which group of identical tasks, of which job, does the next one start there?
 
@@ -28,7 +28,12 @@ class JobFill(SingleEnv):
 
     ## Observation Space
     `actions` (K + 1, F), a row of features for every action, and `context` (C,), of the cluster: see the tables below.
-    "compact" and "full" are not offered.
+    (*): also written for the action that passes. Scarcity of a resource: Σ demand · expected slots over the tasks that have
+    arrived and not started, eligible or not, over the capacity of the cluster. "compact" and "full" are not offered.
+
+    ## Its Own Defaults
+    `workload="analytics"`, `horizon=None`, `window=32`, `observation="actions"`, `reward="completion"`,
+    `waiting_limit=1_000_000`. It begins with an empty cluster, without a guard, and takes no `J` or `types`.
 
     ## Own Arguments
     | `passing` | True | False: no server is passed while a group is offered |
@@ -36,6 +41,9 @@ class JobFill(SingleEnv):
     """
 
     definition = DEFINITION
+
+
+documented(JobFill, of_jobs=(GROUP_FEATURES, CLUSTER_FEATURES))
 
 
 class JobFillVector(BatchEnv):

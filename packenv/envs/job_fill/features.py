@@ -23,6 +23,8 @@ GROUP_FEATURES = (
     Feature("log_path", LOG_RATIO, "expected slots on the longest path from the task to the end of its job", negative=True),
     Feature("log_duration", LOG_RATIO, "expected slots of the task", negative=True),
     Feature("log_age", LOG_RATIO, "slots since its job arrived, and one", negative=True),
+    Feature("log_scarcity", LOG_RATIO, "Σ demand in shares of the server, each times its scarcity", negative=True),
+    Feature("left_scarcest", SHARE, "what would be left free of the resource that is scarcest in the cluster"),
     Feature("of_free", SHARE, "largest demand, as a share of what is free of that resource"),
     Feature("of_server", SHARE, "largest demand, as a share of the server's capacity"),
     Feature("left_least", SHARE, "what would be left free of the scarcest resource"),
@@ -49,6 +51,6 @@ CLUSTER_FEATURES = (
 
 # Positions, for compiled code.
 VALID, WAITS, ALIGNMENT, WORK, LOG_WORK, LOG_ALIGNMENT, LOG_PATH, LOG_DURATION, LOG_AGE = range(9)
-OF_FREE, OF_SERVER, LEFT_LEAST, LEFT_MEAN, TASKS, IN_SERVICE = range(9, 15)
-PHASE_COMPLETED, PHASE_WAITING, FAIR_SHARE, VALUE, HERE, SAME_RACK = range(15, 21)
+LOG_SCARCITY, LEFT_SCARCEST, OF_FREE, OF_SERVER, LEFT_LEAST, LEFT_MEAN, TASKS, IN_SERVICE = range(9, 17)
+PHASE_COMPLETED, PHASE_WAITING, FAIR_SHARE, VALUE, HERE, SAME_RACK = range(17, 23)
 GROUPS, HIDDEN, JOBS, PER_SERVER, FREE, SERVER_FREE, SERVER_LEAST = range(7)

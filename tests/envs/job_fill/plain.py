@@ -103,7 +103,7 @@ class Plain:
 
     def actions(self, server: int, window: int, passing: bool) -> Any:
         groups = self.offered(server)[:window]
-        wanted = np.zeros((window + 1, 21))
+        wanted = np.zeros((window + 1, 23))
         wanted[window, :2] = passing, 1
         tasks = sum(map(len, groups))
 
@@ -123,6 +123,8 @@ class Plain:
             wanted[n] = [
                 *(1, 0, a, p, log(p), log(a), log(relative(self.path, row)), log(relative(self.expected, row))),
                 log(relative(self.age, row)),
+                log(relative(lambda r: self.scarcity(r, server), row)),
+                self.left_scarcest(row, server),
                 max(d / f for d, f, c in self.by_resource(row, server) if d > 0),
                 max(d / c for d, f, c in self.by_resource(row, server)),
                 min(after),
@@ -157,6 +159,21 @@ class Plain:
 
     def alignment(self, row: int, server: int) -> float:
         return sum((d / c) * (f / c) for d, f, c in self.by_resource(row, server))
+
+    def backlog(self) -> Any:
+        total = self.capacity.sum(axis=0)
+        rows = [row for row in self.rows if self.jobs.arrival[row] <= self.slot and self.start[row] < 0]
+        needed = sum((self.jobs.demand[row] * self.expected(row) for row in rows), 0 * total)
+        return [float(needed[r] / total[r]) if total[r] > 0 else 0.0 for r in self.resources]
+
+    def scarcity(self, row: int, server: int) -> float:
+        demand, capacity = self.jobs.demand[row], self.capacity[server]
+        return sum(self.backlog()[r] * float(demand[r] / capacity[r]) for r in self.resources if capacity[r] > 0)
+
+    def left_scarcest(self, row: int, server: int) -> float:
+        here = [r for r in self.resources if self.capacity[server][r] > 0]
+        scarcest = max(here, key=lambda r: (self.backlog()[r], -r))
+        return float((self.free(server)[scarcest] - self.jobs.demand[row][scarcest]) / self.capacity[server][scarcest])
 
     def age(self, row: int) -> int:
         return self.slot - min(int(self.jobs.arrival[mate]) for mate in self.mates(row)) + 1
