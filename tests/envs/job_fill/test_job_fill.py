@@ -137,3 +137,14 @@ def test_what_it_refuses(options: dict[str, Any], message: str) -> None:
 def test_rewards_of_whole_jobs_elsewhere_are_refused() -> None:
     with pytest.raises(InputError, match="ServerFill does not follow whole jobs; JobFill does"):
         gym.make("packenv/ServerFill-v0", reward="completion")
+
+
+def test_it_can_be_watched() -> None:
+    """As text, whole jobs are told apart by a letter: two tasks of job 17 and one of job 2."""
+    jobs = Jobs.of([0, 0, 0], [0.5, 0.25, 0.25], [9, 9, 9], job=np.array([17, 17, 2]))
+    env = make(workload=packenv.Workload(jobs=jobs, servers=1), render_mode="ansi", passing=False)
+    env.reset(seed=0)
+    assert env.render().splitlines()[-1].startswith("virtual queues: 0:0 1:2 2:1 3:0")
+    env.step(0)
+    assert "|" + "2" * 10 in env.render()
+    assert make(render_mode="rgb_array").reset(seed=0) and make(render_mode="rgb_array") is not None
