@@ -19,7 +19,7 @@ from packenv.policy import find_policy, registered
 
 ROOT = Path(__file__).resolve().parent.parent
 
-ENVIRONMENTS = ("Placement", "ServerFill", "Configuration")
+ENVIRONMENTS = ("Placement", "ServerFill", "Configuration", "JobFill")
 
 MODULES = {
     "packenv": "The names at the top: workloads, runs, and what is achievable.",

@@ -1,4 +1,4 @@
-"""`packenv.simulate`: the simulation of a workload whose arrivals may be given as a `load`, a share of ρ*.
+"""`packenv.simulate`: the simulation of a workload, which may be a name, and its arrivals a `load`, a share of ρ*.
 
 The simulator itself (`packenv.simulation`) needs a rate of arrivals and knows no theory. Everything that runs
 workloads of a user goes through here.
@@ -12,16 +12,19 @@ from typing import Any, TypeVar, cast
 
 from packenv import simulation
 from packenv.results.result import Result
+from packenv.workloads.named.registry import workload as find_workload
 from packenv.workloads.workload import Workload
 
 Run = TypeVar("Run", bound=Callable[..., Result])
 
 
 def _at_a_rate(run: Run) -> Run:
-    """The same function, for workloads that are given by their load too: that is turned into a rate first."""
+    """The same function, for workloads that are given by name, or by their load: that is turned into a rate first."""
 
     @functools.wraps(run)
-    def run_at_a_rate(workload: Workload, *args: Any, **options: Any) -> Result:
+    def run_at_a_rate(workload: Workload | str, *args: Any, **options: Any) -> Result:
+        if isinstance(workload, str):
+            workload = find_workload(workload)
         if workload.load is not None:
             from packenv.theory.capacity.load import resolved  # loads the linear-programming solver, which few runs need
 

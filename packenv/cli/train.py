@@ -14,7 +14,7 @@ from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import COUNT, FILE, option
 from packenv.cli.options.workload import WorkloadOptions, workload_from
 from packenv.cli.outputs import check_outputs
-from packenv.envs.registration import ENVIRONMENTS
+from packenv.envs.registration import ENVIRONMENTS, find_definition
 from packenv.errors import InputError
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 from packenv.policy import find_policy, guarantee_of
@@ -33,7 +33,7 @@ SPECIAL = {"true": True, "false": False}
 @click.argument("source", metavar="[WORKLOAD]", required=False, type=WORKLOAD)
 @option("--env", "environment", default="ServerFill", help=f"{', '.join(ENVIRONMENTS)}.")
 @option("--algo", "algorithm", default="maskable-ppo", help="maskable-ppo, ppo, a2c, dqn, cma-es.")
-@option("--network", default="shared", help="shared or linear (the order of actions does not matter), or mlp.")
+@option("--network", default="shared", help="shared, linear or sum (the order of actions does not matter), or mlp.")
 @click.option("--hidden", type=int, default=0, help="Width of the network's layers  [default: shared 32, mlp 64].")
 @click.option("--load", help="Arrivals as a share of ρ*: X, or LOW:HIGH, from which each episode draws its own.")
 @click.option("--intensity", help="Arrivals as a share of the area bound: X or LOW:HIGH  [default on paper/fig4b: 0.85:0.97].")
@@ -44,15 +44,18 @@ SPECIAL = {"true": True, "false": False}
 @shared.resources
 @click.option("--J", "levels", type=int, help="Divide sizes into 2J virtual queues, as VQS does  [default: by the workload].")
 @click.option("--types", type=int, help="Divide sizes into so many virtual queues of equal width instead.")
-@option("--window", type=int, default=16, help="How many of the oldest tasks the agent sees.")
+@click.option("--window", type=int, default=0, help="How many tasks (JobFill: groups) the agent sees  [default: 16; JobFill 32].")
 @option("--observation", default="actions", help="actions, full or compact.")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the environment: passing, rule, …")
-@option("--reward", default="size", help="size, tasks, queue, delay or advantage.")
+@click.option("--reward", default="", help="size, tasks, queue, …; JobFill: completion, makespan, value  [default: the first].")
 @option("--reward-scale", type=float, default=1.0, help="Multiply rewards by this.")
 @option("--timescale", type=float, default=5000.0, help="Discount a reward t slots ahead by exp(−t/timescale).")
 @click.option("--average-reward", is_flag=True, help="Maximise the mean reward per slot instead of the discounted sum.")
-@option(
-    "--guard", default="bf-js", type=POLICY, help="Policy that schedules while too many tasks wait; none: the agent always does."
+@click.option(
+    "--guard",
+    default="",
+    type=POLICY,
+    help="Policy that schedules while too many tasks wait; none: the agent always does  [default: bf-js; JobFill none].",
 )
 @option("--guard-limit", type=int, default=500, help="The guard schedules while more tasks than this wait.")
 @click.option("--from", "start", metavar="AGENT", help="Start from the weights of this saved agent (a name or a path).")
@@ -82,7 +85,7 @@ SPECIAL = {"true": True, "false": False}
 @click.option("--checkpoint-every", type=int, default=0, metavar="N", help="Samples between checkpoints  [default: a 20th].")
 @click.option("--evaluate-every", type=int, default=0, metavar="N", help="Samples between evaluations  [default: a 10th].")
 @click.option("--judge-every", type=int, metavar="N", help="Samples between judgments, 0 for none  [default: a 3rd].")
-@option("--against", default="bf-js", type=POLICY, help="Policy that evaluations compare the agent with.")
+@click.option("--against", type=POLICY, help="Policy that evaluations compare with  [default: bf-js; JobFill tetris:f=0].")
 @option("--evaluation-slots", type=click.IntRange(min=1000), default=200_000, help="Slots of each run of an evaluation.")
 @option("--evaluation-seeds", type=COUNT, default=4, help="Runs of an evaluation at each load.")
 @option("--keep", type=click.Choice(["best", "last"]), default="best", help="Save the best agent in evaluations, or the last.")
@@ -121,7 +124,7 @@ def settings_of(source: str | None, words: dict[str, Any]) -> Settings:
     if len(given) > 1:
         raise InputError("give one of --load, --intensity and --rate")
     if source is None and words["sizes"] is None:
-        source = DEFAULT_WORKLOAD
+        source = find_definition(words["environment"]).defaults.get("workload", DEFAULT_WORKLOAD)
     arrivals = {key: interval(f"--{key}", words[key]) for key in given}
     if source == DEFAULT_WORKLOAD and not given:
         arrivals = {"intensity": DEFAULT_INTENSITY}
@@ -146,13 +149,17 @@ def plan_of(settings: Settings, words: dict[str, Any]) -> dict[str, Any]:
     for key in ("checkpoint_every", "evaluate_every", "judge_every"):
         if (words[key] or 0) < 0:
             raise InputError(f"--{key.replace('_', '-')} must not be negative, not {words[key]}")
+    from packenv.learning.objective import QUEUE, objective
+
+    words["against"] = words["against"] or ("bf-js" if objective(settings.reward) == QUEUE else "tetris:f=0")
     find_policy(words["against"])
     out = words["out"]
     check_outputs(out)
     name = words["name"] or default_name(settings)
     if Path(name).name != name or name in (".", ".."):
         raise InputError(f"--name {name}: a name, not a path; --logdir says where")
-    judge_every = settings.samples // 3 + 1 if words["judge_every"] is None else words["judge_every"]
+    judged = 0 if settings.workload.draw is not None else settings.samples // 3 + 1
+    judge_every = judged if words["judge_every"] is None else words["judge_every"]
     direct = "resume threads on checkpoint_every evaluate_every against evaluation_slots evaluation_seeds keep"
     return {
         "folder": Path(words["logdir"]) / name,

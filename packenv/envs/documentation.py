@@ -6,7 +6,7 @@ import inspect
 
 from packenv.envs.core.state import REASONS
 from packenv.envs.interfaces.single import SingleEnv
-from packenv.envs.observation.features import ACTION_FEATURES, CONTEXT, CONTEXT_FEATURES, FEATURES
+from packenv.envs.observation.features import ACTION_FEATURES, CONTEXT, CONTEXT_FEATURES, FEATURES, Feature
 from packenv.envs.registration import NORMALIZED, id_of, normalized_options
 
 OBSERVED = """
@@ -25,12 +25,25 @@ OBSERVED = """
 {table}
 """
 
+OBSERVED_OF_JOBS = """
+    All are of order 1 whatever the number of jobs, servers and resources, the unit of time and the sizes: shares are of what is
+    free, of the server or of the cluster; ratios are to the mean over the waiting tasks that are offered, at most 32; a log
+    count n is log(1 + n) / 5. Networks that score every action by the same weights read this observation.
+
+    With `observation="normalized"`: the same numbers in one flat array within [−1, 1], for libraries that know nothing of
+    actions' features: `feature_names` has a name for each.
+
+{table}
+"""
+
 IN_COMMON = """
     ## Rewards
     Of the slots from one decision to the next (none after a task that starts): `queue`: −∫ Q dt, Q the waiting tasks;
     `delay`: minus the delays, in slots, of the tasks that started; `size`: size placed less the rate at which size arrives;
     `work`: the same, but a task counts its size slot by slot while it is in service, over the mean service; `tasks`: as `size`,
-    of their number; `advantage`: ∫ Q dt of the baseline on the same jobs, less one's own.
+    of their number; `advantage`: ∫ Q dt of the baseline on the same jobs, less one's own. Of whole jobs (JobFill):
+    `completion`: −∫ unfinished jobs dt, which adds up to minus the sum of the jobs' completion times; `value`: the same, each
+    times the value of its job; `makespan`: minus the slots that pass.
     `info["elapsed"]` has the slots.
 
     ## Info
@@ -69,7 +82,7 @@ IN_COMMON = """
     | `window` | 16 | K, how many of the oldest waiting tasks are shown |
     | `observation` | `"full"` | or `"compact"`, `"actions"`, `"normalized"` |
     | `mask_in_observation` | False | adds `action_mask` to the observation |
-    | `reward` | `"queue"` | `"delay"`, `"size"`, `"work"`, `"tasks"`, `"advantage"`, or a function of a `Passage` |
+    | `reward` | `"queue"` | `"delay"`, `"size"`, `"work"`, `"tasks"`, `"advantage"`, `"makespan"`, or a function of a `Passage` |
     | `baseline` | `"bf-js"` | the policy that `advantage` compares with |
     | `invalid` | `"wait"` | what invalid actions do (see above), or `"nearest"`: the same as the valid one next to it |
     | `invalid_penalty` | 0 | taken from the reward for an invalid action |
@@ -103,14 +116,23 @@ IN_COMMON = """
 """
 
 
-def documented(environment: type[SingleEnv], of_configurations: bool = False) -> type[SingleEnv]:
+Tables = tuple[tuple[Feature, ...], tuple[Feature, ...]]
+"""The features of actions, and of the context."""
+
+
+def documented(
+    environment: type[SingleEnv], of_configurations: bool = False, of_jobs: Tables | None = None
+) -> type[SingleEnv]:
     """Complete the docstring of an environment: its own headings first, then what is the same for all environments.
 
     The rows of the table under "Own Arguments" become the first ones of "Arguments". `of_configurations`: whether its
-    actions take configurations rather than start tasks.
+    actions take configurations rather than start tasks. `of_jobs`: its features, where it follows whole jobs.
     """
     own, _, arguments = (environment.__doc__ or "").partition("## Own Arguments\n")
-    observed = OBSERVED.format(features=FEATURES, context=CONTEXT, table=feature_table(of_configurations))
+    if of_jobs is not None:
+        observed = OBSERVED_OF_JOBS.format(table=feature_table(False, of_jobs))
+    else:
+        observed = OBSERVED.format(features=FEATURES, context=CONTEXT, table=feature_table(of_configurations))
     reasons = ", ".join(f"{code} {text}" for code, text in enumerate(REASONS) if text)
     common = IN_COMMON.replace("{own}", arguments.rstrip() + "\n").replace("{reasons}", reasons)
     others = ", ".join(f"{key}={value!r}".replace("'", '"') for key, value in normalized_options(environment.__name__).items())
@@ -120,15 +142,15 @@ def documented(environment: type[SingleEnv], of_configurations: bool = False) ->
     return environment
 
 
-def feature_table(of_configurations: bool) -> str:
+def feature_table(of_configurations: bool, tables: Tables = (ACTION_FEATURES, CONTEXT_FEATURES)) -> str:
     """Tables of the features of actions and of the context, indented as docstrings of classes are."""
     meaning = "of an action that takes configuration k" if of_configurations else "of an action that starts a task"
     lines = [f"| `actions` | {meaning} | scale |", "|---|---|---|"]
-    for n, feature in enumerate(ACTION_FEATURES):
+    for n, feature in enumerate(tables[0]):
         text = feature.of_configuration if of_configurations else feature.of_start + " (*)" * feature.of_wait
         lines.append(f"| {n} `{feature.name}` | {text or '0'} | {feature.scale} |")
-    if not of_configurations:
+    if tables[0] is ACTION_FEATURES and not of_configurations:
         lines += ["", "(*) also of the action that waits or passes; without a server at hand only 0, 1 and 18. Its others are 0."]
     lines += ["", "| `context` | of the cluster | scale |", "|---|---|---|"]
-    lines += [f"| {n} `{feature.name}` | {feature.of_start} | {feature.scale} |" for n, feature in enumerate(CONTEXT_FEATURES)]
+    lines += [f"| {n} `{feature.name}` | {feature.of_start} | {feature.scale} |" for n, feature in enumerate(tables[1])]
     return "\n".join("    " + line if line else "" for line in lines)

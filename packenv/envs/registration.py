@@ -25,6 +25,7 @@ ENVIRONMENTS = {
     "Placement": "packenv.envs.placement",
     "ServerFill": "packenv.envs.server_fill",
     "Configuration": "packenv.envs.configuration",
+    "JobFill": "packenv.envs.job_fill",
 }
 """Name → package, whose module `definition` has DEFINITION, and `environment` the classes NAME and NAMEVector."""
 
@@ -33,7 +34,10 @@ NORMALIZED = "Normalized"
 """What the names of environments end in whose options are those that other libraries learn from without being told any."""
 
 COMMON_OPTIONS: dict[str, Any] = {"observation": "normalized", "reward": "size", "invalid": "nearest"}
-OWN_OPTIONS: dict[str, dict[str, Any]] = {"ServerFill": {"passing": False, "types": 16, "choices": 2, "reward": "work"}}
+OWN_OPTIONS: dict[str, dict[str, Any]] = {
+    "ServerFill": {"passing": False, "types": 16, "choices": 2, "reward": "work"},
+    "JobFill": {"passing": False, "window": 8, "reward": "completion"},
+}
 """Those options: of all environments, and those of one that are different."""
 
 

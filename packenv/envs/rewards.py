@@ -27,6 +27,8 @@ class Passage(NamedTuple):
     arriving: Numbers  # their size
     offered: Numbers  # what they add to `served` in the long run
     guarded: Numbers  # slots that passed under the guard
+    unfinished: Numbers  # ∫ jobs that have arrived and not ended, dt; 0 where whole jobs are not followed
+    unfinished_value: Numbers  # ∫ Σ of their values dt
     baseline: Numbers  # ∫ Q dt of the baseline over the same slots; 0 unless the reward is `advantage`
 
 
@@ -71,7 +73,28 @@ def advantage(passage: Passage) -> Numbers:
     return passage.baseline - passage.queue
 
 
-REWARDS: dict[str, Reward] = {"queue": queue, "delay": delay, "size": size, "work": work, "tasks": tasks, "advantage": advantage}
+def completion(passage: Passage) -> Numbers:
+    """−∫ unfinished jobs dt: over a table that is done, minus the sum of the jobs' completion times (Little's law)."""
+    return 0.0 - passage.unfinished
+
+
+def value(passage: Passage) -> Numbers:
+    """−∫ value of the unfinished jobs dt: minus the sum of completion times, each times the value of its job."""
+    return 0.0 - passage.unfinished_value
+
+
+def makespan(passage: Passage) -> Numbers:
+    """Minus the slots that pass: over a table that is done, minus the slots from the first arrival to the last end."""
+    return 0.0 - passage.elapsed
+
+
+OF_JOBS = (completion, value)
+"""Rewards that only environments which follow whole jobs can give."""
+
+REWARDS: dict[str, Reward] = {
+    **{"queue": queue, "delay": delay, "size": size, "work": work, "tasks": tasks, "advantage": advantage},
+    **{"completion": completion, "value": value, "makespan": makespan},
+}
 
 
 def find_reward(reward: str | Reward) -> Reward:

@@ -8,7 +8,7 @@ from typing import Any
 
 from packenv.envs.episodes.seeds import mix
 from packenv.envs.options import one_of, whole
-from packenv.envs.registration import ENVIRONMENTS
+from packenv.envs.registration import ENVIRONMENTS, find_definition
 from packenv.envs.rewards import REWARDS
 from packenv.errors import InputError
 from packenv.policy import find_policy, find_registered
@@ -17,11 +17,11 @@ from packenv.workloads.workload import INTENSITIES, Workload
 ALGORITHMS = ("maskable-ppo", "ppo", "a2c", "dqn", "cma-es")
 ON_POLICY = ALGORITHMS[:3]
 EVOLUTION = ALGORITHMS[-1]
-NETWORKS = ("shared", "linear", "mlp")
+NETWORKS = ("shared", "linear", "sum", "mlp")
 WAITING_LIMIT = 4
 """An episode ends when more than this multiple of the guard's limit waits: the guard must have failed by then."""
 
-HIDDEN = {"shared": 32, "linear": 32, "mlp": 64}
+HIDDEN = {"shared": 32, "linear": 32, "sum": 32, "mlp": 64}
 LEARNING_RATES = {"maskable-ppo": 1e-3, "ppo": 1e-3, "a2c": 1e-3, "dqn": 5e-4, "cma-es": 0.15}
 STEPS = {"maskable-ppo": 64, "ppo": 64, "a2c": 16, "dqn": 1, "cma-es": 1}
 EPOCHS = {"maskable-ppo": 3, "ppo": 3, "a2c": 1, "dqn": 1, "cma-es": 1}
@@ -47,15 +47,15 @@ class Settings:
     arrivals: Arrivals = field(default_factory=dict)
     J: int | None = None
     types: int | None = None
-    window: int = 16
+    window: int = 0
     observation: str = "actions"
     options: dict[str, Any] = field(default_factory=dict)
-    reward: str = "size"
+    reward: str = ""
     reward_scale: float = 1.0
     baseline: str = "bf-js"  # of the reward `advantage`
     timescale: float = 5000.0  # slots
     average_reward: bool = False
-    guard: str | None = "bf-js"  # the policy that schedules while more than guard_limit tasks wait
+    guard: str | None = ""  # the policy that schedules while more than guard_limit tasks wait
     guard_limit: int = 500
     start: str | None = None  # a saved agent, by name or path, whose weights the actor starts from
     imitate: str | None = None  # a policy whose actions the actor learns first
@@ -82,11 +82,21 @@ class Settings:
         ):
             if not getattr(self, name) and key in table:
                 object.__setattr__(self, name, table[key])
+        self._choose_for_environment()
         self._check_names()
         self._check_numbers()
 
-    def _check_names(self) -> None:
+    def _choose_for_environment(self) -> None:
+        """The defaults that differ between environments of tasks and of whole jobs."""
         one_of("environment", self.environment, tuple(ENVIRONMENTS))
+        of_jobs = find_definition(self.environment).follows_jobs
+        of_jobs_or_tasks = {"reward": ("completion", "size"), "window": (32, 16), "guard": (None, "bf-js")}
+        for name, (for_jobs, for_tasks) in of_jobs_or_tasks.items():
+            value = for_jobs if of_jobs else for_tasks
+            if getattr(self, name) in ("", 0):
+                object.__setattr__(self, name, value)
+
+    def _check_names(self) -> None:
         one_of("algorithm", self.algorithm, ALGORITHMS)
         one_of("network", self.network, NETWORKS)
         one_of("observation", self.observation, ("actions", "full", "compact"))  # "normalized" is for other libraries

@@ -34,7 +34,13 @@ SHARED: list[dict[str, Any]] = [
     {"intensity": (0.3, 0.9), "start": Warm("bf-j", 200)},
     {"start": [(0.5, 0, 30), (0.25, 1, 7)], "reward": "advantage", "baseline": "bf-j"},
 ]
-GRID = [(kind, options) for kind in KINDS for options in OPTIONS[kind] + SHARED]
+OF_JOBS: list[dict[str, Any]] = [
+    {"workload": JOBS},
+    {"workload": JOBS, "observation": "normalized", "invalid": "nearest", "window": 5, "reward": "makespan"},
+    {"workload": JOBS, "passing": False, "ask": "always", "mask_in_observation": True, "horizon": 500},
+    {"workload": TABLE, "reward": "value", "invalid_penalty": 2.0},
+]
+GRID = [(kind, options) for kind in KINDS for options in OPTIONS[kind] + SHARED] + [("JobFill", each) for each in OF_JOBS]
 
 
 def name_of(case: tuple[str, dict[str, Any]]) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from packenv.cluster.sorted_keys.arrays import WIDTH
 from packenv.cluster.state import NEVER, NONE, Cluster
+from packenv.cluster.whole_jobs.state import WholeJobs, no_jobs
 from packenv.envs.core.definition import Layout, Sizes
 from packenv.envs.core.logarithms import COMMON_SERVERS, logarithms
 from packenv.envs.core.server_summaries import forget_summaries
@@ -20,8 +21,10 @@ EMPTY: dict[str, tuple[int, ...]] = {
 """Shapes of the arrays that an observation does not have."""
 
 
-def make_batch(c: Cluster, layout: Layout, sizes: Sizes, mean_service: float, finite: bool = False) -> Batch:
-    """A Batch whose rows are all over: an episode must begin first. `mean_service` in slots."""
+def make_batch(
+    c: Cluster, layout: Layout, sizes: Sizes, mean_service: float, finite: bool = False, jobs: WholeJobs | None = None
+) -> Batch:
+    """A Batch whose rows are all over: an episode must begin first. `mean_service` in slots; `jobs` where they are followed."""
     rows, servers, per_root = len(c.head), sizes.servers, math.sqrt(COMMON_SERVERS / sizes.servers)
     turn = np.zeros(rows, turn_type)
     turn["phase"] = OVER
@@ -52,6 +55,10 @@ def make_batch(c: Cluster, layout: Layout, sizes: Sizes, mean_service: float, fi
         scale=np.array([c.server["capacity"].max(), mean_service, per_root], np.float64),
         logarithms=logarithms(per_root),
         waiting_sizes=np.zeros((rows, c.task.shape[1] + WIDTH if counts_sizes else 0), np.int32),
+        jobs=jobs or no_jobs(),
+        offered=np.full((rows, layout.groups), NONE, np.int32),
+        rank=np.zeros((rows, layout.groups)),
+        fitting=np.zeros(rows, np.int64),
         unread=0,
         mask=np.zeros((rows, layout.actions), np.int8),
         **observed,

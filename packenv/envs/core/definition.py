@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.policy import Needs
+
+if TYPE_CHECKING:
+    from packenv.envs.observation.features import Feature
 
 Shapes = Mapping[str, tuple[int, ...]]
 """Shapes of the arrays of an observation, by name, in order."""
@@ -38,6 +41,9 @@ class Layout:
     summaries: bool = False  # whether ages of jobs and rooms of servers are kept (packenv.envs.core.server_summaries)
     configurations: NDArray[np.int64] | None = None  # (G, N, 2J) that the actions choose from
     known: NDArray[np.int64] | None = None  # (G,) how many of the N each kind of server has
+    groups: int = 0  # actions that start a task of a group of identical ones
+    of_action: tuple[Feature, ...] = ()  # its own features of actions, and of the context, if it has them
+    of_context: tuple[Feature, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,12 +53,15 @@ class Definition:
     `layout(sizes, capacity, options, *, …)` returns a Layout for a cluster of capacity (L, D) units and the shared
     `Options`; its keyword-only parameters are the environment's own options. `policy_action(core, row, planned)` returns
     the action that comes nearest to what a policy has planned (packenv.envs.policy_agents); without it policies cannot
-    play the environment.
+    play the environment. `follows_jobs`: it needs a table of jobs, and reads `Batch.jobs`. `defaults`: its own defaults of the
+    shared options.
     """
 
     name: str
     layout: Callable[..., Layout]
     policy_action: Callable[..., int] | None = None
+    follows_jobs: bool = False
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def own_options(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.state import Cluster
+from packenv.cluster.whole_jobs.state import WholeJobs
 from packenv.compiled.frame import Frame
 
 WAITING, DECIDING, OVER, FRESH, BEGUN = 0, 1, 2, 3, 4
@@ -46,6 +47,8 @@ turn_type = np.dtype(
         ("tasks", "i8"),
         ("placed", "i8"),  # since then: size placed, in units,
         ("served", "f8"),  # ∫ size in service dt, in units, mean over the resources,
+        ("unfinished", "f8"),  # ∫ unfinished jobs dt, where whole jobs are followed,
+        ("unfinished_value", "f8"),  # ∫ their values dt,
         ("guarded", "i8"),  # and slots that passed under the guard
         ("guard_slot", "i8"),  # the slot that the guard scheduled last
     ],
@@ -65,6 +68,8 @@ passage_type = np.dtype(
         ("arriving", "f8"),
         ("offered", "f8"),
         ("guarded", "f8"),
+        ("unfinished", "f8"),
+        ("unfinished_value", "f8"),
         # of the episode so far, as in Result; utilisation: of the resource that is used most
         ("mean_queue", "f8"),
         ("mean_delay", "f8"),
@@ -107,6 +112,10 @@ class Batch(Frame):
     scale: NDArray[np.float64]  # (3,) of features: the largest scalar capacity, in units; the mean service; √(5 / L)
     logarithms: NDArray[np.float32]  # (N,) of features: log(1 + n · √(5 / L)) / 5 of n = 0 .. N - 1
     waiting_sizes: NDArray[np.int32]  # (E, P + WIDTH) scratch: the sizes of the waiting tasks, where features need them
+    jobs: WholeJobs  # of the row, where the environment follows whole jobs: then a batch has one row
+    offered: NDArray[np.int32]  # (E, K) groups of identical tasks that the actions start, NONE after the last
+    rank: NDArray[np.float64]  # (E, K) work left of their jobs
+    fitting: NDArray[np.int64]  # (E,) groups that fit on the server of the decision
     unread: int  # features that need not be written (packenv.envs.observation.features)
     # the observation
     queue: NDArray[np.float32]  # (E, K, D + 2)

@@ -19,6 +19,7 @@ from packenv.cluster.fields import reset_rows
 from packenv.cluster.grow import grow, lengthen
 from packenv.cluster.slots import GROW
 from packenv.cluster.state import NEVER, NONE, Cluster
+from packenv.cluster.whole_jobs.state import no_jobs, whole_jobs
 from packenv.envs.core.batch import make_batch, on_cluster
 from packenv.envs.core.definition import Definition
 from packenv.envs.core.state import BEGUN, FRESH, Batch
@@ -27,11 +28,11 @@ from packenv.envs.episodes.guard import Guard, together
 from packenv.envs.episodes.policy_run import CHUNK, PolicyRun, initial_jobs
 from packenv.envs.episodes.rows import row_of
 from packenv.envs.episodes.seeds import episode_seed, share
-from packenv.envs.episodes.workload_facts import levels_for, mean_scalar_size, mean_work, most_in_service
+from packenv.envs.episodes.workload_facts import check_jobs, levels_for, mean_scalar_size, mean_work, most_in_service
 from packenv.envs.observation.layout import sizes_of
-from packenv.envs.observation.normalized import check_normalized, normalized
+from packenv.envs.observation.normalized import Flattening, check_normalized
 from packenv.envs.options import LATEST, split
-from packenv.envs.rewards import Passage, advantage, find_reward
+from packenv.envs.rewards import OF_JOBS, Passage, advantage, find_reward
 from packenv.errors import InputError
 from packenv.policy import Setting
 from packenv.workloads.sampling import begin
@@ -51,9 +52,12 @@ class Core:
         if rows < 1:
             raise InputError(f"num_envs must be at least 1, not {rows}")
         own = {key: arguments[key] for key in definition.own_options if key in arguments}
-        options = split({key: value for key, value in arguments.items() if key not in own}, definition.own_options)
+        shared = {key: value for key, value in arguments.items() if key not in own}
+        options = split({**definition.defaults, **shared}, definition.own_options)
         self.definition, self.rows, self.options = definition, rows, options
         self.workload, self.rates = options.resolved()
+        if definition.follows_jobs:
+            check_jobs(self.workload, definition.name, options)
         levels = levels_for(self.workload, options.J)
         units = self.workload.servers.units
         self.setting = Setting(units, self.workload, levels, self.workload.largest_size())
@@ -64,11 +68,14 @@ class Core:
         if self.guard is not None:
             needs = together(needs, self.guard.needs)
         self.layout = replace(layout, needs=needs)
-        self.flat = options.observation == "normalized"
-        if self.flat:
+        self.flat: Flattening | None = None
+        if options.observation == "normalized":
             check_normalized(set(layout.observed), definition.name, options.mask_in_observation)
+            self.flat = Flattening(layout)
         self.step_rows = step_of(self.layout.rules)
         self.reward = find_reward(options.reward)
+        if self.reward in OF_JOBS and not definition.follows_jobs:
+            raise InputError(f"reward {options.reward}: {definition.name} does not follow whole jobs; JobFill does")
         self.mean_size, self.mean_work = mean_scalar_size(self.workload), mean_work(self.workload)
         self.initial = initial_jobs(options.start, units)
         self.warm = options.warm
@@ -79,7 +86,9 @@ class Core:
         self.seeds = np.zeros(rows, np.int64)
         self.template = self._cluster(1)
         self.played = [self.workload] * rows  # of each row's episode: with the table of its seed, where every seed has one,
-        self.tables = [self.template] * rows if self.workload.draw else []  # and a cluster that was built for that table
+        own_tables = bool(self.workload.draw) or definition.follows_jobs
+        self.tables = [self.template] * rows if own_tables else []  # a cluster that was built for that table,
+        self.jobs = [no_jobs()] * len(self.tables)  # and its jobs, where they are followed
         self._work_on(self._batch())
 
     def _cluster(self, rows: int) -> Cluster:
@@ -116,7 +125,7 @@ class Core:
         `passage`, by name, as views (E,), and `passage` those that rewards read.
         """
         self.batch = batch
-        self.parts = [row_of(batch, row, own) for row, own in enumerate(self.tables)]
+        self.parts = [row_of(batch, row, own, jobs) for row, (own, jobs) in enumerate(zip(self.tables, self.jobs, strict=True))]
         self.measured = {name: batch.passage[name] for name in batch.passage.dtype.names or ()}
         nothing = np.zeros(self.rows)
         self.passage = Passage(**{name: self.measured.get(name, nothing) for name in Passage._fields})
@@ -127,8 +136,8 @@ class Core:
 
     def observation(self) -> Observation:
         """(E, …) what is observed in each row, in new arrays; one array if it is "normalized"."""
-        if self.flat:
-            return normalized(self.batch.actions, self.batch.context)
+        if self.flat is not None:
+            return self.flat(self.batch.actions, self.batch.context)
         observed = {name: getattr(self.batch, name).copy() for name in self.layout.observed}
         if self.options.mask_in_observation:
             observed["action_mask"] = self.batch.mask.astype(np.float32)
@@ -183,7 +192,10 @@ class Core:
         self.tables[row] = build(
             own.source([seed]), self.setting.capacity, self.layout.needs, places=1, jobs=own.jobs, delays=False, bins=0
         )
-        self.parts[row] = row_of(self.batch, row, self.tables[row])
+        if self.definition.follows_jobs:
+            assert own.jobs is not None
+            self.jobs[row] = whole_jobs(own.jobs, self.setting.capacity)
+        self.parts[row] = row_of(self.batch, row, self.tables[row], self.jobs[row])
         turn = self.batch.turn[row]
         turn["rate"], turn["exogenous"] = own.rate, own.rate * mean_scalar_size(own)
         turn["offered"] = own.rate * mean_work(own) * own.mean_service / self.workload.mean_service
@@ -277,7 +289,7 @@ class Core:
         self._work_on(self.batch)
 
     def _state(self) -> dict[str, Any]:
-        names = ("batch", "template", "played", "tables", "guard", "baselines", "roots", "episodes", "seeds")
+        names = ("batch", "template", "played", "tables", "jobs", "guard", "baselines", "roots", "episodes", "seeds")
         return {name: getattr(self, name) for name in names}
 
     def _copied(self, state: dict[str, Any]) -> dict[str, Any]:

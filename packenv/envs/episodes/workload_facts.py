@@ -8,12 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.state import NEVER
+from packenv.envs.options import Options
 from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.units import UNIT, to_units
 from packenv.workloads.demand import per_resource, scalar_cdf, scalar_size
 from packenv.workloads.laws.joint import Joint
 from packenv.workloads.workload import Workload
+
+
+def check_jobs(workload: Workload, name: str, options: Options) -> None:
+    """Raises InputError where an environment follows whole jobs and that cannot be."""
+    if workload.jobs is None:
+        raise InputError(f"{name} follows whole jobs: {workload.name} is a stream of tasks, and it needs a table of jobs")
+    if options.start != "empty":
+        raise InputError(f"{name} follows whole jobs from their arrival on: start must be 'empty'")
+    if options.guard is not None:
+        raise InputError(f"{name} follows whole jobs, which a guard would start unseen: guard must be None")
 
 
 def levels_for(workload: Workload, given: int | None) -> int:

@@ -17,7 +17,6 @@ from packenv.envs.core.state import OF_EPISODE, OVER, WORK_DONE
 from packenv.envs.episodes.core import Core, Observation
 from packenv.envs.episodes.seeds import MOST
 from packenv.envs.interfaces.spaces import action_space, observation_space
-from packenv.envs.observation.normalized import feature_names, normalized
 from packenv.envs.rewards import Passage
 from packenv.errors import InputError
 
@@ -96,8 +95,8 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         return self._observation(), float(reward), terminated, truncated, info
 
     def _observation(self) -> Observation:
-        if self.core.flat:
-            return normalized(self._batch.actions[0], self._batch.context[0])
+        if self.core.flat is not None:
+            return self.core.flat(self._batch.actions[0], self._batch.context[0])
         observed = {name: array.copy() for name, array in self._observed}
         if self.core.options.mask_in_observation:
             observed["action_mask"] = self._mask.astype(np.float32)
@@ -151,9 +150,9 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
     @property
     def feature_names(self) -> tuple[str, ...]:
         """A name for each number of the observation "normalized"."""
-        if not self.core.flat:
+        if self.core.flat is None:
             raise InputError("only the observation 'normalized' has one name for each number")
-        return feature_names(self.core.layout.actions)
+        return self.core.flat.names(self.core.layout.actions)
 
     def wake_at(self, slot: int) -> None:
         """Let there be a decision in a later slot even if nothing happens then, as a policy's timer does."""

@@ -8,8 +8,8 @@ import numpy as np
 from gymnasium import spaces
 
 from packenv.envs.core.definition import Layout, Sizes
-from packenv.envs.observation.features import ACTION_FEATURES, CONTEXT, FEATURES, HIGHEST
-from packenv.envs.observation.normalized import lowest
+from packenv.envs.observation.features import HIGHEST, features_of
+from packenv.envs.observation.normalized import Flattening
 from packenv.envs.options import LATEST, Options
 from packenv.units import UNIT
 from packenv.workloads.workload import Workload
@@ -23,7 +23,7 @@ def action_space(layout: Layout) -> spaces.Discrete[np.int64]:
 def observation_space(layout: Layout, sizes: Sizes, options: Options, workload: Workload) -> spaces.Space[Any]:
     """A one-level Dict of float32 Boxes, in the order of the observation; one flat Box for "normalized"."""
     if options.observation == "normalized":
-        return spaces.Box(low := lowest(layout.actions), np.ones_like(low), dtype=np.float32)
+        return spaces.Box(low := Flattening(layout).lowest(layout.actions), np.ones_like(low), dtype=np.float32)
     units = workload.servers.units
     capacity = units.max(axis=0) / UNIT
     largest = float(capacity.max())
@@ -32,6 +32,7 @@ def observation_space(layout: Layout, sizes: Sizes, options: Options, workload: 
     latest += options.warm.slots if options.warm else 0
     many = float(options.waiting_limit)
     full = options.observation == "full"
+    of_action, of_context = features_of(layout)
     virtual_queue = [many, largest, many * largest, latest] if full else [many, largest]
     types = [most_jobs] * sizes.types
     highs: dict[str, list[float]] = {
@@ -41,8 +42,8 @@ def observation_space(layout: Layout, sizes: Sizes, options: Options, workload: 
         "server": [*capacity, *types, latest, latest],
         "cluster": [1.0] * (sizes.resources + sizes.types + 1),
         "configurations": [most_jobs * sizes.servers] * sizes.types,
-        "actions": [HIGHEST] * FEATURES,
-        "context": [HIGHEST] * CONTEXT,
+        "actions": [HIGHEST] * len(of_action),
+        "context": [HIGHEST] * len(of_context),
     }
     if not full and "servers" in layout.observed:
         highs["servers"] = [*capacity, 1.0]
@@ -51,7 +52,7 @@ def observation_space(layout: Layout, sizes: Sizes, options: Options, workload: 
         high = np.broadcast_to(np.array(highs[name][: shape[-1]], np.float32), shape)
         low = np.zeros(shape, np.float32)
         if name == "actions":
-            low[:, [n for n, feature in enumerate(ACTION_FEATURES) if feature.negative]] = -HIGHEST
+            low[:, [n for n, feature in enumerate(of_action) if feature.negative]] = -HIGHEST
         boxes[name] = spaces.Box(low, high, dtype=np.float32)
     if options.mask_in_observation:
         boxes["action_mask"] = spaces.Box(0.0, 1.0, (layout.actions,), np.float32)

@@ -10,7 +10,10 @@ The order is part of the format of saved agents: new features are added at the e
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from packenv.envs.core.definition import Layout
 
 SHARE, FLAG, COUNT, PER_ROOT, AGE = "share", "0 or 1", "log count", "log count per root", "log age"
 """Scales of features."""
@@ -60,6 +63,11 @@ CONTEXT_FEATURES = (
     Feature("medium_room", SHARE, "servers with room above ¼, up to ½"),
     Feature("small_room", SHARE, "servers with room up to ¼, full ones left out"),
 )
+
+def features_of(layout: Layout) -> tuple[tuple[Feature, ...], tuple[Feature, ...]]:
+    """The tables of an environment's `actions` and `context`: its own, or those above."""
+    return layout.of_action or ACTION_FEATURES, layout.of_context or CONTEXT_FEATURES
+
 
 FEATURES, CONTEXT = len(ACTION_FEATURES), len(CONTEXT_FEATURES)
 FIRST_FEATURES = 14

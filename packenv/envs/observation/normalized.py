@@ -11,10 +11,41 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.envs.observation.features import ACTION_FEATURES, CONTEXT, CONTEXT_FEATURES, FEATURES, FLAG, VALID, Feature
+from packenv.envs.core.definition import Layout
+from packenv.envs.observation.features import FLAG, VALID, Feature, features_of
 from packenv.errors import InputError
 
 Floats = NDArray[np.float32]
+
+
+class Flattening:
+    """From the features of actions and of the context of an environment to one flat array."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.of_action, self.of_context = features_of(layout)
+        self._of_action, self._of_context = _factors(self.of_action), _factors(self.of_context)
+        self._from_action, self._from_context = _offsets(self.of_action), _offsets(self.of_context)
+
+    def __call__(self, actions: Floats, context: Floats) -> Floats:
+        """(…, A·F + C) from (…, A, F) and (…, C), in a new array."""
+        *rows, count, features = actions.shape
+        flat = np.empty((*rows, count * features + len(self.of_context)), np.float32)
+        of_actions = flat[..., : count * features].reshape(actions.shape)
+        np.multiply(actions, self._of_action, out=of_actions)
+        of_actions += self._from_action * actions[..., VALID : VALID + 1]
+        np.multiply(context, self._of_context, out=flat[..., count * features :])
+        flat[..., count * features :] += self._from_context
+        return np.clip(flat, -1.0, 1.0, out=flat)
+
+    def lowest(self, actions: int) -> Floats:
+        """(A·F + C,) −1, or 0 for flags; none is above 1."""
+        of_action = np.array([0.0 if feature.scale == FLAG else -1.0 for feature in self.of_action], np.float32)
+        return np.concatenate((np.tile(of_action, actions), np.full(len(self.of_context), -1.0, np.float32)))
+
+    def names(self, actions: int) -> tuple[str, ...]:
+        """(A·F + C,) `action_0.valid`, `action_0.waits`, …, `context.small_room`: the names of the tables of features."""
+        of_actions = [f"action_{n}.{feature.name}" for n in range(actions) for feature in self.of_action]
+        return (*of_actions, *(f"context.{feature.name}" for feature in self.of_context))
 
 
 def _factors(features: tuple[Feature, ...]) -> Floats:
@@ -23,34 +54,6 @@ def _factors(features: tuple[Feature, ...]) -> Floats:
 
 def _offsets(features: tuple[Feature, ...]) -> Floats:
     return np.array([0.0 if feature.scale == FLAG or feature.negative else -1.0 for feature in features], np.float32)
-
-
-OF_ACTION, OF_CONTEXT = _factors(ACTION_FEATURES), _factors(CONTEXT_FEATURES)
-FROM_ACTION, FROM_CONTEXT = _offsets(ACTION_FEATURES), _offsets(CONTEXT_FEATURES)
-
-
-def normalized(actions: Floats, context: Floats) -> Floats:
-    """(…, A·F + C) from (…, A, F) and (…, C), in a new array."""
-    *rows, count, _ = actions.shape
-    flat = np.empty((*rows, count * FEATURES + CONTEXT), np.float32)
-    of_actions = flat[..., :-CONTEXT].reshape(actions.shape)
-    np.multiply(actions, OF_ACTION, out=of_actions)
-    of_actions += FROM_ACTION * actions[..., VALID : VALID + 1]
-    np.multiply(context, OF_CONTEXT, out=flat[..., -CONTEXT:])
-    flat[..., -CONTEXT:] += FROM_CONTEXT
-    return np.clip(flat, -1.0, 1.0, out=flat)
-
-
-def lowest(actions: int) -> Floats:
-    """(A·F + C,) −1, or 0 for flags; none is above 1."""
-    of_action = np.array([0.0 if feature.scale == FLAG else -1.0 for feature in ACTION_FEATURES], np.float32)
-    return np.concatenate((np.tile(of_action, actions), np.full(CONTEXT, -1.0, np.float32)))
-
-
-def feature_names(actions: int) -> tuple[str, ...]:
-    """(A·F + C,) `action_0.valid`, `action_0.waits`, …, `context.small_room`: the names of the tables of features."""
-    of_actions = [f"action_{n}.{feature.name}" for n in range(actions) for feature in ACTION_FEATURES]
-    return (*of_actions, *(f"context.{feature.name}" for feature in CONTEXT_FEATURES))
 
 
 def check_normalized(observed: object, name: str, mask_in_observation: bool) -> None:

@@ -5,7 +5,8 @@ run of its own on the same jobs (`own_run`). What the policy starts in a slot is
 action starts just that task, the agent takes the nearest one: the same virtual queue on the same server, or the
 configuration that shares most tasks; a policy that must see its run from the first slot cannot go on from there.
 The start slots are exactly the simulator's for: Placement, window ≥ queue: fifo-ff, bf-j, and all policies that know jobs;
-Placement, largest: bf-s; Placement, head of line: vqs; ServerFill, by index: bf-s; Configuration: vqs, vqs-bf.
+Placement, largest: bf-s; Placement, head of line: vqs; ServerFill, by index: bf-s; Configuration: vqs, vqs-bf; JobFill, ask
+"always", window ≥ groups: all policies that start like tasks in the order of rows.
 """
 
 from __future__ import annotations

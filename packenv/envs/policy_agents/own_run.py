@@ -17,7 +17,10 @@ from packenv.envs.policy_agents.planned import Targets
 from packenv.errors import InputError
 from packenv.policy import name_of
 
-DRIVEN = "only environments that have a word for all it does, from the first slot on (Placement, rule 'window', long enough)"
+DRIVEN = (
+    "only environments that have a word for all it does, from the first slot on (Placement, rule 'window', or JobFill, "
+    "ask 'always', with a window that is long enough)"
+)
 
 
 class PlanOfOwnRun:

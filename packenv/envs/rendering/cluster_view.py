@@ -7,14 +7,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.cluster.copy_tasks import tasks_of
 from packenv.cluster.queue.by_type import types_of
 from packenv.cluster.state import NONE, TASK
 from packenv.envs.episodes.core import Core
 from packenv.units import UNIT
 
+COLOURS = 16
+"""Of jobs, where an environment has no types of tasks: job n has colour n modulo COLOURS."""
+
 
 class Job(NamedTuple):
-    """A job in service: its type, and its demand (D,) in units of capacity."""
+    """A task in service: its type, or which colour of COLOURS its job has, and its demand (D,) in units of capacity."""
 
     type: int
     demand: NDArray[np.float64]
@@ -27,7 +31,7 @@ class ClusterView(NamedTuple):
     waiting: int
     capacity: NDArray[np.float64]  # (L, D)
     jobs: list[list[Job]]  # of each server, by row
-    queues: NDArray[np.int64]  # (2J,) tasks in each virtual queue of the first kind of server
+    queues: NDArray[np.int64]  # (2J,) tasks in each virtual queue of the first kind of server; or of jobs, by colour
     decided: int  # the server that the decision is about, NONE if it is about all
 
 
@@ -36,22 +40,30 @@ def view_of(core: Core, row: int) -> ClusterView:
     c = core.batch.c
     task = c.task[row]
     jobs: list[list[Job]] = [[] for _ in range(core.sizes.servers)]
+    typed = c.types.bound.shape[2] > 0
     served = np.flatnonzero((task["kind"] == TASK) & (task["server"] != NONE))
     for i in served[np.argsort(task["row"][served], kind="stable")]:
         server = int(task["server"][i])
         kind = int(c.server["kind"][row, server])
         demand = c.demand[row, i] if c.demand.shape[1] else task["size"][i : i + 1]
-        j = int(types_of(c, row, kind, task["size"][i]))
-        jobs[server].append(Job(max(j, 0), demand / UNIT))  # larger than all types of the kind: shown as the largest
+        # larger than all types of the kind: shown as the largest
+        j = max(int(types_of(c, row, kind, task["size"][i])), 0) if typed else int(task["job"][i]) % COLOURS
+        jobs[server].append(Job(j, demand / UNIT))
     head = c.head[row]
     return ClusterView(
         slot=int(head["now"]),
         waiting=int(head["waiting"]),
         capacity=core.setting.capacity / UNIT,
         jobs=jobs,
-        queues=c.types.queue["count"][row, 0].copy(),
+        queues=c.types.queue["count"][row, 0].copy() if typed else queues_of_jobs(core, row),
         decided=int(core.batch.turn["server"][row]),
     )
+
+
+def queues_of_jobs(core: Core, row: int) -> NDArray[np.int64]:
+    """(COLOURS,) waiting tasks of the jobs of each colour."""
+    waiting, _ = tasks_of(core.batch.c, row)
+    return np.bincount(core.batch.c.task["job"][row, waiting] % COLOURS, minlength=COLOURS)
 
 
 def text_of(view: ClusterView) -> str:

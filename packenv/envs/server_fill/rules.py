@@ -52,6 +52,8 @@ def act(rules: ServerFillRules, b: Batch) -> None:
         j = action if rules.choices == 0 else served_by(b, server, action)
         i = chosen(b, server, j) if j != NONE else NONE
         turn.invalid = i == NONE
+    else:
+        turn.invalid = rules.passing == 0
     if i == NONE:
         pass_over(b, server)
     else:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import Cluster, Needs
+from packenv.cluster.whole_jobs.state import whole_jobs
 from packenv.envs.core.batch import make_batch, on_cluster
 from packenv.envs.core.definition import Layout, Sizes
 from packenv.envs.core.server_summaries import forget_summaries
@@ -71,7 +72,7 @@ class SavedAgent:
     def needs(self, setting: Setting) -> Needs:
         """Raises InputError where tasks have another number of resources than the agent was trained with."""
         here = setting.capacity.shape[1]
-        if here != self.resources:
+        if here != self.resources and not self.definition.follows_jobs:
             raise InputError(f"{self.name}: learned with D = {self.resources} resources, {setting.workload.name} has D = {here}")
         own = self.layout(setting.capacity).needs
         return own if self.guard is None else together(own, needs_of(self.guard, self._setting_of_guard(setting)))
@@ -80,7 +81,8 @@ class SavedAgent:
         layout = self.layout(setting.capacity)
         network = FROM_WEIGHTS[self.network](self.name, self.weights, layout)
         scale = np.array([setting.workload.mean_service])
-        own = LearnedState(None, network, scale)  # type: ignore[arg-type]  # `attach` makes the batch
+        jobs = whole_jobs(setting.table, setting.capacity) if self.definition.follows_jobs else None
+        own = LearnedState(None, network, scale, jobs)  # type: ignore[arg-type]  # `attach` makes the batch
         if self.guard is None:
             return own
         return GuardedState(own, initial_state_of(self.guard, self._setting_of_guard(setting), seed), np.zeros(1, np.int64))
@@ -95,9 +97,9 @@ class SavedAgent:
             layout, unread = self.layout(cluster.capacity), state.network.unread
             if unread & NO_TYPES:
                 layout = replace(layout, summaries=False)
-            batch = make_batch(cluster, layout, self.sizes(cluster.capacity), float(state.mean_service[0]))
+            batch = make_batch(cluster, layout, self.sizes(cluster.capacity), float(state.mean_service[0]), jobs=state.jobs)
             batch.assign("unread", unread)
-            return state._replace(batch=batch)
+            return state._replace(batch=batch, jobs=None)
         batch = on_cluster(state.batch, cluster)
         forget_summaries(batch)
         return state._replace(batch=batch)

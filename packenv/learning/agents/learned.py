@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster
+from packenv.cluster.whole_jobs.state import WholeJobs
 from packenv.compiled.decorators import compiled
 from packenv.envs.core.server_summaries import remove_completed
 from packenv.envs.core.state import DECIDING, Batch
@@ -32,6 +33,7 @@ class LearnedState(NamedTuple):
     batch: Batch  # None until the cluster is known
     network: Any
     mean_service: NDArray[np.float64]  # (1,) slots
+    jobs: WholeJobs | None  # until the cluster is known, where the environment follows whole jobs
 
 
 @schedules(Learned)

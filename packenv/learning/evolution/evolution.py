@@ -1,4 +1,4 @@
-"""Evolution as a learner: candidates schedule whole runs in the compiled loop, and those with short queues win.
+"""Evolution as a learner: candidates schedule whole runs in the compiled loop, and those with short queues, or early jobs, win.
 
 All candidates of a generation see the same jobs at the same loads. Only their order counts, so neither the randomness of
 the arrivals, which they share, nor the different lengths of queues at different loads matters.
@@ -20,9 +20,10 @@ from packenv.learning.evolution.trials import Trial, TrialRunner
 from packenv.learning.learner import Learner
 from packenv.learning.loads import workloads_at_loads
 from packenv.learning.networks.network import Network
+from packenv.learning.objective import objective
 from packenv.learning.settings import Settings
 
-LOADS = 4  # of every candidate, spread evenly over the interval
+LOADS = 4  # of every candidate, spread evenly over the interval; or so many tables, where every seed has its own
 
 
 class Evolution(Learner):
@@ -35,7 +36,10 @@ class Evolution(Learner):
         self.search = CmaEs(self.network, settings.learning_rate)
         self.module, self.optimizer, self.core = self.search, None, None
         self.population = settings.population or 2 * round(2 + 1.5 * math.log(len(self.search.path)))
-        self.workloads = workloads_at_loads(settings, LOADS)
+        self.workloads = list(workloads_at_loads(settings, LOADS).items())
+        if settings.workload.draw is not None and len(self.workloads) == 1:
+            self.workloads *= LOADS
+        self.by = objective(settings.reward)
         self.about = agent_metadata(settings, "", 0, "last", {})
         self.started = 0
         self.said: dict[str, float] = {}
@@ -66,14 +70,17 @@ class Evolution(Learner):
         seed = self.settings.seed_after(self.started)  # the same whether the run was interrupted or not
         candidates, draws = self.search.ask(self.population, seed)
         trials = [
-            Trial(self.about, self.search.weights_of(candidate), workload, self.settings.horizon, seed + n)
+            Trial(self.about, self.search.weights_of(candidate), workload, self.settings.horizon, seed + n, self.by)
             for candidate in candidates
-            for n, workload in enumerate(self.workloads.values())
+            for n, (_, workload) in enumerate(self.workloads)
         ]
         scores = run(trials)
-        queues = np.array([score.queue for score in scores]).reshape(self.population, -1)
-        merit = np.log(np.maximum(queues, 1e-9)).mean(axis=1)  # the shorter the queues, the lower
+        measured = np.array([score.measure for score in scores]).reshape(self.population, -1)
+        merit = np.log(np.maximum(measured, 1e-9)).mean(axis=1)  # the lower, the better
         self.search.tell(draws, np.argsort(merit, kind="stable").tolist())
         self.started += sum(score.started for score in scores)
-        self.said = {f"train/median queue at {label}": float(np.median(queues[:, n])) for n, label in enumerate(self.workloads)}
+        self.said = {
+            f"train/median {self.by.removeprefix('mean ')} at {label}": float(np.median(measured[:, n]))
+            for n, (label, _) in enumerate(self.workloads)
+        }
         self.said |= {"train/step size": float(self.search.step), "train/spread of the scores": float(merit.std())}

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
-from packenv.api import simulate
 from packenv.executors.pieces import Pieces
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.weights import Weights
+from packenv.learning.objective import measure
 from packenv.workloads.workload import Workload
 
 
@@ -21,19 +21,20 @@ class Trial(NamedTuple):
     workload: Workload
     slots: int
     seed: int
+    by: str  # what counts (packenv.learning.objective)
 
 
 class Score(NamedTuple):
     """What became of a run."""
 
-    queue: float  # mean number of waiting tasks
+    measure: float  # the less, the better
     started: int  # tasks
 
 
 def run_trial(trial: Trial) -> Score:
     """Simulate the candidate on the trial's jobs."""
-    result = simulate(trial.workload, SavedAgent("candidate", trial.about, trial.weights), trial.slots, trial.seed)
-    return Score(result.mean_queue or 0.0, result.started)
+    candidate = SavedAgent("candidate", trial.about, trial.weights)
+    return Score(*measure(trial.workload, candidate, trial.slots, trial.seed, trial.by))
 
 
 class TrialRunner:

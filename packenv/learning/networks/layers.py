@@ -82,6 +82,20 @@ def terms_of(features: Tensor) -> Tensor:
     return torch.stack((*shares, *counts, *company, (1 - 2 * large) * excess * count), dim=1)
 
 
+class SumActor(nn.Module):
+    """⟨w, features of the action⟩, plus ⟨v, context⟩ for the action that waits. With its initial weights all are equal."""
+
+    def __init__(self, features: int, context: int) -> None:
+        super().__init__()
+        self.of_action = nn.Parameter(torch.zeros(features))
+        self.of_context = nn.Parameter(torch.zeros(context))
+
+    def forward(self, rows: ValidActions) -> Tensor:
+        """(N,) scores of the valid actions."""
+        waiting = (rows.context @ self.of_context).index_select(0, rows.environment)
+        return rows.features @ self.of_action + rows.features[:, feature.WAITS] * waiting
+
+
 class Mlp(nn.Module):
     """A multilayer perceptron with two hidden layers."""
 

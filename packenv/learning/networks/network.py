@@ -12,11 +12,11 @@ import torch
 from gymnasium import spaces
 from torch import Tensor, nn
 
-from packenv.envs.observation.features import CONTEXT, VALID
+from packenv.envs.observation.features import CONTEXT, FEATURES, VALID
 from packenv.errors import InputError, nearest
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.weights import Weights
-from packenv.learning.networks.layers import LinearActor, Mlp, SharedActor, SharedCritic
+from packenv.learning.networks.layers import LinearActor, Mlp, SharedActor, SharedCritic, SumActor
 from packenv.learning.networks.valid_actions import Observation, valid_actions
 from packenv.learning.settings import NETWORKS
 
@@ -31,7 +31,7 @@ def flattened(seen: Observation) -> Tensor:
 
 
 class Network(nn.Module):
-    """An actor of one of three kinds ("shared", "linear", "mlp"), and a critic unless `critic` is False.
+    """An actor of one of four kinds ("shared", "linear", "sum", "mlp"), and a critic unless `critic` is False.
 
     `seen` is the space of observations, `hidden` the width of hidden layers. Raises InputError for an unknown kind, or an
     observation that the kind cannot read.
@@ -50,7 +50,7 @@ class Network(nn.Module):
             if set(shapes) != {"actions", "context"}:
                 raise InputError(f"the {kind} network reads the observation `actions`; for others there is the network mlp")
             widths = shapes["actions"][1], shapes["context"][0], hidden
-            self.actor = SharedActor(*widths) if kind == "shared" else LinearActor()
+            self.actor = actor_of(kind, *widths)
             self.critic = SharedCritic(*widths) if critic else nn.Identity()
         else:
             inputs = sum(int(np.prod(shape)) for shape in shapes.values())
@@ -95,6 +95,15 @@ class Network(nn.Module):
     def exported(self) -> Weights:
         """The actor's weights under the names that compiled inference knows."""
         return {f"actor.{name}": value.detach().cpu().numpy().copy() for name, value in self.actor.state_dict().items()}
+
+
+def actor_of(kind: str, features: int, context: int, hidden: int) -> nn.Module:
+    """The actor of a kind of network that scores every action by the same weights. Raises InputError if it cannot read these."""
+    if kind == "linear":
+        if features != FEATURES:
+            raise InputError("the linear network reads the features of sizes and servers: choose --network sum or shared")
+        return LinearActor()
+    return SharedActor(features, context, hidden) if kind == "shared" else SumActor(features, context)
 
 
 def mask_of(seen: Observation, given: Any = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""How good an agent is: its mean queue beside a policy's on the same jobs, and the share of ρ* that it supports."""
+"""How good an agent is: its mean queue (or its jobs' completion time) beside a policy's, and the share of ρ* that it supports."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from packenv.api import simulate
 from packenv.learning.loads import workloads_at_loads
+from packenv.learning.objective import QUEUE, measure, objective
 from packenv.learning.settings import Settings
 from packenv.theory.capacity.load import supportable
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS, known_bound
@@ -21,7 +21,7 @@ JUDGE_TASKS = FIRST_TASKS, 4 * FIRST_TASKS  # of each run; where they leave it u
 
 
 class Comparison(NamedTuple):
-    """Mean queues of an agent and of another policy at one load, over the same seeds."""
+    """Mean queues (or what the objective is) of an agent and of another policy at one load, over the same seeds."""
 
     label: str
     agent: float
@@ -36,30 +36,31 @@ class Evaluation:
     """Compares agents with the policy `against`, whose runs are made once."""
 
     def __init__(self, settings: Settings, against: str, slots: int, seeds: int, first_seed: int = FIRST_SEED) -> None:
-        self.against, self.slots = against, slots
+        self.against, self.slots, self.by = against, slots, objective(settings.reward)
         self.workloads = workloads_at_loads(settings, LOADS)
         table = settings.workload.jobs is not None and settings.workload.draw is None
         self.seeds = [0] if table else [first_seed + n for n in range(seeds)]
         self.known: dict[str, float] = {}
 
     def __call__(self, agent: Any) -> list[Comparison]:
-        """The agent's mean queue beside the policy's, at every load."""
+        """The agent's mean queue, or what the objective is, beside the policy's, at every load."""
         found = []
         for label, workload in self.workloads.items():
             if label not in self.known:
-                self.known[label] = self._queue(workload, self.against)
-            found.append(Comparison(label, self._queue(workload, agent), self.known[label]))
+                self.known[label] = self._mean(workload, self.against)
+            found.append(Comparison(label, self._mean(workload, agent), self.known[label]))
         return found
 
     def bounds(self) -> dict[str, float]:
         """What no policy's mean queue comes below unless it knows durations, at the loads where something is known."""
+        if self.by != QUEUE:
+            return {}
         found = {label: known_bound(workload) for label, workload in self.workloads.items()}
         return {f"{SHOWN_AS} at {label}": value for label, value in found.items() if value > 0}
 
-    def _queue(self, workload: Workload, policy: Any) -> float:
-        slots = None if workload.jobs is not None else self.slots
-        queues = [simulate(workload, policy, slots, seed).mean_queue or 0.0 for seed in self.seeds]
-        return sum(queues) / len(queues)
+    def _mean(self, workload: Workload, policy: Any) -> float:
+        measured = [measure(workload, policy, self.slots, seed, self.by)[0] for seed in self.seeds]
+        return sum(measured) / len(measured)
 
 
 def overall(comparisons: list[Comparison]) -> float:

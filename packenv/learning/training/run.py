@@ -105,13 +105,13 @@ class TrainingRun:
         self.log.scalars(found, self.learner.samples)
 
     def evaluate(self) -> None:
-        """Compare the agent's mean queue with the policy's on the same jobs, and remember the best agent."""
+        """Compare the agent's measure with the policy's on the same jobs, and remember the best agent."""
         samples, weights = self.learner.samples, self.learner.network.exported()
         compared = self.evaluation(self.agent(weights))
-        score = overall(compared)
-        self.measured = {f"mean queue ratio to {self.plan.against}": score}
-        self.measured |= {f"mean queue ratio to {self.plan.against} at {each.label}": each.ratio for each in compared}
-        self.measured |= {f"mean queue at {each.label}": each.agent for each in compared}
+        score, by = overall(compared), self.evaluation.by
+        self.measured = {f"{by} ratio to {self.plan.against}": score}
+        self.measured |= {f"{by} ratio to {self.plan.against} at {each.label}": each.ratio for each in compared}
+        self.measured |= {f"{by} at {each.label}": each.agent for each in compared}
         if score < self.best_score:
             self.best, self.best_score, self.best_at, self.best_measured = weights, score, samples, self.measured
         shown = self.measured | self.evaluation.bounds()
@@ -120,7 +120,7 @@ class TrainingRun:
             self.log.picture(self.learner.core, samples)
         self.log.flush()
         said = ", ".join(f"{each.agent:.3g} ({each.ratio:.3f}) at {each.label}" for each in compared)
-        self.progress.say(f"{samples:,} samples: mean queue (ratio to {self.plan.against}) {said}")
+        self.progress.say(f"{samples:,} samples: {by} (ratio to {self.plan.against}) {said}")
 
     def judge(self) -> None:
         """Find the supported fraction of ρ*, coarsely, and show it beside the guarantees and the better proven policy's."""

@@ -16,10 +16,10 @@ from packenv.cluster.locality.distance import has_homes
 from packenv.cluster.locality.remote_reads import can_read, reads_take_room
 from packenv.cluster.sorted_keys.arrays import SortedKeys, sorted_keys
 from packenv.cluster.sorted_keys.keys import first_key, insert, remove
+from packenv.cluster.whole_jobs.book import group_fits
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.jobs import Jobs
-from packenv.policies.job_book import group_fits
 from packenv.results.job_times import job_numbers
 from packenv.workloads.network import RACK
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from packenv.cluster import NONE, Cluster, new_count, new_task, now, remote_slots, row_of, server_count, wake_at
 from packenv.cluster.locality.remote_reads import reads_take_room
 from packenv.cluster.state import NEVER
+from packenv.cluster.whole_jobs.book import free_of
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.policies.delay.backlog import (
@@ -23,7 +24,6 @@ from packenv.policies.delay.backlog import (
     launch,
     phase_of,
 )
-from packenv.policies.job_book import free_of
 from packenv.policy import Setting
 from packenv.workloads.network import ANY, NODE, RACK
 

@@ -25,11 +25,11 @@ from packenv.cluster import (
     wake_at,
 )
 from packenv.cluster.linked_list import connect
+from packenv.cluster.whole_jobs.book import free_of
 from packenv.compiled.decorators import compiled
 from packenv.policies.eagle.least_waiting import least_loaded, note_completed, note_placed, note_started
 from packenv.policies.eagle.probing_state import Probing, below, forget, join, leave, new_entry, send
 from packenv.policies.eagle.shortest_first import shortest
-from packenv.policies.job_book import free_of
 from packenv.policy import completes, schedules
 
 # Kinds of messages. Each round of probes leads to the next kind in this list (kind + 1): its rejections, then a new round.

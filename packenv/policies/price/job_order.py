@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from packenv.cluster import NONE, Cluster, Needs
+from packenv.cluster.whole_jobs.book import JobBook, job_book, note_new
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
-from packenv.policies.job_book import JobBook, job_book, note_new
 from packenv.policies.price.merit_ranking import Floats, Ranking, best_group, best_kind, look_for_room, ranking, start_first
 from packenv.policy import Setting, schedules
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster
+from packenv.cluster.whole_jobs.book import JobBook, group_fits, start
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
-from packenv.policies.job_book import JobBook, group_fits, start
 
 Floats = NDArray[np.float64]
 ALIKE = 1e-9

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, Needs, new_count, new_task, row_of
+from packenv.cluster.whole_jobs.book import JobBook, job_book, note_new
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
-from packenv.policies.job_book import JobBook, job_book, note_new
 from packenv.policies.price.job_order import table_needs
 from packenv.policies.price.merit_ranking import Floats, Ranking, best_group, best_kind, look_for_room, ranking, start_first
 from packenv.policy import Setting, schedules

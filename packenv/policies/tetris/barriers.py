@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.cluster.whole_jobs.book import JobBook, set_numbers
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.jobs import Jobs, Ragged
-from packenv.policies.job_book import JobBook, set_numbers
 from packenv.workloads.precedence import precedence_edges
 
 Ints = NDArray[np.int64]

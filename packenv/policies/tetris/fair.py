@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from packenv.cluster import BY_INDEX, NONE, Cluster, Needs, first_server, first_server_for, hold, row_of
+from packenv.cluster.whole_jobs.book import JobBook, job_book
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
-from packenv.policies.job_book import JobBook, job_book
 from packenv.policies.tetris.over_allocation import Overlaps, enter, leave, overlaps, share_out
 from packenv.policies.tetris.owner_ranking import Ints, Shares, launch, settle, shares, take_up
 from packenv.policy import Setting, completes, schedules

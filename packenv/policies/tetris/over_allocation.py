@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from packenv.cluster import NONE, Cluster, jobs_in, now, postpone, wake_at
 from packenv.cluster.linked_list import append, empty_lists, link_type, unlink
 from packenv.cluster.records import NEVER
+from packenv.cluster.whole_jobs.book import JobBook
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame
-from packenv.policies.job_book import JobBook
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, new_count, new_task, row_of
+from packenv.cluster.whole_jobs.book import JobBook, note_end, note_new, start
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
-from packenv.policies.job_book import JobBook, note_end, note_new, start
 from packenv.policy import Setting
 
 Ints = NDArray[np.int64]

@@ -19,13 +19,8 @@ from numpy.typing import NDArray
 from packenv.cluster import NONE, Cluster, Needs, new_count, new_task, now, row_of, server_count
 from packenv.cluster.locality.remote_reads import can_read, reads_take_room
 from packenv.cluster.servers import freed_count
-from packenv.compiled.decorators import compiled
-from packenv.compiled.frame import Frame
-from packenv.errors import InputError
-from packenv.policies.job_book import at_home, free_of, group_fits, job_book, set_numbers
-from packenv.policies.tetris.barriers import Barriers, barriers, barriers_of_tasks, holds_up, note_completed
-from packenv.policies.tetris.owner_ranking import Shares, launch, owner_of, settle, shares, take_up
-from packenv.policies.tetris.remaining_work import (
+from packenv.cluster.whole_jobs.book import at_home, free_of, group_fits, job_book, set_numbers
+from packenv.cluster.whole_jobs.remaining_work import (
     RemainingWork,
     note_no_work_left,
     note_overdue,
@@ -33,6 +28,11 @@ from packenv.policies.tetris.remaining_work import (
     remaining_work,
     work_left,
 )
+from packenv.compiled.decorators import compiled
+from packenv.compiled.frame import Frame
+from packenv.errors import InputError
+from packenv.policies.tetris.barriers import Barriers, barriers, barriers_of_tasks, holds_up, note_completed
+from packenv.policies.tetris.owner_ranking import Shares, launch, owner_of, settle, shares, take_up
 from packenv.policy import Setting, completes, schedules
 
 Ints = NDArray[np.int64]

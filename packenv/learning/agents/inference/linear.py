@@ -41,6 +41,8 @@ def linear_network(agent: str, weights: Weights, layout: Layout) -> LinearNetwor
     """The network from its saved weights. Raises InputError where they do not fit the environment's layout."""
     if "actions" not in layout.observed:
         raise InputError(f"{agent}: a linear network sees observation='actions'")
+    if layout.of_action:
+        raise InputError(f"{agent}: a linear network reads the features of sizes and servers: choose sum or shared")
     found = array(agent, weights, "actor.weights")
     if found.shape != (2, TERMS):
         raise InputError(f"{agent}: 'actor.weights' has the shape {found.shape} instead of {(2, TERMS)}")

@@ -9,12 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster import NONE, Cluster, now, remote_slots
+from packenv.cluster.locality.distance import remote_slots
+from packenv.cluster.queue.waiting import now
 from packenv.cluster.sorted_keys.arrays import SortedKeys, sorted_keys
 from packenv.cluster.sorted_keys.keys import first_key, insert, remove
+from packenv.cluster.state import NONE, Cluster
+from packenv.cluster.whole_jobs.book import JobBook
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
-from packenv.policies.job_book import JobBook
 
 Ints = NDArray[np.int64]
 

@@ -1,0 +1,180 @@
+"""What a scheduler may know of whole jobs: which have arrived and not ended, what is left of each, and what is new."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.queue.waiting import new_count, new_task, now, row_of
+from packenv.cluster.state import DONE, NONE, Cluster
+from packenv.cluster.whole_jobs.book import JobBook, add, job_book, note_end, start
+from packenv.cluster.whole_jobs.paths import longest_paths
+from packenv.cluster.whole_jobs.remaining_work import RemainingWork, note_no_work_left, note_overdue, note_start, remaining_work
+from packenv.compiled.decorators import apart, compiled, fused
+from packenv.compiled.frame import Frame
+from packenv.jobs import Jobs
+from packenv.results.job_times import numbered
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+ROWS, UNFINISHED, OWNERS, NEWS, EVERYWHERE = range(5)
+"""Positions in `WholeJobs.counts`."""
+
+
+class WholeJobs(Frame):
+    """The jobs of one cluster (G groups of identical tasks, D resources), of a table of jobs."""
+
+    book: JobBook
+    work: RemainingWork
+    # derived from the table, constant during a run
+    path: Ints  # (G,) expected slots on the longest path from a task of the group to the end of its job
+    first_row: Ints  # (G,) a row of the group
+    of_phase: Ints  # (phases,) tasks of each phase
+    value: Floats  # (jobs,) 1 without column `value`
+    total: Ints  # (D,) capacity of the whole cluster, units
+    # changes during a run
+    arrival: Ints  # (jobs,) slot in which the job's first task arrived, NONE before
+    left: Ints  # (jobs,) tasks that have not completed
+    in_service: Ints  # (jobs,) tasks
+    completed: Ints  # (phases,) tasks
+    news: NDArray[np.int32]  # (G,) the groups that got new tasks in this slot
+    noted: Ints  # (G,) the last slot in which a group was among `news`, NONE
+    counts: Ints  # (5,) rows that have arrived; unfinished jobs; owners with waiting tasks; groups in `news`;
+    #               1 if anything may fit anywhere in this slot
+    backlog: Ints  # (D,) Σ demand · expected slots over the tasks that have arrived and not started, units · slots
+    unfinished_value: Floats  # (1,) Σ value of the unfinished jobs
+
+
+def whole_jobs(jobs: Jobs, capacity: Ints) -> WholeJobs:
+    """The state before slot 0, with no task waiting. `capacity` (L, D) units."""
+    paths = longest_paths(jobs)
+    book = job_book(jobs, sort=numbered(paths))
+    first = np.unique(book.group, return_index=True)[1]
+    job = book.job[book.group]
+    number, phases = len(book.owner), int(book.phase.max()) + 1
+    value = np.ones(number) if jobs.value is None else jobs.value[np.unique(job, return_index=True)[1]]
+    return WholeJobs(
+        book=book,
+        work=remaining_work(book, capacity),
+        path=paths[first],
+        first_row=first.astype(np.int64),
+        of_phase=np.bincount(book.phase[book.group], minlength=phases).astype(np.int64),
+        value=np.asarray(value, np.float64).copy(),
+        total=capacity.sum(axis=0),
+        arrival=np.full(number, NONE, np.int64),
+        left=np.bincount(job, minlength=number).astype(np.int64),
+        in_service=np.zeros(number, np.int64),
+        completed=np.zeros(phases, np.int64),
+        news=np.zeros(len(first), np.int32),
+        noted=np.full(len(first), NONE, np.int64),
+        counts=np.zeros(5, np.int64),
+        backlog=np.zeros(jobs.resources, np.int64),
+        unfinished_value=np.zeros(1),
+    )
+
+
+def no_jobs() -> WholeJobs:
+    """In place of the jobs where nothing needs to know them: it follows nothing."""
+    none = whole_jobs(Jobs.of([0], [1.0], [1]), np.ones((1, 1), np.int64))
+    return none.replace(counts=np.zeros(0, np.int64))
+
+
+@fused
+def follows(jobs: WholeJobs) -> bool:
+    """Whether the jobs of the cluster are followed at all."""
+    return jobs.counts.shape[0] > 0
+
+
+@apart
+def note_slot(c: Cluster, jobs: WholeJobs, everywhere: bool) -> None:
+    """Take up what happened at the beginning of this slot; `everywhere`: servers that were closed are open again."""
+    counts = jobs.counts
+    counts[NEWS], counts[EVERYWHERE] = 0, int(everywhere)
+    for n in range(c.head[c.e].due):
+        i = c.due[c.e, n]
+        if c.task[c.e, i].kind == DONE:
+            note_completed(c, jobs, i)
+    note_overdue(c, jobs.work, jobs.book)
+    note_arrived(c, jobs)
+    for n in range(new_count(c)):
+        i = new_task(c, n)
+        if i != NONE:
+            note_eligible(c, jobs, i)
+
+
+@compiled
+def note_completed(c: Cluster, jobs: WholeJobs, i: int) -> None:
+    """Count the completion of task i. Tasks in service at the start of the run have no row and are ignored."""
+    row = row_of(c, i)
+    if row < 0:
+        return
+    g = jobs.book.group[row]
+    j = jobs.book.job[g]
+    note_end(c, jobs.book, i)
+    note_no_work_left(jobs.work, jobs.book, row)
+    jobs.left[j] -= 1
+    jobs.in_service[j] -= 1
+    jobs.completed[jobs.book.phase[g]] += 1
+    if jobs.left[j] == 0:
+        jobs.counts[UNFINISHED] -= 1
+        jobs.unfinished_value[0] -= jobs.value[j]
+
+
+@compiled
+def note_arrived(c: Cluster, jobs: WholeJobs) -> None:
+    """Count the tasks that arrived in this slot, eligible or not, and the jobs whose first tasks they are."""
+    while jobs.counts[ROWS] < c.head[c.e].next_row:
+        g = jobs.book.group[jobs.counts[ROWS]]
+        j = jobs.book.job[g]
+        change_backlog(jobs, g, 1)
+        if jobs.arrival[j] == NONE:
+            jobs.arrival[j] = now(c)
+            jobs.counts[UNFINISHED] += 1
+            jobs.unfinished_value[0] += jobs.value[j]
+        jobs.counts[ROWS] += 1
+
+
+@compiled
+def change_backlog(jobs: WholeJobs, g: int, sign: int) -> None:
+    """A task of group g arrived (sign = 1) or starts (-1)."""
+    for r in range(jobs.backlog.shape[0]):
+        jobs.backlog[r] += sign * jobs.book.demand[g, r] * jobs.book.duration[g]
+
+
+@compiled
+def note_eligible(c: Cluster, jobs: WholeJobs, i: int) -> None:
+    """Add task i, which became eligible in this slot, to its group."""
+    book = jobs.book
+    row = row_of(c, i)
+    g = book.group[row]
+    add(book, row, i)
+    if book.queued[book.owner[book.job[g]]] == 1:
+        jobs.counts[OWNERS] += 1
+    if jobs.noted[g] != now(c):
+        jobs.noted[g] = now(c)
+        jobs.news[jobs.counts[NEWS]] = g
+        jobs.counts[NEWS] += 1
+
+
+@apart
+def start_of_group(c: Cluster, jobs: WholeJobs, g: int, server: int) -> None:
+    """Start the waiting task of group g with the earliest row on a server."""
+    book = jobs.book
+    row = book.ends[g].head
+    note_start(c, jobs.work, book, row, server)
+    start(c, book, row, server)
+    jobs.in_service[book.job[g]] += 1
+    change_backlog(jobs, g, -1)
+    if book.queued[book.owner[book.job[g]]] == 0:
+        jobs.counts[OWNERS] -= 1
+
+
+@compiled
+def share_of(jobs: WholeJobs, owner: int) -> float:
+    """The largest fraction of a resource of the cluster that an owner's tasks have in service."""
+    most = 0.0
+    for r in range(jobs.total.shape[0]):
+        if jobs.total[r] > 0:
+            most = max(most, jobs.book.used[owner, r] / jobs.total[r])
+    return most

@@ -1,0 +1,43 @@
+"""JobFill: its options, actions and arrays on a given cluster."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.envs.core.definition import Definition, Layout, Sizes
+from packenv.envs.job_fill.features import CLUSTER_FEATURES, GROUP_FEATURES
+from packenv.envs.job_fill.policy_action import policy_action
+from packenv.envs.job_fill.rules import JobFillRules
+from packenv.envs.options import Options, one_of
+from packenv.errors import InputError
+from packenv.policy import Needs
+
+DEFAULTS = {
+    **{"workload": "analytics", "horizon": None, "window": 32, "waiting_limit": 1_000_000},
+    **{"observation": "actions", "reward": "completion"},
+}
+
+
+ASKED = ("changed", "always")
+
+
+def layout(
+    sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, passing: bool = True, ask: str = "changed"
+) -> Layout:
+    """JobFill on a cluster of capacity (L, D) units."""
+    if not options.describes_actions:
+        raise InputError(f"JobFill has the observations 'actions' and 'normalized', not {options.observation!r}")
+    actions = sizes.window + 1
+    return Layout(
+        rules=JobFillRules(one_of("passing", passing, (False, True)), one_of("ask", ask, ASKED)),
+        needs=Needs(vectors=sizes.resources > 1, table=True, durations=True),
+        actions=actions,
+        observed={"actions": (actions, len(GROUP_FEATURES)), "context": (len(CLUSTER_FEATURES),)},
+        groups=sizes.window,
+        of_action=GROUP_FEATURES,
+        of_context=CLUSTER_FEATURES,
+    )
+
+
+DEFINITION = Definition("JobFill", layout, policy_action, follows_jobs=True, defaults=DEFAULTS)

@@ -1,0 +1,150 @@
+"""Writes the observation of JobFill: a row of features for every group that is offered, and some for the cluster."""
+
+from __future__ import annotations
+
+import math
+
+from packenv.cluster.locality.distance import level_of
+from packenv.cluster.queue.waiting import now, waiting
+from packenv.cluster.servers import server_count
+from packenv.cluster.state import NONE
+from packenv.cluster.whole_jobs.book import free_of
+from packenv.cluster.whole_jobs.remaining_work import work_left
+from packenv.cluster.whole_jobs.state import OWNERS, UNFINISHED, share_of
+from packenv.compiled.decorators import apart, compiled
+from packenv.envs.core.state import Batch
+from packenv.envs.job_fill import features as feature
+from packenv.envs.observation.features import HIGHEST
+from packenv.workloads.network import NODE, RACK
+
+LEAST = 1e-6  # ratios are at least this much, so that their logarithms are finite
+
+
+@apart
+def describe_groups(b: Batch, server: int) -> None:
+    """Write `actions`: first what each group is by itself, then what it is relative to the means of all that are offered."""
+    e, jobs, rows = b.c.e, b.jobs, b.actions[b.c.e]
+    for n in range(rows.shape[0]):
+        for k in range(rows.shape[1]):
+            rows[n, k] = 0.0
+    last = rows.shape[0] - 1
+    rows[last, feature.VALID] = b.mask[e, last]
+    rows[last, feature.WAITS] = 1.0
+    tasks, alignment, scarcity, work, path, duration, age, value = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for n in range(last):
+        g = b.offered[e, n]
+        if g == NONE:
+            break
+        describe_demand(b, n, g, server)
+        describe_job(b, n, g, server)
+        j, count = jobs.book.job[g], float(jobs.book.waiting[g])
+        tasks += count
+        alignment += count * rows[n, feature.ALIGNMENT]
+        scarcity += count * rows[n, feature.LOG_SCARCITY]
+        work += count * work_left(b.c, jobs.work, j)
+        path += count * jobs.path[g]
+        duration += count * jobs.book.duration[g]
+        age += count * (now(b.c) - jobs.arrival[j] + 1)
+        value += count * abs(jobs.value[j])
+    for n in range(last):
+        g = b.offered[e, n]
+        if g == NONE:
+            break
+        j, row = jobs.book.job[g], rows[n]
+        aligned, left = ratio(row[feature.ALIGNMENT], alignment, tasks), ratio(work_left(b.c, jobs.work, j), work, tasks)
+        row[feature.ALIGNMENT], row[feature.LOG_ALIGNMENT] = bounded(aligned), math.log(max(aligned, LEAST))
+        row[feature.LOG_SCARCITY] = math.log(max(ratio(row[feature.LOG_SCARCITY], scarcity, tasks), LEAST))
+        row[feature.WORK], row[feature.LOG_WORK] = bounded(left), math.log(max(left, LEAST))
+        row[feature.LOG_PATH] = math.log(max(ratio(jobs.path[g], path, tasks), LEAST))
+        row[feature.LOG_DURATION] = math.log(max(ratio(jobs.book.duration[g], duration, tasks), LEAST))
+        row[feature.LOG_AGE] = math.log(max(ratio(now(b.c) - jobs.arrival[j] + 1, age, tasks), LEAST))
+        row[feature.VALUE] = bounded(ratio(jobs.value[j], value, tasks))
+
+
+@compiled
+def ratio(amount: float, total: float, count: float) -> float:
+    """The amount over the mean, total / count; 1 if all are 0."""
+    return amount * count / total if total > 0 else 1.0
+
+
+@compiled
+def bounded(x: float) -> float:
+    return min(max(x, -HIGHEST), HIGHEST)
+
+
+@compiled
+def log_count(n: float) -> float:
+    return math.log1p(n) / 5
+
+
+@apart
+def describe_demand(b: Batch, n: int, g: int, server: int) -> None:
+    """What the demand is beside what is free on the server, and beside what all tasks need that wait or will.
+
+    A resource is scarce by its backlog over the cluster's capacity.
+    """
+    c, row, demand = b.c, b.actions[b.c.e, n], b.jobs.book.demand
+    resources, alignment, of_free, of_server, least, mean, scarcity = 0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0
+    scarcest, left_scarcest = -1.0, 1.0
+    for r in range(demand.shape[1]):
+        capacity = float(c.capacity[server, r])
+        if capacity > 0:
+            free, needed = free_of(c, server, r), demand[g, r]
+            resources += 1
+            alignment += (needed / capacity) * (free / capacity)
+            of_server = max(of_server, needed / capacity)
+            if needed > 0:
+                of_free = max(of_free, needed / free)
+            left = (free - needed) / capacity
+            least = min(least, left)
+            mean += left
+            scarce = b.jobs.backlog[r] / b.jobs.total[r]
+            scarcity += scarce * needed / capacity
+            if scarce > scarcest:
+                scarcest, left_scarcest = scarce, left
+    row[feature.VALID] = 1.0
+    row[feature.ALIGNMENT] = alignment
+    row[feature.LOG_SCARCITY], row[feature.LEFT_SCARCEST] = scarcity, left_scarcest  # the first until all are known
+    row[feature.OF_FREE], row[feature.OF_SERVER] = of_free, of_server
+    row[feature.LEFT_LEAST], row[feature.LEFT_MEAN] = least, mean / resources
+
+
+@apart
+def describe_job(b: Batch, n: int, g: int, server: int) -> None:
+    """How far the group's phase and job are, what its owner has, and where its data lie."""
+    jobs, row = b.jobs, b.actions[b.c.e, n]
+    book = jobs.book
+    j, phase, level = book.job[g], book.phase[g], NODE
+    if book.home_of[g] < book.home_of[g + 1]:
+        level = level_of(b.c, jobs.first_row[g], server)
+    row[feature.TASKS] = log_count(book.waiting[g])
+    row[feature.IN_SERVICE] = log_count(jobs.in_service[j])
+    row[feature.PHASE_COMPLETED] = jobs.completed[phase] / jobs.of_phase[phase]
+    row[feature.PHASE_WAITING] = book.waiting[g] / jobs.left[j]
+    row[feature.FAIR_SHARE] = log_count(share_of(jobs, book.owner[j]) * jobs.counts[OWNERS])
+    row[feature.HERE] = level == NODE
+    row[feature.SAME_RACK] = level in (NODE, RACK)
+
+
+@apart
+def describe_cluster(b: Batch, server: int) -> None:
+    """Write `context`; of the server only where there is one."""
+    c, jobs, context, offered = b.c, b.jobs, b.context[b.c.e], 0
+    for n in range(b.offered.shape[1]):
+        offered += b.offered[c.e, n] != NONE
+    free, server_free, least, resources = 0.0, 0.0, 1.0, 0
+    for r in range(jobs.total.shape[0]):
+        if jobs.total[r] > 0:
+            resources += 1
+            free += 1 - c.used[c.e, r] / jobs.total[r]
+            if server != NONE and c.capacity[server, r] > 0:
+                share = free_of(c, server, r) / c.capacity[server, r]
+                server_free += share
+                least = min(least, share)
+    context[feature.GROUPS] = log_count(b.fitting[c.e])
+    context[feature.HIDDEN] = log_count(b.fitting[c.e] - offered)
+    context[feature.JOBS] = log_count(jobs.counts[UNFINISHED])
+    context[feature.PER_SERVER] = log_count(waiting(c) / server_count(c))
+    context[feature.FREE] = free / resources
+    context[feature.SERVER_FREE] = server_free / resources if server != NONE else 0.0
+    context[feature.SERVER_LEAST] = least if server != NONE else 0.0

@@ -1,0 +1,52 @@
+"""JobFill for Gymnasium: one environment, and a batch."""
+
+from __future__ import annotations
+
+from packenv.envs.documentation import documented
+from packenv.envs.interfaces.batched import BatchEnv
+from packenv.envs.interfaces.single import SingleEnv
+from packenv.envs.job_fill.definition import DEFINITION
+from packenv.envs.job_fill.features import CLUSTER_FEATURES, GROUP_FEATURES
+
+
+class JobFill(SingleEnv):
+    """One server at a time: from which group of identical tasks, of which job, does the next one start there?
+
+    ## Description
+    Jobs of many tasks, in phases or with predecessors, of one or several resources, with or without values, owners and places
+    of their data: any finite table of jobs, such as the workload `analytics`. Decisions are about servers on which waiting
+    tasks fit, in index order. Offered are groups of tasks that are alike (job, phase, demand, expected service, data): those
+    that fit on the server, of the jobs with the least work left first, `window` at most. Sizes of action and observation do
+    not depend on the number of jobs, servers or resources.
+
+    ## Action Space
+    `Discrete(K + 1)`: a = n starts the first task of the n-th group that is offered. The last action passes: the server is left
+    out until its next completion, or the next task that becomes eligible.
+
+    `info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. An invalid action counts as pass, unless
+    `invalid` is "nearest".
+
+    ## Observation Space
+    `actions` (K + 1, F), a row of features for every action, and `context` (C,), of the cluster: see the tables below.
+    (*): also written for the action that passes. Scarcity of a resource: Σ demand · expected slots over the tasks that have
+    arrived and not started, eligible or not, over the capacity of the cluster. "compact" and "full" are not offered.
+
+    ## Its Own Defaults
+    `workload="analytics"`, `horizon=None`, `window=32`, `observation="actions"`, `reward="completion"`,
+    `waiting_limit=1_000_000`. It begins with an empty cluster, without a guard, and takes no `J` or `types`.
+
+    ## Own Arguments
+    | `passing` | True | False: no server is passed while a group is offered |
+    | `ask` | `"changed"` | `"always"`: passed servers are asked again in every slot, and after a round with a start |
+    """
+
+    definition = DEFINITION
+
+
+documented(JobFill, of_jobs=(GROUP_FEATURES, CLUSTER_FEATURES))
+
+
+class JobFillVector(BatchEnv):
+    """A batch of `JobFill`: see there, and `BatchEnv`."""
+
+    definition = DEFINITION

@@ -1,0 +1,56 @@
+"""The features of JobFill: what the observation says of starting a task of a group, and of the cluster.
+
+A group is a set of identical waiting tasks of one job: same phase, demand, expected service, data and path. All features
+are of order 1 whatever the number of jobs, servers and resources, the unit of time and the sizes: amounts are shares of what
+is free or of the server, and what has a unit is told relative to the mean over the tasks that are offered.
+
+The order is part of the format of saved agents: new features are added at the end.
+"""
+
+from __future__ import annotations
+
+from packenv.envs.observation.features import COUNT, FLAG, SHARE, Feature
+
+RATIO, LOG_RATIO = "ratio to the mean of the offered", "log of that ratio"
+
+GROUP_FEATURES = (
+    Feature("valid", FLAG, "1: the action is valid", of_wait=True),
+    Feature("waits", FLAG, "1: it passes the server", of_wait=True),
+    Feature("alignment", RATIO, "Σ demand · free, in shares of the server, as Tetris has it"),
+    Feature("work", RATIO, "work left of its job, as Tetris has it"),
+    Feature("log_work", LOG_RATIO, "the same", negative=True),
+    Feature("log_alignment", LOG_RATIO, "alignment", negative=True),
+    Feature("log_path", LOG_RATIO, "expected slots on the longest path from the task to the end of its job", negative=True),
+    Feature("log_duration", LOG_RATIO, "expected slots of the task", negative=True),
+    Feature("log_age", LOG_RATIO, "slots since its job arrived, and one", negative=True),
+    Feature("log_scarcity", LOG_RATIO, "Σ demand in shares of the server, each times its scarcity", negative=True),
+    Feature("left_scarcest", SHARE, "what would be left free of the resource that is scarcest in the cluster"),
+    Feature("of_free", SHARE, "largest demand, as a share of what is free of that resource"),
+    Feature("of_server", SHARE, "largest demand, as a share of the server's capacity"),
+    Feature("left_least", SHARE, "what would be left free of the scarcest resource"),
+    Feature("left_mean", SHARE, "what would be left free, mean over the resources"),
+    Feature("waiting", COUNT, "waiting tasks of the group"),
+    Feature("in_service", COUNT, "tasks of its job in service"),
+    Feature("phase_completed", SHARE, "tasks of its phase that have completed, of all its tasks"),
+    Feature("phase_waiting", SHARE, "waiting tasks of the group, of all tasks left of its job"),
+    Feature("fair_share", COUNT, "dominant share of the owner, over that of equal shares for all owners with waiting tasks"),
+    Feature("value", RATIO, "value of its job", negative=True),
+    Feature("here", FLAG, "1: the server has its data, or it has none"),
+    Feature("same_rack", FLAG, "1: its data lie in the same rack, or here"),
+)
+
+CLUSTER_FEATURES = (
+    Feature("groups", COUNT, "groups that fit on the server"),
+    Feature("hidden", COUNT, "groups that fit and are not offered, since `window` are"),
+    Feature("jobs", COUNT, "unfinished jobs"),
+    Feature("waiting", COUNT, "waiting tasks per server"),
+    Feature("free", SHARE, "free share of the cluster, mean over the resources"),
+    Feature("server_free", SHARE, "free share of the server, mean over the resources"),
+    Feature("server_least", SHARE, "free share of the server's scarcest resource"),
+)
+
+# Positions, for compiled code.
+VALID, WAITS, ALIGNMENT, WORK, LOG_WORK, LOG_ALIGNMENT, LOG_PATH, LOG_DURATION, LOG_AGE = range(9)
+LOG_SCARCITY, LEFT_SCARCEST, OF_FREE, OF_SERVER, LEFT_LEAST, LEFT_MEAN, TASKS, IN_SERVICE = range(9, 17)
+PHASE_COMPLETED, PHASE_WAITING, FAIR_SHARE, VALUE, HERE, SAME_RACK = range(17, 23)
+GROUPS, HIDDEN, JOBS, PER_SERVER, FREE, SERVER_FREE, SERVER_LEAST = range(7)

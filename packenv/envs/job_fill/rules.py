@@ -1,0 +1,153 @@
+"""JobFill: one server at a time, in index order, among those on which waiting tasks fit. An action names a group to start from.
+
+Offered are the groups of identical tasks that fit on the server, those of jobs with the least work left first; of equal
+ones the earliest row. After a start the same server is asked again; a server that is passed is left out until its next
+completion or the next task that becomes eligible; with `ask="always"` until the next slot, or the end of a round in which
+something started.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.queue.waiting import now
+from packenv.cluster.servers import reopen_all, server_count
+from packenv.cluster.state import NONE
+from packenv.cluster.whole_jobs.book import group_fits
+from packenv.cluster.whole_jobs.remaining_work import work_left
+from packenv.cluster.whole_jobs.state import EVERYWHERE, NEWS, note_slot, start_of_group
+from packenv.compiled.decorators import apart, compiled
+from packenv.envs.core.between_decisions import pass_over, reopen_passed
+from packenv.envs.core.state import DECIDING, WAITING, Batch
+from packenv.envs.core.step import acts, begins, observes
+from packenv.envs.job_fill.describe import describe_cluster, describe_groups
+
+
+class JobFillRules(NamedTuple):
+    """The options that compiled code reads."""
+
+    passing: int  # 1 if a server may be passed
+    again: int  # 1: passed servers are asked again in every slot, and after every round in which something started
+
+
+@begins(JobFillRules)
+def begin(rules: JobFillRules, b: Batch) -> None:
+    """Take up what happened, and ask again about servers that were passed, where something has changed."""
+    turn = b.turn[b.c.e]
+    passed = turn.passed
+    reopen_passed(b)
+    if rules.again:
+        reopen_all(b.c)
+        turn.passed = 0
+    note_slot(b.c, b.jobs, rules.again > 0 or passed > turn.passed)
+    begin_round(b)
+
+
+@acts(JobFillRules)
+def act(rules: JobFillRules, b: Batch) -> None:
+    """Start a task on the server, or pass it over."""
+    turn, action = b.turn[b.c.e], b.action[b.c.e]
+    g = NONE
+    if action < b.mask.shape[1] - 1:
+        g = b.offered[b.c.e, action]
+        turn.invalid = g == NONE
+    else:
+        turn.invalid = rules.passing == 0
+    if g == NONE:
+        pass_over(b, turn.server)
+    else:
+        start_of_group(b.c, b.jobs, g, turn.server)
+    next_decision(b, turn.server)
+    if rules.again and turn.server == NONE and turn.passed and b.c.head[b.c.e].started > turn.started:
+        reopen_all(b.c)
+        turn.passed = 0
+        begin_round(b)
+
+
+@observes(JobFillRules)
+def observe(rules: JobFillRules, b: Batch) -> None:
+    """Write the observation and the mask of the row."""
+    server, last = b.turn[b.c.e].server, b.mask.shape[1] - 1
+    for n in range(last):
+        b.mask[b.c.e, n] = b.offered[b.c.e, n] != NONE
+    b.mask[b.c.e, last] = 1 if rules.passing or server == NONE else 0
+    describe_groups(b, server)
+    describe_cluster(b, server)
+
+
+@compiled
+def begin_round(b: Batch) -> None:
+    """Ask the servers in index order."""
+    b.turn[b.c.e].started = b.c.head[b.c.e].started
+    next_decision(b, 0)
+
+
+@apart
+def next_decision(b: Batch, first: int) -> None:
+    """Find the next server on which something fits, from `first` on, and the groups to offer there."""
+    turn = b.turn[b.c.e]
+    turn.server = next_server(b, first)
+    turn.phase = WAITING if turn.server == NONE else DECIDING
+    offer(b, turn.server)
+
+
+@compiled
+def next_server(b: Batch, first: int) -> int:
+    """The first server from `first` on on which a waiting task fits; NONE if there is none.
+
+    At the end of the last slot nothing fitted on any open server. So on servers without a completion, and not reopened, only
+    groups that got new tasks are looked at; on server `first` itself, which has changed, all.
+    """
+    c, jobs = b.c, b.jobs
+    for server in range(first, server_count(c)):
+        if jobs.counts[EVERYWHERE] or c.server[c.e, server].freed == now(c):
+            if any_fits(b, jobs.book.active, jobs.book.count[0], server):
+                return server
+        elif any_fits(b, jobs.news, jobs.counts[NEWS], server):
+            return server
+    return NONE
+
+
+@compiled
+def any_fits(b: Batch, groups: NDArray[np.int32], count: int, server: int) -> bool:
+    """Whether a waiting task of one of the first `count` groups fits on the server."""
+    book = b.jobs.book
+    for n in range(count):
+        if book.waiting[groups[n]] > 0 and group_fits(b.c, book, groups[n], server):
+            return True
+    return False
+
+
+@apart
+def offer(b: Batch, server: int) -> None:
+    """Write the groups that are offered on the server, in order, into `offered`; NONE after the last."""
+    c, book, offered, rank = b.c, b.jobs.book, b.offered[b.c.e], b.rank[b.c.e]
+    count, fitting = 0, 0
+    if server != NONE:
+        for k in range(book.count[0]):
+            g = book.active[k]
+            if not group_fits(c, book, g, server):
+                continue
+            fitting += 1
+            left = work_left(c, b.jobs.work, book.job[g])
+            n = min(count, offered.shape[0] - 1)
+            if count == offered.shape[0] and not goes_before(b, left, g, n):
+                continue
+            while n > 0 and goes_before(b, left, g, n - 1):
+                offered[n], rank[n] = offered[n - 1], rank[n - 1]
+                n -= 1
+            offered[n], rank[n] = g, left
+            count = min(count + 1, offered.shape[0])
+    b.fitting[c.e] = fitting
+    for n in range(count, offered.shape[0]):
+        offered[n] = NONE
+
+
+@compiled
+def goes_before(b: Batch, left: float, g: int, n: int) -> bool:
+    """Whether group g, of a job with so much work left, is offered before the n-th."""
+    rank, ends = b.rank[b.c.e, n], b.jobs.book.ends
+    return left < rank or (left == rank and ends[g].head < ends[b.offered[b.c.e, n]].head)

@@ -1,0 +1,72 @@
+"""Every number that JobFill shows, on random instances, against a plain reckoning from the table and the schedule so far."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import packenv
+from packenv.envs.job_fill import features
+from packenv.envs.job_fill.features import CLUSTER_FEATURES, GROUP_FEATURES
+from tests.envs.conftest import Player
+from tests.envs.job_fill.plain import Plain
+from tests.reference.instances import random_instance, to_jobs, to_network
+
+WINDOW = 4
+
+
+def environment(seed: int, resources: int, **options: Any) -> Any:
+    instance = random_instance(random.Random(seed), resources=resources, tasks=20, initial=False, jobs=True, drain=True)
+    workload = packenv.Workload(
+        jobs=to_jobs(instance),
+        servers=np.array(instance.capacities) / packenv.units.UNIT,
+        network=to_network(instance),
+    )
+    return gym.make("packenv/JobFill-v0", workload=workload, window=WINDOW, record_schedule=True, **options)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_against_a_plain_reckoning(seed: int) -> None:
+    resources = 1 + seed % 3
+    env, player = environment(seed, resources, passing=seed % 2 == 0), Player(seed)
+    seen, info = env.reset(seed=0)
+    core = env.unwrapped.core
+    jobs, decisions, done = core.workload.jobs, 0, False
+    racks = core.parts[0].c.source.locality.rack if jobs.home is not None else None
+    while not done:
+        c = core.parts[0].c
+        rows = len(jobs)
+        record = (c.measures.start[0, :rows], c.measures.end[0, :rows], c.measures.server[0, :rows])
+        plain = Plain(jobs, c.capacity, info["slot"], *(each.copy() for each in record), racks=racks)
+        server = int(core.parts[0].turn["server"][0])
+        np.testing.assert_allclose(seen["actions"], plain.actions(server, WINDOW, seed % 2 == 0), rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(seen["context"], plain.context(server, WINDOW), rtol=1e-5, atol=1e-5)
+        groups = plain.offered(server)
+        valid = [int(n < len(groups)) for n in range(WINDOW)]
+        assert info["action_mask"].tolist() == [*valid, int(seed % 2 == 0)]
+        assert all(not plain.offered(earlier) or passed(core, earlier) for earlier in range(server))
+        decisions += 1
+        action = player(info)
+        seen, _, terminated, truncated, info = env.step(action)
+        if action < WINDOW:
+            assert c.measures.start[0, groups[action][0]] == plain.slot
+            assert c.measures.server[0, groups[action][0]] == server
+        done = terminated or truncated
+    started = core.parts[0].c.measures.start[0, : len(jobs)] >= 0
+    assert decisions >= started.sum() and (started.all() or seed % 2 == 0)  # servers that are passed may stay so to the end
+
+
+def passed(core: Any, server: int) -> bool:
+    return bool(core.parts[0].c.server["closed"][0, server])
+
+
+@pytest.mark.parametrize("table", [GROUP_FEATURES, CLUSTER_FEATURES])
+def test_positions_are_those_of_the_tables(table: Any) -> None:
+    """`TASKS` and `PER_SERVER` are the two `waiting`, so that positions of both tables can have names of their own."""
+    renamed = {"waiting": "tasks" if table is GROUP_FEATURES else "per_server"}
+    for n, feature in enumerate(table):
+        assert getattr(features, renamed.get(feature.name, feature.name).upper()) == n
