@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import packenv
 from packenv.envs.options import Warm
 from packenv.workloads.laws import Geometric, Uniform
@@ -41,6 +43,14 @@ OF_JOBS: list[dict[str, Any]] = [
     {"workload": TABLE, "reward": "value", "invalid_penalty": 2.0},
 ]
 GRID = [(kind, options) for kind in KINDS for options in OPTIONS[kind] + SHARED] + [("JobFill", each) for each in OF_JOBS]
+
+
+def in_ci(kind: str, options: dict[str, Any]) -> bool:
+    """Each shared combination of options with two of the three kinds; the third is for `make test-minutes`."""
+    return kind not in KINDS or options not in SHARED or SHARED.index(options) % 3 != KINDS.index(kind)
+
+
+CASES = [case if in_ci(*case) else pytest.param(case, marks=pytest.mark.minutes) for case in GRID]
 
 
 def name_of(case: tuple[str, dict[str, Any]]) -> str:

@@ -14,11 +14,11 @@ from gymnasium.utils.env_checker import data_equivalence, data_shares_objects
 from packenv.envs.core.state import OF_EPISODE
 from packenv.testing import check_environment
 from tests.envs.conftest import Player
-from tests.envs.grid import GRID, KINDS, name_of
+from tests.envs.grid import CASES, KINDS, name_of
 
 KEYS = ("elapsed", "slot", "invalid", "action_mask", "seed", "reason", *OF_EPISODE)
 
-every = pytest.mark.parametrize("case", GRID, ids=name_of)
+every = pytest.mark.parametrize("case", CASES, ids=name_of)
 Case = tuple[str, dict[str, Any]]
 
 
