@@ -1,0 +1,62 @@
+"""The profile of a table of tasks: sizes, durations and arrivals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from packenv.cli.report.bins import counts_over_time, shares_in_bins
+from packenv.cli.report.page import Figure, Rows, Section
+from packenv.runs.text import counted, number
+from packenv.workloads.fitting.profile import jobs_sample
+from packenv.workloads.fitting.statistics import Sample, summary
+from packenv.workloads.traces.table import exact
+from packenv.workloads.workload import Workload
+
+QUANTITIES = {"size": "size", "duration_s": "duration", "tasks_per_job": "tasks per job", "interarrival_s": "time to the next task"}
+SHOWN = ("mean", "min", "p50", "p95", "p99", "max")
+
+
+def profile_section(workload: Workload, slot_seconds: float | None) -> Section | None:
+    """Of the jobs of a table, in seconds if the length of a slot is known; None for a workload that has no table."""
+    if workload.jobs is None:
+        return None
+    jobs = workload.jobs
+    sample = jobs_sample(jobs, exact(slot_seconds or 1.0, "slot_seconds"), workload.resources or _names(jobs.resources))
+    unit = "slots" if slot_seconds is None else "seconds"
+    found = summary(sample)
+    sizes = [("size", sample.size)] if len(sample.resources) == 1 else [*zip(sample.resources, sample.demand.T, strict=True)]
+    figures = [
+        Figure(_heading(name, len(sizes)), _spread_of(found.get(name, found["size"])), shares_in_bins(values, f"share of a server of capacity 1", "tasks"), small=True)
+        for name, values in sizes
+    ]
+    lasts = _spread_of(found["duration_s"], f" {unit}")
+    figures.append(Figure("How long tasks are", lasts, shares_in_bins(sample.duration, unit, "tasks"), small=True))
+    if sample.span > 0:
+        over = counts_over_time(sample.submit - sample.submit[0], unit, "tasks")
+        figures.append(Figure("When tasks arrive", _arrivals(found, sample, over.heights, unit), over, small=True))
+    rows = [[name, *(number(found[key].get(level)) for level in SHOWN)] for key, name in QUANTITIES.items()]
+    table = Rows(f"{counted(len(jobs), 'task')}; times in {unit}", ["", *SHOWN], rows, [False] + [True] * len(SHOWN))
+    return Section("The trace", figures, tables=[table])
+
+
+def _names(resources: int) -> tuple[str, ...]:
+    return tuple(f"resource {r + 1}" for r in range(resources))
+
+
+def _heading(name: str, of: int) -> str:
+    return "How large tasks are" if of == 1 else f"How much tasks ask for: {name}"
+
+
+def _spread_of(levels: dict[str, Any], unit: str = "") -> str:
+    half, most, least, top = (number(levels.get(key)) for key in ("p50", "p95", "min", "max"))
+    if least == top:
+        return f"All {half}{unit}."
+    return f"Half of them up to {half}{unit}, 95 % up to {most}; from {least} to {top}."
+
+
+def _arrivals(found: dict[str, Any], sample: Sample, counts: Any, unit: str) -> str:
+    peak, mean = float(counts.max()), float(np.mean(counts))
+    busiest = f"the busiest thirtieth of the time has {number(peak / mean)} times the mean" if mean else ""
+    return f"{counted(found['tasks'], 'task')} within {number(sample.span)} {unit}; {busiest}."
