@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+
 import numpy as np
 from rich.table import Table
 
@@ -20,7 +21,7 @@ from packenv.cli.report.tables import rows_of
 from packenv.results.result import Result
 from packenv.results.stability import UNSTABLE
 from packenv.runs.clock import clock_for
-from packenv.runs.text import counted, estimate, number
+from packenv.runs.text import estimate, number
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS, known_bound
 from packenv.workloads.workload import Workload
 
@@ -75,9 +76,7 @@ def _asked(by_policy: list[list[Result]], workload: Workload, times: Times, back
     ]
 
 
-def _queues(
-    by_policy: list[list[Result]], colours: list[str], workload: Workload, times: Times, bound: float
-) -> list[Figure]:
+def _queues(by_policy: list[list[Result]], colours: list[str], workload: Workload, times: Times, bound: float) -> list[Figure]:
     """Waiting tasks over time; nothing of runs that were too short."""
     clock = clock_for(max(run.slots for runs in by_policy for run in runs), times.slot_seconds)
     found = [line for runs, colour in zip(by_policy, colours, strict=True) if (line := line_of(runs, colour, clock)) is not None]
@@ -156,7 +155,9 @@ def _mean_of(runs: Sequence[Result], key: str) -> float | None:
 
 def _played(by_policy: list[list[Result]], workload: Workload) -> list[Played]:
     """The first run of each policy on a table of jobs."""
-    first = [runs[0] for runs in by_policy if runs[0].started and runs[0].schedule is not None]
-    if workload.jobs is None:
-        return []
-    return [Played(run.policy, jobs, run.schedule, run.slots) for run in first if (jobs := workload.at(run.seed).jobs) and run.schedule]
+    played = []
+    for run in (runs[0] for runs in by_policy):
+        jobs = workload.at(run.seed).jobs
+        if jobs is not None and run.schedule is not None and run.started:
+            played.append(Played(run.policy, jobs, run.schedule, run.slots))
+    return played

@@ -33,8 +33,9 @@ def plan_report(
     """`refused`: why other policies meet the goals with no number of servers. `seeds`, `slots`: of the runs."""
     curves = [_figure(plans, n, goal, bound, slot_seconds) for n, goal in enumerate(goals)] or [_stable(plans, bound)]
     tried = [_tried(plan, goals, slot_seconds) for plan in plans]
+    table = rows_of(plan_table(workload, goals, plans, bound, slot_seconds))
     sections = [
-        Section("What each number of servers gives", curves, tables=[rows_of(plan_table(workload, goals, plans, bound, slot_seconds))]),
+        Section("What each number of servers gives", curves, tables=[table]),
         Section("All that was tried", notes=[_confirmed(plans)], tables=tried),
     ]
     profile = profile_section(workload, slot_seconds)
@@ -86,7 +87,8 @@ def _figure(plans: Sequence[Plan], n: int, goal: Goal, bound: int, slot_seconds:
             Point(trial.servers, value, trial.meets, f"{plan.policy}, {counted(trial.servers, 'server')}: {number(value)}{unit}")
             for trial, value in known
         ]
-        lines.append(Line(f"{plan.policy}: {plan.servers:,}", colour, [p.x for p in points], [p.y for p in points], points=points))
+        at, values = [point.x for point in points], [point.y for point in points]
+        lines.append(Line(f"{plan.policy}: {plan.servers:,}", colour, at, values, points=points))
         largest = max([largest, *(value for _, value in known)])
     limit = goal.limit * scale
     top = min(largest * 1.08, ABOVE * limit) if limit > 0 and goal.measure != "utilisation" else max(largest, limit) * 1.08
@@ -117,13 +119,15 @@ def _stable(plans: Sequence[Plan], bound: int) -> Figure:
     numbers = [trial.servers for plan in plans for trial in plan.tried]
     entries = []
     for plan, colour in zip(plans, colours_of([plan.policy for plan in plans]), strict=True):
-        marks = [
-            Mark(t.servers, filled=t.stable, text=f"{plan.policy}, {counted(t.servers, 'server')}: {_state(t)}") for t in plan.tried
-        ]
+        marks = [Mark(trial.servers, filled=trial.stable, text=_said_of(plan, trial)) for trial in plan.tried]
         entries.append(Entry(plan.policy, colour, marks=marks, text=f"{plan.servers:,}"))
     chart = RowChart(entries, "servers", (min(bound, *numbers) - 0.5, max(numbers) + 0.5), [Rule(bound, "any policy at least")])
     said = "; ".join(f"{plan.policy} is stable with {counted(plan.servers, 'server')}" for plan in plans)
     return Figure("Which numbers of servers are stable", f"{said}. Filled marks are stable.", chart)
+
+
+def _said_of(plan: Plan, trial: Trial) -> str:
+    return f"{plan.policy}, {counted(trial.servers, 'server')}: {_state(trial)}"
 
 
 def _state(trial: Trial) -> str:

@@ -1,1 +1,1 @@
-"""`--report FILE.html`: the page, its charts, and the sections that several commands have. Each command says what its page shows."""
+"""`--report FILE.html`: the page, its charts, and what several pages have. `report.py` of a command says what its page shows."""

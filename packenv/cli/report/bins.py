@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -48,9 +49,13 @@ def shares_in_bins(values: ArrayLike, x_title: str, of: str) -> BinChart:
     x = np.asarray(values, np.float64)
     least, most = float(x.min()), float(x.max())
     log = least > 0 and most >= SPREAD * least
-    if least == most:
-        least, most = least * 0.9, most * 1.1 or 1.0
-    edges = np.geomspace(least, most, MOST_BINS + 1) if log else np.linspace(least, most, MOST_BINS + 1)
+    if log:
+        edges = np.geomspace(least, most, MOST_BINS + 1)
+    elif (x == np.rint(x)).all():
+        width = math.ceil((most - least + 1) / MOST_BINS)  # as many whole numbers in each bin
+        edges = np.arange(least - 0.5, most + width, width)
+    else:
+        edges = np.linspace(least, most, MOST_BINS + 1) if least < most else np.array([0.9 * least, 1.1 * most])
     counts, _ = np.histogram(x, np.concatenate([[-np.inf], edges[1:-1], [np.inf]]))  # rounded ends lose no value
     return BinChart(edges, counts / len(x), x_title, f"share of {of}", log)
 

@@ -87,7 +87,7 @@ def svg_of(chart: Chart, narrow: bool) -> Markup:
     room = {"padding": {"left": left, "right": right, "top": 6, "bottom": 4}, "background": None, "config": CONFIG}
     drawn = vl_convert.vegalite_to_svg({**size, **room, **content}, vl_version=VEGA_LITE)
     drawn = POINT.sub(r"<path\2><title>\1</title></path>", drawn)
-    return Markup(OPENING.sub(rf'<svg xmlns="http://www.w3.org/2000/svg" aria-hidden="true" width="{size["width"]}" \1>', drawn, count=1))
+    return Markup(OPENING.sub(rf'<svg aria-hidden="true" width="{size["width"]}" \1>', drawn, count=1))
 
 
 def quantity(field: str, domain: tuple[float, float], title: str | None = None, log: bool = False, **axis: Any) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from packenv.cli.report.drawing import AS_GIVEN, LETTER, MUTED, PAGE, Key, Rule, Spec, quantity
 
+MOST_WHOLE = 8  # numbers at an axis that counts, each of which is written
 APART = 0.075
 """Least distance of two names, as a share of the height."""
 
@@ -60,15 +62,18 @@ class LineChart:
 
     def spec(self, narrow: bool) -> Spec:
         first, last = self._ends()
-        counted = {"tickMinStep": 1, "format": ",d"} if self.whole else {}
-        x = quantity("x", (first, last), self.x_title, tickCount=4 if narrow else 8, **counted)
+        ticks: dict[str, Any] = {"tickCount": 4 if narrow else 8}
+        if self.whole:
+            few = last - first <= MOST_WHOLE  # otherwise Vega finds round ones
+            ticks = {"values": [*range(math.ceil(first), math.floor(last) + 1)]} if few else ticks | {"format": ",d"}
+        x = quantity("x", (first, last), self.x_title, **ticks)
         y = quantity("y", (0.0, self.top), self.y_title, tickCount=5)
         layers = [*self._bands(x, y), *self._curves(x, y), *self._rules(x, y, narrow), *self._points(x, y)]
         labels = [] if narrow else self._labels(last)
         if labels:
             text = {"type": "text", "align": "left", "baseline": "middle", "dx": 8}
-            colour = {"fill": {"field": "colour", **AS_GIVEN}}
-            layers.append({"data": {"values": labels}, "mark": text, "encoding": _at(x, y) | {"text": {"field": "text"}} | colour})
+            said = {"x": x, "y": y, "text": {"field": "text"}, "fill": {"field": "colour", **AS_GIVEN}}
+            layers.append({"data": {"values": labels}, "mark": text, "encoding": said})
         longest = max((len(each["text"]) for each in labels if each["x"] == last), default=0)
         return Spec({"layer": layers}, 260 if narrow else self.tall, right=12 + LETTER * longest)
 
@@ -108,7 +113,7 @@ class LineChart:
         ]
         if not rows:
             return []
-        encoding = _at(x, y) | {"stroke": {"field": "colour", **AS_GIVEN}, "fill": {"field": "face", **AS_GIVEN}}
+        encoding = {"x": x, "y": y} | {"stroke": {"field": "colour", **AS_GIVEN}, "fill": {"field": "face", **AS_GIVEN}}
         mark = {"type": "point", "aria": True, "size": 70, "strokeWidth": 2, "opacity": 1}
         return [{"data": {"values": rows}, "mark": mark, "encoding": encoding | {"description": {"field": "text"}}}]
 
@@ -117,16 +122,17 @@ class LineChart:
         first, last = self._ends()
         stroke = {"type": "rule", "stroke": MUTED, "strokeDash": [2, 3], "strokeWidth": 1.5}
         for rule in self.across:
-            text = {"type": "text", "align": "right", "baseline": "bottom", "dx": -4, "dy": -4, "fill": MUTED}
-            here = {"values": [{"x": last, "y": rule.at, "text": rule.label}]}
+            text = {"type": "text", "align": "left", "baseline": "bottom", "dx": 6, "dy": -4, "fill": MUTED}
+            here = {"values": [{"x": first, "y": rule.at, "text": rule.label}]}
             layers.append({"data": here, "mark": stroke, "encoding": {"y": y}})
-            layers.append({"data": here, "mark": text, "encoding": _at(x, y) | {"text": {"field": "text"}}})
+            layers.append({"data": here, "mark": text, "encoding": {"x": x, "y": y, "text": {"field": "text"}}})
         for n, rule in enumerate(self.up):
             late = rule.at - first > 0.6 * (last - first)
-            text = {"type": "text", "align": "right" if late else "left", "baseline": "top", "dx": -6 if late else 6, "fill": MUTED}
+            side = {"align": "right", "dx": -6} if late else {"align": "left", "dx": 6}
+            text = {"type": "text", "baseline": "top", "fill": MUTED, **side}
             here = {"values": [{"x": rule.at, "y": self.top * (1 - n * APART), "text": rule.label}]}
             layers.append({"data": here, "mark": stroke, "encoding": {"x": x}})
-            layers.append({"data": here, "mark": text, "encoding": _at(x, y) | {"text": {"field": "text"}}})
+            layers.append({"data": here, "mark": text, "encoding": {"x": x, "y": y, "text": {"field": "text"}}})
         return layers
 
     def _labels(self, last: float) -> list[dict[str, Any]]:
@@ -140,7 +146,3 @@ class LineChart:
         for n, each in enumerate(reversed(placed)):
             each["y"] = min(each["y"], self.top * (1 - n * APART)) if above > 0 else each["y"]
         return placed
-
-
-def _at(x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
-    return {"x": x, "y": y}

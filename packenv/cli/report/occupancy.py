@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from packenv.cli.report.drawing import colours_of
 from packenv.cli.report.lines import Line, LineChart
 from packenv.cli.report.page import Figure
+from packenv.cli.report.profile import resource_names
 from packenv.jobs import Jobs
 from packenv.results.job_times import cut
 from packenv.results.occupancy import occupancy
@@ -36,7 +37,7 @@ def occupancy_figure(workload: Workload, runs: Sequence[Played], slot_seconds: f
     clock = clock_for(max(run.slots for run in runs), slot_seconds)
     found = [occupancy(run.jobs, cut(run.schedule, run.slots), capacity, workload.network) for run in runs]
     scarce = int(np.argmax(found[0].utilisation))
-    name = "" if capacity.shape[1] == 1 else f" of {(workload.resources or ())[scarce] if workload.resources else f'resource {scarce + 1}'}"
+    name = "" if capacity.shape[1] == 1 else f": {resource_names(workload)[scarce]}"
     lines, said = [], []
     for run, own, colour in zip(runs, found, colours_of([run.policy for run in runs]), strict=True):
         edges = np.linspace(0, run.slots, min(BINS, run.slots) + 1)

@@ -14,7 +14,7 @@ from packenv.workloads.fitting.statistics import Sample, summary
 from packenv.workloads.traces.table import exact
 from packenv.workloads.workload import Workload
 
-QUANTITIES = {"size": "size", "duration_s": "duration", "tasks_per_job": "tasks per job", "interarrival_s": "time to the next task"}
+QUANTITIES = {"size": "size", "duration_s": "duration", "tasks_per_job": "tasks per job", "interarrival_s": "time to the next"}
 SHOWN = ("mean", "min", "p50", "p95", "p99", "max")
 
 
@@ -23,14 +23,14 @@ def profile_section(workload: Workload, slot_seconds: float | None) -> Section |
     if workload.jobs is None:
         return None
     jobs = workload.jobs
-    sample = jobs_sample(jobs, exact(slot_seconds or 1.0, "slot_seconds"), workload.resources or _names(jobs.resources))
+    sample = jobs_sample(jobs, exact(slot_seconds or 1.0, "slot_seconds"), resource_names(workload))
     unit = "slots" if slot_seconds is None else "seconds"
     found = summary(sample)
     sizes = [("size", sample.size)] if len(sample.resources) == 1 else [*zip(sample.resources, sample.demand.T, strict=True)]
-    figures = [
-        Figure(_heading(name, len(sizes)), _spread_of(found.get(name, found["size"])), shares_in_bins(values, f"share of a server of capacity 1", "tasks"), small=True)
-        for name, values in sizes
-    ]
+    figures = []
+    for name, values in sizes:
+        chart = shares_in_bins(values, "demand, of a server of capacity 1", "tasks")
+        figures.append(Figure(_heading(name, len(sizes)), _spread_of(found[name]), chart, small=True))
     lasts = _spread_of(found["duration_s"], f" {unit}")
     figures.append(Figure("How long tasks are", lasts, shares_in_bins(sample.duration, unit, "tasks"), small=True))
     if sample.span > 0:
@@ -41,8 +41,9 @@ def profile_section(workload: Workload, slot_seconds: float | None) -> Section |
     return Section("The trace", figures, tables=[table])
 
 
-def _names(resources: int) -> tuple[str, ...]:
-    return tuple(f"resource {r + 1}" for r in range(resources))
+def resource_names(workload: Workload) -> tuple[str, ...]:
+    """Those of a trace, or numbers."""
+    return tuple(workload.resources or (f"resource {r + 1}" for r in range(workload.D)))
 
 
 def _heading(name: str, of: int) -> str:
@@ -57,6 +58,5 @@ def _spread_of(levels: dict[str, Any], unit: str = "") -> str:
 
 
 def _arrivals(found: dict[str, Any], sample: Sample, counts: Any, unit: str) -> str:
-    peak, mean = float(counts.max()), float(np.mean(counts))
-    busiest = f"the busiest thirtieth of the time has {number(peak / mean)} times the mean" if mean else ""
+    busiest = f"the busiest thirtieth of the time has {float(counts.max() / np.mean(counts)):.2g} times the mean"
     return f"{counted(found['tasks'], 'task')} within {number(sample.span)} {unit}; {busiest}."

@@ -62,7 +62,8 @@ class RowChart:
             layers += [_bar(spans, x, y, self.ends[0])]
         elif spans:
             rule = {"type": "rule", "strokeWidth": 3, "strokeCap": "round", "opacity": 0.55}
-            layers.append(_layer(spans, rule, {"x": x, "x2": {"field": "high"}, "y": y, "stroke": {"field": "colour", **AS_GIVEN}}))
+            across = {"x": x, "x2": {"field": "high"}, "y": y, "stroke": {"field": "colour", **AS_GIVEN}}
+            layers.append(_layer(spans, rule, across))
         layers += [*self._marks(x, y), *_texts(rows, y, narrow)]
         names = max((len(each.label) for each in self.entries), default=0)
         numbers = max((len(each.text) for each in self.entries), default=0)
