@@ -29,7 +29,11 @@ def reproduce_report(found: Mapping[str, Finding], remark: str) -> Report:
 
 
 def claims_table(caption: str, claims: Sequence[Claim]) -> Rows:
-    return rows_from(caption, [claim.record() for claim in claims], folded=False)
+    records = [claim.record() for claim in claims]
+    figures = {claim.figure for claim in claims}
+    if len(figures) == 1:
+        records = [{key: value for key, value in record.items() if key != "figure"} for record in records]
+    return rows_from(caption, records, folded=False)
 
 
 def _section(finding: Finding) -> Section:

@@ -16,19 +16,19 @@ from packenv.cli.report.lines import Line, LineChart
 from packenv.cli.report.occupancy import Played, occupancy_figure
 from packenv.cli.report.page import Figure, Report, Section
 from packenv.cli.report.profile import profile_section
-from packenv.cli.report.rows import Entry, Mark, RowChart
+from packenv.cli.report.rows import TICK, Entry, Mark, RowChart
 from packenv.cli.report.tables import rows_of
 from packenv.results.result import Result
 from packenv.results.stability import UNSTABLE
 from packenv.runs.clock import clock_for
-from packenv.runs.text import estimate, number
+from packenv.runs.text import estimate, listed, number
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS, known_bound
 from packenv.workloads.workload import Workload
 
 MEASURED = ("tasks/s",)
 """Columns that differ from run to run: they say how fast this machine is."""
 
-SHAPES = {"delay_p50": ("stroke", "│"), "delay_p95": ("circle", "●"), "delay_p99": ("diamond", "◆")}
+SHAPES = {"delay_p50": (TICK, "│"), "delay_p95": ("circle", "●"), "delay_p99": ("diamond", "◆")}
 NAMES = {"delay_p50": "median", "delay_p95": "95 %", "delay_p99": "99 %"}
 ROOM = 1.5  # beyond the largest and the least delay
 
@@ -56,7 +56,7 @@ def evaluate_report(
     if played:
         sections.insert(2, Section("The cluster", [occupancy_figure(workload, played, times.slot_seconds)]))
     profile = profile_section(workload.at(by_policy[0][0].seed), times.slot_seconds)
-    who = " and ".join(runs[0].policy for runs in by_policy) if len(by_policy) < 4 else f"{len(by_policy)} policies"
+    who = listed([runs[0].policy for runs in by_policy]) if len(by_policy) < 4 else f"{len(by_policy)} policies"
     title = f"{who} on {workload.name}"
     asked = _asked(by_policy, workload, times, backlog)
     return Report(title, f"{story_of(by_policy)}.", asked, [*sections, *([profile] if profile else [])], notices)

@@ -11,7 +11,7 @@ from packenv.cli.report.page import Figure, Report, Rows, Section
 from packenv.cli.report.profile import profile_section
 from packenv.cli.report.rows import Entry, RowChart
 from packenv.cli.report.tables import rows_from, rows_of
-from packenv.runs.text import number
+from packenv.runs.text import listed, number
 from packenv.theory.stability.judge import BROKEN, HELD, Judgment
 from packenv.workloads.workload import Workload
 
@@ -39,7 +39,7 @@ def judge_report(
         ("Runs at each load", f"{seeds:,}"),
         ("The most that is supportable, ρ*", "; ".join(dict.fromkeys(_most(one, len(names)) for one in judged))),
     ]
-    title = f"What {' and '.join(policies) if len(policies) < 4 else f'{len(policies)} policies'} can carry"
+    title = f"What {listed(policies) if len(policies) < 4 else f'{len(policies)} policies'} can carry"
     return Report(title, _answer(judged), asked, [*sections, *(each for each in profiles if each is not None)], notices)
 
 

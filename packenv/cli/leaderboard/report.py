@@ -39,8 +39,7 @@ def leaderboard_report(groups: Sequence[Group], reference: str, notices: Sequenc
         ("Runs", "; ".join(dict.fromkeys(length_of(group) for group in groups))),
     ]
     title = f"{len(policies)} policies on the same tasks"
-    notes = [*notices, legend(groups, reference)]
-    return Report(title, _answer(groups), asked, [*sections, *(each for each in profiles if each is not None)], notes)
+    return Report(title, _answer(groups), asked, [*sections, *(each for each in profiles if each is not None)], notices)
 
 
 def _answer(groups: Sequence[Group]) -> str:
@@ -71,7 +70,7 @@ def _section(group: Group, reference: str, colours: dict[str, str]) -> Section:
         rows = ((policy, row[n]) for policy, row in group.rows.items() if policy != reference)
         shown = [(policy, one) for policy, one in rows if one is not None and one.ratio.mean]
         if shown:
-            entries.append(Entry(heading(contest), text=""))
+            entries.append(Entry(heading(contest)))
             entries += [_entry(policy, one, colours[policy]) for policy, one in shown]
             best_ratio, best = min((one.ratio.mean or 0.0, policy) for policy, one in shown)
             said.append(f"at {heading(contest)} {best} has {number(best_ratio)} times the mean queue of {reference}")
@@ -80,7 +79,8 @@ def _section(group: Group, reference: str, colours: dict[str, str]) -> Section:
     about = "Triangles lie beyond the axis." if _leaves(entries, ends) else ""
     finding = f"The least: {'; '.join(said)}. {about}".strip()
     figures = [Figure("Mean queues beside the reference", finding, chart)] if entries else []
-    return Section(f"{group.name}, {length_of(group)}", figures, tables=[rows_of(terminal_table(group), "Mean queues")])
+    table = rows_of(terminal_table(group), "Mean queues")
+    return Section(f"{group.name}, {length_of(group)}", figures, [legend([group], reference)], [table])
 
 
 def _entry(policy: str, one: Standing, colour: str) -> Entry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from markupsafe import Markup
@@ -11,6 +12,7 @@ from packenv.runs.plot_style import COLOURS, colours_for
 
 WIDE, NARROW = 840, 350  # pixels: of a desk's screen, and of a phone's
 LETTER = 7.2  # pixels that a letter of a label takes at most, on average
+LONGEST = 240.0  # pixels of a text in a chart; longer ones end in dots there
 VEGA_LITE = "5.20"
 INK, MUTED, PAGE, LINE = "var(--ink)", "var(--muted)", "var(--page)", "var(--line)"
 AS_GIVEN = {"scale": None, "legend": None, "type": "nominal"}
@@ -21,10 +23,10 @@ CONFIG = {
     "font": "system-ui, sans-serif",
     "numberFormat": ",~r",
     "view": {"stroke": None},
-    "text": {"fontSize": 12, "fill": INK},
+    "text": {"fontSize": 12, "fill": INK, "limit": LONGEST},
     "axis": {
         **{"labelColor": MUTED, "titleColor": MUTED, "gridColor": LINE, "domainColor": MUTED, "tickColor": MUTED},
-        **{"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "titlePadding": 8},
+        **{"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "titlePadding": 8, "titleLimit": LONGEST},
     },
     "axisX": {"grid": False},
     "axisY": {
@@ -33,6 +35,7 @@ CONFIG = {
     },
 }
 POINT = re.compile(r'<path aria-label="([^"]*)" role="graphics-symbol" aria-roledescription="[^"]*"([^>]*)/>')
+CLIP = re.compile(r'(<clipPath id="|<[^<>]* clip-path="url\(#)clip(\d+)')
 OPENING = re.compile(r"<svg [^>]*?(viewBox=\"[^\"]*\")>")
 
 
@@ -75,10 +78,11 @@ def colours_of(policies: list[str]) -> list[str]:
     return [f"var(--c{COLOURS.index(colour)})" for colour in colours_for(policies)]
 
 
-def svg_of(chart: Chart, narrow: bool) -> Markup:
-    """The chart as an `svg` element that a screen reader takes as one picture; points tell their values to a pointer.
+def svg_of(chart: Chart, narrow: bool, name: str) -> Markup:
+    """The chart as an `svg` element, whose surroundings say what it shows; its points tell their values to a pointer.
 
-    Vega escapes the texts. The element scales down with its place, and has no name: its surroundings give it one.
+    Vega escapes the texts, and counts the shapes that clip others on from chart to chart: `name`, which no other chart of the
+    page has, stands for them.
     """
     import vl_convert
 
@@ -87,7 +91,14 @@ def svg_of(chart: Chart, narrow: bool) -> Markup:
     room = {"padding": {"left": left, "right": right, "top": 6, "bottom": 4}, "background": None, "config": CONFIG}
     drawn = vl_convert.vegalite_to_svg({**size, **room, **content}, vl_version=VEGA_LITE)
     drawn = POINT.sub(r"<path\2><title>\1</title></path>", drawn)
+    numbers: dict[str, int] = {}
+    drawn = CLIP.sub(lambda found: f"{found[1]}{name}-{numbers.setdefault(found[2], len(numbers) + 1)}", drawn)
     return Markup(OPENING.sub(rf'<svg aria-hidden="true" width="{size["width"]}" \1>', drawn, count=1))
+
+
+def room_for(texts: Iterable[str]) -> float:
+    """Pixels that the longest of the texts takes."""
+    return min(LETTER * max(map(len, texts), default=0), LONGEST)
 
 
 def quantity(field: str, domain: tuple[float, float], title: str | None = None, log: bool = False, **axis: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from packenv.cli.report.drawing import AS_GIVEN, LETTER, MUTED, PAGE, Key, Rule, Spec, quantity
+from packenv.cli.report.drawing import AS_GIVEN, MUTED, PAGE, Key, Rule, Spec, quantity, room_for
 
 MOST_WHOLE = 8  # numbers at an axis that counts, each of which is written
 APART = 0.075
@@ -74,8 +74,7 @@ class LineChart:
             text = {"type": "text", "align": "left", "baseline": "middle", "dx": 8}
             said = {"x": x, "y": y, "text": {"field": "text"}, "fill": {"field": "colour", **AS_GIVEN}}
             layers.append({"data": {"values": labels}, "mark": text, "encoding": said})
-        longest = max((len(each["text"]) for each in labels if each["x"] == last), default=0)
-        return Spec({"layer": layers}, 260 if narrow else self.tall, right=12 + LETTER * longest)
+        return Spec({"layer": layers}, 260 if narrow else self.tall, right=12 + room_for(each["text"] for each in labels))
 
     def _ends(self) -> tuple[float, float]:
         every = [*(x for line in self.lines for x in line.x), *(rule.at for rule in self.up)]

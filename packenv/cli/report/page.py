@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # markupsafe comes with Jinja2, an extra
 
 SUFFIX = ".html"
 HERE = Path(__file__).parent
+FOLDED = 36  # letters of a cell
 ANY_TABLE = 40
 """Rows of a table above which it is folded."""
 
@@ -50,6 +51,12 @@ class Rows(NamedTuple):
     rows: Sequence[Sequence[str]]
     numeric: Sequence[bool]  # of each column
     folded: bool = False  # shown when it is asked for
+
+    def classes(self) -> list[str]:
+        """Of each column, for the style sheet: numbers stand at the right, long texts are folded."""
+        columns = zip(self.head, *self.rows, strict=True)
+        long = (max(map(len, column[1:]), default=0) > FOLDED for column in columns)
+        return ["number" if number else "long" if is_long else "" for number, is_long in zip(self.numeric, long, strict=True)]
 
 
 class Section(NamedTuple):
@@ -112,10 +119,10 @@ def page_of(report: Report, command: str) -> str:
     return made.get_template("page.html.jinja").render(report=report, command=command, style=style, version=version)
 
 
-def drawn(figure: Figure, narrow: bool) -> Any:
+def drawn(figure: Figure, narrow: bool, name: str) -> Any:
     from packenv.cli.report.drawing import svg_of
 
-    return svg_of(figure.chart, narrow)
+    return svg_of(figure.chart, narrow, name)
 
 
 def keys(figure: Figure) -> list[Key]:

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from packenv.cli.report.drawing import AS_GIVEN, LETTER, MUTED, PAGE, Key, Rule, Spec, quantity
+from packenv.cli.report.drawing import AS_GIVEN, LONGEST, MUTED, PAGE, Key, Rule, Spec, quantity, room_for
 
 HEIGHT, TALL = 30, 46  # pixels of a row on a desk's screen; on a phone's, where the name stands above
 
+TICK = "M0,-1.2L0,1.2"
+
 
 class Mark(NamedTuple):
-    """A value in a row; `shape` of Vega: circle, diamond, stroke, cross."""
+    """A value in a row; `shape`: one of Vega's, or TICK."""
 
     value: float
     shape: str = "circle"
@@ -57,17 +59,16 @@ class RowChart:
         y["scale"] = {"domain": [len(self.entries) - 0.5, -0.6], "nice": False, "zero": False}
         rows = [self._row(n, each) for n, each in enumerate(self.entries)]
         spans = [row for row in rows if row["x"] is not None]
-        layers = [*self._rules(x, y)]
+        layers = [] if self.bars else [*self._rules(x, y)]
         if self.bars:
-            layers += [_bar(spans, x, y, self.ends[0])]
+            layers += [_bar(spans, x, y, self.ends[0]), *self._rules(x, y)]
         elif spans:
             rule = {"type": "rule", "strokeWidth": 3, "strokeCap": "round", "opacity": 0.55}
             across = {"x": x, "x2": {"field": "high"}, "y": y, "stroke": {"field": "colour", **AS_GIVEN}}
             layers.append(_layer(spans, rule, across))
         layers += [*self._marks(x, y), *_texts(rows, y, narrow)]
-        names = max((len(each.label) for each in self.entries), default=0)
-        numbers = max((len(each.text) for each in self.entries), default=0)
-        left, right = (8.0, 8.0) if narrow else (14 + LETTER * names, 14 + LETTER * numbers)
+        names, numbers = (room_for(getattr(each, key) for each in self.entries) for key in ("label", "text"))
+        left, right = (8.0, 8.0) if narrow else (14 + names, 14 + numbers)
         return Spec({"layer": layers}, 56 + (TALL if narrow else HEIGHT) * len(self.entries), left, right)
 
     def _row(self, n: int, entry: Entry) -> dict[str, Any]:
@@ -119,14 +120,16 @@ def _bar(rows: list[dict[str, Any]], x: dict[str, Any], y: dict[str, Any], start
 
 
 def _texts(rows: list[dict[str, Any]], y: dict[str, Any], narrow: bool) -> list[dict[str, Any]]:
-    """Names at the left, numbers at the right; on a phone's screen both above the row."""
-    weight = {"condition": {"test": "datum.heading", "value": 600}, "value": 400}
+    """Names at the left, numbers at the right; on a phone's screen both above the row. Headings are bold."""
+    names, headings = ([row for row in rows if row["heading"] == wanted] for wanted in (False, True))
     name = {"type": "text", "baseline": "middle", "align": "left" if narrow else "right", "dx": 0 if narrow else -10}
     numbers = {"type": "text", "baseline": "middle", "align": "right" if narrow else "left", "dx": 0 if narrow else 10}
     if narrow:
-        name["dy"] = numbers["dy"] = -16
+        name |= {"dy": -16, "limit": LONGEST / 2}
+        numbers |= {"dy": -16, "limit": LONGEST / 2}
     at_left, at_right = {"x": {"value": 0}, "y": y}, {"x": {"value": "width"}, "y": y}
     return [
-        _layer(rows, name, at_left | {"text": {"field": "label"}, "fontWeight": weight}),
-        _layer(rows, {**numbers, "fill": MUTED}, at_right | {"text": {"field": "text"}}),
+        _layer(names, name, at_left | {"text": {"field": "label"}}),
+        _layer(headings, {**name, "dy": 0, "fontWeight": 600}, at_left | {"text": {"field": "label"}}),
+        _layer(names, {**numbers, "fill": MUTED}, at_right | {"text": {"field": "text"}}),
     ]

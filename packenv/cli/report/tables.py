@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from rich.table import Table
@@ -13,12 +14,17 @@ from packenv.runs.text import number
 
 
 def rows_of(table: Table, caption: str = "", without: Collection[str] = ()) -> Rows:
-    """All columns but some. The caption is the table's title, or the one that is given."""
+    """All columns but some. The caption is the table's title, or the one that is given.
+
+    The terminal leaves out what a row shares with the one above in its first column; a page, which may be heard, does not.
+    """
     columns = [column for column in table.columns if text_of(column.header) not in without]
-    cells = zip(*([text_of(cell) for cell in column.cells] for column in columns), strict=True)
+    rows = [[*row] for row in zip(*([text_of(cell) for cell in column.cells] for column in columns), strict=True)]
+    for above, row in pairwise(rows):
+        row[0] = row[0] or above[0]
     head = [text_of(column.header) for column in columns]
     numeric = [column.justify == "right" for column in columns]
-    return Rows(caption or text_of(table.title or ""), head, [*cells], numeric)
+    return Rows(caption or text_of(table.title or ""), head, rows, numeric)
 
 
 def rows_from(caption: str, records: Sequence[Mapping[str, Any]], folded: bool = True) -> Rows:
