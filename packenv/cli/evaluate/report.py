@@ -112,9 +112,9 @@ def _mean_queues(summaries: Sequence[Record], colours: list[str]) -> list[Figure
     for one, colour in zip(summaries, colours, strict=True):
         mean, half = one["mean_queue"], one["interval"]["mean_queue"]
         if mean is not None:
-            ends = (None, None) if half is None else (max(mean - half, 0.0), mean + half)
+            low, high = (None, None) if half is None else (max(mean - half, 0.0), mean + half)
             mark = Mark(mean, filled=one["verdict"] != UNSTABLE, text=f"{one['policy']}: {estimate(mean, half)}")
-            entries.append(Entry(one["policy"], colour, *ends, [mark], estimate(mean, half)))
+            entries.append(Entry(one["policy"], colour, low, high, [mark], estimate(mean, half)))
     said = "; ".join(f"{entry.label} {entry.text}" for entry in entries)
     hollow = " Hollow: unstable, so that the mean says how long the runs were." if len(stable) < len(known) else ""
     chart = RowChart(entries, "mean queue (tasks)", (0.0, 1.08 * top or 1.0))
@@ -125,7 +125,8 @@ def _delays(by_policy: list[list[Result]], colours: list[str], times: Times) -> 
     """Quantiles of the delay, mean over the seeds; hollow where the policy is unstable with any of them."""
     slowest = max((run.delay_p99 or 0.0 for runs in by_policy for run in runs), default=0.0)
     clock = clock_for(slowest, times.slot_seconds)
-    entries, values = [], []
+    entries: list[Entry] = []
+    values: list[float] = []
     for runs, colour in zip(by_policy, colours, strict=True):
         means = {key: mean / clock.slots for key in SHAPES if (mean := _mean_of(runs, key)) is not None}
         diverges = any(run.verdict.kind == UNSTABLE for run in runs)

@@ -122,8 +122,18 @@ def _bar(rows: list[dict[str, Any]], x: dict[str, Any], y: dict[str, Any], start
 def _texts(rows: list[dict[str, Any]], y: dict[str, Any], narrow: bool) -> list[dict[str, Any]]:
     """Names at the left, numbers at the right; on a phone's screen both above the row. Headings are bold."""
     names, headings = ([row for row in rows if row["heading"] == wanted] for wanted in (False, True))
-    name = {"type": "text", "baseline": "middle", "align": "left" if narrow else "right", "dx": 0 if narrow else -10}
-    numbers = {"type": "text", "baseline": "middle", "align": "right" if narrow else "left", "dx": 0 if narrow else 10}
+    name: dict[str, Any] = {
+        "type": "text",
+        "baseline": "middle",
+        "align": "left" if narrow else "right",
+        "dx": 0 if narrow else -10,
+    }
+    numbers: dict[str, Any] = {
+        "type": "text",
+        "baseline": "middle",
+        "align": "right" if narrow else "left",
+        "dx": 0 if narrow else 10,
+    }
     if narrow:
         name |= {"dy": -16, "limit": LONGEST / 2}
         numbers |= {"dy": -16, "limit": LONGEST / 2}

@@ -74,6 +74,6 @@ def hostile_report() -> Report:
     spread = shares_in_bins(np.geomspace(1, 1e4, 50), HOSTILE, HOSTILE)
     figures = [Figure(HOSTILE, HOSTILE, curves), Figure(HOSTILE, HOSTILE, rows), Figure(HOSTILE, HOSTILE, spread, small=True)]
     over = Figure("When", "Evenly.", counts_over_time(np.arange(50), "slots", "tasks"), small=True)
-    table = Rows(HOSTILE, [HOSTILE, "a number"], [[HOSTILE, "1"], ["", "2"]], [False, True])
+    table = Rows(HOSTILE, [HOSTILE, *["a number"] * 8], [[HOSTILE, *"12345678"], ["", *"12345678"]], [False] + [True] * 8)
     sections = [Section(HOSTILE, [*figures, over], [HOSTILE], [table, table._replace(folded=True)])]
     return Report(HOSTILE, HOSTILE, [(HOSTILE, HOSTILE)], sections, [HOSTILE])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from packenv.cli.report.page import page_of
-from tests.cli.report.pages import HOSTILE, hostile_report
+from tests.cli.report.pages import HOSTILE
 
 pytest.importorskip("vl_convert")
 playwright = pytest.importorskip("playwright.sync_api")
@@ -29,9 +29,9 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(html: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(page_of(hostile_report(), f"packenv {HOSTILE}"))
+    path.write_text(html)
     return path
 
 
@@ -83,6 +83,14 @@ def test_colours_follow_the_scheme(browser: Any, file: Path) -> None:
     assert found == [("rgb(255, 255, 255)", "rgb(0, 114, 178)"), ("rgb(20, 23, 27)", "rgb(86, 176, 234)")]
 
 
+def soon(holds: Callable[[], bool]) -> bool:
+    """Whether it holds within seconds: boxes move smoothly."""
+    until = time.monotonic() + 10
+    while not (held := holds()) and time.monotonic() < until:
+        time.sleep(0.05)
+    return held
+
+
 def test_keyboard(browser: Any, file: Path) -> None:
     """Tab reaches the skip link, the tables' boxes, what is folded and the command; Enter unfolds; arrows move a wide table."""
     page = browser.new_page(viewport=PHONE)
@@ -95,7 +103,7 @@ def test_keyboard(browser: Any, file: Path) -> None:
             assert page.locator(".skip").bounding_box()["x"] >= 0
         if reached[-1] == "scroll":
             page.keyboard.press("ArrowRight")
-            page.wait_for_function("document.activeElement.scrollLeft > 0")
+            assert soon(lambda: page.evaluate("document.activeElement.scrollLeft") > 0)
         if reached[-1] == "summary":
             assert not page.locator("details table").is_visible()
             page.keyboard.press("Enter")

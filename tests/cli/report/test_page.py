@@ -19,11 +19,6 @@ pytest.importorskip("vl_convert")
 STYLE = (Path(page_module.__file__).parent / "page.css").read_text()
 
 
-@pytest.fixture(scope="module")
-def html() -> str:
-    return page_of(hostile_report(), f"packenv {HOSTILE}")
-
-
 def test_texts_stay_texts(html: str) -> None:
     page = Page(html)
     assert page.all("script", "iframe", "object", "form", "base") == []
