@@ -10,11 +10,11 @@ from typing import Any, TextIO
 
 import click
 
-from packenv.cli.report.page import check_report
 from packenv.errors import InputError
 from packenv.files import STREAMS, check_writable
 from packenv.runs.plot_style import check_picture
 
+PAGE = ".html"  # of a report
 TAKEN = "packenv.standard_output"
 """Key of a command's `meta`: the result that has standard output for itself, and the stream."""
 
@@ -61,6 +61,17 @@ def check_outputs(*paths: str | None, plot: str | None = None, report: str | Non
         check_picture(plot, "a plot is one of")
     if report is not None:
         check_report(report)
+
+
+def check_report(path: str) -> None:
+    """Raise InputError unless the path is one of a page, and what makes pages is installed."""
+    if Path(path).suffix.lower() != PAGE:
+        raise InputError(f"{path}: a report is {PAGE}")
+    try:
+        import jinja2  # noqa: F401
+        import vl_convert  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise InputError(f"a report needs {error.name}, which is not installed: pip install 'packenv[report]'") from None
 
 
 def write_all(*results: tuple[str | None, Callable[[str], object]], failed: Sequence[InputError] = ()) -> None:

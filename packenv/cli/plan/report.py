@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from packenv.api import simulate
 from packenv.cli.plan.tables import answer, plan_table
 from packenv.cli.report.drawing import Rule, colours_of
 from packenv.cli.report.lines import Line, LineChart, Point
+from packenv.cli.report.occupancy import Played, occupancy_figure
 from packenv.cli.report.page import Figure, Report, Rows, Section
 from packenv.cli.report.profile import profile_section
 from packenv.cli.report.rows import Entry, Mark, RowChart
 from packenv.cli.report.tables import rows_of
+from packenv.jobs import Jobs
 from packenv.planning.goals import Goal
-from packenv.planning.search import Plan, Trial, mean_of
+from packenv.planning.plan import run_kind
+from packenv.planning.search import Plan, Trial, mean_of, with_servers
 from packenv.runs.text import NONE, counted, number
 from packenv.workloads.workload import Workload
 
+MOST_TASKS = 1_000_000  # of a table that is run once more, to show how full the cluster is
 ABOVE = 3.0
 """Curves leave the picture at so many times the limit."""
 
@@ -38,6 +43,9 @@ def plan_report(
         Section("What each number of servers gives", curves, tables=[table]),
         Section("All that was tried", notes=[_confirmed(plans)], tables=tried),
     ]
+    best = min(plans, key=lambda plan: plan.servers)
+    if workload.jobs is not None and len(workload.jobs) <= MOST_TASKS:
+        sections.insert(1, _cluster(best, workload, workload.jobs, slot_seconds))
     profile = profile_section(workload, slot_seconds)
     asked = [
         ("Work", _work(workload)),
@@ -67,6 +75,15 @@ def _confirmed(plans: Sequence[Plan]) -> str:
     if any(plan.fresh for plan in plans):
         return "These runs are those of the search. The answer is that of other seeds, which confirmed or moved it."
     return "All numbers of servers saw the same tasks."
+
+
+def _cluster(plan: Plan, workload: Workload, jobs: Jobs, slot_seconds: float | None) -> Section:
+    """How full the servers of the answer are: the search keeps no schedule, so that this takes a run of its own."""
+    there = with_servers(workload, plan.servers)
+    result = simulate(there, plan.policy, schedule=True, **run_kind(workload))
+    assert result.schedule is not None
+    played = Played(plan.policy, jobs, result.schedule, result.slots)
+    return Section(f"With {counted(plan.servers, 'server')} and {plan.policy}", [occupancy_figure(there, [played], slot_seconds)])
 
 
 def _scale(goal: Goal, slot_seconds: float | None) -> float:

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from packenv.errors import InputError
 from packenv.files import atomic_path
 
 if TYPE_CHECKING:  # markupsafe comes with Jinja2, an extra
     from packenv.cli.report.drawing import Chart, Key
 
-SUFFIX = ".html"
 HERE = Path(__file__).parent
 FOLDED = 36  # letters of a cell
 ANY_TABLE = 40
@@ -77,17 +75,6 @@ class Report:
     asked: Sequence[tuple[str, str]]
     sections: Sequence[Section]
     notes: Sequence[str] = field(default_factory=tuple)  # below the answer
-
-
-def check_report(path: str) -> None:
-    """Raise InputError unless the path is one of a page, and what makes pages is installed."""
-    if Path(path).suffix.lower() != SUFFIX:
-        raise InputError(f"{path}: a report is {SUFFIX}")
-    try:
-        import jinja2  # noqa: F401
-        import vl_convert  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise InputError(f"a report needs {error.name}, which is not installed: pip install 'packenv[report]'") from None
 
 
 def write_report(report: Report, path: str | os.PathLike[str]) -> None:

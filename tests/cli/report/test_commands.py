@@ -42,7 +42,7 @@ def cells(page: Page) -> list[str]:
 def test_plan(tasks: Path, tmp_path: Path) -> None:
     """Twice the same bytes; the answer, what was tried, and the trace."""
     out = tmp_path / "plan.html"
-    words = ("plan", tasks, "-g", "p95 wait <= 5", "-p", "bf-js", "-p", "fifo-ff", "--processes", "1", "--report", out)
+    words = ("plan", tasks, "-g", "max queue <= 4", "-p", "bf-js", "-p", "fifo-ff", "--processes", "1", "--report", out)
     run(*words)
     first = out.read_bytes()
     run(*words)
@@ -50,11 +50,11 @@ def test_plan(tasks: Path, tmp_path: Path) -> None:
     page = Page(first.decode())
     assert page.all("h1")[0].said == f"How many servers for {NAME}" and not page.all("img")
     answer = next(each.said for each in page.elements if each.attributes.get("class") == "answer")
-    assert answer == "4 servers with bf-js or fifo-ff for p95 wait <= 5; no policy needs fewer."
+    assert answer.startswith("2 servers with bf-js or fifo-ff for max queue <= 4; no policy can do with fewer than 1,")
     (curve,) = (each.said for each in page.all("figcaption") if "Filled marks" in each.said)
-    assert curve.startswith("bf-js: 0 slots with 4 servers, 10 slots with one less; fifo-ff: 0 slots with 4 servers")
+    assert curve.startswith("bf-js: 4 with 2 servers, 6 with one less; fifo-ff: 4 with 2 servers, 6 with one less")
     points = {each.said for each in page.all("title")}
-    assert {"bf-js, 4 servers: 0 slots", "fifo-ff, 4 servers: 0 slots"} <= points
+    assert {"bf-js, 2 servers: 4", "bf-js, 1 server: 6", "fifo-ff, 2 servers: 4"} <= points
     assert {"All 0.5.", "All 10 slots."} <= {each.said for each in page.all("figcaption")}
     assert page.all("code")[0].said.startswith("packenv plan '") and NAME in page.all("code")[0].said
 
@@ -85,7 +85,7 @@ def test_evaluate_seeds(tmp_path: Path) -> None:
 def test_judge() -> None:
     """Of judgments made by hand."""
     setting = workload("paper/fig3a")
-    seen = Evidence(0.75, Verdict("stable", 0.99, 0.0, 1.0), 1000, 2, 3.0)
+    seen = Evidence(0.75, Verdict("stable", 0.0, 0.5, 0.01, 0.99), 1000, 2, 3.0)
     held = Judgment("bf-js", setting.name, 0.9, 1.0, (2.0, 2.0), 0.5, "held", "not claimed", (seen,))
     broken = Judgment("vqs", setting.name, 0.4, 0.45, (2.0, 2.0), 2 / 3, "broken", "broken", (seen,))
     table = judgments_table([setting] * 2, [held, broken])

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from packenv.cli.outputs import check_report
 from packenv.cli.report import page as page_module
-from packenv.cli.report.page import Report, check_report, page_of
+from packenv.cli.report.page import Report, page_of
 from packenv.errors import InputError
 from tests.cli.report.pages import HOSTILE, Page, hostile_report
 
