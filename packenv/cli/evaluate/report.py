@@ -118,7 +118,7 @@ def _mean_queues(summaries: Sequence[Record], colours: list[str]) -> list[Figure
     said = "; ".join(f"{entry.label} {entry.text}" for entry in entries)
     hollow = " Hollow: unstable, so that the mean says how long the runs were." if len(stable) < len(known) else ""
     chart = RowChart(entries, "mean queue (tasks)", (0.0, 1.08 * top or 1.0))
-    return [Figure("Mean queue, 95 % interval over the seeds", f"{said}.{hollow}", chart)]
+    return [Figure("Mean queue, 95 % interval over the seeds", f"{said}.{hollow}{chart.note}", chart)]
 
 
 def _delays(by_policy: list[list[Result]], colours: list[str], times: Times) -> list[Figure]:

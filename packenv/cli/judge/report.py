@@ -31,7 +31,7 @@ def judge_report(
         Section("The verdicts behind it", notes=[longer], tables=evidence),
     ]
     of_tables = {workload.name: workload for workload in workloads if workload.jobs is not None}
-    profiles = [profile_section(workload.at(0), workload.slot_seconds) for workload in of_tables.values()]
+    profiles = [profile_section(workload.at(0), None) for workload in of_tables.values()]
     policies = list(dict.fromkeys(one.policy for one in judged))
     asked = [
         ("Workloads", ", ".join(names)),

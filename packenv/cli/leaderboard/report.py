@@ -31,9 +31,9 @@ def leaderboard_report(groups: Sequence[Group], reference: str, notices: Sequenc
     colours = dict(zip(policies, colours_of(policies), strict=True))
     sections = [_section(group, reference, colours) for group in groups]
     tables = [contest.workload for group in groups for contest in group.contests[:1] if contest.workload.jobs is not None]
-    profiles = [profile_section(workload.at(0), workload.slot_seconds) for workload in tables]
+    profiles = [profile_section(workload.at(0), None) for workload in tables]
     asked = [
-        ("Workloads", "; ".join(f"{group.name} at {', '.join(map(heading, group.contests))}" for group in groups)),
+        ("Workloads", "; ".join(contest.name for group in groups for contest in group.contests)),
         ("Policies", ", ".join(policies)),
         ("Reference", reference),
         ("Runs", "; ".join(dict.fromkeys(length_of(group) for group in groups))),
@@ -73,11 +73,11 @@ def _section(group: Group, reference: str, colours: dict[str, str]) -> Section:
             entries.append(Entry(heading(contest)))
             entries += [_entry(policy, one, colours[policy]) for policy, one in shown]
             best_ratio, best = min((one.ratio.mean or 0.0, policy) for policy, one in shown)
-            said.append(f"at {heading(contest)} {best} has {number(best_ratio)} times the mean queue of {reference}")
+            where = f"at {contest.at} " if contest.at else ""
+            said.append(f"{where}{best} has {number(best_ratio)} times the mean queue of {reference}")
     ends, title = limits_of(group), f"mean queue, as a multiple of {reference}'s"
     chart = RowChart(entries, title, ends, [Rule(1.0, reference)], log=True, marks=MARKS)
-    about = "Triangles lie beyond the axis." if _leaves(entries, ends) else ""
-    finding = f"The least: {'; '.join(said)}. {about}".strip()
+    finding = f"The least: {'; '.join(said)}.{chart.note}"
     figures = [Figure("Mean queues beside the reference", finding, chart)] if entries else []
     table = rows_of(terminal_table(group), "Mean queues")
     return Section(f"{group.name}, {length_of(group)}", figures, [legend([group], reference)], [table])
@@ -88,7 +88,3 @@ def _entry(policy: str, one: Standing, colour: str) -> Entry:
     kind = one.verdict.kind
     mark = Mark(one.ratio.mean, SHAPES.get(kind, "circle"), kind != "undecided", f"{policy}: {one.ratio}, {kind}")
     return Entry(policy, colour, one.ratio.low, one.ratio.high, [mark], str(one.ratio))
-
-
-def _leaves(entries: Sequence[Entry], ends: tuple[float, float]) -> bool:
-    return any(not ends[0] <= mark.value <= ends[1] for entry in entries for mark in entry.marks)

@@ -30,7 +30,15 @@ CONFIG = {
     },
     "axisX": {"grid": False},
     "axisY": {
-        **{"domain": False, "ticks": False, "titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleX": 0},
+        **{
+            "domain": False,
+            "ticks": False,
+            "titleAngle": 0,
+            "titleAlign": "left",
+            "titleAnchor": "end",
+            "titleX": 0,
+            "labelPadding": 8,
+        },
         **{"titleY": -10, "titleBaseline": "bottom"},
     },
 }

@@ -68,7 +68,7 @@ class LineChart:
             ticks = {"values": [*range(math.ceil(first), math.floor(last) + 1)]} if few else ticks | {"format": ",d"}
         x = quantity("x", (first, last), self.x_title, **ticks)
         y = quantity("y", (0.0, self.top), self.y_title, tickCount=5)
-        layers = [*self._bands(x, y), *self._curves(x, y), *self._rules(x, y, narrow), *self._points(x, y)]
+        layers = [*self._bands(x, y), *self._curves(x, y), *self._rules(x, y), *self._points(x, y)]
         labels = [] if narrow else self._labels(last)
         if labels:
             text = {"type": "text", "align": "left", "baseline": "middle", "dx": 8}
@@ -112,11 +112,11 @@ class LineChart:
         ]
         if not rows:
             return []
-        encoding = {"x": x, "y": y} | {"stroke": {"field": "colour", **AS_GIVEN}, "fill": {"field": "face", **AS_GIVEN}}
+        encoding = {"x": x, "y": y, "stroke": {"field": "colour", **AS_GIVEN}, "fill": {"field": "face", **AS_GIVEN}}
         mark = {"type": "point", "aria": True, "size": 70, "strokeWidth": 2, "opacity": 1}
         return [{"data": {"values": rows}, "mark": mark, "encoding": encoding | {"description": {"field": "text"}}}]
 
-    def _rules(self, x: dict[str, Any], y: dict[str, Any], narrow: bool) -> list[dict[str, Any]]:
+    def _rules(self, x: dict[str, Any], y: dict[str, Any]) -> list[dict[str, Any]]:
         layers: list[dict[str, Any]] = []
         first, last = self._ends()
         stroke = {"type": "rule", "stroke": MUTED, "strokeDash": [2, 3], "strokeWidth": 1.5}

@@ -10,11 +10,10 @@ from packenv.cli.report.bins import counts_over_time, shares_in_bins
 from packenv.cli.report.page import Figure, Rows, Section
 from packenv.runs.text import counted, number
 from packenv.workloads.fitting.profile import jobs_sample
-from packenv.workloads.fitting.statistics import Sample, summary
+from packenv.workloads.fitting.statistics import Sample, spread
 from packenv.workloads.traces.table import exact
 from packenv.workloads.workload import Workload
 
-QUANTITIES = {"size": "size", "duration_s": "duration", "tasks_per_job": "tasks per job", "interarrival_s": "time to the next"}
 SHOWN = ("mean", "min", "p50", "p95", "p99", "max")
 
 
@@ -25,18 +24,22 @@ def profile_section(workload: Workload, slot_seconds: float | None) -> Section |
     jobs = workload.jobs
     sample = jobs_sample(jobs, exact(slot_seconds or 1.0, "slot_seconds"), resource_names(workload))
     unit = "slots" if slot_seconds is None else "seconds"
-    found = summary(sample)
+    found = {
+        **{"size": spread(sample.size), **{name: spread(sample.demand[:, r]) for r, name in enumerate(sample.resources)}},
+        **{"duration": spread(sample.duration), "tasks per job": spread(sample.tasks_per_job)},
+        "time to the next": spread(np.diff(sample.submit)),
+    }
     sizes = [("size", sample.size)] if len(sample.resources) == 1 else [*zip(sample.resources, sample.demand.T, strict=True)]
     figures = []
     for name, values in sizes:
         chart = shares_in_bins(values, "demand, of a server of capacity 1", "tasks")
         figures.append(Figure(_heading(name, len(sizes)), _spread_of(found[name]), chart, small=True))
-    lasts = _spread_of(found["duration_s"], f" {unit}")
+    lasts = _spread_of(found["duration"], f" {unit}")
     figures.append(Figure("How long tasks are", lasts, shares_in_bins(sample.duration, unit, "tasks"), small=True))
     if sample.span > 0:
         over = counts_over_time(sample.submit - sample.submit[0], unit, "tasks")
-        figures.append(Figure("When tasks arrive", _arrivals(found, sample, over.heights, unit), over, small=True))
-    rows = [[name, *(number(found[key].get(level)) for level in SHOWN)] for key, name in QUANTITIES.items()]
+        figures.append(Figure("When tasks arrive", _arrivals(sample, over.heights, unit), over, small=True))
+    rows = [[name, *(number(found[name].get(level)) for level in SHOWN)] for name in found]
     table = Rows(f"{counted(len(jobs), 'task')}; times in {unit}", ["", *SHOWN], rows, [False] + [True] * len(SHOWN))
     return Section("The trace", figures, tables=[table])
 
@@ -57,6 +60,6 @@ def _spread_of(levels: dict[str, Any], unit: str = "") -> str:
     return f"Half of them up to {half}{unit}, 95 % up to {most}; from {least} to {top}."
 
 
-def _arrivals(found: dict[str, Any], sample: Sample, counts: Any, unit: str) -> str:
+def _arrivals(sample: Sample, counts: Any, unit: str) -> str:
     busiest = f"the busiest thirtieth of the time has {float(counts.max() / np.mean(counts)):.2g} times the mean"
-    return f"{counted(found['tasks'], 'task')} within {number(sample.span)} {unit}; {busiest}."
+    return f"{counted(len(sample.submit), 'task')} within {number(sample.span)} {unit}; {busiest}."

@@ -53,6 +53,12 @@ class RowChart:
     def keys(self) -> list[Key]:
         return [*self.marks]
 
+    @property
+    def note(self) -> str:
+        """What is said of marks that are drawn at the end of the axis, if there are any."""
+        beyond = any(self._within(mark.value) != mark.value for entry in self.entries for mark in entry.marks)
+        return " Triangles lie beyond the axis." if beyond else ""
+
     def spec(self, narrow: bool) -> Spec:
         x = quantity("x", self.ends, self.x_title, self.log, tickCount=4 if narrow else 8)
         y: dict[str, Any] = {"field": "row", "type": "quantitative", "axis": None}
@@ -122,21 +128,11 @@ def _bar(rows: list[dict[str, Any]], x: dict[str, Any], y: dict[str, Any], start
 def _texts(rows: list[dict[str, Any]], y: dict[str, Any], narrow: bool) -> list[dict[str, Any]]:
     """Names at the left, numbers at the right; on a phone's screen both above the row. Headings are bold."""
     names, headings = ([row for row in rows if row["heading"] == wanted] for wanted in (False, True))
-    name: dict[str, Any] = {
-        "type": "text",
-        "baseline": "middle",
-        "align": "left" if narrow else "right",
-        "dx": 0 if narrow else -10,
-    }
-    numbers: dict[str, Any] = {
-        "type": "text",
-        "baseline": "middle",
-        "align": "right" if narrow else "left",
-        "dx": 0 if narrow else 10,
-    }
+    text: dict[str, Any] = {"type": "text", "baseline": "middle"}
     if narrow:
-        name |= {"dy": -16, "limit": LONGEST / 2}
-        numbers |= {"dy": -16, "limit": LONGEST / 2}
+        text |= {"dy": -16, "limit": LONGEST / 2}
+    name = text | ({"align": "left"} if narrow else {"align": "right", "dx": -10})
+    numbers = text | ({"align": "right"} if narrow else {"align": "left", "dx": 10})
     at_left, at_right = {"x": {"value": 0}, "y": y}, {"x": {"value": "width"}, "y": y}
     return [
         _layer(names, name, at_left | {"text": {"field": "label"}}),

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from packenv.cli.judge.report import judge_report
 from packenv.cli.judge.tables import judgments_table
+from packenv.cli.leaderboard.cells import groups_of
+from packenv.cli.leaderboard.contests import Contest
+from packenv.cli.leaderboard.report import leaderboard_report
+from packenv.cli.leaderboard.standings import Standing, with_ratios
 from packenv.cli.main import main
 from packenv.cli.report.page import Picture, page_of
 from packenv.cli.reproduce_report import reproduce_report
 from packenv.results.stability import Verdict
+from packenv.runs.measured import Measured
+from packenv.runs.measured import Path as QueuePath
 from packenv.studies import reproduce
 from packenv.studies.finding import Settings
 from packenv.theory.stability.judge import Evidence, Judgment
@@ -20,6 +27,7 @@ from tests.cli.report.pages import Page
 
 pytest.importorskip("vl_convert")
 
+STABLE, UNSTABLE = Verdict("stable", 0.0, 0.5, 0.001, 0.999), Verdict("unstable", 0.1, 9.0, 0.999, 0.001)
 NAME = "<img src=x onerror=alert(1)>.csv"
 
 
@@ -85,7 +93,7 @@ def test_evaluate_seeds(tmp_path: Path) -> None:
 def test_judge() -> None:
     """Of judgments made by hand."""
     setting = workload("paper/fig3a")
-    seen = Evidence(0.75, Verdict("stable", 0.0, 0.5, 0.01, 0.99), 1000, 2, 3.0)
+    seen = Evidence(0.75, STABLE, 1000, 2, 3.0)
     held = Judgment("bf-js", setting.name, 0.9, 1.0, (2.0, 2.0), 0.5, "held", "not claimed", (seen,))
     broken = Judgment("vqs", setting.name, 0.4, 0.45, (2.0, 2.0), 2 / 3, "broken", "broken", (seen,))
     table = judgments_table([setting] * 2, [held, broken])
@@ -98,14 +106,31 @@ def test_judge() -> None:
     ]
 
 
-def test_leaderboard(tmp_path: Path) -> None:
-    out = tmp_path / "board.html"
-    words = ("-w", "paper/fig3a", "-p", "bf-js", "-p", "vqs-bf", "--seeds", 2, "--slots", 3000, "--no-judge", "--processes", 1)
-    run("leaderboard", *words, "--report", out)
-    page = Page(out.read_text())
-    answer = next(each.said for each in page.elements if each.attributes.get("class") == "answer")
-    assert answer.endswith("stable.") or "known to be stable" in answer
-    assert {"bf-js", "vqs-bf"} <= set(cells(page)) and len(page.all("svg")) == 2
+def standing(contest: Contest, policy: str, queues: Sequence[float], verdict: Verdict) -> Standing:
+    path = QueuePath(1, [], [])
+    return Standing(
+        contest, policy, tuple(Measured(n, 9, q, None, None, [0.5], verdict, None, path) for n, q in enumerate(queues))
+    )
+
+
+def test_leaderboard() -> None:
+    """Of standings made by hand: half and ten times the reference's queue; the latter is unstable, and beyond the axis."""
+    contest = Contest(workload("paper/fig4b"), "paper/fig4b", "0.95", 9)
+    standings = with_ratios(
+        [
+            standing(contest, "bf-js", [2.0, 4.0], STABLE),
+            standing(contest, "vqs", [20.0, 40.0], UNSTABLE),
+            standing(contest, "fifo-ff", [1.0, 2.0], STABLE),
+        ],
+        "bf-js",
+    )
+    report = leaderboard_report(groups_of(standings), "bf-js", ["a notice"])
+    assert report.answer == "fifo-ff has the shortest mean queue of the policies that are stable."
+    (figure,) = report.sections[0].figures
+    assert figure.finding == "The least: at 0.95 fifo-ff has 0.5 times the mean queue of bf-js. Triangles lie beyond the axis."
+    page = Page(page_of(report, "packenv leaderboard"))
+    assert {"vqs: 10 [10, 10], unstable", "fifo-ff: 0.5 [0.5, 0.5], stable"} <= {each.said for each in page.all("title")}
+    assert {"bf-js", "vqs", "fifo-ff"} <= set(cells(page)) and len(page.all("svg")) == 2
 
 
 def test_reproduce() -> None:
