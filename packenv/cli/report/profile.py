@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from packenv.cli.report.bins import counts_over_time, shares_in_bins
 from packenv.cli.report.page import Figure, Rows, Section
@@ -24,22 +25,22 @@ def profile_section(workload: Workload, slot_seconds: float | None) -> Section |
     jobs = workload.jobs
     sample = jobs_sample(jobs, exact(slot_seconds or 1.0, "slot_seconds"), resource_names(workload))
     unit = "slots" if slot_seconds is None else "seconds"
-    found = {
-        **{"size": spread(sample.size), **{name: spread(sample.demand[:, r]) for r, name in enumerate(sample.resources)}},
-        **{"duration": spread(sample.duration), "tasks per job": spread(sample.tasks_per_job)},
-        "time to the next": spread(np.diff(sample.submit)),
-    }
-    sizes = [("size", sample.size)] if len(sample.resources) == 1 else [*zip(sample.resources, sample.demand.T, strict=True)]
+    columns = [("How large tasks are", "size", sample.size)]
+    if len(sample.resources) > 1:
+        columns += [(f"How much of {name}", name, sample.demand[:, r]) for r, name in enumerate(sample.resources)]
     figures = []
-    for name, values in sizes:
+    rows = []
+    for heading, name, values in columns:
         chart = shares_in_bins(values, "demand, of a server of capacity 1", "tasks")
-        figures.append(Figure(_heading(name, len(sizes)), _spread_of(found[name]), chart, small=True))
-    lasts = _spread_of(found["duration"], f" {unit}")
+        figures.append(Figure(heading, _spread_of(spread(values)), chart, small=True))
+        rows.append(_row(name, values))
+    lasts = _spread_of(spread(sample.duration), f" {unit}")
     figures.append(Figure("How long tasks are", lasts, shares_in_bins(sample.duration, unit, "tasks"), small=True))
     if sample.span > 0:
         over = counts_over_time(sample.submit - sample.submit[0], unit, "tasks")
         figures.append(Figure("When tasks arrive", _arrivals(sample, over.heights, unit), over, small=True))
-    rows = [[name, *(number(found[name].get(level)) for level in SHOWN)] for name in found]
+    rows += [_row("duration", sample.duration), _row("tasks per job", sample.tasks_per_job)]
+    rows.append(_row("time to the next", np.diff(sample.submit)))
     table = Rows(f"{counted(len(jobs), 'task')}; times in {unit}", ["", *SHOWN], rows, [False] + [True] * len(SHOWN))
     return Section("The trace", figures, tables=[table])
 
@@ -49,8 +50,9 @@ def resource_names(workload: Workload) -> tuple[str, ...]:
     return tuple(workload.resources or (f"resource {r + 1}" for r in range(workload.D)))
 
 
-def _heading(name: str, of: int) -> str:
-    return "How large tasks are" if of == 1 else f"How much tasks ask for: {name}"
+def _row(name: str, values: ArrayLike) -> list[str]:
+    levels = spread(values)
+    return [name, *(number(levels.get(level)) for level in SHOWN)]
 
 
 def _spread_of(levels: dict[str, Any], unit: str = "") -> str:

@@ -16,7 +16,8 @@ pytest.importorskip("vl_convert")
 playwright = pytest.importorskip("playwright.sync_api")
 
 BROWSER = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium, chromium-browser or google-chrome on the PATH")
+WITHOUT = "no chromium, chromium-browser or google-chrome on the PATH"
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason=WITHOUT)]
 PHONE, DESK = {"width": 390, "height": 800}, {"width": 1280, "height": 900}
 
 
