@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # markupsafe comes with Jinja2, an extra
     from packenv.cli.report.drawing import Chart, Key
 
 HERE = Path(__file__).parent
-FOLDED = 36  # letters of a cell
+FOLDED = 24  # letters of a cell
 ANY_TABLE = 40
 """Rows of a table above which it is folded."""
 
