@@ -18,7 +18,7 @@ $(VENV)/.base: $(SOURCES)
 	touch $@
 
 $(VENV)/.all: $(VENV)/.base
-	$(PIP) -e '.[dev,docs,agents,render,sat,offline,ray]'
+	$(PIP) -e '.[dev,docs,agents,render,sat,offline,ray,report]'
 	touch $@
 
 demo: $(VENV)/.base ## compare three policies within a minute: a table, and out/demo.png

@@ -14,6 +14,7 @@ from packenv.errors import InputError
 from packenv.files import STREAMS, check_writable
 from packenv.runs.plot_style import check_picture
 
+PAGE = ".html"  # of a report
 TAKEN = "packenv.standard_output"
 """Key of a command's `meta`: the result that has standard output for itself, and the stream."""
 
@@ -46,15 +47,31 @@ class ResultFile(click.Path):
         return super().convert(value, param, ctx)
 
 
-def check_outputs(*paths: str | None, plot: str | None = None) -> None:
-    """Raise InputError unless every file can be written, each once, and `plot` has a picture's suffix; None: not asked for."""
-    asked = [path for path in (*paths, plot) if path is not None]
+def check_outputs(*paths: str | None, plot: str | None = None, report: str | None = None) -> None:
+    """Raise InputError unless every file can be written, each once, and `plot` has a picture's suffix; None: not asked for.
+
+    `report`: a page, which is made by libraries that must be there.
+    """
+    asked = [path for path in (*paths, plot, report) if path is not None]
     for n, path in enumerate(asked):
         if Path(path).absolute() in [Path(other).absolute() for other in asked[:n]]:
             raise InputError(f"{path}: two results cannot go to one file")
         check_writable(path)
     if plot is not None:
         check_picture(plot, "a plot is one of")
+    if report is not None:
+        check_report(report)
+
+
+def check_report(path: str) -> None:
+    """Raise InputError unless the path is one of a page, and what makes pages is installed."""
+    if Path(path).suffix.lower() != PAGE:
+        raise InputError(f"{path}: a report is {PAGE}")
+    try:
+        import jinja2  # noqa: F401
+        import vl_convert  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise InputError(f"a report needs {error.name}, which is not installed: pip install 'packenv[report]'") from None
 
 
 def write_all(*results: tuple[str | None, Callable[[str], object]], failed: Sequence[InputError] = ()) -> None:

@@ -13,6 +13,7 @@ from packenv.cli.options import shared
 from packenv.cli.options.completed_names import Named
 from packenv.cli.options.shared import COUNT, JSON, option
 from packenv.cli.outputs import check_outputs, write_all
+from packenv.cli.report.page import write_report
 from packenv.errors import InputError, nearest
 from packenv.files import check_folder_writable, make_folder, write_json
 from packenv.runs.runner import RunOptions
@@ -45,12 +46,14 @@ FIGURE = Named(lambda incomplete: [*FIGURES, *GROUPS], files=False)
 @click.option("--servers", type=COUNT, help="Servers of fig5  [default: the load offered at β = 1.6].")
 @shared.run_options
 @click.option("--json", "json_path", type=JSON, help="Also write all claims as JSON; - is standard output.")
+@shared.report_option
 def reproduce(
     figures: tuple[str, ...],
     out: str,
     trace: str | None,
     quick: bool,
     json_path: str | None,
+    report: str | None,
     made: RunOptions,
     **numbers: int | None,
 ) -> None:
@@ -76,7 +79,7 @@ def reproduce(
     """
     chosen = choose(figures)
     folder = folder_for(out)
-    check_outputs(json_path)
+    check_outputs(json_path, report=report)
     if trace is not None and not set(OF_TRACES) & set(chosen):
         raise InputError(f"--trace is for {' and '.join(OF_TRACES)}, not {', '.join(chosen)}")
     if numbers["servers"] is not None and "fig5" not in chosen:
@@ -87,12 +90,18 @@ def reproduce(
     for figure in chosen:
         found[figure] = run(figure, settings).beside(found)
         try:
-            report(found[figure], folder)
+            publish(found[figure], folder)
         except InputError as error:
             failed.append(error)
     claims = [claim for finding in found.values() for claim in finding.claims]
     click.echo(f"{sum(claim.shown for claim in claims)} of {len(claims)} claims shown{settings.remark}")
-    write_all((json_path, lambda path: write_json(path, [claim.record() for claim in claims])), failed=failed)
+
+    def tell(path: str) -> None:
+        from packenv.cli.reproduce_report import reproduce_report  # brings the studies with it
+
+        write_report(reproduce_report(found, settings.remark), path)
+
+    write_all((json_path, lambda path: write_json(path, [claim.record() for claim in claims])), (report, tell), failed=failed)
 
 
 def choose(figures: tuple[str, ...]) -> list[str]:
@@ -130,7 +139,7 @@ def run(figure: str, settings: Settings) -> Finding:
     return finding
 
 
-def report(finding: Finding, folder: Path) -> None:
+def publish(finding: Finding, folder: Path) -> None:
     """Print the claims, write the files."""
     from packenv.studies.finding import write_finding
 

@@ -98,8 +98,12 @@ def markdown_of(table: Table) -> str:
 
 def plain(cell: Any) -> str:
     """A cell without colours, on one line of Markdown."""
-    text = cell if isinstance(cell, Text) else Text.from_markup(str(cell))
-    return text.plain.replace("|", "\\|").replace("\n", "<br>")
+    return text_of(cell).replace("|", "\\|").replace("\n", "<br>")
+
+
+def text_of(cell: Any) -> str:
+    """A cell without colours."""
+    return (cell if isinstance(cell, Text) else Text.from_markup(str(cell))).plain
 
 
 def write_csv(records: Sequence[Mapping[str, Any]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 NONE = "–"
 NOT_KNOWN = "not known"
@@ -39,6 +40,12 @@ def estimate(mean: float | None, half: float | None) -> str:
         return f"{mean:.3g} ± {half:.2g}"
     shown = max(decimals, 0)
     return f"{round(mean, decimals):,.{shown}f} ± {round(half, decimals):,.{shown}f}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def counted(n: int, what: str) -> str:

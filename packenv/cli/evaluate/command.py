@@ -15,7 +15,7 @@ from packenv.cli.evaluate.tables import LEFT_OUT, Times, classes_table, data_tab
 from packenv.cli.evaluate.whole_jobs import whole_jobs
 from packenv.cli.leaderboard.contests import contest_name
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
-from packenv.cli.options.shared import JSON, run_options
+from packenv.cli.options.shared import JSON, report_option, run_options
 from packenv.cli.options.workload import (
     RESOURCES_HELP,
     SLOT_SECONDS_HELP,
@@ -25,6 +25,7 @@ from packenv.cli.options.workload import (
     workload_from,
 )
 from packenv.cli.outputs import check_outputs, write_all
+from packenv.cli.report.page import write_report
 from packenv.cli.schedule_file import write_schedule
 from packenv.cli.tables import format_option, show, text_console
 from packenv.errors import InputError
@@ -87,6 +88,7 @@ DEFAULT_SLOTS = 200_000
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write all records as JSON; - is standard output.")
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw queues over time and delays (PNG, PDF, SVG).")
+@report_option
 @click.option("--tensorboard", metavar="DIR", help=TENSORBOARD_HELP)
 def evaluate(
     policies: tuple[str, ...],
@@ -105,6 +107,7 @@ def evaluate(
     form: str,
     json_path: str | None,
     plot: str | None,
+    report: str | None,
     tensorboard: str | None,
     **words: Any,
 ) -> None:
@@ -117,7 +120,7 @@ def evaluate(
     """
     if seed < 0:
         raise InputError(f"--seed must not be negative, not {seed}")
-    check_outputs(schedule, json_path, plot=plot)
+    check_outputs(schedule, json_path, plot=plot, report=report)
     check_tensorboard(tensorboard)
     named = chosen_policies(policies)
     said = WorkloadOptions(**words)
@@ -133,13 +136,14 @@ def evaluate(
     has_jobs = workload.jobs is not None and workload.jobs.job is not None
     if cutoff is not None and not (has_jobs and 0 < cutoff < math.inf):
         raise InputError("--cutoff is a number of seconds above 0, for tables that say which tasks make a job")
-    scheduled = schedule is not None or has_jobs or sized
+    scheduled = schedule is not None or has_jobs or sized or (report is not None and workload.jobs is not None)
     options = {"drain": drain or None, "warmup": warmup, "waiting_limit": max_waiting, "schedule": scheduled, "backlog": backlog}
     seeds_of = {name: seeds_for(name, workload, range(seed, seed + seeds)) for name in named}
     runs = [run for name in named for run in runs_of(workload, [name], seeds_of[name], slots, options)]
     console = text_console()
     print_workload(console, workload.at(seed), dropped, f" with seed {seed}" if workload.draw else "", backlog)
-    for notice in notices(workload, named):
+    noticed = notices(workload, named)
+    for notice in noticed:
         console.print(notice, style="yellow")
     once = [name for name in named if len(seeds_of[name]) < seeds]
     if once:
@@ -170,10 +174,12 @@ def evaluate(
     if results[0].data is not None:
         tables.append(data_table(summaries, times))
     show(form, tables, summaries, LEFT_OUT)
-    for line in legend(tables, summaries):
+    marks = legend(tables, summaries)
+    for line in marks:
         console.print(line, highlight=False)
-    for stopped in (f"{s['policy']}: stopped, {s['stopped']}" for s in summaries if s["stopped"]):
-        console.print(stopped, style="red")
+    stopped = [f"{s['policy']}: stopped, {s['stopped']}" for s in summaries if s["stopped"]]
+    for line in stopped:
+        console.print(line, style="red")
 
     def to_tensorboard(folder: str) -> None:
         where = contest_name(workload, words["speedup"]) if backlog is None else f"{workload.name}, {backlog} kept waiting"
@@ -185,11 +191,18 @@ def evaluate(
 
         draw_runs(by_policy, workload, path, backlog)
 
+    def tell(path: str) -> None:
+        from packenv.cli.evaluate.report import evaluate_report  # brings the profile of traces with it
+
+        told = evaluate_report(by_policy, summaries, tables, marks, [*noticed, *stopped], workload, times, backlog)
+        write_report(told, path)
+
     write_all(
         (json_path, lambda path: write_json(path, [*records, *summaries])),
         (schedule, lambda path: write_schedule(path, workload, results)),
         (tensorboard, to_tensorboard),
         (plot, draw),
+        (report, tell),
     )
     if failure is not None:
         raise failure

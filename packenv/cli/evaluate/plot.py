@@ -12,11 +12,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import FuncFormatter
 
-from packenv.cli.evaluate.queue_lines import Clock, draw_queues
+from packenv.cli.evaluate.queue_lines import draw_queues
 from packenv.cli.evaluate.story import story_of
 from packenv.files import atomic_path
 from packenv.results.result import Result
 from packenv.results.stability import UNSTABLE
+from packenv.runs.clock import Clock, clock_for
 from packenv.runs.plot_style import colours_for
 from packenv.runs.text import counted
 from packenv.theory.queue_bound.queue_bound import known_bound
@@ -60,16 +61,6 @@ def _setting(by_policy: list[list[Result]], workload: Workload, clock: Clock, lo
         f"{workload.name}: {counted(len(workload.servers), 'server')}, {arrivals}, "
         f"{length:,.{0 if length >= 100 else 1}f} {clock.unit}" + (f", {seeds} seeds" if seeds > 1 else "")
     )
-
-
-def clock_for(slots: float, slot_seconds: float | None) -> Clock:
-    """A unit that gives numbers from about 2 to a few hundred, where the length of a slot is known; slots otherwise."""
-    if slot_seconds is None:
-        return Clock(1.0, "slots")
-    for seconds, unit in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
-        if slots * slot_seconds >= 2 * seconds:
-            return Clock(seconds / slot_seconds, unit)
-    return Clock(1 / slot_seconds, "seconds")
 
 
 def _diverges(runs: list[Result]) -> bool:

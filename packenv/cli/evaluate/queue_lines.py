@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from packenv.cli.evaluate.story import verdict_of
 from packenv.results.result import Result
 from packenv.results.stability import UNSTABLE
+from packenv.runs.clock import Clock
 from packenv.runs.plot_style import GREY, light_grid, plain_numbers
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS
 
@@ -22,13 +23,6 @@ ROOM = 1.3
 
 APART = 0.065
 """Least distance of two labels, as a share of the height."""
-
-
-class Clock(NamedTuple):
-    """The unit in which times are shown: its length in slots, and its name."""
-
-    slots: float
-    unit: str
 
 
 class Line(NamedTuple):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from packenv.results.result import Result
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
 from packenv.runs.statistics import certainly_below, ratio_of_means
+from packenv.runs.text import listed
 
 
 def verdict_of(runs: Sequence[Result]) -> str:
@@ -32,8 +33,7 @@ def story_of(by_policy: Sequence[Sequence[Result]]) -> str:
 
 
 def _listed(groups: Sequence[Sequence[Result]]) -> str:
-    *others, last = [runs[0].policy for runs in groups]
-    return f"{', '.join(others)} and {last}" if others else last
+    return listed([runs[0].policy for runs in groups])
 
 
 def _best(groups: Sequence[Sequence[Result]]) -> str:

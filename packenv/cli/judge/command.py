@@ -15,6 +15,7 @@ from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import COUNT, FILE, JSON, option
 from packenv.cli.options.workload import WorkloadOptions, chosen_policies, workload_from
 from packenv.cli.outputs import check_outputs, write_all
+from packenv.cli.report.page import write_report
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
 from packenv.runs.runner import RunOptions, RunsFailed
@@ -39,6 +40,7 @@ from packenv.theory.stability.judge import SEEDS, WIDTH
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write intervals, and verdicts on loads, as JSON; - is standard output.")
 @click.option("--plot", type=FILE, help="Draw the intervals beside the guarantees ½ and ⅔ (PNG, PDF, SVG).")
+@shared.report_option
 def judge_command(
     sources: tuple[str, ...],
     policies: tuple[str, ...],
@@ -49,6 +51,7 @@ def judge_command(
     form: str,
     json_path: str | None,
     plot: str | None,
+    report: str | None,
     **words: Any,
 ) -> None:
     """Find which fraction of ρ* each policy keeps stable on each workload, as an interval.
@@ -57,7 +60,7 @@ def judge_command(
     packenv judge paper/fig3a paper/fig3b -p bf-js -p vqs --log judge.jsonl
     packenv judge --sizes uniform:0.1:0.9 --servers 5 -p vqs:J=5 --plot judged.png
     """
-    check_outputs(log, json_path, plot=plot)
+    check_outputs(log, json_path, plot=plot, report=report)
     named = chosen_policies(policies)
     given = WorkloadOptions(None, **words)
     workloads = [workload_from(replace(given, source=source))[0] for source in sources or (None,)]
@@ -69,19 +72,28 @@ def judge_command(
     judged_on = [workload for (workload, _), judgment in zip(cases, outcomes, strict=True) if judgment is not None]
     console = text_console()
     records = [record_of(judgment) for judgment in judged]
-    show(form, [judgments_table(judged_on, judged)], records, LEFT_OUT)
+    table = judgments_table(judged_on, judged)
+    show(form, [table], records, LEFT_OUT)
+    notices = []
     for workload, judgment in zip(judged_on, judged, strict=True):
         if judgment.needed is not None:
-            console.print(open_loads(judgment, workload), style="yellow", highlight=False)
+            notices.append(open_loads(judgment, workload))
         bound = proved(judgment, workload)
         if bound is not None and bound > judgment.high:
-            said = (
-                f"{judgment.policy} on {judgment.workload}: proved stable up to {bound:.3f}, where runs of this length still grow"
-            )
-            console.print(said, style="yellow", highlight=False)
+            where = f"{judgment.policy} on {judgment.workload}"
+            notices.append(f"{where}: proved stable up to {bound:.3f}, where runs of this length still grow")
+    for notice in notices:
+        console.print(notice, style="yellow", highlight=False)
+
+    def tell(path: str) -> None:
+        from packenv.cli.judge.report import judge_report  # brings the profile of traces with it
+
+        write_report(judge_report(judged, judged_on, table, notices, seeds), path)
+
     write_all(
         (json_path, lambda path: write_json(path, records)),
         (plot, lambda path: draw_judgments(judged, path)),
+        (report, tell),
     )
     if len(judged) < len(cases):
         raise RunsFailed(f"{len(cases) - len(judged)} of {counted(len(cases), 'judgment')} failed, as runs did (above)")

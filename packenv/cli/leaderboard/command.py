@@ -18,6 +18,7 @@ from packenv.cli.options import shared
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import COUNT, FILE, JSON, option
 from packenv.cli.outputs import check_outputs, standard_output, write_all
+from packenv.cli.report.page import write_report
 from packenv.cli.tables import CSV, MARKDOWN, format_option, print_table, text_console, write_csv
 from packenv.errors import InputError
 from packenv.files import write_json
@@ -56,6 +57,7 @@ REFERENCE = "bf-js"
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write all standings as JSON; - is standard output.")
 @click.option("--plot", type=FILE, help="Draw the ratios with their 95 % intervals (PNG, PDF, SVG).")
+@shared.report_option
 @click.option(
     "--markdown", "page", type=click.Path(dir_okay=False),
     help="Write the table between <!-- leaderboard --> and <!-- /leaderboard --> in this file.",
@@ -74,6 +76,7 @@ def leaderboard(
     form: str,
     json_path: str | None,
     plot: str | None,
+    report: str | None,
     page: str | None,
     tensorboard: str | None,
 ) -> None:
@@ -84,12 +87,13 @@ def leaderboard(
     packenv leaderboard -p vqs-bf -w paper/fig4b@0.95,servers=50 --plot ratios.png
     packenv leaderboard -w trace.parquet@servers=160,speedup=1.3 --no-judge
     """
-    check_outputs(log, json_path, page, plot=plot)
+    check_outputs(log, json_path, page, plot=plot, report=report)
     check_page(page)
     check_tensorboard(tensorboard)
     entries = entries_of(contests_of(texts or DEFAULT_WORKLOADS, slots, warmup), policies, reference)
     standings = play(entries, reference, seeds, warmup, made, log)
-    for notice in refusals(standings):
+    refused = refusals(standings)
+    for notice in refused:
         print(f"packenv: {notice}", file=sys.stderr)
     if judging:
         standings = with_judgments(standings, made, log)
@@ -112,11 +116,17 @@ def leaderboard(
 
         draw_ratios(groups, reference, path)
 
+    def tell(path: str) -> None:
+        from packenv.cli.leaderboard.report import leaderboard_report  # brings matplotlib with it
+
+        write_report(leaderboard_report(groups, reference, refused), path)
+
     write_all(
         (json_path, lambda path: write_json(path, records)),
         (page, lambda path: write_page(path, markdown(groups, reference))),
         (tensorboard, to_tensorboard),
         (plot, draw),
+        (report, tell),
     )
     if any(one.failed for one in standings):
         raise RunsFailed("the standings lack entries, as runs failed (above)")

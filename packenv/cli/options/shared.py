@@ -27,6 +27,9 @@ processes = click.option("--processes", type=COUNT, help="Runs at the same time 
 on = option(
     "--on", default=PROCESSES, metavar="WHERE", help="processes; ray: a cluster's, or a new local one's; ray://HOST:PORT."
 )
+report_option = click.option(
+    "--report", metavar="FILE.html", type=FILE, help="Write the question, the answer, its charts and tables as one HTML page."
+)
 fail_fast = click.option("--fail-fast", is_flag=True, help="End at the first run that fails, and show where it did.")
 
 

@@ -13,6 +13,7 @@ from packenv.cli.options.workload import WorkloadOptions, chosen_policies, shown
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.plan.all_policies import plan_all
 from packenv.cli.plan.tables import LEFT_OUT, answer, plan_record, plan_table
+from packenv.cli.report.page import write_report
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
 from packenv.planning.bound import fewest_servers
@@ -41,6 +42,7 @@ from packenv.runs.runner import RunOptions
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write the answers, and all that was tried, as JSON; - is standard output.")
 @click.option("--plot", type=FILE, help="Draw each goal's measure against the number of servers (PNG, PDF, SVG).")
+@shared.report_option
 def plan(
     wanted: tuple[str, ...],
     policies: tuple[str, ...],
@@ -50,6 +52,7 @@ def plan(
     form: str,
     json_path: str | None,
     plot: str | None,
+    report: str | None,
     **words: Any,
 ) -> None:
     """Find the least number of servers with which each policy meets your goals, and a bound that no policy can beat.
@@ -59,7 +62,7 @@ def plan(
     packenv plan paper/fig4b -g "mean wait <= 20" -g "max queue <= 50"
     packenv plan --sizes uniform:0.1:0.9 --service geometric:100 --rate 0.5
     """
-    check_outputs(json_path, plot=plot)
+    check_outputs(json_path, plot=plot, report=report)
     named = chosen_policies(policies)
     said = WorkloadOptions(**words)
     workload, _ = workload_from(said, servers="1")
@@ -83,4 +86,10 @@ def plan(
 
         draw_plans(plans, goals, bound, workload, slot_seconds, path)
 
-    write_all((json_path, lambda path: write_json(path, records)), (plot, draw))
+    def tell(path: str) -> None:
+        from packenv.cli.plan.report import plan_report  # brings the profile of traces with it
+
+        told = plan_report(plans, [*map(str, refused)], goals, bound, workload, slot_seconds, seeds, length)
+        write_report(told, path)
+
+    write_all((json_path, lambda path: write_json(path, records)), (plot, draw), (report, tell))

@@ -1,0 +1,88 @@
+"""The page of `packenv judge`: supported fractions of ρ* beside ½ and ⅔, and the verdicts behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from packenv.cli.report.drawing import Rule, colours_of
+from packenv.cli.report.page import Figure, Report, Rows, Section
+from packenv.cli.report.profile import profile_section
+from packenv.cli.report.rows import Entry, RowChart
+from packenv.cli.report.tables import rows_from, rows_of
+from packenv.runs.text import listed, number
+from packenv.theory.stability.judge import BROKEN, HELD, Judgment
+from packenv.workloads.workload import Workload
+
+GUARANTEES = (Rule(1 / 2, "½"), Rule(2 / 3, "⅔"), Rule(1.0, "ρ*"))
+
+
+def judge_report(
+    judged: Sequence[Judgment], workloads: Sequence[Workload], table: Table, notices: Sequence[str], seeds: int
+) -> Report:
+    """`workloads`: those of the judgments; `table`: of all of them; `notices`: on loads that stayed undecided."""
+    names = list(dict.fromkeys(one.workload for one in judged))
+    figures = [_figure(name, [one for one in judged if one.workload == name]) for name in names]
+    evidence = [_evidence(one) for one in judged]
+    longer = "Each load was tried with runs that got longer until it was decided."
+    sections = [
+        Section("What is supported", figures, tables=[rows_of(table)]),
+        Section("The verdicts behind it", notes=[longer], tables=evidence),
+    ]
+    of_tables = {workload.name: workload for workload in workloads if workload.jobs is not None}
+    profiles = [profile_section(workload.at(0), None) for workload in of_tables.values()]
+    policies = list(dict.fromkeys(one.policy for one in judged))
+    asked = [
+        ("Workloads", ", ".join(names)),
+        ("Policies", ", ".join(policies)),
+        ("Runs at each load", f"{seeds:,}"),
+        ("The most that is supportable, ρ*", "; ".join(dict.fromkeys(_most(one, len(names)) for one in judged))),
+    ]
+    title = f"What {listed(policies) if len(policies) < 4 else f'{len(policies)} policies'} can carry"
+    return Report(title, _answer(judged), asked, [*sections, *(each for each in profiles if each is not None)], notices)
+
+
+def _most(one: Judgment, workloads: int) -> str:
+    where = f"{one.workload}: " if workloads > 1 else ""
+    ends = dict.fromkeys(number(end, 4) for end in one.rho)
+    return f"{where}{' to '.join(ends)} tasks in service"
+
+
+def _answer(judged: Sequence[Judgment]) -> str:
+    """What the best policy supports on each workload, and which guarantees were broken."""
+    said = []
+    for name in dict.fromkeys(one.workload for one in judged):
+        best = max((one for one in judged if one.workload == name), key=lambda one: one.low)
+        said.append(f"{best.policy} supports {best.low:.3f} to {best.high:.3f} of ρ* on {name}")
+    claims = [one for one in judged if {one.half, one.two_thirds} & {HELD, BROKEN}]
+    broken = [f"{one.policy} on {one.workload}" for one in claims if BROKEN in (one.half, one.two_thirds)]
+    if broken:
+        said.append(f"the guarantee of {', '.join(broken)} is broken")
+    elif claims:
+        said.append("every guarantee that was decided holds")
+    return f"{'; '.join(said)}."
+
+
+def _figure(name: str, judged: Sequence[Judgment]) -> Figure:
+    entries = [
+        Entry(one.policy, colour, one.low, one.high, text=f"{one.low:.3f} – {one.high:.3f}")
+        for one, colour in zip(judged, colours_of([one.policy for one in judged]), strict=True)
+    ]
+    said = "; ".join(f"{entry.label} supports {entry.low:.3f} to {entry.high:.3f}" for entry in entries)
+    chart = RowChart(entries, "supported fraction of ρ*", (0.0, 1.05), GUARANTEES, bars=True)
+    return Figure(f"Supported fraction of ρ* on {name}", f"{said}. Pale: not decided.", chart)
+
+
+def _evidence(one: Judgment) -> Rows:
+    records = [
+        {
+            "load (share of ρ*)": seen.load,
+            "verdict": str(seen.verdict),
+            "seeds": seen.seeds,
+            "slots": seen.slots,
+            "mean queue": seen.mean_queue,
+        }
+        for seen in sorted(one.evidence, key=lambda seen: seen.load)
+    ]
+    return rows_from(f"{one.policy} on {one.workload}", records)
