@@ -113,8 +113,8 @@ def judge(
     arrive; in the first ones, a 64th of them. A queue that settles at a high level only, such as that of `msr`, grows until then:
     give more tasks, as a shorter first run would call it unstable. `run` makes the runs (by default one after the other in
     this process); `progress` is called for every set of runs. A Jobs table is judged by one run at each load, with its
-    arrivals spread out or drawn together; its runs have the tasks that it has, see
-    `Judgment.needed`. Raises InputError for a width outside (0, 1), no seed, or fewer tasks than a judgment has by default.
+    arrivals spread out or drawn together; its runs have the tasks that it has, see `Judgment.needed`. Raises InputError for
+    a width outside (0, 1), no seed, or fewer tasks than by default.
     """
     if not 0 < width < 1 or seeds < 1:
         raise InputError(f"a judgment needs a width between 0 and 1 and at least 1 seed, not {width} and {seeds}")
