@@ -62,8 +62,8 @@ def judge(
 
     seeds     runs at each load
     width     of the interval of the judgment, which is wider if loads remain undecided after the longest runs
-    tasks     that arrive in each of the longest runs; in the first ones, a 64th of them. A queue that settles at a high level only,
-              such as that of `msr` near ρ*, grows until then: it needs more, as a shorter first run would call it unstable
+    tasks     that arrive in each of the longest runs; in the first ones, a 64th of them. A queue that settles at a high level
+              only, such as that of `msr` near ρ*, grows until then: it needs more, as a shorter first run would call it unstable
     executor  where the runs take place, as of `packenv.simulate_many`
     log       a file in which each finished run is kept; a second call makes only the runs that it lacks
     progress  called for every set of runs with the ends of the interval so far, the load that is tried, and the slots
