@@ -2,13 +2,16 @@
 
 On the paper's workloads with geometric service, and on the worst instances that packenv has found for other policies. A line
 is printed when it is known, and runs are kept in throughput_optimal.jsonl of the folder `--out`: started again, the script
-goes on. All of it takes hours. With --quick: wide intervals from short runs.
+goes on. The second table says what happens to a long queue at 0.99 of ρ* on figure 4(b), where queues that begin empty
+settle too slowly for a judgment. All of it takes hours. With --quick: wide intervals, and short runs.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 from figure_script import options_of
 
 import packenv
@@ -17,7 +20,6 @@ from packenv.theory.stability.judge import MOST_TASKS
 from packenv.workloads.laws import Discrete, Geometric
 
 POLICIES = "msr:backfill,few=10", "kmw:backfill,few=10", "msr", "kmw", "bf-js"
-FINE = {"paper/fig4a": 512, "paper/fig4b": 384}  # types of equal width that make ρ_K > 0.99 ρ*; few sizes are types themselves
 NAMES = "paper/fig3a", "paper/fig3b", "paper/fig4a", "paper/fig4b"
 WORST = {  # sizes, probabilities, servers: docs/how_to/worst_case.md
     "worst of bf-js": ([7 / 11, 13 / 66, 2 / 11], [0.2, 0.4, 0.4], 2),
@@ -28,6 +30,11 @@ WIDTH, QUICK_WIDTH = 0.01, 0.1
 TASKS = 4 * MOST_TASKS  # of the longest runs: near ρ* queues settle slowly
 SEEDS = 4
 
+LONG = "msr:grid=384,backfill,few=10", "bf-js"  # 384 types of equal width: ρ_K is 0.997 of ρ*
+LOAD, WAITING, SEED = 0.99, 20_000, 7
+SLOTS, QUICK_SLOTS = 5_000_000, 100_000
+PARTS = 8
+
 
 def workloads() -> Iterator[Workload]:
     for name in NAMES:
@@ -36,6 +43,14 @@ def workloads() -> Iterator[Workload]:
     for name, (sizes, probabilities, servers) in WORST.items():
         law = Discrete(sizes, probabilities)
         yield Workload(sizes=law, service=Geometric(100), servers=servers, load=0.9, name=name)
+
+
+def with_a_long_queue(workload: Workload, waiting: int, slots: int, seed: int) -> Workload:
+    """The tasks of `slots` slots, and about so many more that are there from the beginning."""
+    early = round(waiting / workload.rate)
+    table = workload.tabulated(seed, slots + early)
+    assert table.jobs is not None
+    return table.with_(jobs=dataclasses.replace(table.jobs, arrival=np.maximum(0, table.jobs.arrival - early)))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -48,6 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for policy in POLICIES:
             judged = packenv.judge(workload, policy, seeds=SEEDS, width=width, tasks=tasks, log=log)
             print(f"| {workload.name} | `{policy}` | {judged.low:.3f} – {judged.high:.3f} | {judged.claimed:.3f} |", flush=True)
+    slots = QUICK_SLOTS if options.quick else SLOTS
+    long = with_a_long_queue(packenv.resolved(packenv.workload("paper/fig4b", load=LOAD)), WAITING, slots, SEED)
+    print(f"\n| mean queue in each {PARTS}th of {slots:,} slots | |\n|---|--:|")
+    for policy in LONG:
+        queue = packenv.simulate(long, policy, slots, warmup=0).trajectory.queue
+        print(f"| `{policy}` | {', '.join(f'{part.mean():,.0f}' for part in np.array_split(queue, PARTS))} |", flush=True)
 
 
 if __name__ == "__main__":
