@@ -1,8 +1,7 @@
 """The share of ρ* that MSR and K-discretised MaxWeight support, beside BF-J/S: a table of judgments, workload by workload.
 
-On the paper's workloads with geometric service, and on the worst instances that packenv has found for other policies. A line
-is printed when it is known, and runs are kept in throughput_optimal.jsonl of the folder `--out`: started again, the script
-goes on. The second table says what happens to a long queue at 0.99 of ρ* on figure 4(b), where queues that begin empty
+On the paper's workloads with geometric service, and on the worst instances that packenv has found for other policies. The
+second table says what happens to a long queue at 0.99 of ρ* on figure 4(b), where queues that begin empty
 settle too slowly for a judgment. All of it takes hours. With --quick: wide intervals, and short runs.
 """
 
@@ -56,12 +55,11 @@ def with_a_long_queue(workload: Workload, waiting: int, slots: int, seed: int) -
 def main(arguments: Sequence[str] | None = None) -> None:
     options = options_of(__doc__, arguments)
     width, tasks = (QUICK_WIDTH, MOST_TASKS) if options.quick else (WIDTH, TASKS)
-    log = options.folder / "throughput_optimal.jsonl"
     print("| workload | policy | supported | proved |")
     print("|---|---|--:|--:|")
     for workload in workloads():
         for policy in POLICIES:
-            judged = packenv.judge(workload, policy, seeds=SEEDS, width=width, tasks=tasks, log=log)
+            judged = packenv.judge(workload, policy, seeds=SEEDS, width=width, tasks=tasks)
             print(f"| {workload.name} | `{policy}` | {judged.low:.3f} – {judged.high:.3f} | {judged.claimed:.3f} |", flush=True)
     slots = QUICK_SLOTS if options.quick else SLOTS
     long = with_a_long_queue(packenv.resolved(packenv.workload("paper/fig4b", load=LOAD)), WAITING, slots, SEED)
