@@ -1,8 +1,8 @@
 """The share of ρ* that MSR and K-discretised MaxWeight support, beside BF-J/S: a table of judgments, workload by workload.
 
 On the paper's workloads with geometric service, and on the worst instances that packenv has found for other policies. The
-second table says what happens to a long queue at 0.99 of ρ* on figure 4(b), where queues that begin empty
-settle too slowly for a judgment. All of it takes hours. With --quick: wide intervals, and short runs.
+second table says what becomes of a long queue at 0.99 of ρ* on figure 4(b), where queues that begin empty settle too
+slowly for a judgment. All of it takes hours. With --quick: wide intervals, and short runs.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from figure_script import options_of
 import packenv
 from packenv import Workload
 from packenv.theory.stability.judge import MOST_TASKS
+from packenv.units import UNIT
 from packenv.workloads.laws import Discrete, Geometric
 
 POLICIES = "msr:backfill,few=10", "kmw:backfill,few=10", "msr", "kmw", "bf-js"
@@ -52,6 +53,15 @@ def with_a_long_queue(workload: Workload, waiting: int, slots: int, seed: int) -
     return table.with_(jobs=dataclasses.replace(table.jobs, arrival=np.maximum(0, table.jobs.arrival - early)))
 
 
+def offered(table: Workload, slots: int) -> float:
+    """The share of the cluster that the tasks of a table keep busy, those apart that are there from the beginning."""
+    jobs = table.jobs
+    assert jobs is not None
+    later = jobs.arrival > 0
+    work = float((jobs.demand[later, 0] / UNIT * jobs.service[later]).sum())
+    return work / (slots * len(table.servers))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     options = options_of(__doc__, arguments)
     width, tasks = (QUICK_WIDTH, MOST_TASKS) if options.quick else (WIDTH, TASKS)
@@ -63,10 +73,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"| {workload.name} | `{policy}` | {judged.low:.3f} – {judged.high:.3f} | {judged.claimed:.3f} |", flush=True)
     slots = QUICK_SLOTS if options.quick else SLOTS
     long = with_a_long_queue(packenv.resolved(packenv.workload("paper/fig4b", load=LOAD)), WAITING, slots, SEED)
-    print(f"\n| mean queue in each {PARTS}th of {slots:,} slots | |\n|---|--:|")
+    print(f"\nArriving tasks keep {offered(long, slots):.4f} of the cluster busy.\n")
+    print(f"| | mean queue in each {PARTS}th of {slots:,} slots | busy |\n|---|--:|--:|")
     for policy in LONG:
-        queue = packenv.simulate(long, policy, slots, warmup=0).trajectory.queue
-        print(f"| `{policy}` | {', '.join(f'{part.mean():,.0f}' for part in np.array_split(queue, PARTS))} |", flush=True)
+        result = packenv.simulate(long, policy, slots, warmup=0)
+        queue = (f"{part.mean():,.0f}" for part in np.array_split(result.trajectory.queue, PARTS))
+        print(f"| `{policy}` | {', '.join(queue)} | {result.utilisation[0]:.4f} |", flush=True)
 
 
 if __name__ == "__main__":
