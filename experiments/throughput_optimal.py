@@ -31,7 +31,7 @@ TASKS = 4 * MOST_TASKS  # of the longest runs: near ρ* queues settle slowly
 SEEDS = 4
 
 LONG = "msr:grid=384,backfill,few=10", "bf-js"  # 384 types of equal width: ρ_K is 0.997 of ρ*
-LOAD, WAITING, SEED = 0.99, 20_000, 7
+LOAD, WAITING, SEED = 0.99, 20_000, 8
 SLOTS, QUICK_SLOTS = 5_000_000, 100_000
 PARTS = 8
 
