@@ -30,7 +30,7 @@ WIDTH, QUICK_WIDTH = 0.01, 0.1
 TASKS = 4 * MOST_TASKS  # of the longest runs: near ρ* queues settle slowly
 SEEDS = 4
 
-LONG = "msr:grid=384,backfill,few=10", "bf-js"  # 384 types of equal width: ρ_K is 0.997 of ρ*
+LONG = "msr:grid=384,backfill,few=10", "agent:fig4b-kmw", "bf-js"  # ρ_K of 384 types of equal width is 0.997 of ρ*
 LOAD, WAITING, SEED = 0.99, 20_000, 8
 SLOTS, QUICK_SLOTS = 5_000_000, 100_000
 PARTS = 8
