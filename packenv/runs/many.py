@@ -53,6 +53,7 @@ def judge(
     *,
     seeds: int = stability.SEEDS,
     width: float = stability.WIDTH,
+    tasks: int = stability.MOST_TASKS,
     executor: Executor | None = None,
     log: str | Path | None = None,
     progress: stability.Progress | None = None,
@@ -61,15 +62,18 @@ def judge(
 
     seeds     runs at each load
     width     of the interval of the judgment, which is wider if loads remain undecided after the longest runs
+    tasks     that arrive in each of the longest runs; in the first ones, a 64th of them. A queue that settles at a high level
+              only, such as that of `msr` near ρ*, grows until then: it needs more, as a shorter first run would call it unstable
     executor  where the runs take place, as of `packenv.simulate_many`
     log       a file in which each finished run is kept; a second call makes only the runs that it lacks
     progress  called for every set of runs with the ends of the interval so far, the load that is tried, and the slots
 
-    A Jobs table is judged by one run at each load, with its arrivals spread out or drawn together; its runs cannot be longer, see
-    `Judgment.needed`. Raises InputError for a width outside (0, 1) or no seed, and what a run raises.
+    A Jobs table is judged by one run at each load, with its arrivals spread out or drawn together; its runs have the tasks
+    that it has, see `Judgment.needed`. Raises InputError for a width outside (0, 1), no seed, or fewer tasks than by default, and
+    what a run raises.
     """
     if executor is None and log is None:
-        return stability.judge(workload, policy, seeds=seeds, width=width, progress=progress)
+        return stability.judge(workload, policy, seeds=seeds, width=width, tasks=tasks, progress=progress)
     with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
         run = JudgeRuns(runner, RunLog(log))
-        return stability.judge(workload, policy, seeds=seeds, width=width, run=run, progress=progress)
+        return stability.judge(workload, policy, seeds=seeds, width=width, tasks=tasks, run=run, progress=progress)

@@ -51,7 +51,7 @@ def completions(line: str, cwd: Path, dividing: str = DIVIDING) -> list[str]:
         ("packenv evaluate paper/f", ["paper/fig3a", "paper/fig3b", "paper/fig4a", "paper/fig4b"]),
         ("packenv evaluate paper/fig4b -p bf", ["bf-j", "bf-js", "bf-s"]),
         ("packenv judge paper/fig4b --policy vqs", ["vqs", "vqs-bf"]),
-        ("packenv evaluate -p agent:fig4", ["fig4a", "fig4b"]),
+        ("packenv evaluate -p agent:fig4", ["fig4a", "fig4b", "fig4b-kmw"]),
         ("packenv evaluate -p vqs:J", ["option nospace", "J="]),
         ("packenv evaluate -p vqs:J=4,st", ["4,stall"]),
         ("packenv evaluate -p ag", ["option nospace", "agent:"]),
@@ -71,7 +71,7 @@ def test_bash(line: str, words: list[str], tmp_path: Path) -> None:
 
 @needs_bash
 def test_bash_that_does_not_divide_at_colons(tmp_path: Path) -> None:
-    assert completions("packenv evaluate -p agent:fig4", tmp_path, " \t\n") == ["agent:fig4a", "agent:fig4b"]
+    assert completions("packenv evaluate -p agent:fig4", tmp_path, " \t\n") == ["agent:fig4a", "agent:fig4b", "agent:fig4b-kmw"]
 
 
 @needs_bash
@@ -125,4 +125,4 @@ def test_zsh_gets_its_function() -> None:
     assert "#compdef packenv" in done.stdout and "_PACKENV_COMPLETE=zsh_complete" in done.stdout
     asked = os.environ | {"_PACKENV_COMPLETE": "zsh_complete", "COMP_WORDS": "packenv evaluate -p agent:fig4", "COMP_CWORD": "3"}
     done = subprocess.run([BIN / "packenv"], env=asked, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["plain", "agent:fig4a", "_", "plain", "agent:fig4b", "_"]
+    assert done.stdout.split() == ["plain", "agent:fig4a", "_", "plain", "agent:fig4b", "_", "plain", "agent:fig4b-kmw", "_"]

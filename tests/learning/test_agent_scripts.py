@@ -63,6 +63,8 @@ def test_an_agent_comes_out_that_can_be_evaluated(agent: str, tmp_path: Path, ca
     shared: Any = sys.modules["training_run"]
     if agent == "fig4b":
         module.evolve(replace(module.SETTINGS, population=4, horizon=500, samples=1000), out, processes=1)
+    elif agent == "fig4b-kmw":
+        module.with_finer_types(module.SETTINGS, out)
     else:
         for stage in stages_of(module):
             start = out if stage.imitate is None and agent == "fig4a" else None

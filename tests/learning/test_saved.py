@@ -18,7 +18,8 @@ from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.shared import shared_network
 from packenv.learning.agents.saved import load_agent, save_agent
 from packenv.learning.networks.network import Network, mask_of
-from packenv.policy import find_policy, name_of
+from packenv.policies.throughput_optimal.kmw import KMaxWeightRule
+from packenv.policy import find_policy, name_of, parameters_of
 from packenv.simulation import setting_of
 
 SLOTS = 4000
@@ -119,6 +120,16 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     first, second = (packenv.simulate(workload, policy, 30_000, 5).mean_queue for policy in (agent, found))
     assert first == second
     assert found.guarantee(setting_of(workload)) == 0.5
+
+
+def test_a_guard_of_nearly_all_of_rho() -> None:
+    """Compiled code dispatches on its rule. It shares the agent's types: with other ones it is refused."""
+    found, setting = load_agent("fig4b-kmw"), setting_of(packenv.workload("paper/fig4b", intensity=0.9))
+    assert isinstance(parameters_of(found).guard, KMaxWeightRule)
+    assert found.guarantee(setting) > 0.99
+    coarser = {"environment": found.about["environment"] | {"options": found.about["environment"]["options"] | {"types": 40}}}
+    with pytest.raises(InputError, match="the guard's types are not the agent's"):
+        SavedAgent("x", found.about | coarser, found.weights).needs(setting)
 
 
 def test_files_are_only_read(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
 from packenv.runs.runner import RunOptions, RunsFailed
 from packenv.runs.text import counted
-from packenv.theory.stability.judge import SEEDS, WIDTH
+from packenv.theory.stability.judge import MOST_TASKS, SEEDS, WIDTH
 
 
 @click.command("judge")
@@ -35,6 +35,7 @@ from packenv.theory.stability.judge import SEEDS, WIDTH
 @shared.slot_seconds
 @option("--seeds", type=COUNT, default=SEEDS, help="Runs at each load.")
 @option("--width", type=float, default=WIDTH, help="Stop when the interval is at most this wide.")
+@option("--tasks", type=COUNT, default=MOST_TASKS, help="Arrivals in the longest runs; the first ones have a 64th of them.")
 @shared.run_options
 @click.option("--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks.")
 @format_option
@@ -46,6 +47,7 @@ def judge_command(
     policies: tuple[str, ...],
     seeds: int,
     width: float,
+    tasks: int,
     made: RunOptions,
     log: str | None,
     form: str,
@@ -65,7 +67,7 @@ def judge_command(
     given = WorkloadOptions(None, **words)
     workloads = [workload_from(replace(given, source=source))[0] for source in sources or (None,)]
     cases = [(workload, name) for workload in workloads for name in named]
-    outcomes = judge_all(cases, seeds, width, made, log)
+    outcomes = judge_all(cases, seeds, width, made, log, tasks)
     judged = [judgment for judgment in outcomes if judgment is not None]
     if not judged:
         raise RunsFailed("every judgment failed, as runs did (above)")

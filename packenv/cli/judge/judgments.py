@@ -11,12 +11,12 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 from packenv.runs.judge_runs import JudgeRuns
 from packenv.runs.log import RunLog
 from packenv.runs.runner import RunOptions, RunsFailed
-from packenv.theory.stability.judge import Judgment, judge
+from packenv.theory.stability.judge import MOST_TASKS, Judgment, judge
 from packenv.workloads.workload import Workload
 
 
 def judge_all(
-    cases: list[tuple[Workload, str]], seeds: int, width: float, made: RunOptions, log: str | None
+    cases: list[tuple[Workload, str]], seeds: int, width: float, made: RunOptions, log: str | None, tasks: int = MOST_TASKS
 ) -> list[Judgment | None]:
     """All judgments side by side, in the order of the cases (workload, policy); progress on standard error.
 
@@ -39,7 +39,7 @@ def judge_all(
                 shown.update(bar, description=f"{what}: in [{low:g}, {high:g}], at {load:g}, {slots:.1e} slots{runner.where()}")
 
             try:
-                return judge(workload, name, seeds=seeds, width=width, run=run, progress=say)
+                return judge(workload, name, seeds=seeds, width=width, tasks=tasks, run=run, progress=say)
             except RunsFailed:  # each has been reported
                 return None
             finally:

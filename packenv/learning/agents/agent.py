@@ -58,7 +58,7 @@ class SavedAgent:
             raise InputError(f"{name}: {error}") from None
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise InputError(f"{name}: not the description of an agent: {error!r}") from None
-        self.rule = agent if self.guard is None else Guarded(agent, self.guard, self.limit)
+        self.rule = agent if self.guard is None else Guarded(agent, self.guard, self.limit).rule
         """The type by which compiled code finds the functions to call; the weights are in the state."""
 
     def sizes(self, capacity: NDArray[np.int64]) -> Sizes:

@@ -26,7 +26,8 @@ from packenv.workloads.workload import Workload
 GRID = 200  # loads are multiples of 1 / GRID
 WIDTH = 0.01  # of the interval at which the search ends
 SEEDS = 8
-FIRST_TASKS, GROWTH, MOST_TASKS = 40_000, 4, 2_560_000  # arrivals of the first runs, factor to the next ones, and most
+MOST_TASKS, GROWTH, LENGTHS = 2_560_000, 4, 4  # arrivals of the longest runs, factor from one length to the next, lengths
+FIRST_TASKS = MOST_TASKS // GROWTH ** (LENGTHS - 1)  # arrivals of the first runs
 FIRST_SERVICES = 500  # the first runs last at least this many mean services
 HELD, BROKEN, NOT_CLAIMED = "held", "broken", "not claimed"
 CLAIM = 1e-9  # rounding of the fraction that a policy claims
@@ -102,22 +103,27 @@ def judge(
     *,
     seeds: int = SEEDS,
     width: float = WIDTH,
+    tasks: int = MOST_TASKS,
     run: Runner | None = None,
     progress: Progress | None = None,
 ) -> Judgment:
     """Find the fraction of ρ* that `policy` supports on a workload, whose own load does not matter.
 
-    The interval of the judgment is `width` wide, or wider if loads remain undecided after the longest runs. `run` makes the
-    runs (by default one after the other in this process); `progress` is called for every set of runs. A Jobs table is
-    judged by one run at each load, with its arrivals spread out or drawn together; its runs cannot be longer, see
-    `Judgment.needed`. Raises InputError for a width outside (0, 1) or no seed.
+    The interval of the judgment is `width` wide, or wider if loads remain undecided after the longest runs, in which `tasks`
+    arrive; in the first ones, a 64th of them. A queue that settles at a high level only, such as that of `msr`, grows until then:
+    give more tasks, as a shorter first run would call it unstable. `run` makes the runs (by default one after the other in
+    this process); `progress` is called for every set of runs. A Jobs table is judged by one run at each load, with its
+    arrivals spread out or drawn together; its runs have the tasks that it has, see `Judgment.needed`. Raises InputError for
+    a width outside (0, 1), no seed, or fewer tasks than by default.
     """
     if not 0 < width < 1 or seeds < 1:
         raise InputError(f"a judgment needs a width between 0 and 1 and at least 1 seed, not {width} and {seeds}")
+    if tasks < MOST_TASKS:
+        raise InputError(f"the longest runs of a judgment have at least {MOST_TASKS:,} tasks, not {tasks:,}")
     named = find_policy(policy) if isinstance(policy, str) else policy
     bracket = max_workload(workload, LOAD_GAP) if workload.jobs is not None else supportable(workload)
     rho = bracket.lower, bracket.upper
-    plan = table_plan(workload, policy, rho) if workload.jobs is not None else random_plan(workload, policy, rho, seeds)
+    plan = table_plan(workload, policy, rho) if workload.jobs is not None else random_plan(workload, policy, rho, seeds, tasks)
     search = LoadSearch(plan, run or run_here, progress or (lambda low, high, load, slots: None))
     low, high = search.interval(max(1, round(width * GRID)))
     supported = low / GRID * bracket.lower / bracket.upper, high / GRID
@@ -126,16 +132,14 @@ def judge(
     return Judgment(name_of(named), workload.name, *supported, rho, claimed, *halves, tuple(search.evidence))
 
 
-def random_plan(workload: Workload, policy: str | Any, rho: tuple[float, float], seeds: int) -> Plan:
-    """At each load, `seeds` runs of random tasks, repeated with GROWTH times as many slots."""
+def random_plan(workload: Workload, policy: str | Any, rho: tuple[float, float], seeds: int, most: int) -> Plan:
+    """At each load, `seeds` runs of random tasks, repeated with GROWTH times as many slots until `most` tasks arrive."""
 
     def plan(load: float) -> Iterator[list[PlannedRun]]:
         at = workload.with_(load=load).knowing(*rho)
-        tasks = FIRST_TASKS
-        while tasks <= MOST_TASKS:
-            slots = max(round(tasks / at.rate), round(FIRST_SERVICES * at.mean_service))
+        for longer_ones in range(LENGTHS - 1, -1, -1):
+            slots = max(round(most / GROWTH**longer_ones / at.rate), round(FIRST_SERVICES * at.mean_service))
             yield [PlannedRun(at, policy, slots, seed) for seed in range(seeds)]
-            tasks *= GROWTH
 
     return plan
 

@@ -62,6 +62,24 @@ def test_longer_runs_settle_doubts() -> None:
     assert max(seen.slots for seen in found.evidence) > 4_000_000
 
 
+def test_tasks_of_the_longest_and_of_the_first_runs() -> None:
+    """A queue that grows for four million slots and settles then: shorter runs call it unstable, longer ones do not."""
+
+    def run(runs: Sequence[PlannedRun]) -> list[RunOutcome]:
+        lengths.append(round(runs[0].slots * runs[0].workload.rate))
+        return [RunOutcome(SAID[UNSTABLE if runs[0].slots < 4_000_000 else STABLE], 1.0) for _ in runs]
+
+    lengths: list[int] = []
+    assert judge(EQUAL, "bf-js", run=run).high == pytest.approx(
+        40_000 / 4_000_000 * 100 / 9, abs=0.01
+    )  # ρ*: 9 tasks of 100 slots
+    assert min(lengths) == 40_000
+    lengths.clear()
+    found = judge(EQUAL, "bf-js", tasks=64 * 500_000, run=run)
+    assert (found.low, found.high) == (0.99, 1.0)
+    assert set(lengths) == {500_000}
+
+
 def test_status() -> None:
     assert status(1 / 2, 0.6, 0.7, claimed=2 / 3) == HELD
     assert status(2 / 3, 0.6, 0.7, claimed=2 / 3) == UNDECIDED
@@ -135,6 +153,8 @@ def test_bad_arguments() -> None:
     for changes in ({"width": 0.0}, {"width": 1.5}, {"seeds": 0}):
         with pytest.raises(InputError, match="judgment needs"):
             judge(EQUAL, "bf-js", **changes)
+    with pytest.raises(InputError, match="at least 2,560,000 tasks, not 1,000"):
+        judge(EQUAL, "bf-js", tasks=1000)
 
 
 @pytest.mark.slow
