@@ -56,7 +56,7 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
     `servers`: those of a trace for which none are given.
     """
     network = parse_network(options.racks, options.network, options.reading, options.serving)
-    if options.source is not None and _is_file(options.source) and not options.source.endswith(".json"):
+    if options.source is not None and _is_file(options.source) and not _is_workload(options.source):
         return _trace(replace(options, servers=options.servers or servers), options.source, network)
     changes: dict[str, Any] = {key: getattr(options, key) for key in INTENSITIES if getattr(options, key) is not None}
     if options.servers is not None:
@@ -113,6 +113,15 @@ def _is_file(source: str) -> bool:
     """Whether it is a path rather than a name: it exists, or looks like one."""
     endings = (".csv", ".tsv", ".parquet", ".swf", ".tr", ".gz")
     return Path(source).exists() or source.endswith(endings) or source.startswith((".", "/"))
+
+
+def _is_workload(source: str) -> bool:
+    """Whether a file describes a workload in JSON; a few forms of traces are JSON too."""
+    if not source.endswith(".json"):
+        return False
+    from packenv.workloads.traces import is_trace  # brings pyarrow with it
+
+    return not is_trace(source)
 
 
 def _trace(options: WorkloadOptions, source: str, network: Network | None) -> tuple[Workload, dict[str, int]]:
