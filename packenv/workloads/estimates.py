@@ -9,6 +9,7 @@ import numpy as np
 
 from packenv.errors import InputError
 from packenv.jobs import Jobs
+from packenv.workloads.in_service import BeginsBusy, InService
 from packenv.workloads.workload import Workload
 
 
@@ -24,6 +25,15 @@ class Misjudged:
         random = np.random.Generator(np.random.Philox(seed))
         factor = random.uniform(1 - self.error, 1 + self.error, len(jobs))
         return replace(jobs, estimate=np.maximum(jobs.service * factor, np.finfo(float).tiny))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is assumed of the tasks in service at the start."""
+        return self.table.notes if isinstance(self.table, BeginsBusy) else ()
+
+    def in_service(self, seed: int) -> list[InService]:
+        """The tasks in service at the start, if the table comes with any."""
+        return self.table.in_service(seed) if isinstance(self.table, BeginsBusy) else []
 
 
 def misjudged(workload: Workload, error: float) -> Workload:

@@ -56,6 +56,8 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
     `servers`: those of a trace for which none are given.
     """
     network = parse_network(options.racks, options.network, options.reading, options.serving)
+    if options.source is not None and _is_cluster(options.source):
+        return _as_it_is(options, options.source)
     if options.source is not None and _is_file(options.source) and not _is_workload(options.source):
         return _trace(replace(options, servers=options.servers or servers), options.source, network)
     changes: dict[str, Any] = {key: getattr(options, key) for key in INTENSITIES if getattr(options, key) is not None}
@@ -122,6 +124,34 @@ def _is_workload(source: str) -> bool:
     from packenv.workloads.traces import is_trace  # brings pyarrow with it
 
     return not is_trace(source)
+
+
+def _is_cluster(source: str) -> bool:
+    """Whether a file is what kubectl prints of a cluster."""
+    if not source.endswith(".json"):
+        return False
+    from packenv.workloads.kubernetes import is_cluster  # brings pyarrow with it
+
+    return is_cluster(Path(source))
+
+
+def _as_it_is(options: WorkloadOptions, source: str) -> tuple[Workload, dict[str, int]]:
+    """The workload that begins where a cluster is, and what of the cluster is left out. Raises InputError."""
+    from packenv.workloads.kubernetes import read_cluster
+    from packenv.workloads.traces.table import exact
+
+    for option in ("sizes", *INTENSITIES, "servers", "racks", "network", "reading", "serving"):
+        if getattr(options, option) is not None:
+            raise InputError(f"--{option} does not go with a cluster as it is: {source} says it itself")
+    if options.speedup != "1":
+        raise InputError("--speedup does not go with a cluster as it is: all that waits is there")
+    wanted, sizes = chosen_resources(options.resources)
+    if sizes == "max" and wanted is not None:
+        raise InputError("--resources max: does not go with a cluster as it is, whose nodes have several capacities: name them")
+    service = None if options.service is None else parse_law(options.service, "--service")
+    seconds = exact(options.slot_seconds or "1", "--slot-seconds")
+    cluster = read_cluster(source, wanted)
+    return cluster.workload(service, float(seconds)), cluster.left_out
 
 
 def _trace(options: WorkloadOptions, source: str, network: Network | None) -> tuple[Workload, dict[str, int]]:

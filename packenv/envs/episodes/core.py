@@ -70,7 +70,7 @@ class Core:
         self.step_rows = step_of(self.layout.rules)
         self.reward = find_reward(options.reward)
         self.mean_size, self.mean_work = mean_scalar_size(self.workload), mean_work(self.workload)
-        self.initial = initial_jobs(options.start, units)
+        self.initial = initial_jobs(options.start, self.workload)
         self.warm = options.warm
         compared = self.reward is advantage
         self.baselines = [PolicyRun(options.baseline, self) for _ in range(rows)] if compared else []
