@@ -9,7 +9,7 @@ from typing import Any
 from packenv.errors import InputError, RowError
 from packenv.jobs import Jobs
 from packenv.policy import find_policy
-from packenv.workloads.laws import parse_law
+from packenv.workloads.laws import Empirical, Law, parse_law
 from packenv.workloads.named.blocks import Placed
 from packenv.workloads.named.registry import workload
 from packenv.workloads.network import Network, parse_network
@@ -37,7 +37,7 @@ class WorkloadOptions:
     source: str | None
     servers: str | None = None
     sizes: str | None = None
-    service: str | None = None
+    service: str | Law | None = None
     load: float | None = None
     intensity: float | None = None
     rate: float | None = None
@@ -68,7 +68,8 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
     if options.sizes is not None:
         changes["sizes"] = parse_law(options.sizes, "--sizes")
     if options.service is not None:
-        changes["service"] = parse_law(options.service, "--service")
+        service = options.service
+        changes["service"] = parse_law(service, "--service") if isinstance(service, str) else service
     if len(set(INTENSITIES) & set(changes)) > 1:
         raise InputError("give one of --load, --intensity and --rate")
     if options.speedup != "1":
@@ -85,6 +86,17 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
     if not set(INTENSITIES) & set(changes):
         custom["intensity"] = 0.9
     return _with_rate(Workload(**custom)), {}
+
+
+def with_durations(options: WorkloadOptions, trace: str | None) -> WorkloadOptions:
+    """The options with the services of a trace's tasks as the law of services, if one is named. Raises InputError."""
+    if trace is None:
+        return options
+    if options.service is not None:
+        raise InputError("give one of --service and --durations")
+    from packenv.workloads.traces import read_trace
+
+    return replace(options, service=Empirical(read_trace(trace).jobs(slot_seconds=options.slot_seconds or "1").jobs.service))
 
 
 def shown_slot(options: WorkloadOptions, found: Workload) -> float | None:
@@ -148,7 +160,7 @@ def _as_it_is(options: WorkloadOptions, source: str) -> tuple[Workload, dict[str
     wanted, sizes = chosen_resources(options.resources)
     if sizes == "max" and wanted is not None:
         raise InputError("--resources max: does not go with a cluster as it is, whose nodes have several capacities: name them")
-    service = None if options.service is None else parse_law(options.service, "--service")
+    service = parse_law(options.service, "--service") if isinstance(options.service, str) else options.service
     seconds = exact(options.slot_seconds or "1", "--slot-seconds")
     cluster = read_cluster(source, wanted)
     return cluster.workload(service, float(seconds)), cluster.left_out

@@ -71,6 +71,7 @@ class Cluster:
             server=self.node,
             age=np.maximum(age, 0.0) / slot_seconds,
             service=service,
+            names=tuple(pod.name for pod in self.waiting),
             notes=self.notes(service),
         )
         name = Path(self.source).name

@@ -34,6 +34,7 @@ class Started:
     server: Ints  # (m,)
     age: Floats  # (m,) slots in service so far
     service: Law | None  # of pods that end, in slots
+    names: tuple[str, ...] = ()  # of the waiting pods
     notes: tuple[str, ...] = ()  # lines on what is assumed and ignored
 
     def __call__(self, seed: int) -> Jobs:
