@@ -1,11 +1,12 @@
-"""How often the intervals of `packenv plan --when` hold the start that came true, on held-back parts of two traces.
+"""How often the intervals of `packenv plan --when` hold the start that came true, on held-back halves of two traces.
 
     PACKENV_TRACES=FOLDER python experiments/when_coverage.py [--json FILE]
 
-The tasks of a trace are replayed on too few servers with the durations that they had. At moments of its second half the state
-is taken as a cluster that one looks at: what is in service, for how long, and what waits. The law of durations is that of the
-tasks that arrived in the first half; which tasks the intervals speak of, and how long these take, is held back. What came true
-is the run that goes on from that state, with the true durations and nothing new.
+Half of a trace's jobs, drawn at random, are held back. They are replayed on too few servers with the durations that they had. At
+random moments the state is taken as a cluster that one looks at: what is in service, for how long, and what waits. The durations
+of the other half, in stretches as with `--durations` or as one law as with `--service`, are what one knows. What came true is the
+run that goes on from that state, with the true durations and nothing new. `shuffled`: the same with durations in random order,
+so that tasks that come together are no more alike than others, which is what one law assumes.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from packenv.planning.when import DRAWS, NEVER, intervals, starts
 from packenv.runs.run import Run, make
 from packenv.units import UNIT
 from packenv.workloads.in_service import InService
-from packenv.workloads.kubernetes.started import ENDLESS, Started
+from packenv.workloads.kubernetes.started import ENDLESS, Started, stretches
 from packenv.workloads.laws import Empirical, Law
 from packenv.workloads.traces import read_trace
 from packenv.workloads.workload import Workload
 
-FEWEST, MOST = 5, 60
+FEWEST, MOST = 5, 40
 """Waiting tasks of a moment that counts: the first MOST of them are asked about."""
 
 
@@ -41,27 +42,28 @@ class Moment(NamedTuple):
     truth: NDArray[np.int64]  # (waiting,) slots until each starts, with the true durations
 
 
-def first_half(jobs: Jobs) -> Law:
-    """The law of the durations of the tasks that arrive in the first half of a table."""
-    return Empirical(jobs.service[: len(jobs) // 2])
+def split(jobs: Jobs, group: NDArray[np.int64], shuffled: bool, seed: int) -> tuple[NDArray[np.int64], Jobs]:
+    """The durations of one half of the groups of tasks, in order of arrival, and the tasks of the other half."""
+    random = np.random.default_rng(seed)
+    services = random.permutation(jobs.service) if shuffled else jobs.service
+    mine = (random.permutation(int(group.max()) + 1) % 2 == 0)[group]
+    return services[mine], Jobs(jobs.arrival[~mine], jobs.demand[~mine], services[~mine])
 
 
-def moments(workload: Workload, policy: str, count: int, seed: int) -> list[Moment]:
-    """States of a replay at random moments of the second half at which enough tasks wait."""
+def moments(workload: Workload, laws: tuple[Law, ...], policy: str, count: int, seed: int) -> list[Moment]:
+    """States of a replay at random moments at which enough tasks wait."""
     jobs = workload.jobs
     assert jobs is not None
     schedule = packenv.simulate(workload, policy, drain=True, schedule=True).schedule
     assert schedule is not None
-    law, half = first_half(jobs), len(jobs) // 2
     random = np.random.default_rng(seed)
     found = []
-    for now in random.permutation(np.unique(jobs.arrival[half:])):
+    for now in random.permutation(np.unique(jobs.arrival)):
         waiting = np.flatnonzero((jobs.arrival <= now) & (schedule.start > now))[:MOST]
         running = np.flatnonzero((schedule.start <= now) & (schedule.end > now))
         if len(waiting) >= FEWEST:
-            found.append(
-                _moment(workload, policy, law, waiting, running, schedule.server[running], now - schedule.start[running])
-            )
+            age = now - schedule.start[running]
+            found.append(_moment(workload, policy, laws, waiting, running, schedule.server[running], age))
         if len(found) == count:
             break
     return found
@@ -70,7 +72,7 @@ def moments(workload: Workload, policy: str, count: int, seed: int) -> list[Mome
 def _moment(
     workload: Workload,
     policy: str,
-    law: Law,
+    laws: tuple[Law, ...],
     waiting: NDArray[np.int64],
     running: NDArray[np.int64],
     server: NDArray[np.int32],
@@ -86,7 +88,7 @@ def _moment(
         running_endless=np.zeros(len(running), np.bool_),
         server=server.astype(np.int64),
         age=age.astype(np.float64),
-        service=law,
+        services=laws,
     )
     begun: list[InService] = [*zip(demand[running].tolist(), server.tolist(), lasting.tolist(), strict=True)]
     table = Jobs(np.zeros(len(waiting), np.int64), jobs.demand[waiting], jobs.service[waiting])
@@ -107,20 +109,20 @@ def coverage(found: list[Moment], policy: str) -> dict[str, float]:
     return {"moments": len(shares), "coverage": float(np.mean(shares)), "error": float(np.std(shares) / np.sqrt(len(shares)))}
 
 
-def openb(folder: Path) -> Workload:
-    """Alibaba's pods on three of its largest nodes, which are too few, by the minute."""
-    pods = read_trace(folder / "alibaba2023_openb_pods.parquet").jobs(slot_seconds=60, sizes="all").jobs
-    return Workload(jobs=pods, servers="3x1:1:1", name="openb pods", slot_seconds=60.0)
+def openb(folder: Path) -> tuple[Jobs, NDArray[np.int64], str]:
+    """Alibaba's pods by the minute, each on its own, on two of the largest nodes."""
+    jobs = read_trace(folder / "alibaba2023_openb_pods.parquet").jobs(slot_seconds=60, sizes="all").jobs
+    return jobs, np.arange(len(jobs)), "2x1:1:1"
 
 
-def hawk(folder: Path) -> Workload:
-    """Google's tasks of 2011 in the form of Hawk's jobs, on too few servers."""
+def hawk(folder: Path) -> tuple[Jobs, NDArray[np.int64], str]:
+    """Google's tasks of 2011 in the form of Hawk's jobs, on 25 servers."""
     jobs = read_trace(folder / "google2011_hawk_jobs.parquet").jobs(slot_seconds="0.1").jobs
-    plain = Jobs(jobs.arrival, jobs.demand, jobs.service)
-    return Workload(jobs=plain, servers=50, name="google2011 hawk jobs", slot_seconds=0.1)
+    assert jobs.job is not None
+    return jobs, jobs.job, "25"
 
 
-TRACES = {"openb pods": openb, "google2011 hawk jobs": hawk}
+TRACES = {"google2011 hawk jobs": hawk, "openb pods": openb}
 
 
 def main() -> None:
@@ -130,10 +132,14 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     said = parser.parse_args()
     records = []
-    for name, made in TRACES.items():
-        found = moments(made(Path(os.environ["PACKENV_TRACES"])), said.policy, said.moments, seed=0)
-        records.append({"trace": name, "policy": said.policy, **coverage(found, said.policy)})
-        print(records[-1], flush=True)
+    for shuffled in (True, False):
+        for name, made in TRACES.items():
+            jobs, group, servers = made(Path(os.environ["PACKENV_TRACES"]))
+            known, held_back = split(jobs, group, shuffled, seed=0)
+            laws = (Empirical(known),) if shuffled else stretches(known)
+            found = moments(Workload(jobs=held_back, servers=servers, name=name), laws, said.policy, said.moments, seed=0)
+            records.append({"trace": name, "shuffled": shuffled, "policy": said.policy, **coverage(found, said.policy)})
+            print(records[-1], flush=True)
     if said.json:
         said.json.write_text(json.dumps(records, indent=1) + "\n")
 

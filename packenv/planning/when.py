@@ -59,7 +59,8 @@ def intervals(times: Ints, level: float = LEVEL) -> list[Interval]:
     ordered = np.sort(times, axis=0)
     low, median, high = ordered[outside - 1], ordered[n // 2], ordered[n - outside]
     share = (times < NEVER).mean(axis=0)
-    return [Interval(*map(int, ends), float(part)) for *ends, part in zip(low, median, high, share, strict=True)]
+    columns = (column.tolist() for column in (low, median, high, share))
+    return [Interval(*own) for own in zip(*columns, strict=True)]
 
 
 def when(workload: Workload, policies: Sequence[Any], slots: int, draws: int, ask: AskRuns) -> list[list[Interval]]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import runpy
 from pathlib import Path
 from typing import Any
 

@@ -9,7 +9,7 @@ from typing import Any
 from packenv.errors import InputError, RowError
 from packenv.jobs import Jobs
 from packenv.policy import find_policy
-from packenv.workloads.laws import Empirical, Law, parse_law
+from packenv.workloads.laws import Law, parse_law
 from packenv.workloads.named.blocks import Placed
 from packenv.workloads.named.registry import workload
 from packenv.workloads.network import Network, parse_network
@@ -37,7 +37,7 @@ class WorkloadOptions:
     source: str | None
     servers: str | None = None
     sizes: str | None = None
-    service: str | Law | None = None
+    service: str | tuple[Law, ...] | None = None
     load: float | None = None
     intensity: float | None = None
     rate: float | None = None
@@ -68,8 +68,7 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
     if options.sizes is not None:
         changes["sizes"] = parse_law(options.sizes, "--sizes")
     if options.service is not None:
-        service = options.service
-        changes["service"] = parse_law(service, "--service") if isinstance(service, str) else service
+        changes["service"] = parse_law(str(options.service), "--service")
     if len(set(INTENSITIES) & set(changes)) > 1:
         raise InputError("give one of --load, --intensity and --rate")
     if options.speedup != "1":
@@ -89,14 +88,17 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
 
 
 def with_durations(options: WorkloadOptions, trace: str | None) -> WorkloadOptions:
-    """The options with the services of a trace's tasks as the law of services, if one is named. Raises InputError."""
+    """The options with laws of services from stretches of a trace, if one is named. Raises InputError."""
     if trace is None:
         return options
+    if options.source is None or not _is_cluster(options.source):
+        raise InputError("--durations goes with a cluster as kubectl prints it")
     if options.service is not None:
         raise InputError("give one of --service and --durations")
+    from packenv.workloads.kubernetes.started import stretches
     from packenv.workloads.traces import read_trace
 
-    return replace(options, service=Empirical(read_trace(trace).jobs(slot_seconds=options.slot_seconds or "1").jobs.service))
+    return replace(options, service=stretches(read_trace(trace).jobs(slot_seconds=options.slot_seconds or "1").jobs.service))
 
 
 def shown_slot(options: WorkloadOptions, found: Workload) -> float | None:

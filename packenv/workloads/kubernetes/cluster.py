@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -50,12 +51,13 @@ class Cluster:
     now: float  # s since 1970: the latest time in the file
     about: str  # what capacity 1 is
 
-    def workload(self, service: Law | None = None, slot_seconds: float = 1.0) -> Workload:
+    def workload(self, service: Law | Sequence[Law] | None = None, slot_seconds: float = 1.0) -> Workload:
         """The waiting pods as tasks that are there in slot 0, on nodes that begin with the running pods.
 
         service       law of a whole service, in slots, of pods that end by themselves; the time that remains to a running pod
                       is drawn from it too, given that the pod has lasted until now. Pods that are restarted whenever they end
-                      (restartPolicy Always), and without a law all pods, are in service longer than any run
+                      (restartPolicy Always), and without a law all pods, are in service longer than any run. Of several laws
+                      each seed has one
         slot_seconds  length of a slot
 
         Every seed draws other times. Raises InputError if no pod waits.
@@ -70,18 +72,18 @@ class Cluster:
             running_endless=np.array([pod.endless for pod in self.running], np.bool_),
             server=self.node,
             age=np.maximum(age, 0.0) / slot_seconds,
-            service=service,
+            services=() if service is None else (service,) if isinstance(service, Law) else tuple(service),
             names=tuple(pod.name for pod in self.waiting),
-            notes=self.notes(service),
+            notes=self.notes(service is not None),
         )
         name = Path(self.source).name
         return Workload(jobs=started, servers=self.capacity, name=name, resources=self.resources, slot_seconds=slot_seconds)
 
-    def notes(self, service: Law | None = None) -> tuple[str, ...]:
+    def notes(self, ends: bool) -> tuple[str, ...]:
         """Lines that say what begins, what is assumed of times, and what is ignored."""
-        ending = 0 if service is None else sum(not pod.endless for pod in self.running)
+        ending = sum(not pod.endless for pod in self.running) if ends else 0
         times = f"{len(self.running)} pods run at the start" + (f", {ending} of them for a time that is drawn" if ending else "")
-        law = "; no pod ends (--service says how long those that can end last)" if service is None else "; others do not end"
+        law = "; others do not end" if ends else "; no pod ends (--service says how long those that can end last)"
         ignored = ", ".join(f"{count} {what}" for what, count in self.ignored.items())
         return (self.about, times + law, *([f"ignored: {ignored}"] if ignored else []))
 

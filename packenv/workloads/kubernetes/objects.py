@@ -111,7 +111,7 @@ def _pod(item: dict[str, Any], name: str) -> Pod:
 def _ignored(spec: dict[str, Any]) -> list[str]:
     """What of a pod's spec a real scheduler heeds, and packenv does not."""
     affinity = spec.get("affinity")
-    found = [f"{kind[0].lower()}{kind[1:]}" for kind in (affinity if isinstance(affinity, dict) else {}) if affinity[kind]]
+    found = [kind for kind, terms in affinity.items() if terms] if isinstance(affinity, dict) else []
     found += [key for key in ("nodeSelector", "topologySpreadConstraints") if spec.get(key)]
     return found + (["priority"] if spec.get("priority") else [])
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from packenv.jobs import Jobs
 from packenv.units import to_units
 from packenv.workloads.in_service import InService
-from packenv.workloads.laws import Law
+from packenv.workloads.laws import Empirical, Law
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -19,7 +19,8 @@ Bools = NDArray[np.bool_]
 ENDLESS = 2**31
 """Slots of a task that does not end: more than any run has (68 years of seconds)."""
 
-WAITING, RUNNING = 0, 1  # streams of random numbers
+STRETCH, MOST_STRETCHES = 100, 1000
+WAITING, RUNNING, LAWS = 0, 1, 2  # streams of random numbers
 STEPS = 64  # of a bisection: doubles have no more
 
 
@@ -33,7 +34,7 @@ class Started:
     running_endless: Bools  # (m,)
     server: Ints  # (m,)
     age: Floats  # (m,) slots in service so far
-    service: Law | None  # of pods that end, in slots
+    services: tuple[Law, ...]  # of pods that end, in slots: each seed has one of them; none: no pod ends
     names: tuple[str, ...] = ()  # of the waiting pods
     notes: tuple[str, ...] = ()  # lines on what is assumed and ignored
 
@@ -47,10 +48,24 @@ class Started:
         return [*zip(self.running_demand.tolist(), self.server.tolist(), slots.tolist(), strict=True)]
 
     def _slots(self, seed: int, stream: int, age: Floats, endless: Bools) -> Ints:
-        if self.service is None:
+        if not self.services:
             return np.full(len(age), ENDLESS)
-        random = np.random.Generator(np.random.Philox(np.random.SeedSequence((seed, stream))))
-        return np.where(endless, ENDLESS, remaining(self.service, age, random.random(len(age))))
+        law = self.services[_random(seed, LAWS).integers(len(self.services))]
+        return np.where(endless, ENDLESS, remaining(law, age, _random(seed, stream).random(len(age))))
+
+
+def stretches(services: Ints) -> tuple[Law, ...]:
+    """Laws of services that were recorded one after the other (n,) slots: each is that of a stretch of STRETCH of them.
+
+    Tasks that come together last about as long as each other. Draws of all of them from one stretch vary as much together.
+    """
+    step = max(STRETCH // 2, len(services) // MOST_STRETCHES)
+    first = range(0, max(len(services) - STRETCH, 0) + 1, step)
+    return tuple(Empirical(services[n : n + STRETCH]) for n in first)
+
+
+def _random(seed: int, stream: int) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence((seed, stream))))
 
 
 def remaining(law: Law, age: Floats, uniform: Floats) -> Ints:

@@ -13,7 +13,7 @@ import packenv
 from packenv.errors import InputError
 from packenv.units import UNIT
 from packenv.workloads.kubernetes import is_cluster, read_cluster
-from packenv.workloads.kubernetes.started import ENDLESS, remaining
+from packenv.workloads.kubernetes.started import ENDLESS, remaining, stretches
 from packenv.workloads.laws import Discrete, Fixed, Geometric, LogNormal
 from tests.workloads.kubernetes.sample import NODES, PODS, container, listed, node, pod
 
@@ -104,6 +104,16 @@ def test_what_remains_has_the_law_given_the_age(law: Any, age: float) -> None:
     for k in (1, 5, 30, 31, 100, 170, 500):
         share = (law.cdf(age + k) - law.cdf(age)) / (1 - law.cdf(age))
         assert np.mean(slots <= k) == pytest.approx(float(share), abs=1.5 / n)
+
+
+def test_each_seed_has_one_of_several_laws(tmp_path: Path) -> None:
+    """Two stretches, of tasks of 1,000 and of 2,000 slots: whatever a seed draws, all comes from the same one."""
+    laws = stretches(np.array([1000] * 100 + [2000] * 100))
+    assert [law.support() for law in laws] == [(1000, 1000), (1000, 2000), (2000, 2000)]
+    started: Any = read_cluster(listed(tmp_path / "cluster.json")).workload((laws[0], laws[2])).draw
+    seen = {(*started(seed).service.tolist(), started.in_service(seed)[1][2]) for seed in range(20)}
+    assert seen == {(1000, 1000, 940), (2000, 2000, 1940)}
+    assert len(stretches(np.arange(1, 200_001))) <= 1001 and len(stretches(np.array([5, 7]))) == 1
 
 
 def test_older_than_the_law_allows() -> None:
