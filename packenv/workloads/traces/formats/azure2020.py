@@ -79,10 +79,10 @@ def read_requests(path: Path, wanted: Wanted = None) -> Trace:
     requested = vm.whole("vmTypeId")
     kind, amounts = _needs(types, requested, resources)
     start, end = (_microseconds(vm, name) for name in ("starttime", "endtime"))
-    known, before = ~np.isnan(vm.columns["starttime"]), np.asarray(vm.columns["starttime"] < 0)
+    known, before = np.asarray(np.isfinite(vm.columns["starttime"])), np.asarray(vm.columns["starttime"] < 0)
     submit = np.where(known & ~before, start, 0)
     rows = np.argsort(submit, kind="stable")
-    has_end = ~np.isnan(vm.columns["endtime"])
+    has_end = np.asarray(np.isfinite(vm.columns["endtime"]))
     return Trace(
         submit=submit[rows],
         schedule=submit[rows],
