@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +24,8 @@ from packenv.workloads.workload import Workload
 Floats = NDArray[np.float64]
 
 USUAL = ("cpu", "memory")
-SNIFFED = 2**10
+SNIFFED = 2**10  # bytes
+START = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(apiVersion|items|kind)"\s*:')
 UNITS = {"cpu": (1, "cores"), "memory": (2**30, "GiB"), "ephemeral-storage": (2**30, "GiB ephemeral-storage")}
 COMPLETED, HELD = "pods that have ended", "pods held by a scheduling gate"
 NO_NODE = "pods on a node that is left out"
@@ -90,8 +92,7 @@ class Cluster:
 
 def is_cluster(path: Path) -> bool:
     """Whether a file begins as kubectl prints lists in JSON."""
-    text = first_bytes(path, SNIFFED).decode("utf-8", "replace").lstrip("\ufeff").split()
-    return text[:1] == ["{"] and text[1:2] in (['"apiVersion":'], ['"kind":'], ['"items":'])
+    return START.match(first_bytes(path, SNIFFED)) is not None
 
 
 def read_cluster(path: str | Path, wanted: Wanted = None) -> Cluster:

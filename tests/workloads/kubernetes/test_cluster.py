@@ -12,6 +12,7 @@ import pytest
 import packenv
 from packenv.errors import InputError
 from packenv.units import UNIT
+from packenv.workloads.estimates import misjudged
 from packenv.workloads.kubernetes import is_cluster, read_cluster
 from packenv.workloads.kubernetes.started import ENDLESS, remaining, stretches
 from packenv.workloads.laws import Discrete, Fixed, Geometric, LogNormal
@@ -82,6 +83,8 @@ def test_environments_begin_there(tmp_path: Path) -> None:
         used = env.unwrapped.core.batch.c.used[0, 0]  # type: ignore[attr-defined]
         assert used == 7 * UNIT // 8
     assert info is not None
+    with pytest.raises(InputError, match="begins with tasks in service, which have no estimates"):
+        misjudged(workload, 0.1)
     with pytest.raises(InputError, match="server 1 has no room"):
         packenv.simulate(workload.with_(servers=[1.0, 1 / 16]), "bf-js", slots=10)
 
@@ -150,6 +153,15 @@ def test_bad_input(tmp_path: Path, items: Any, problem: str | None) -> None:
 
 
 def test_other_json(tmp_path: Path) -> None:
+    for text, ours in (
+        ('{"kind":"List"}', True),
+        ('\ufeff{ "items": []}', True),
+        ('{"name": "a"}', False),
+        ("[]", False),
+        ("", False),
+    ):
+        (tmp_path / "a.json").write_text(text, encoding="utf-8")
+        assert is_cluster(tmp_path / "a.json") == ours
     (tmp_path / "a.json").write_text('{"items": [')
     with pytest.raises(InputError, match=r"a\.json: not JSON"):
         read_cluster(tmp_path / "a.json")

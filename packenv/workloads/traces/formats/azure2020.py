@@ -75,7 +75,7 @@ def read_requests(path: Path, wanted: Wanted = None) -> Trace:
     if not len(vm.columns["vmTypeId"]):
         raise InputError(f"{path}: table vm is empty")
     for name in RESOURCES:
-        types.require(~(types.columns[name] < 0), name, "is negative")
+        types.require(np.asarray(~(types.columns[name] < 0)), name, "is negative")
     requested = vm.whole("vmTypeId")
     kind, amounts = _needs(types, requested, resources)
     start, end = (_microseconds(vm, name) for name in ("starttime", "endtime"))
