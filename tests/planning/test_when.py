@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,10 @@ import pytest
 from packenv.cli.main import main
 from packenv.errors import InputError
 from packenv.planning.when import DRAWS, NEVER, intervals
+from packenv.workloads.kubernetes.started import remaining
+from packenv.workloads.laws import Empirical
+from packenv.workloads.traces import read_trace
 from tests.workloads.kubernetes.sample import container, listed, node, pod
-
-SCRIPT = Path(__file__).parents[2] / "experiments" / "when_coverage.py"
 
 
 def test_intervals_are_order_statistics() -> None:
@@ -103,3 +106,42 @@ def test_a_cluster_is_not_planned(tmp_path: Path, capsys: pytest.CaptureFixture[
     with pytest.raises(SystemExit):
         main(["plan", "paper/fig4b", "--draws", "20"])
     assert "--durations and --draws go with --when" in capsys.readouterr().err
+
+
+MOMENTS, SLOT = 100, "0.01"  # short slots, so that few starts are equal
+
+
+def fifo(free: list[float], services: list[int]) -> list[float]:
+    """When tasks that take a server each start, in order; `free`: when each server is free."""
+    heapq.heapify(free)
+    found = []
+    for service in services:
+        found.append(max(heapq.heappop(free), 0.0))
+        heapq.heappush(free, found[-1] + service)
+    return found
+
+
+@pytest.mark.skipif("PACKENV_TRACES" not in os.environ, reason="PACKENV_TRACES is not set: the real traces are not here")
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["google2011_hawk_jobs", "alibaba2023_openb_pods"])
+def test_intervals_cover_what_was_held_back(name: str) -> None:
+    """One half of a trace's durations is the law; the other half, in random order, goes through ten servers in order.
+
+    At random moments one knows the age of each server's task, and of ten that wait nothing.
+    """
+    random = np.random.default_rng(0)
+    trace = read_trace(Path(os.environ["PACKENV_TRACES"]) / f"{name}.parquet")
+    known, held_back = np.array_split(random.permutation(trace.jobs(slot_seconds=SLOT).jobs.service), 2)
+    law, start = Empirical(known), np.array(fifo([0.0] * 10, held_back.tolist()))
+    end, covered = start + held_back, []
+    for now in random.integers(1, start[-20], MOMENTS):
+        first = int(np.searchsorted(start, now, "right"))
+        running = np.flatnonzero((start <= now) & (end > now))
+        waiting = [*range(first, first + 10)]
+        age = np.tile(now - start[running], (DRAWS, 1))
+        true = np.array(fifo((end[running] - now).tolist(), held_back[waiting].tolist()))
+        left, asked = remaining(law, age, random.random(age.shape)), random.choice(known, (DRAWS, 10))
+        drawn = np.array([fifo(own.tolist(), services.tolist()) for own, services in zip(left, asked, strict=True)])
+        held = [each.low <= one <= each.high for each, one in zip(intervals(drawn.astype(np.int64)), true, strict=True)]
+        covered.append(np.mean(held))
+    assert 0.75 <= np.mean(covered) <= 0.85

@@ -95,7 +95,7 @@ def read_requests(path: Path, wanted: Wanted = None) -> Trace:
         source=str(path),
         rows=rows + 1,
         about=f"capacity 1: a server of kind {kind}, which runs more of the requests than any other kind",
-        unfit={NO_START: ~known[rows], OTHER_KIND: np.isnan(amounts).all(axis=1)[rows]},
+        unfit={NO_START: ~known[rows], OTHER_KIND: np.asarray(np.isnan(amounts).all(axis=1))[rows]},
     )
 
 
