@@ -125,12 +125,13 @@ def hawk(folder: Path) -> tuple[Jobs, NDArray[np.int64], str]:
 TRACES = {"google2011 hawk jobs": hawk, "openb pods": openb}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(words: list[str] | None = None) -> None:
+    """Measure and print the coverage."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--moments", type=int, default=40)
     parser.add_argument("--policy", default="bf-js")
     parser.add_argument("--json", type=Path)
-    said = parser.parse_args()
+    said = parser.parse_args(words)
     records = []
     for shuffled in (True, False):
         for name, made in TRACES.items():
