@@ -25,6 +25,7 @@ from packenv.results.locality import data_locality
 from packenv.results.result import Result
 from packenv.results.stability import NOTHING
 from packenv.units import to_units
+from packenv.workloads.in_service import in_service_of
 from packenv.workloads.workload import Workload
 
 SLICE = 100_000  # slots with events between two checks of the clock and of Ctrl-C
@@ -57,7 +58,8 @@ def simulate(
     drain          no task arrives after `slots`, and the run goes on until all work is done; the default for a Jobs table
                    whose jobs all arrive in slot 0
     warmup         slots that are not measured (default: 0 for a Jobs table, slots / 10 otherwise)
-    initial        tasks in service at the start, as (size or demand vector, server, remaining slots)
+    initial        tasks in service at the start, as (size or demand vector, server, remaining slots); by default those of the
+                   workload, if it begins with any
     schedule       whether `Result.schedule` holds start, server and end of every task
     backlog        random tasks arrive whenever others start, so that this many always wait. The utilisation is then the most
                    that the policy can sustain with so long a queue (saturation rule: Baccelli and Foss, J. Appl. Prob. 1995)
@@ -67,6 +69,7 @@ def simulate(
     Raises InputError for arguments that do not go together, and for a policy that misuses the cluster.
     """
     policy = find_policy(policy) if isinstance(policy, str) else policy
+    initial = initial or in_service_of(workload, seed)
     offered = workload = workload.at(seed)
     drain = (slots is None and workload.jobs is not None and workload.jobs.arrival[-1] == 0) if drain is None else drain
     horizon = _horizon(workload, slots, drain)

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.workloads.traces import samples
+from tests.workloads.kubernetes import sample as cluster_sample
+from tests.workloads.traces import samples, test_alibaba2018, test_azure2020, test_google2019, test_philly
 from tests.workloads.traces.samples import text
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -124,6 +125,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text(path / "workflow.csv", *samples.WORKFLOW)
     text(path / "jobs.tr", *samples.JOB_LINES)
     text(path / "facebook.tsv", *samples.SWIM)
+    text(path / "batch_task.csv", *test_alibaba2018.TASKS)
+    test_google2019.sample(path)
+    test_azure2020.database(path / "packing_trace.sqlite")
+    test_philly.log(path / "cluster_job_log")
+    cluster_sample.listed(path / "cluster.json")
     samples.native_folder(path / "google2011")
     (path / "tasks.csv").write_text("\n".join(["submit_time_s,duration_s,cpu,memory", *rows]) + "\n")
     return path

@@ -9,6 +9,7 @@ import numpy as np
 
 from packenv.errors import InputError
 from packenv.jobs import Jobs
+from packenv.workloads.in_service import begins_busy
 from packenv.workloads.workload import Workload
 
 
@@ -29,10 +30,12 @@ class Misjudged:
 def misjudged(workload: Workload, error: float) -> Workload:
     """The same tasks with a column `estimate`: service times a factor that is uniform on [1 - error, 1 + error].
 
-    Raises InputError for a workload without a Jobs table, and for an error outside [0, 1].
+    Raises InputError for a workload without a Jobs table, or that begins with tasks in service, and for an error outside [0, 1].
     """
     if not 0 <= error <= 1:
         raise InputError(f"the error of estimates must lie between 0 and 1, not {error}")
     if workload.jobs is None:
         raise InputError(f"workload {workload.name} is a stream: estimates go with a table of jobs")
+    if begins_busy(workload):
+        raise InputError(f"workload {workload.name} begins with tasks in service, which have no estimates")
     return workload.with_(jobs=Misjudged(workload.draw or workload.jobs, error))

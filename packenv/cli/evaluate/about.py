@@ -8,6 +8,7 @@ from packenv.policy import find_policy, needs_of
 from packenv.runs.text import counted
 from packenv.simulation import setting_of
 from packenv.workloads.demand import scalar_cdf
+from packenv.workloads.in_service import BeginsBusy
 from packenv.workloads.workload import Workload
 
 
@@ -54,3 +55,8 @@ def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
                 f"{name}: {below:.1%} of the sizes lie below 2^-{levels}; the guarantee left is {(1 - below) * 2 / 3:.3f}"
             )
     return found
+
+
+def begin_lines(workload: Workload) -> list[str]:
+    """What is known of the tasks in service at the start, and what of them is assumed; none for empty servers."""
+    return list(workload.draw.notes) if isinstance(workload.draw, BeginsBusy) else []

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from packenv.cli.evaluate.about import notices, print_workload
+from packenv.cli.evaluate.about import begin_lines, notices, print_workload
 from packenv.cli.evaluate.records import record_of, summary_of
 from packenv.cli.evaluate.size_classes import by_size, mean_by_size, sizes_table
 from packenv.cli.evaluate.tables import LEFT_OUT, Times, classes_table, data_table, jobs_table, legend, results_table
@@ -37,6 +37,7 @@ from packenv.runs.runner import RunOptions, run_most
 from packenv.runs.tensorboard import TENSORBOARD_HELP, check_tensorboard, write_tensorboard
 from packenv.simulation import WAITING_LIMIT
 from packenv.workloads.estimates import misjudged
+from packenv.workloads.in_service import begins_busy
 from packenv.workloads.workload import INTENSITIES
 
 DEFAULT_SLOTS = 200_000
@@ -131,7 +132,7 @@ def evaluate(
         raise InputError("--backlog says how much waits, whatever arrives: leave out --load, --intensity and --rate")
     if backlog is not None and sized:
         raise InputError("--by-size shows delays from arrival on; with --backlog nothing arrives at a time of its own")
-    if workload.jobs is None and slots is None:
+    if (workload.jobs is None or begins_busy(workload)) and slots is None:
         slots = DEFAULT_SLOTS
     has_jobs = workload.jobs is not None and workload.jobs.job is not None
     if cutoff is not None and not (has_jobs and 0 < cutoff < math.inf):
@@ -142,6 +143,8 @@ def evaluate(
     runs = [run for name in named for run in runs_of(workload, [name], seeds_of[name], slots, options)]
     console = text_console()
     print_workload(console, workload.at(seed), dropped, f" with seed {seed}" if workload.draw else "", backlog)
+    for line in begin_lines(workload):
+        console.print(line, highlight=False)
     noticed = notices(workload, named)
     for notice in noticed:
         console.print(notice, style="yellow")

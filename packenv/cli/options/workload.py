@@ -9,7 +9,7 @@ from typing import Any
 from packenv.errors import InputError, RowError
 from packenv.jobs import Jobs
 from packenv.policy import find_policy
-from packenv.workloads.laws import parse_law
+from packenv.workloads.laws import Law, parse_law
 from packenv.workloads.named.blocks import Placed
 from packenv.workloads.named.registry import workload
 from packenv.workloads.network import Network, parse_network
@@ -37,7 +37,7 @@ class WorkloadOptions:
     source: str | None
     servers: str | None = None
     sizes: str | None = None
-    service: str | None = None
+    service: str | tuple[Law, ...] | None = None
     load: float | None = None
     intensity: float | None = None
     rate: float | None = None
@@ -56,7 +56,9 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
     `servers`: those of a trace for which none are given.
     """
     network = parse_network(options.racks, options.network, options.reading, options.serving)
-    if options.source is not None and _is_file(options.source) and not options.source.endswith(".json"):
+    if options.source is not None and _is_cluster(options.source):
+        return _as_it_is(options, options.source)
+    if options.source is not None and _is_file(options.source) and not _is_workload(options.source):
         return _trace(replace(options, servers=options.servers or servers), options.source, network)
     changes: dict[str, Any] = {key: getattr(options, key) for key in INTENSITIES if getattr(options, key) is not None}
     if options.servers is not None:
@@ -66,7 +68,7 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
     if options.sizes is not None:
         changes["sizes"] = parse_law(options.sizes, "--sizes")
     if options.service is not None:
-        changes["service"] = parse_law(options.service, "--service")
+        changes["service"] = parse_law(str(options.service), "--service")
     if len(set(INTENSITIES) & set(changes)) > 1:
         raise InputError("give one of --load, --intensity and --rate")
     if options.speedup != "1":
@@ -83,6 +85,20 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
     if not set(INTENSITIES) & set(changes):
         custom["intensity"] = 0.9
     return _with_rate(Workload(**custom)), {}
+
+
+def with_durations(options: WorkloadOptions, trace: str | None) -> WorkloadOptions:
+    """The options with laws of services from stretches of a trace, if one is named. Raises InputError."""
+    if trace is None:
+        return options
+    if options.source is None or not _is_cluster(options.source):
+        raise InputError("--durations goes with a cluster as kubectl prints it")
+    if options.service is not None:
+        raise InputError("give one of --service and --durations")
+    from packenv.workloads.kubernetes.started import stretches
+    from packenv.workloads.traces import read_trace
+
+    return replace(options, service=stretches(read_trace(trace).jobs(slot_seconds=options.slot_seconds or "1").jobs.service))
 
 
 def shown_slot(options: WorkloadOptions, found: Workload) -> float | None:
@@ -113,6 +129,43 @@ def _is_file(source: str) -> bool:
     """Whether it is a path rather than a name: it exists, or looks like one."""
     endings = (".csv", ".tsv", ".parquet", ".swf", ".tr", ".gz")
     return Path(source).exists() or source.endswith(endings) or source.startswith((".", "/"))
+
+
+def _is_workload(source: str) -> bool:
+    """Whether a file describes a workload in JSON; a few forms of traces are JSON too."""
+    if not source.endswith(".json"):
+        return False
+    from packenv.workloads.traces import is_trace  # brings pyarrow with it
+
+    return not is_trace(source)
+
+
+def _is_cluster(source: str) -> bool:
+    """Whether a file is what kubectl prints of a cluster."""
+    if not source.endswith(".json"):
+        return False
+    from packenv.workloads.kubernetes import is_cluster  # brings pyarrow with it
+
+    return is_cluster(Path(source))
+
+
+def _as_it_is(options: WorkloadOptions, source: str) -> tuple[Workload, dict[str, int]]:
+    """The workload that begins where a cluster is, and what of the cluster is left out. Raises InputError."""
+    from packenv.workloads.kubernetes import read_cluster
+    from packenv.workloads.traces.table import exact
+
+    for option in ("sizes", *INTENSITIES, "servers", "racks", "network", "reading", "serving"):
+        if getattr(options, option) is not None:
+            raise InputError(f"--{option} does not go with a cluster as it is: {source} says it itself")
+    if options.speedup != "1":
+        raise InputError("--speedup does not go with a cluster as it is: all that waits is there")
+    wanted, sizes = chosen_resources(options.resources)
+    if sizes == "max" and wanted is not None:
+        raise InputError("--resources max: does not go with a cluster as it is, whose nodes have several capacities: name them")
+    service = parse_law(options.service, "--service") if isinstance(options.service, str) else options.service
+    seconds = exact(options.slot_seconds or "1", "--slot-seconds")
+    cluster = read_cluster(source, wanted)
+    return cluster.workload(service, float(seconds)), cluster.left_out
 
 
 def _trace(options: WorkloadOptions, source: str, network: Network | None) -> tuple[Workload, dict[str, int]]:

@@ -33,8 +33,12 @@ def trace() -> None:
     \b
     the folder of Google's trace of 2011 (with task_events/),
       or one row per task made of it
+    Google's events of 2019 (borg_traces_data.csv, or exports)
+    Alibaba's batch tasks of 2018 (batch_task.csv)
     Alibaba's pods of 2023 (openb_pod_list_*.csv)
     Alibaba's instances of 2025 (disaggregated_DLRM_trace.csv)
+    Azure's trace for packing of 2020 (.sqlite)
+    Microsoft's Philly jobs (cluster_job_log)
     Standard Workload Format (.swf, .swf.gz)
     job lines of Hawk and Eagle, `arrival n_tasks mean d1 d2 …` (.tr, .tr.gz)
     Facebook's samples of SWIM (.tsv, or as a table)

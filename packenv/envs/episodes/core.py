@@ -77,7 +77,7 @@ class Core:
         if self.reward in OF_JOBS and not definition.follows_jobs:
             raise InputError(f"reward {options.reward}: {definition.name} does not follow whole jobs; JobFill does")
         self.mean_size, self.mean_work = mean_scalar_size(self.workload), mean_work(self.workload)
-        self.initial = initial_jobs(options.start, units)
+        self.initial = initial_jobs(options.start, self.workload)
         self.warm = options.warm
         compared = self.reward is advantage
         self.baselines = [PolicyRun(options.baseline, self) for _ in range(rows)] if compared else []

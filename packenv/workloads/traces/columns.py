@@ -178,7 +178,7 @@ def headless(path: Path, types: dict[str, pa.DataType], skip: Sequence[str] = ()
             return Columns(path, _read_csv(path, list(types), wanted, {name: types[name] for name in wanted}, header=False))
         except pa.ArrowInvalid:
             text = Columns(path, _csv_text(path, list(types), wanted, header=False))
-            for name in wanted:
+            for name in (name for name in wanted if not pa.types.is_string(types[name])):
                 text.whole(name, missing=0) if pa.types.is_integer(types[name]) else text.numbers(name, missing=0.0)
             raise
 

@@ -16,9 +16,20 @@ class TraceFormat(NamedTuple):
     """Reads the trace at a path, with the resources that are wanted. Raises InputError, naming file, row and column."""
     columns: frozenset[str] = frozenset()
     """Parquet and CSV files with at least these columns."""
+    first_row: Callable[[list[str]], bool] | None = None
+    """CSV files without a header, of whose first row this is true."""
     endings: tuple[str, ...] = ()
     """Other files whose names end like this, in lower case."""
     content: Callable[[Path], bool] | None = None
     """Other files of which this is true."""
     folder: Callable[[Path], bool] | None = None
     """Folders of which this is true."""
+
+
+def first_bytes(path: Path, count: int) -> bytes:
+    """At most so many bytes from the beginning of a file; none if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(count)
+    except OSError:
+        return b""

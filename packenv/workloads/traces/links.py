@@ -98,6 +98,25 @@ def renumbered(links: Ragged, rows: Ints) -> tuple[Ragged, int]:
     return Ragged(offsets, new[new >= 0]), int((new < 0).sum())
 
 
+def levels(links: Ragged) -> Ints:
+    """(n,) the most links on a way that ends at each row; -1 for rows in a circle, and for those that wait for one."""
+    n = len(links.offsets) - 1
+    waits = np.diff(links.offsets)
+    by_predecessor = np.argsort(links.values, kind="stable")
+    successors = Ragged(
+        np.searchsorted(links.values[by_predecessor], np.arange(n + 1)), np.repeat(np.arange(n), waits)[by_predecessor]
+    )
+    level, depth = np.full(n, -1), 0
+    free = np.flatnonzero(waits == 0)
+    while len(free):
+        level[free] = depth
+        after = take(successors, free).values
+        np.subtract.at(waits, after, 1)
+        free = np.unique(after[waits[after] == 0])
+        depth += 1
+    return level
+
+
 def falls(job: Ints, phase: Ints) -> NDArray[np.bool_]:
     """(n,) whether the task's phase is below that of the task before it in its job."""
     order = np.argsort(job, kind="stable")

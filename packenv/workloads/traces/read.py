@@ -23,8 +23,9 @@ def is_trace(path: str | os.PathLike[str]) -> bool:
 def read_trace(path: str | os.PathLike[str], resources: Wanted = None) -> Trace | SlotTrace:
     """Read the trace at `path`. Its format is recognised by the name of the file, its columns or its content.
 
-    Formats: those of `packenv.workloads.traces.formats` (Google 2011, Alibaba 2023 and 2025, SWIM, Standard Workload Format,
-    job lines of Hawk and Eagle), and Parquet or CSV files of the user's own (`packenv.workloads.traces.user`).
+    Formats: those of `packenv.workloads.traces.formats` (Google 2011 and 2019, Alibaba 2018, 2023 and 2025, Azure 2020, Philly,
+    SWIM, Standard Workload Format, job lines of Hawk and Eagle), and Parquet or CSV files of the user's own
+    (`packenv.workloads.traces.user`).
     `resources`: the names of the resources to read, "all", or None for those that are usual for the format: all of them,
     but not Google's disk, and of Standard Workload Format the processors alone.
     Raises InputError, naming file, row and column, if the format is unknown or a value is malformed.
@@ -42,12 +43,12 @@ def read_trace(path: str | os.PathLike[str], resources: Wanted = None) -> Trace 
     if not _is_table(where):
         endings = ", ".join(ending for form in trace_formats() for ending in form.endings)
         kinds = f".parquet, .csv, .csv.gz, {endings}, or a folder with task_events"
-        raise InputError(f"{where}: not a trace by its name ({kinds}), nor Standard Workload Format by its content")
+        raise InputError(f"{where}: not a trace by its name ({kinds}), nor any of the forms known by their content")
     names = names_of(where)
     if not names:
         raise InputError(f"{where}: the file is empty")
     for form in trace_formats():
-        if form.columns and form.columns <= set(names):
+        if (form.columns and form.columns <= set(names)) or (form.first_row and form.first_row(names)):
             with reading_table(where):
                 return form.read(where, resources)
     with reading_table(where):

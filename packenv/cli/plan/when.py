@@ -1,0 +1,95 @@
+"""`packenv plan --when`: when the waiting pods of a cluster would start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from packenv.cli.evaluate.about import begin_lines, print_workload
+from packenv.cli.outputs import write_all
+from packenv.cli.tables import show, text_console
+from packenv.errors import InputError
+from packenv.files import write_json
+from packenv.planning.when import LEVEL, NEVER, Interval, when
+from packenv.runs.runner import RunOptions
+from packenv.workloads.workload import Workload
+
+MOST_SHOWN = 40
+
+
+def plan_when(
+    workload: Workload,
+    left_out: dict[str, int],
+    policies: Sequence[str],
+    slots: int,
+    draws: int,
+    made: RunOptions,
+    form: str,
+    json_path: str | None,
+) -> None:
+    """Print when each waiting pod would start with each policy, and write it as JSON. Raises InputError."""
+    console = text_console()
+    print_workload(console, workload, left_out)
+    for line in begin_lines(workload):
+        console.print(line, highlight=False)
+    with made.runner() as runner:
+
+        def ask(runs: Any, extract: Any) -> list[Any]:
+            return runner.all(runs, extract, f"{workload.name}: when pods start")
+
+        found = when(workload, policies, slots, draws, ask)
+    names = [*getattr(workload.draw, "names", ())]
+    if not names:
+        raise InputError(f"{workload.name}: its waiting tasks have no names")
+    records = [
+        _record(name, policy, interval, workload.slot_seconds or 1.0)
+        for policy, own in zip(policies, found, strict=True)
+        for name, interval in zip(names, own, strict=True)
+    ]
+    show(form, [_table(workload, names, policies, found, slots)], records)
+    if len(names) > MOST_SHOWN:
+        console.print(f"and {len(names) - MOST_SHOWN} more pods: --json has them")
+    write_all((json_path, lambda path: write_json(path, records)))
+
+
+def _table(
+    workload: Workload, names: Sequence[str], policies: Sequence[str], found: Sequence[Sequence[Interval]], slots: int
+) -> Table:
+    seconds = workload.slot_seconds or 1.0
+    title = f"start of waiting pods, from now: median, and {LEVEL:.0%} intervals; a run has {_shown(slots, seconds)}"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("pod")
+    for policy in policies:
+        table.add_column(escape(policy), justify="right")
+    for n, name in enumerate(names[:MOST_SHOWN]):
+        table.add_row(escape(name), *(_cell(own[n], seconds) for own in found))
+    return table
+
+
+def _cell(interval: Interval, seconds: float) -> str:
+    low, median, high = (_shown(slot, seconds) for slot in interval[:3])
+    return f"{median} [dim]\\[{low}, {high}][/]"
+
+
+def _shown(slot: int, seconds: float) -> str:
+    """A time in a unit that people read."""
+    if slot == NEVER:
+        return "later"
+    time = slot * seconds
+    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if time >= 2 * length:
+            return f"{time / length:.3g} {unit}"
+    return f"{time:.3g} s"
+
+
+def _record(pod: str, policy: str, interval: Interval, seconds: float) -> dict[str, Any]:
+    """The JSON of one pod with one policy: seconds from now, null for later than the run."""
+    times = {
+        name: None if slot == NEVER else slot * seconds
+        for name, slot in zip(("low_s", "median_s", "high_s"), interval, strict=False)
+    }
+    return {"pod": pod, "policy": policy, **times, "started": interval.started, "level": LEVEL}

@@ -1,0 +1,182 @@
+"""Alibaba's batch tasks of 2018: `batch_task.csv`, which has no header, or the same columns with one; and a sample of DAG jobs.
+
+A task asks for cores (100 is one) and memory (percent of the largest machine), for each of its instances. Its name says which
+tasks of its job must end first: `R3_1_2` is task 3, after tasks 1 and 2; letters mean nothing. Names of other forms, such as
+`task_Nzg3`, are independent. Tasks with a number arrive when their job's first task starts, the others when they start. Times
+are in seconds; 0 is a time outside the 8 days of the trace.
+
+A row is one instance of its task, for the task's time: links between all instances of two tasks are far too many for a table.
+The other instances are counted as dropped, and so are links to tasks that are not there, and links of tasks in a circle.
+The sample has a row `time, job, name, duration, cpu, memory, instances` for each task of some jobs, and no header either.
+Source: github.com/alibaba/clusterdata, cluster-trace-v2018 (trace_2018.md; 96 cores a machine: machine_meta.csv).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from packenv.jobs import Ragged
+from packenv.workloads.traces.columns import Columns, decimals, headless
+from packenv.workloads.traces.format import TraceFormat
+from packenv.workloads.traces.links import levels, take
+from packenv.workloads.traces.table import MISSING, Trace, Wanted, microseconds, wanted_of
+
+Ints = NDArray[np.int64]
+
+LARGEST_MACHINE = {"cpu": 9600.0, "memory": 100.0}  # 96 cores, of 100 each; percent
+RESOURCES = tuple(LARGEST_MACHINE)
+TASK_COLUMNS = {
+    "task_name": pa.string(),
+    "instance_num": pa.float64(),
+    "job_name": pa.string(),
+    "task_type": pa.string(),
+    "status": pa.string(),
+    "start_time": pa.float64(),
+    "end_time": pa.float64(),
+    "plan_cpu": pa.float64(),
+    "plan_mem": pa.float64(),
+}
+SAMPLE_COLUMNS = {
+    "time": pa.float64(),
+    "job_name": pa.string(),
+    "task_name": pa.string(),
+    "duration": pa.float64(),
+    "plan_cpu": pa.float64(),
+    "plan_mem": pa.float64(),
+    "instance_num": pa.float64(),
+}
+FINISHED = "Terminated"
+NAME = r"^[A-Za-z]+(?P<number>[0-9]{1,9})(?P<before>(?:_[0-9]{1,9})*)(?:_Stg[0-9]+)?$"
+JOB = re.compile(r"j_[0-9]+")
+ABOUT = "capacity 1: a machine of 96 cores and the largest memory; one instance of each task"
+INSTANCES = "further instances of a task"
+NO_PARENT = "links to a task that is not in its job"
+CIRCLE = "links of tasks that wait for each other in a circle"
+
+
+def read_tasks(path: Path, wanted: Wanted = None) -> Trace:
+    """Read `batch_task`, with a header. Raises InputError, naming file, row and column."""
+    return _of_tasks(Columns.read(path, [*TASK_COLUMNS]), wanted)
+
+
+def read_headless_tasks(path: Path, wanted: Wanted = None) -> Trace:
+    """Read `batch_task.csv` as published. Raises InputError, naming file, row and column."""
+    return _of_tasks(headless(path, TASK_COLUMNS, ("task_type",)), wanted)
+
+
+def read_sample(path: Path, wanted: Wanted = None) -> Trace:
+    """Read the sample, in which every task has finished. Raises InputError, naming file, row and column."""
+    table = headless(path, SAMPLE_COLUMNS)
+    submit, duration = microseconds(table, "time", None), microseconds(table, "duration", MISSING)
+    end = np.where(duration == MISSING, MISSING, submit + duration)
+    return _trace(table, submit, submit, end, np.ones(len(table), np.bool_), wanted)
+
+
+def _of_tasks(table: Columns, wanted: Wanted) -> Trace:
+    start, end = (np.where((time := microseconds(table, name, 0)) > 0, time, MISSING) for name in ("start_time", "end_time"))
+    status = table.column("status").combine_chunks().fill_null("")
+    return _trace(table, start, start, end, np.asarray(pc.equal(status, FINISHED)), wanted)
+
+
+def _trace(table: Columns, submit: Ints, start: Ints, end: Ints, finished: NDArray[np.bool_], wanted: Wanted) -> Trace:
+    """The tasks in order of arrival, and of tasks that arrive together those that others wait for first."""
+    resources = wanted_of(wanted, RESOURCES, RESOURCES, table.path)
+    job = _numbered(table, "job_name")
+    instances = table.whole("instance_num", 1)
+    table.require(instances >= 0, "instance_num", "{} is negative")
+    demand = {"cpu": decimals(table, "plan_cpu"), "memory": decimals(table, "plan_mem")}
+    number, links, no_parent = _links(table, job)
+    level = levels(links)
+    links, circle = _without_circles(links, level)
+    arrival = np.where(number >= 0, _first_of_job(job, submit), submit)
+    arrival = np.maximum(arrival, 0)  # of tasks without a start, which are dropped
+    rows = np.lexsort((levels(links) if circle else level, arrival))
+    place = np.empty_like(rows)
+    place[rows] = np.arange(len(rows))
+    sorted_links = take(links, rows)
+    return Trace(
+        submit=arrival[rows],
+        schedule=start[rows],
+        end=end[rows],
+        demand=np.stack([demand[name] / LARGEST_MACHINE[name] for name in resources], axis=1)[rows],
+        resources=resources,
+        finished=finished[rows],
+        in_snapshot=np.zeros(len(rows), np.bool_),
+        job=job[rows],
+        predecessors=Ragged(sorted_links.offsets, place[sorted_links.values]),
+        source=str(table.path),
+        rows=rows + 1,
+        about=ABOUT,
+        dropped={INSTANCES: int(np.maximum(instances - 1, 0).sum()), NO_PARENT: no_parent, CIRCLE: circle},
+    )
+
+
+def _links(table: Columns, job: Ints) -> tuple[Ints, Ragged, int]:
+    """(n,) the number of each task in its job, -1 if it has none; the rows that each waits for; how many links lead nowhere."""
+    name = table.column("task_name").combine_chunks().fill_null("")
+    parts = pc.extract_regex(name, NAME)
+    number = pc.struct_field(parts, "number").cast(pa.int64()).fill_null(-1).to_numpy()
+    words = pc.split_pattern(pc.struct_field(parts, "before").fill_null(""), "_")
+    offsets = np.concatenate([[0], np.cumsum(pc.list_value_length(words).to_numpy())])
+    flat = pc.list_flatten(words)
+    filled = np.asarray(pc.not_equal(flat, ""))
+    owner = np.repeat(np.arange(len(job)), np.diff(offsets))[filled]
+    before = flat.filter(pa.array(filled)).cast(pa.int64()).to_numpy()
+
+    order = np.lexsort((number, job))
+    order = order[number[order] >= 0]
+    key, pairs = _key(job[order], number[order]), _key(job[owner], before)
+    low, high = np.searchsorted(key, pairs), np.searchsorted(key, pairs, "right")
+    found = high - low  # tasks of the job with that number: one, if the trace is sound
+    row = order[np.repeat(low, found) + np.arange(found.sum()) - np.repeat(np.cumsum(found) - found, found)]
+    counts = np.bincount(np.repeat(owner, found), minlength=len(job))
+    return number, Ragged(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), row), int((found == 0).sum())
+
+
+def _key(job: Ints, number: Ints) -> Ints:
+    """(n,) one number for a task of a job, in order of both."""
+    return job * 10**9 + number
+
+
+def _without_circles(links: Ragged, level: Ints) -> tuple[Ragged, int]:
+    """The links but for those between rows that are in a circle or wait for one, and the number of these."""
+    owner = np.repeat(np.arange(len(level)), np.diff(links.offsets))
+    kept = (level[owner] >= 0) | (level[links.values] >= 0)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner[kept], minlength=len(level)))]).astype(np.int64)
+    return Ragged(offsets, links.values[kept]), int((~kept).sum())
+
+
+def _first_of_job(job: Ints, start: Ints) -> Ints:
+    """(n,) the first known start of a task of each row's job; MISSING if none is known."""
+    never = np.iinfo(np.int64).max
+    first = np.full(int(job.max(initial=-1)) + 1, never)
+    np.minimum.at(first, job, np.where(start == MISSING, never, start))
+    return np.where(first == never, MISSING, first)[job]
+
+
+def _numbered(table: Columns, name: str) -> Ints:
+    """(n,) the text in each row, numbered from 0 by first occurrence."""
+    column = table.column(name).combine_chunks()
+    table.require(np.asarray(pc.is_valid(column)), name, "is empty")
+    return np.asarray(pc.index_in(column, value_set=pc.unique(column)), np.int64)
+
+
+def _is_task(row: list[str]) -> bool:
+    return len(row) == len(TASK_COLUMNS) and JOB.fullmatch(row[2]) is not None
+
+
+def _is_sample(row: list[str]) -> bool:
+    return len(row) == len(SAMPLE_COLUMNS) and JOB.fullmatch(row[1]) is not None
+
+
+FORMATS = (
+    TraceFormat(read_headless_tasks, first_row=_is_task),
+    TraceFormat(read_sample, first_row=_is_sample),
+    TraceFormat(read_tasks, columns=frozenset({*TASK_COLUMNS} - {"task_type"})),
+)

@@ -1,0 +1,159 @@
+"""Azure's trace for packing of 2020: an SQLite database with the tables `vm` (requests) and `vmType` (what a type needs).
+
+Times are in days from the start of the collection; before it they are negative, and a machine that outlived the collection has
+no end. What a type of virtual machine needs is given for each kind of server that runs it, as shares of that server. The trace
+does not say which servers ran a request, so all requests are taken to go to one kind: the one that can run most of them.
+A capacity of 1 is a server of that kind. The database is opened for reading only, and nothing in it is trusted.
+Source: Hadary et al., "Protean: VM allocation service at scale", OSDI 2020; github.com/Azure/AzurePublicDataset.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.inputs.memory import Memory
+from packenv.inputs.numbers import LARGEST_WHOLE
+from packenv.inputs.text_files import reading
+from packenv.workloads.traces.format import TraceFormat, first_bytes
+from packenv.workloads.traces.table import LATEST, MISSING, SECOND, Trace, Wanted, wanted_of
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+RESOURCES = ("core", "memory", "hdd", "ssd", "nic")
+REQUESTS = ("vmTypeId", "tenantId", "priority", "starttime", "endtime")
+TYPES = ("vmTypeId", "machineId", *RESOURCES)
+TABLES = {"vm": REQUESTS, "vmType": TYPES}
+DAY = 86_400 * SECOND  # µs
+MAGIC = b"SQLite format 3\0"
+ROWS_AT_ONCE = 2**16
+PER_CELL = 60  # bytes of memory until it is in a Jobs table
+
+OTHER_KIND = "of a type that the chosen kind of server does not run"
+NO_START = "no start known"
+
+
+class Table(NamedTuple):
+    """The columns of a table of the database, as numbers; NaN for NULL."""
+
+    path: Path
+    name: str
+    columns: dict[str, Floats]
+
+    def whole(self, name: str) -> Ints:
+        """A column of whole numbers >= 0 (n,). Raises InputError, naming the row."""
+        values = self.columns[name]
+        good = (values >= 0) & (values <= LARGEST_WHOLE) & (values == np.floor(values))
+        self.require(good, name, "is not a whole number from 0 on")
+        return values.astype(np.int64)
+
+    def require(self, good: NDArray[np.bool_], column: str, problem: str) -> None:
+        """Raise InputError for the first row that is not `good` (n,)."""
+        if not good.all():
+            row = int(np.argmin(good))
+            raise InputError(f"{self.path}: table {self.name}, row {row + 1}, {column}: {self.columns[column][row]:g} {problem}")
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file is an SQLite database."""
+    return first_bytes(path, len(MAGIC)) == MAGIC
+
+
+def read_requests(path: Path, wanted: Wanted = None) -> Trace:
+    """Read a task per virtual machine, with its owner as the tenant. Raises InputError, naming file, table, row and column."""
+    resources = wanted_of(wanted, RESOURCES, RESOURCES, path)
+    with _opened(path) as database:
+        vm, types = (_read(database, path, name) for name in TABLES)
+    if not len(vm.columns["vmTypeId"]):
+        raise InputError(f"{path}: table vm is empty")
+    for name in RESOURCES:
+        types.require(np.asarray(~(types.columns[name] < 0)), name, "is negative")
+    requested = vm.whole("vmTypeId")
+    kind, amounts = _needs(types, requested, resources)
+    start, end = (_microseconds(vm, name) for name in ("starttime", "endtime"))
+    known, before = np.asarray(np.isfinite(vm.columns["starttime"])), np.asarray(vm.columns["starttime"] < 0)
+    submit = np.where(known & ~before, start, 0)
+    rows = np.argsort(submit, kind="stable")
+    has_end = np.asarray(np.isfinite(vm.columns["endtime"]))
+    return Trace(
+        submit=submit[rows],
+        schedule=submit[rows],
+        end=np.where(has_end, np.maximum(end, 0), MISSING)[rows],
+        demand=np.nan_to_num(amounts)[rows],
+        resources=resources,
+        finished=has_end[rows],
+        in_snapshot=before[rows],
+        others={"tenant": vm.whole("tenantId")[rows], "priority": vm.whole("priority")[rows]},
+        source=str(path),
+        rows=rows + 1,
+        about=f"capacity 1: a server of kind {kind}, which runs more of the requests than any other kind",
+        unfit={NO_START: ~known[rows], OTHER_KIND: np.asarray(np.isnan(amounts).all(axis=1))[rows]},
+    )
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """The database, for reading only; whatever damage it shows is one InputError that names it."""
+    with reading(path, sqlite3.Error, OverflowError):
+        address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+        with closing(sqlite3.connect(address, uri=True)) as database:
+            database.execute("PRAGMA trusted_schema = OFF")
+            yield database
+
+
+def _read(database: sqlite3.Connection, path: Path, name: str) -> Table:
+    """A table of the database. Raises InputError if it is missing, lacks a column, or holds anything but numbers."""
+    known = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE"
+    if not database.execute(known, (name,)).fetchone()[0]:
+        raise InputError(f"{path}: no table {name}: not Azure's trace for packing, which has {' and '.join(TABLES)}")
+    found = {str(row[1]).lower() for row in database.execute(f"PRAGMA table_info({name})")}
+    names = TABLES[name]
+    for column in names:
+        if column.lower() not in found:
+            raise InputError(f"{path}: table {name}: column {column} is missing")
+    Memory(path).take(PER_CELL * len(names) * database.execute(f"SELECT count(*) FROM {name}").fetchone()[0])
+    rows = database.execute(f"SELECT {', '.join(names)} FROM {name}")
+    parts, before = [np.zeros((0, len(names)))], 0
+    while batch := rows.fetchmany(ROWS_AT_ONCE):
+        for number, row in enumerate(batch, before + 1):
+            for column, value in zip(names, row, strict=True):
+                if value is not None and type(value) not in (int, float):
+                    raise InputError(f"{path}: table {name}, row {number}, {column}: a {type(value).__name__}, not a number")
+        parts.append(np.array(batch, np.float64))
+        before += len(batch)
+    return Table(path, name, dict(zip(names, np.concatenate(parts).T, strict=True)))
+
+
+def _needs(types: Table, requested: Ints, resources: tuple[str, ...]) -> tuple[int, Floats]:
+    """The kind of server that runs most requests, and (n, D) their needs there; a row of NaN where it does not run them."""
+    type_of, kind_of = types.whole("vmTypeId"), types.whole("machineId")
+    if not len(type_of):
+        raise InputError(f"{types.path}: table vmType is empty")
+    asked, count = np.unique(requested, return_counts=True)
+    place = np.minimum(np.searchsorted(asked, type_of), len(asked) - 1)
+    requests = np.where(asked[place] == type_of, count[place], 0)  # of the type of each row
+    kinds = np.unique(kind_of)
+    kind = int(kinds[np.argmax([requests[kind_of == each].sum() for each in kinds])])
+    own = np.flatnonzero(kind_of == kind)
+    own = own[np.argsort(type_of[own], kind="stable")]
+    amounts = np.nan_to_num(np.stack([types.columns[name] for name in resources], axis=1)[own])
+    place = np.minimum(np.searchsorted(type_of[own], requested), len(own) - 1)
+    return kind, np.where((type_of[own][place] == requested)[:, None], amounts[place], np.nan)
+
+
+def _microseconds(vm: Table, name: str) -> Ints:
+    """A column of days (n,) in µs; 0 for NULL."""
+    days = np.nan_to_num(vm.columns[name], nan=0.0)
+    vm.require(np.abs(days) < LATEST / DAY, name, "is not a time")
+    return np.rint(days * DAY).astype(np.int64)
+
+
+FORMATS = (TraceFormat(read_requests, endings=(".sqlite", ".sqlite3"), content=is_database),)

@@ -1,0 +1,144 @@
+"""Microsoft's trace of training jobs on the Philly clusters: `cluster_job_log`, a list of jobs in JSON.
+
+A job has attempts, and an attempt the servers that it ran on with the GPUs that it had there. Of several attempts the last one
+counts, as in Google's trace. It becomes a task for each of its servers, all of one job: they are not held to run at the same
+time. A virtual cluster is the tenant. Times are as written, local time of the clusters, whose hour of 5 November 2017 that came
+twice is not told apart; time 0 is the first submission.
+Source: Jeon et al., "Analysis of large-scale multi-tenant GPU clusters for DNN training workloads", USENIX ATC 2019;
+github.com/msr-fiddle/philly-traces.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from packenv.errors import InputError
+from packenv.inputs.json_files import PER_BYTE, parse_json
+from packenv.inputs.memory import Memory
+from packenv.inputs.numbers import shown
+from packenv.inputs.text_files import reading
+from packenv.workloads.traces.format import TraceFormat, first_bytes
+from packenv.workloads.traces.table import MISSING, SECOND, Trace, Wanted, wanted_of
+
+RESOURCES = ("gpu",)
+LARGEST_SERVER = 8  # GPUs
+ABOUT = "capacity 1: a server of 8 GPUs; a job on several servers is a task on each, not held to run at the same time"
+NEVER_STARTED, NO_GPU = "never started", "no GPU recorded"
+PASSED, STATUSES = "Pass", ("Pass", "Killed", "Failed")
+FORM, LENGTH = "%Y-%m-%d %H:%M:%S", len("2017-10-07 01:12:09")
+START = re.compile(rb'\s*\[\s*\{[^\[\]{}]*"(attempts|jobid|submitted_time)"\s*:')
+SNIFFED = 2**12  # bytes
+
+
+class Job(NamedTuple):
+    """What is taken of a job. Times in seconds, None if not known."""
+
+    row: int
+    submitted: int
+    start: int | None
+    end: int | None
+    gpus: list[int]  # on each of its servers
+    passed: bool
+    cluster: str
+    earlier: int  # attempts before the last one
+
+
+def is_job_log(path: Path) -> bool:
+    """Whether a file begins as a list of jobs of this trace."""
+    return START.match(first_bytes(path, SNIFFED)) is not None
+
+
+def read_job_log(path: Path, wanted: Wanted = None) -> Trace:
+    """Read a task per server of the last attempt of each job. Raises InputError, naming file and job."""
+    resources = wanted_of(wanted, RESOURCES, RESOURCES, path)
+    with reading(path):
+        Memory(path).take(PER_BYTE * path.stat().st_size)
+        text = path.read_text(encoding="utf-8-sig")
+    try:
+        found = parse_json(text)
+    except InputError as problem:
+        raise InputError(f"{path}: {problem}") from None
+    if not isinstance(found, list) or not found:
+        raise InputError(f"{path}: a list of jobs is expected, with at least one")
+    jobs = sorted((_job(path, row, job) for row, job in enumerate(found, 1)), key=lambda job: job.submitted)
+    first = jobs[0].submitted
+    tasks = [(job, gpus) for job in jobs for gpus in job.gpus or [0]]
+    clusters = {name: number for number, name in enumerate(dict.fromkeys(job.cluster for job in jobs))}
+    number_of = {job.row: number for number, job in enumerate(jobs)}
+    earlier = sum(job.earlier for job in jobs)
+
+    def column(times: list[int | None]) -> np.ndarray[Any, np.dtype[np.int64]]:
+        return np.array([MISSING if time is None else (time - first) * SECOND for time in times], np.int64)
+
+    gpus = np.array([amount for _, amount in tasks], np.float64)
+    start = column([job.start for job, _ in tasks])
+    return Trace(
+        submit=column([job.submitted for job, _ in tasks]),
+        schedule=start,
+        end=column([job.end for job, _ in tasks]),
+        demand=gpus[:, None] / LARGEST_SERVER,
+        resources=resources,
+        finished=np.array([job.passed and job.end is not None for job, _ in tasks]),
+        in_snapshot=np.zeros(len(tasks), np.bool_),
+        job=np.array([number_of[job.row] for job, _ in tasks], np.int64),
+        others={"tenant": np.array([clusters[job.cluster] for job, _ in tasks], np.int64)},
+        source=str(path),
+        rows=np.array([job.row for job, _ in tasks], np.int64),
+        about=ABOUT + (f"; {earlier:,} attempts before the last one of a job are left out" if earlier else ""),
+        unfit={NEVER_STARTED: start == MISSING, NO_GPU: gpus == 0},
+    )
+
+
+def _job(path: Path, row: int, job: Any) -> Job:
+    """One job. Raises InputError that says what of it is wrong."""
+    where = f"{path}: job {row}"
+    if not isinstance(job, dict):
+        raise InputError(f"{where}: is no object with submitted_time, status and attempts")
+    submitted = _time(job.get("submitted_time"), f"{where}, submitted_time")
+    if submitted is None:
+        raise InputError(f"{where}, submitted_time: is missing")
+    status, attempts = job.get("status"), job.get("attempts")
+    if status not in STATUSES:
+        raise InputError(f"{where}, status: {shown(str(status))} is none of {', '.join(STATUSES)}")
+    if not isinstance(attempts, list) or not all(isinstance(attempt, dict) for attempt in attempts):
+        raise InputError(f"{where}, attempts: a list of objects is expected")
+    last = attempts[-1] if attempts else {}
+    start, end = (_time(last.get(name), f"{where}, {name}") for name in ("start_time", "end_time"))
+    if start is not None and start < submitted:
+        start = None  # a fault of the log: the attempt cannot have begun before the job was there
+    return Job(
+        row, submitted, start, end, _gpus(last.get("detail", []), where), status == PASSED, str(job.get("vc")), len(attempts[:-1])
+    )
+
+
+def _gpus(detail: Any, where: str) -> list[int]:
+    """The number of GPUs on each server of an attempt that has any."""
+    if not isinstance(detail, list):
+        raise InputError(f"{where}, detail: a list of servers is expected")
+    numbers = []
+    for server in detail:
+        gpus = server.get("gpus") if isinstance(server, dict) else None
+        if not isinstance(gpus, list):
+            raise InputError(f"{where}, detail: a server has a list of gpus")
+        numbers.append(len(gpus))
+    return [number for number in numbers if number]
+
+
+def _time(text: Any, where: str) -> int | None:
+    """Seconds of a time as written, as if it were UTC; None if there is none. Raises InputError."""
+    if text is None or text in ("", "None"):
+        return None
+    try:
+        if not (isinstance(text, str) and len(text) == LENGTH and text.isascii()):
+            raise ValueError
+        return int((datetime.strptime(text, FORM) - datetime(1970, 1, 1)).total_seconds())
+    except ValueError:
+        raise InputError(f"{where}: {shown(str(text))} is not a time such as 2017-10-07 01:12:09") from None
+
+
+FORMATS = (TraceFormat(read_job_log, content=is_job_log),)
