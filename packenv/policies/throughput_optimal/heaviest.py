@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster import Cluster, kind_of, queue_length
 from packenv.compiled.decorators import compiled
-from packenv.policies.throughput_optimal.entitlement import Entitled, Ints
+from packenv.policies.throughput_optimal.entitled import Entitled, Ints
 from packenv.theory.capacity.one_resource.knapsack import Knapsack
 
 MOST_STEPS = 200_000  # sums times types: a tenth of a millisecond for each choice
@@ -32,6 +32,8 @@ class Packings(NamedTuple):
 def all_packings(sizes: Ints, capacity: Ints) -> Packings:
     """Of types of `sizes` (T,) units on kinds of servers of `capacity` units."""
     tables = []
+    if capacity.ndim > 1:  # boxes are listed
+        return Packings(np.zeros((0, 0), np.int32), np.zeros(0, np.int64), *(np.zeros(0, np.int64) for _ in range(3)))
     for units in capacity.tolist():
         before = Knapsack(sizes, units).before
         after = np.full(before.shape, -1, np.int32)

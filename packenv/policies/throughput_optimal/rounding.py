@@ -8,7 +8,8 @@ from packenv.errors import InputError
 from packenv.policy import Setting, name_of
 from packenv.theory.capacity.load import supportable
 from packenv.theory.capacity.one_resource.knapsack import MOST_STEPS
-from packenv.theory.rounded_program import MOST_NAMED, RoundedProgram, rounded_program
+from packenv.theory.rounded_configurations import RoundedProgram
+from packenv.theory.rounded_program import MOST_NAMED, rounded_program
 from packenv.workloads.laws.arrivals import Batch, Bernoulli, Poisson
 from packenv.workloads.laws.services import Geometric
 from packenv.workloads.workload import Workload
