@@ -32,7 +32,7 @@ from packenv.theory.capacity.one_resource.proofs import attained_proofs
 from packenv.theory.capacity.one_resource.search import OneResourceSearch, within
 from packenv.theory.capacity.one_resource.size_law import SizeLaw, atomic, cells_of, demand_atoms, size_law
 from packenv.theory.capacity.one_resource.size_partition import SizePartition
-from packenv.theory.capacity.several_resources.demand_law import Atoms, vector_kinds_of, vector_law
+from packenv.theory.capacity.several_resources.demand_law import Atoms, VectorKinds, VectorLaw, vector_kinds_of, vector_law
 from packenv.theory.rounded_boxes import boxes_of
 from packenv.theory.rounded_configurations import RoundedProgram
 from packenv.theory.rounded_types import equal_widths
@@ -46,6 +46,7 @@ MOST_NAMED = 1024  # types that a user may ask for
 COARSE, COARSEST = 3 * 2**10, 48  # steps of a server, if the types must be multiples of one step
 GAP = 0.0001  # of the linear program
 SECONDS = 20.0
+GAP_OF_BOXES, SECONDS_FOR_BOXES = 0.001, 8.0  # the best configurations of boxes are found by integer programs
 
 
 def rounded_program(
@@ -98,14 +99,18 @@ def _boxes(workload: Workload, types: int, eps: float) -> RoundedProgram:
     """The program of boxes of demand vectors: as many as `types` says, or as make ρ_K >= (1 - eps) ρ*."""
     law, kinds = vector_law(workload), vector_kinds_of(workload)
     count = types or FEW
-    found = solve_boxes(law, kinds, boxes_of(law, kinds, count), GAP, SECONDS)
+    found = _solve_boxes(law, kinds, count)
     if types or (isinstance(law, Atoms) and len(law.vectors) <= count):
         return found
     largest = max_workload(workload, LOAD_GAP, SECONDS).lower if workload.jobs is not None else supportable(workload).lower
-    while found.rho < (1 - eps) * largest and len(found.sizes) <= count < MOST:
+    while found.rho < (1 - eps) * largest and count < MOST:
         count *= 2
-        found = solve_boxes(law, kinds, boxes_of(law, kinds, count), GAP, SECONDS)
+        found = _solve_boxes(law, kinds, count)
     return found
+
+
+def _solve_boxes(law: VectorLaw, kinds: VectorKinds, most: int) -> RoundedProgram:
+    return solve_boxes(law, kinds, boxes_of(law, kinds, most), GAP_OF_BOXES, SECONDS_FOR_BOXES)
 
 
 def _largest(workload: Workload, law: SizeLaw, kinds: ServerKinds) -> float:

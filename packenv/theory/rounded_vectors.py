@@ -25,6 +25,7 @@ from packenv.theory.capacity.several_resources.pricing import IntegerPricing
 from packenv.theory.rounded_boxes import least_of, volumes
 from packenv.theory.rounded_configurations import RoundedProgram
 
+MOST_ENUMERATED = 5000  # configurations of a kind of server that the program takes all at once
 LISTED = 1000  # configurations to choose from on each kind of server
 
 
@@ -63,7 +64,7 @@ def solve_boxes(law: VectorLaw, kinds: VectorKinds, boxes: Ints, gap: float, sec
 def _prices(program: ConfigurationProgram, boxes: Ints, kinds: VectorKinds, gap: float, deadline: float) -> Floats:
     """Solve the program, with all configurations if they can be enumerated, else with those that column generation finds."""
     try:
-        held = [maximal_fillings(boxes, capacity, LISTED) for capacity in kinds.capacity]
+        held = [maximal_fillings(boxes, capacity, MOST_ENUMERATED) for capacity in kinds.capacity]
     except OverflowError:
         prices = volumes(boxes, kinds.capacity)
         for pricing in (partial(valuable, boxes, kinds), IntegerPricing(boxes, kinds)):

@@ -34,7 +34,7 @@ KMW: list[dict[str, Any]] = [
 MSRS: list[dict[str, Any]] = [
     {"types": 3, "cycle": 30.0},
     {"types": 5, "cycle": 50.0, "backfill": True},
-    {"types": 60, "cycle": 8.0, "backfill": True, "few": 1},
+    {"types": 9, "cycle": 8.0, "backfill": True, "few": 1},
 ]
 
 
