@@ -46,13 +46,16 @@ MOST_NAMED = 1024  # types that a user may ask for
 COARSE, COARSEST = 3 * 2**10, 48  # steps of a server, if the types must be multiples of one step
 GAP = 0.0001  # of the linear program
 SECONDS = 20.0
-GAP_OF_BOXES, SECONDS_FOR_BOXES = 0.001, 8.0  # the best configurations of boxes are found by integer programs
+MANY_STEPS = 2_000_000  # of a knapsack: beyond, a list of good configurations is found sooner
+GAP_OF_BOXES, SECONDS_FOR_BOXES = 0.001, 5.0  # the best configurations of boxes are found by integer programs
 
 
 def rounded_program(
     workload: Workload, types: int, eps: float, most_steps: int = MOST_STEPS, grid: bool = False
 ) -> RoundedProgram:
     """The program with at most `types` types, or (0) with as many as make ρ_K >= (1 - eps) ρ*, at most 256.
+
+    Sizes of one resource that are few enough to be known one by one, but have too many sums, get a list of configurations.
 
     With `grid` the types are `types` cells of equal width of the scalar size, up to the capacity of the largest server.
 
@@ -83,6 +86,8 @@ def _programs(hashed: _Hashed, types: int, eps: float, most_steps: int, grid: bo
     if workload.D > 1 and not grid:
         return _boxes(workload, types, eps)
     law, kinds = scalar_law(workload), scalar_kinds(workload)
+    if not types and _has_many_sums(law, kinds, most_steps):
+        return _listed_sizes(law, kinds, eps, _largest(workload, law, kinds))
     if grid:
         return _solve_grid(law, kinds, equal_widths(int(kinds.capacity[0]), types), most_steps)
     if types or (law.exact and len(law.low) <= FEW):
@@ -95,14 +100,35 @@ def _programs(hashed: _Hashed, types: int, eps: float, most_steps: int, grid: bo
     return found
 
 
+def _has_many_sums(law: SizeLaw, kinds: ServerKinds, most_steps: int) -> bool:
+    """Whether the sizes are known one by one, but have so many sums that configurations are better listed."""
+    try:
+        Knapsack(law.low, int(kinds.capacity[0]), min(most_steps, MANY_STEPS)) if law.exact else None
+    except OverflowError:
+        return True
+    return False
+
+
+def _listed_sizes(law: SizeLaw, kinds: ServerKinds, eps: float, largest: float) -> RoundedProgram:
+    """The program of as many types as make ρ_K >= (1 - eps) ρ*, with configurations found as those of boxes are."""
+    atoms, servers = Atoms(law.low[:, None], law.mass), VectorKinds(kinds.capacity[:, None], kinds.number)
+    found = _enough_boxes(atoms, servers, eps, largest)
+    return replace(found, sizes=found.sizes[:, 0], least=found.least[:, 0], capacity=kinds.capacity)
+
+
 def _boxes(workload: Workload, types: int, eps: float) -> RoundedProgram:
     """The program of boxes of demand vectors: as many as `types` says, or as make ρ_K >= (1 - eps) ρ*."""
     law, kinds = vector_law(workload), vector_kinds_of(workload)
-    count = types or FEW
+    if types or (isinstance(law, Atoms) and len(law.vectors) <= FEW):
+        return _solve_boxes(law, kinds, types or FEW)
+    bracket = supportable(workload) if workload.jobs is None else max_workload(workload, LOAD_GAP, SECONDS)
+    return _enough_boxes(law, kinds, eps, bracket.lower)
+
+
+def _enough_boxes(law: VectorLaw, kinds: VectorKinds, eps: float, largest: float) -> RoundedProgram:
+    """The program of as many boxes as make ρ_K >= (1 - eps) times `largest`, at most MOST."""
+    count = FEW
     found = _solve_boxes(law, kinds, count)
-    if types or (isinstance(law, Atoms) and len(law.vectors) <= count):
-        return found
-    largest = max_workload(workload, LOAD_GAP, SECONDS).lower if workload.jobs is not None else supportable(workload).lower
     while found.rho < (1 - eps) * largest and count < MOST:
         count *= 2
         found = _solve_boxes(law, kinds, count)

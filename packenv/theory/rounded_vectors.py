@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from packenv.errors import InputError
 from packenv.theory.capacity.best_proofs import rounded_down
 from packenv.theory.capacity.linear_program import (
     ConfigurationColumns,
@@ -20,7 +21,7 @@ from packenv.theory.capacity.one_resource.proofs import weighted
 from packenv.theory.capacity.one_resource.search import within
 from packenv.theory.capacity.several_resources.certificate import Boxes, maximal_fillings
 from packenv.theory.capacity.several_resources.demand_law import VectorKinds, VectorLaw
-from packenv.theory.capacity.several_resources.packing import valuable
+from packenv.theory.capacity.several_resources.packing import columns_of, packing, valuable
 from packenv.theory.capacity.several_resources.pricing import IntegerPricing
 from packenv.theory.rounded_boxes import least_of, volumes
 from packenv.theory.rounded_configurations import RoundedProgram
@@ -62,10 +63,14 @@ def solve_boxes(law: VectorLaw, kinds: VectorKinds, boxes: Ints, gap: float, sec
 
 
 def _prices(program: ConfigurationProgram, boxes: Ints, kinds: VectorKinds, gap: float, deadline: float) -> Floats:
-    """Solve the program, with all configurations if they can be enumerated, else with those that column generation finds."""
+    """Solve the program, with all configurations if they can be enumerated, else with those that column generation finds.
+
+    Returns the prices of the types. Raises InputError for a box that fits no server.
+    """
     try:
         held = [maximal_fillings(boxes, capacity, MOST_ENUMERATED) for capacity in kinds.capacity]
     except OverflowError:
+        _begin_with_packings(program, boxes, kinds)
         prices = volumes(boxes, kinds.capacity)
         for pricing in (partial(valuable, boxes, kinds), IntegerPricing(boxes, kinds)):
             prices = generate(program, pricing, prices, within(gap), deadline).prices
@@ -73,6 +78,18 @@ def _prices(program: ConfigurationProgram, boxes: Ints, kinds: VectorKinds, gap:
     kind = np.repeat(np.arange(len(held)), [len(found) for found in held])
     program.add(ConfigurationColumns(np.concatenate([np.array(found, np.float64) for found in held]), kind))
     return program.solve()[1]
+
+
+def _begin_with_packings(program: ConfigurationProgram, boxes: Ints, kinds: VectorKinds) -> None:
+    """Give the program the configurations of greedy packings: by each resource, and by all of them together.
+
+    Raises InputError for a box that fits no server.
+    """
+    if not (boxes[:, None] <= kinds.capacity).all(axis=2).any(axis=1).all():
+        raise InputError(f"{len(boxes)} types: the box of one fits no server, though each of its demands does; give more types")
+    scale = 1 / np.maximum(kinds.number @ kinds.capacity, 1)
+    for scales in (scale, *np.diag(scale)):
+        program.add(columns_of(packing(boxes, program.shares, kinds, scales)))
 
 
 def _listed(columns: ConfigurationColumns, weights: Floats, prices: Floats) -> ConfigurationColumns:

@@ -103,7 +103,9 @@ def test_fewer_boxes_than_vectors(types: int) -> None:
     assert program.rho == pytest.approx(by_all_configurations(boxes, share, servers), rel=2e-3)
     assert program.rho <= by_all_configurations(vectors, shares, servers) * (1 + 1e-6)
     least = (program.least * 12 // UNIT).tolist()
-    assert least == [[min(v[r] for v, j in zip(vectors, own, strict=True) if j == k) for r in range(2)] for k in range(len(boxes))]
+    assert least == [
+        [min(v[r] for v, j in zip(vectors, own, strict=True) if j == k) for r in range(2)] for k in range(len(boxes))
+    ]
 
 
 def test_boxes_of_independent_resources() -> None:

@@ -32,8 +32,6 @@ class Packings(NamedTuple):
 def all_packings(sizes: Ints, capacity: Ints) -> Packings:
     """Of types of `sizes` (T,) units on kinds of servers of `capacity` units."""
     tables = []
-    if capacity.ndim > 1:  # boxes are listed
-        return Packings(np.zeros((0, 0), np.int32), np.zeros(0, np.int64), *(np.zeros(0, np.int64) for _ in range(3)))
     for units in capacity.tolist():
         before = Knapsack(sizes, units).before
         after = np.full(before.shape, -1, np.int32)
@@ -43,6 +41,12 @@ def all_packings(sizes: Ints, capacity: Ints) -> Packings:
     first = np.cumsum([0, *map(len, tables)])
     nothing = np.zeros(len(sizes), np.int64)
     return Packings(np.concatenate(tables), first, np.zeros(int(first[-1]), np.int64), nothing, nothing.copy())
+
+
+def no_packings() -> Packings:
+    """In place of `all_packings` where configurations are listed."""
+    nothing = np.zeros(0, np.int64)
+    return Packings(np.zeros((0, 0), np.int32), nothing, nothing, nothing, nothing)
 
 
 @compiled

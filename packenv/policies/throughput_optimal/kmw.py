@@ -30,8 +30,15 @@ from packenv.compiled.decorators import compiled
 from packenv.errors import InputError, nearest
 from packenv.policies.throughput_optimal.entitled import Entitled, Ints, needs_of_types, nothing_entitled, packed_capacity
 from packenv.policies.throughput_optimal.entitlement import fill_all, next_roomy, note_least_types, serve_entitled
-from packenv.policies.throughput_optimal.heaviest import MOST_STEPS, Packings, all_packings, first_heaviest, largest_weight
-from packenv.policies.throughput_optimal.listed import Listed, largest_listed_weight, listed, take_heaviest
+from packenv.policies.throughput_optimal.heaviest import (
+    MOST_STEPS,
+    Packings,
+    all_packings,
+    first_heaviest,
+    largest_weight,
+    no_packings,
+)
+from packenv.policies.throughput_optimal.listed import Listed, is_listed, largest_listed_weight, listed, take_heaviest
 from packenv.policies.throughput_optimal.rounding import checked_program, proven_share
 from packenv.policy import Setting, name_of, schedules
 from packenv.theory.rounded_configurations import RoundedProgram
@@ -80,7 +87,7 @@ class KMaxWeight(NamedTuple):
         every = self.every or max(1, round(10 * setting.workload.mean_service))
         return KMaxWeightState(
             own=own,
-            packings=all_packings(program.sizes, kinds),
+            packings=all_packings(program.sizes, kinds) if program.listed is None else no_packings(),
             choices=listed(program, kinds, own.type.shape[1]),
             most=np.zeros(len(kinds), np.int64),
             since=np.full(len(setting.capacity), -every, np.int64),
@@ -116,7 +123,7 @@ class KMaxWeightState(NamedTuple):
 
     own: Entitled
     packings: Packings
-    choices: Listed  # in place of the packings, if types are boxes
+    choices: Listed  # in place of the packings, where configurations are listed
     most: Ints  # (kinds,) scratch: the largest weight of a configuration in this slot; UNKNOWN
     since: Ints  # (L,) slot in which the active configuration was chosen
     every: int  # slots after which it is chosen anew, with refresh=timer
@@ -161,7 +168,7 @@ def refresh(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState, se
     if due or (policy.refresh == WEIGHT and is_light(policy, cluster, state, server)):
         find_heaviest(cluster, state, kind)
         if due or is_light(policy, cluster, state, server):
-            if cluster.vectors:
+            if is_listed(state.choices):
                 take_heaviest(state.choices, state.own, kind, server)
             else:
                 first_heaviest(cluster, state.packings, state.own, server)
@@ -171,7 +178,7 @@ def refresh(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState, se
 @compiled
 def find_heaviest(cluster: Cluster, state: KMaxWeightState, kind: int) -> None:
     """Note the largest weight of a configuration for this kind of server."""
-    if cluster.vectors:
+    if is_listed(state.choices):
         state.most[kind] = largest_listed_weight(cluster, state.choices, kind)
     else:
         state.most[kind] = largest_weight(cluster, state.packings, kind)

@@ -1,4 +1,4 @@
-"""The configuration of the largest weight ⟨k, Q⟩ in a list: for several resources, where all of them are too many to keep.
+"""The configuration of the largest weight ⟨k, Q⟩ in a list: for boxes, and for sizes that have too many sums.
 
 The list has those that attain ρ_K, so its largest weight is at least theirs, on which the proof rests. Of equal weights the
 first one counts, in descending lexicographic order.
@@ -28,11 +28,12 @@ class Listed(NamedTuple):
 
 
 def listed(program: RoundedProgram, kinds: Ints, width: int) -> Listed:
-    """The list of a program; `kinds` (G, D) capacity of each kind of server, as the cluster numbers them."""
+    """The list of a program; `kinds` (G,) or (G, D) capacity of each kind of server, as the cluster numbers them."""
     if program.listed is None:
         nothing = np.zeros((0, width), np.int32)
         return Listed(nothing, nothing, np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
-    own = [int(np.flatnonzero((program.capacity == units).all(axis=1))[0]) for units in kinds]
+    capacity = program.capacity.reshape(len(program.capacity), -1)
+    own = [int(np.flatnonzero((capacity == units).all(axis=1))[0]) for units in kinds]
     found = [program.listed.held[program.listed.kind == kind].astype(np.int64) for kind in own]
     held = [one if len(one) else np.zeros((1, len(program.sizes)), np.int64) for one in found]
     return Listed(*pairs(np.concatenate(held), width), np.cumsum([0, *map(len, held)]), np.zeros(len(held), np.int64))
@@ -45,6 +46,12 @@ def pairs(held: Ints, width: int) -> tuple[NDArray[np.int32], NDArray[np.int32],
         present = np.flatnonzero(one)
         of_type[n, : len(present)], number[n, : len(present)] = present, one[present]
     return of_type, number, np.count_nonzero(held, axis=1).astype(np.int32)
+
+
+@compiled
+def is_listed(choices: Listed) -> bool:
+    """Whether there is a list."""
+    return choices.first.shape[0] > 0
 
 
 @compiled
