@@ -74,7 +74,7 @@ def test_every_vector_a_type(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_list_has_all_maximal_configurations(seed: int) -> None:
-    _, _, servers, workload = random_workload(random.Random(seed), 4)
+    workload = random_workload(random.Random(seed), 4)[3]
     program = rounded_program(workload, 0, 0.01)
     assert program.listed is not None
     boxes = [tuple(box) for box in (program.sizes * 12 // UNIT).tolist()]
@@ -147,5 +147,5 @@ def test_guarantees() -> None:
 def test_a_load_above_the_boxes() -> None:
     pairs = Joint([[0.6, 0.2], [0.4, 0.8], [0.3, 0.3]], [0.4, 0.4, 0.2])
     workload = Workload(sizes=pairs, service=Geometric(9), servers="2x1:1", load=0.97)
-    with pytest.raises(InputError, match="is above ρ_K = .* of 1 types; types=32 would do"):
+    with pytest.raises(InputError, match=r"is above ρ_K = .* of 1 types; types=32 would do"):
         packenv.simulate(workload, MSR(types=1), 10)
