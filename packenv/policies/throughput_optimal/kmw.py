@@ -39,7 +39,7 @@ from packenv.policies.throughput_optimal.heaviest import (
     no_packings,
 )
 from packenv.policies.throughput_optimal.listed import Listed, is_listed, largest_listed_weight, listed, take_heaviest
-from packenv.policies.throughput_optimal.rounding import checked_program, proven_share
+from packenv.policies.throughput_optimal.rounding import checked_program, proven_share, too_few_for_eps
 from packenv.policy import Setting, name_of, schedules
 from packenv.theory.rounded_configurations import RoundedProgram
 
@@ -98,6 +98,10 @@ class KMaxWeight(NamedTuple):
         """ρ_K / ρ* with refresh=weight and a slack above 0; 0 outside the model and for the other ways to refresh."""
         proven = self.refresh == "weight" and self.slack > 0
         return proven_share(self, setting, MOST_STEPS) if proven else 0.0
+
+    def notice(self, setting: Setting) -> str:
+        """As that of MSR."""
+        return too_few_for_eps(self, setting, MOST_STEPS)
 
     def _program(self, setting: Setting) -> RoundedProgram:
         if self.refresh not in REFRESH:

@@ -20,7 +20,7 @@ from packenv.errors import InputError
 from packenv.policies.throughput_optimal.candidates import Candidates, candidates
 from packenv.policies.throughput_optimal.entitled import Entitled, Ints, needs_of_types, nothing_entitled, packed_capacity
 from packenv.policies.throughput_optimal.entitlement import fill_all, serve_entitled
-from packenv.policies.throughput_optimal.rounding import checked_program, proven_share
+from packenv.policies.throughput_optimal.rounding import checked_program, proven_share, too_few_for_eps
 from packenv.policy import Setting, name_of, schedules
 from packenv.theory.rounded_configurations import RoundedProgram
 from packenv.workloads.sampling import mix, uniform, word_at
@@ -79,6 +79,10 @@ class MSR(NamedTuple):
     def guarantee(self, setting: Setting) -> float:
         """ρ_K / ρ*, from the lower bound on ρ_K and the upper one on ρ*; 0 outside the model."""
         return proven_share(self, setting)
+
+    def notice(self, setting: Setting) -> str:
+        """That the types do not come as near to ρ* as `eps` asks for; empty if they do."""
+        return too_few_for_eps(self, setting)
 
     def _program(self, setting: Setting) -> RoundedProgram:
         if not 0 <= self.cycle < math.inf:
