@@ -85,7 +85,7 @@ def _begin_with_packings(program: ConfigurationProgram, boxes: Ints, kinds: Vect
 
     Raises InputError for a box that fits no server.
     """
-    if not (boxes[:, None] <= kinds.capacity).all(axis=2).any(axis=1).all():
+    if not all((box <= kinds.capacity).all(axis=1).any() for box in boxes):
         raise InputError(f"{len(boxes)} types: the box of one fits no server, though each of its demands does; give more types")
     scale = 1 / np.maximum(kinds.number @ kinds.capacity, 1)
     for scales in (scale, *np.diag(scale)):

@@ -38,7 +38,7 @@ def print_workload(
 
 
 def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
-    """Which policies know durations, what they say of themselves, and which guarantee J leaves where it is too low (Corollary 1)."""
+    """Which policies know durations, what others say of themselves, and which guarantee is left if J is too low (Corollary 1)."""
     setting = setting_of(workload)
     default = setting.levels
     told = [name for name in policies if needs_of(find_policy(name), setting).durations]
