@@ -6,7 +6,7 @@ the longest queue first, so that no short queue takes what a task of a long one 
 they occupy the type's size if it is in the configuration, so that another one of that type fits in their place, else their own.
 With `few`, a type of which at most so many tasks wait is left to backfilling: queues of that length do not matter for stability.
 
-For one resource a type is an interval of sizes, for several a box of demand vectors (`boxes` has what differs).
+For one resource a type is an interval of sizes, for several a box of demand vectors.
 """
 
 from __future__ import annotations
