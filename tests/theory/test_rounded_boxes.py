@@ -19,7 +19,7 @@ from packenv.theory.capacity.several_resources.demand_law import vector_kinds_of
 from packenv.theory.rounded_boxes import boxes_of, least_of
 from packenv.theory.rounded_program import rounded_program
 from packenv.units import UNIT
-from packenv.workloads.laws import Fixed, Geometric, Uniform
+from packenv.workloads.laws import Discrete, Fixed, Geometric, Uniform
 from packenv.workloads.laws.joint import Joint
 
 Vector = tuple[int, ...]
@@ -131,6 +131,18 @@ def test_finer_boxes_support_more() -> None:
     rho = [rounded_program(workload, types, 0.01).rho for types in (2, 5, 16)]
     assert rho == sorted(rho) and rho[0] < 0.8 * rho[-1]
     assert rounded_program(workload, 0, 0.01).rho >= 0.99 * supportable(workload).lower
+
+
+def test_sizes_with_many_sums() -> None:
+    """164 sizes down to 0.0002, most tasks of a few: a list of configurations, within seconds, that comes within eps of ρ*."""
+    rng = np.random.default_rng(3)
+    sizes = np.concatenate([rng.uniform(0.0002, 0.3, 160), [0.025, 0.0625, 0.25, 0.5]])
+    shares = np.concatenate([np.full(160, 0.2 / 160), [0.4, 0.2, 0.1, 0.1]])
+    workload = Workload(sizes=Discrete(sizes.tolist(), shares.tolist()), service=Geometric(9), servers=5, rate=0.1)
+    program = rounded_program(workload, 0, 0.01)
+    assert program.listed is not None and program.sizes.ndim == 1 and len(program.sizes) <= 256
+    assert (program.listed.held @ program.sizes <= UNIT).all()
+    assert 0.99 * supportable(workload).lower <= program.rho <= supportable(workload).upper
 
 
 def test_guarantees() -> None:
