@@ -109,7 +109,7 @@ class FromList(throughput_optimal.KMaxWeight):
 def test_listed_sizes() -> None:
     """Sizes of one resource that have too many sums: the same rule, over a list."""
     own = KMaxWeight(slack=0.5, backfill=True)
-    instance = random_instance(random.Random(1), servers="equal", kind="mixed", tasks=40, initial=False, drain=False)
+    instance = random_instance(random.Random(1), servers="equal", kind="mixed", tasks=26, initial=False, drain=False)
     program = program_for(own, instance)
     assert program.listed is not None and program.sizes.ndim == 1
     FromList.choices = list(map(tuple, program.listed.held.astype(int).tolist()))
