@@ -51,7 +51,7 @@ class Needs(NamedTuple):
     vectors: bool = False  # packs all resources of a server rather than the scalar size
     levels: int = 0  # J of the partition I; 0 without virtual queues
     most_levels: int = 0  # the largest J that the policy may change to
-    types: NDArray[np.int64] | None = None  # (T,) units, descending: the largest size of each type, in place of I
+    types: NDArray[np.int64] | None = None  # (T,) units, descending: the largest size of each type, in place of I; (T, D): boxes
     least: NDArray[np.int64] | None = None  # (L,) units: every job takes at least this much of a server's room
     room: NDArray[np.int64] | None = None  # (L,) units: scalar room of an empty server, if not its capacity
     reserve: int = 0  # the most messages that the policy posts in one slot

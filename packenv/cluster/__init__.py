@@ -9,12 +9,12 @@ from packenv.cluster.best_fit import best_server, best_task, fill, foresee, fore
 from packenv.cluster.build import build
 from packenv.cluster.events.wheel import post, wake_at
 from packenv.cluster.grow import grow
-from packenv.cluster.in_service import hold, place, postpone
+from packenv.cluster.in_service import hold, hold_box, place, postpone
 from packenv.cluster.initial import InService
 from packenv.cluster.locality.distance import level_of, remote_slots
 from packenv.cluster.queue.by_age import oldest_fitting
 from packenv.cluster.queue.by_demand import first_of_group, group_count
-from packenv.cluster.queue.by_type import head_of_line, jobs_of_type, queue_length
+from packenv.cluster.queue.by_type import head_of_line, jobs_of_type, queue_length, type_of_task
 from packenv.cluster.queue.waiting import (
     demand_of,
     eligible_since,
@@ -86,6 +86,7 @@ __all__ = [
     "head_of_line",
     "heaviest",
     "hold",
+    "hold_box",
     "is_closed",
     "jobs_in",
     "jobs_of_type",
@@ -117,6 +118,7 @@ __all__ = [
     "smallest_size",
     "started_in",
     "tightest_server",
+    "type_of_task",
     "waiting",
     "wake_at",
     "weight",

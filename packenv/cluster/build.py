@@ -11,7 +11,7 @@ from packenv.cluster.fields import allocate
 from packenv.cluster.grow import pool_sizes
 from packenv.cluster.initial import InService, start_initial
 from packenv.cluster.outcome.measures import DELAY_BINS
-from packenv.cluster.queue.by_type import set_levels, set_types
+from packenv.cluster.queue.by_type import set_boxes, set_levels, set_types
 from packenv.cluster.servers import refresh, touch
 from packenv.cluster.state import NEVER, NONE, READS, SEVERAL, Cluster, Precedence
 from packenv.cluster.virtual_queues.kinds import kind_levels, scalar_capacity, server_kinds
@@ -53,7 +53,8 @@ def build(
     if not needs.orders & BY_TYPE and needs.orders & (BY_LINE | BY_MIX):
         raise InputError("a policy that needs BY_LINE or BY_MIX needs BY_TYPE as well")
     scalar = scalar_capacity(capacity)
-    server_kind, kind_capacity = server_kinds(scalar)
+    boxes = needs.types if needs.types is not None and needs.types.ndim > 1 else np.zeros((0, resources), np.int64)
+    server_kind, kind_capacity = server_kinds(capacity if len(boxes) else scalar)
     most_in_service = needs.in_service + len(initial) + needs.reserve
     few_events = most_in_service <= FEW and needs.reserve == 0
     places += len(initial) + needs.reserve
@@ -65,6 +66,7 @@ def build(
         "packed": packed,
         "kinds": len(kind_capacity),
         "types": _types(needs),
+        "boxes": len(boxes),
         "tree nodes": 2 * 4 ** -(-max(servers - 1, 1).bit_length() // 2),
         "few event words": 2 * most_in_service if few_events else 0,
         "due": most_in_service if few_events else places,
@@ -99,13 +101,15 @@ def build(
         server["least"] = needs.least
     if resources > 1:
         c.free[:] = capacity
+    if len(boxes):
+        set_boxes(c, kind_capacity, boxes)
     row = c.replace()
     for e in range(clusters):
         row.assign("e", e)
         row.assign("s", e if source.stream.shape[0] > 1 else 0)
-        if needs.types is not None:
+        if needs.types is not None and not len(boxes):
             _share_types(row, kind_capacity, needs.types)
-        elif needs.orders & BY_TYPE:
+        elif needs.orders & BY_TYPE and not len(boxes):
             _divide(row, kind_capacity, np.array(kind_levels(needs.levels, kind_capacity)))
         start_initial(row, initial, slotted=needs.room is not None)
         _order_servers(row)

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.events.wheel import take_place
-from packenv.cluster.in_service import occupy
+from packenv.cluster.in_service import A_BOX, hold_box, occupy
+from packenv.cluster.queue.by_type import find_box
 from packenv.cluster.queue.waiting import enqueue, order_new
 from packenv.cluster.servers import refresh
 from packenv.cluster.state import NONE, TASK, Cluster, look_at
@@ -35,7 +36,7 @@ def transplant(
     b: Cluster,
     row: int,
     at: NDArray[np.int64],  # (places of a,) output: the place of each task in b
-    held: NDArray[np.int64],  # (places of a,) room that each task takes in b, if that is more than its size
+    held: NDArray[np.int64],  # (places of a,) room that each task takes in b, if that is more than its size, or A_BOX
 ) -> None:
     """Copy tasks of row e of a into row `row` of b, an empty cluster of the same servers, and set b to the same slot.
 
@@ -54,6 +55,8 @@ def transplant(
         task = a.task[e, served[n]]
         room = max(task.size, b.server[row, task.server].least, held[served[n]])
         occupy(b, i, task.server, room, task.slots)
+        if held[served[n]] == A_BOX:
+            hold_box(b, i)
     for n in range(waiting.shape[0]):
         i = adopt(a, e, b, waiting[n])
         is_new = at[waiting[n]] == NEW and b.task[row, i].since == source.now
@@ -83,6 +86,8 @@ def adopt(a: Cluster, e: int, b: Cluster, place: int) -> int:
     for r in range(b.demand.shape[2]):
         if b.demand.shape[1] > 0:
             b.demand[b.e, i, r] = a.demand[e, place, r]
+    if b.types.box.shape[0] > 0:
+        find_box(b, i)
     return i
 
 

@@ -7,12 +7,14 @@ from packenv.cluster.locality.distance import has_homes, remote_slots
 from packenv.cluster.locality.remote_reads import begin_read, end_read, reads_take_room
 from packenv.cluster.outcome.measures import record_start
 from packenv.cluster.precedence import release_successors
-from packenv.cluster.queue.by_type import type_of
+from packenv.cluster.queue.by_type import type_of_task
 from packenv.cluster.queue.waiting import dequeue
 from packenv.cluster.servers import note_freed, touch
 from packenv.cluster.state import DONE, NONE, TASK, Cluster
 from packenv.compiled.decorators import apart, compiled
 from packenv.policy import BY_MIX
+
+A_BOX = -1  # in place of the room that a task holds: it takes the box of its type
 
 
 @compiled
@@ -67,6 +69,23 @@ def hold(c: Cluster, i: int, room: int) -> None:
 
 
 @compiled
+def hold_box(c: Cluster, i: int) -> None:
+    """Make task i, just placed, take the whole box of its type instead of its demands, until it leaves."""
+    task = c.task[c.e, i]
+    task.held = A_BOX
+    change_room_in_box(c, i, task.server, 1)
+    touch(c, task.server)
+
+
+@apart
+def change_room_in_box(c: Cluster, i: int, server: int, sign: int) -> None:
+    """Take (sign = 1) or give back (-1) what the box of task i's type has beyond the task's demands."""
+    j = c.types.of[c.e, i]
+    for r in range(c.demand.shape[2]):
+        c.free[c.e, server, r] -= sign * (c.types.box[j, r] - c.demand[c.e, i, r])
+
+
+@compiled
 def postpone(c: Cluster, i: int, slot: int) -> None:
     """Make task i, in service, leave in `slot`; nothing changes if it leaves then or later anyway."""
     task = c.task[c.e, i]
@@ -115,7 +134,7 @@ def change_use_of_all(c: Cluster, i: int, server: int, sign: int) -> None:
 @apart
 def count_in_service(c: Cluster, i: int, server: int, sign: int) -> None:
     """Add `sign` to the number of jobs of task i's type on a server."""
-    j = type_of(c, c.server[c.e, server].kind, c.task[c.e, i].size)
+    j = type_of_task(c, c.server[c.e, server].kind, i)
     if j != NONE:
         c.types.in_service[c.e, server, j] += sign
 
@@ -129,6 +148,8 @@ def complete(c: Cluster, i: int) -> None:
     record = c.server[c.e, server]
     if not c.vectors:
         record.room += task.held
+    elif task.held == A_BOX:
+        change_room_in_box(c, i, server, -1)
     record.jobs -= 1
     head.in_service -= 1
     change_use(c, i, server, -1)

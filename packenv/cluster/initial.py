@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster.events.wheel import take_place
 from packenv.cluster.in_service import occupy
+from packenv.cluster.queue.by_type import find_box
 from packenv.cluster.slots import scalar_size
 from packenv.cluster.state import TASK, Cluster
 from packenv.compiled.decorators import compiled
@@ -52,4 +53,6 @@ def _start(c: Cluster, n: int, demand: NDArray[np.int64], server: int, remaining
         for r in range(len(demand)):
             c.demand[c.e, i, r] = demand[r]
         task.size = scalar_size(c, i)
+        if c.types.box.shape[0] > 0:
+            find_box(c, i)
     occupy(c, i, server, c.server[c.e, server].least if slotted else task.size, remaining)

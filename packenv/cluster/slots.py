@@ -8,6 +8,7 @@ from __future__ import annotations
 from packenv.cluster.events.wheel import clear_wake, collect_due, give_place_back, next_event, take_place
 from packenv.cluster.in_service import complete, put_off
 from packenv.cluster.outcome.measures import elapse
+from packenv.cluster.queue.by_type import find_box
 from packenv.cluster.queue.waiting import enqueue, order_new
 from packenv.cluster.sorted_keys.sorting import sort
 from packenv.cluster.state import NEVER, NONE, TASK, Cluster
@@ -62,6 +63,8 @@ def read_demand(c: Cluster, i: int, k: int) -> None:
     for r in range(c.demand.shape[2]):
         c.demand[c.e, i, r] = c.source.demand[c.s, k, r]
     c.task[c.e, i].size = scalar_size(c, i)
+    if c.types.box.shape[0] > 0:
+        find_box(c, i)
 
 
 @compiled

@@ -5,7 +5,8 @@ copying anything. All amounts are integer units (packenv.units), all times are s
 
 Each annotation is a row of the table of fields (packenv.cluster.fields). The dimensions: clusters of the batch; places
 of the pool, one for each task in the system (waiting or in service); servers; resources; packed: resources that the
-policy packs by (1: the scalar size); kinds of server; types of tasks (2J of the partition I).
+policy packs by (1: the scalar size); kinds of server; types of tasks (2J of the partition I); boxes: types that are boxes of
+demand vectors, 0 if types are intervals of size.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from packenv.cluster.sorted_keys.arrays import SortedKeys, key_sizes
 from packenv.cluster.sorted_keys.sorting import Sorting, sorting_sizes
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
-from packenv.policy import BY_AGE, BY_DEMAND, BY_INDEX, BY_LINE, BY_MIX, BY_ROOM, BY_SIZE
+from packenv.policy import BY_AGE, BY_DEMAND, BY_INDEX, BY_LINE, BY_MIX, BY_ROOM, BY_SIZE, BY_TYPE
 from packenv.workloads.source import Source
 
 __all__ = ["DONE", "MESSAGE", "NEVER", "NONE", "NO_SIZE", "READS", "ROW_BITS", "ROW_MASK", "SEVERAL", "TASK", "UNUSED"]
@@ -76,6 +77,9 @@ class ByType(Frame):
     most: Annotated[Small, Field("clusters", "kinds", "types")]  # size of its largest task; 0 if it has none
     link: Annotated[Records, Field("clusters", "kinds", "places", records=link_type, orders=BY_LINE)]
     in_service: Annotated[Small, Field("clusters", "servers", "types", orders=BY_MIX)]  # jobs of each type (of the server's kind)
+    box: Annotated[Ints, Field("boxes", "resources")]  # units: the largest demands of each type, if types are boxes
+    fits: Annotated[Small, Field("kinds", "boxes")]  # whether servers of this kind have room for the box
+    of: Annotated[Small, Field("clusters", "places", start=NONE, orders=SEVERAL | BY_TYPE)]  # box of each task
 
 
 class ByDemand(Frame):

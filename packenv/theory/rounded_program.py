@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -20,9 +20,10 @@ import numpy as np
 from packenv.cluster.virtual_queues.kinds import scalar_capacity
 from packenv.errors import InputError
 from packenv.jobs import Jobs
-from packenv.theory.capacity.linear_program import ConfigurationProgram, Floats, Ints, ServerKinds, generate
+from packenv.theory.capacity.linear_program import ConfigurationProgram, Ints, ServerKinds, generate
 from packenv.theory.capacity.load import GAP as LOAD_GAP
 from packenv.theory.capacity.load import supportable
+from packenv.theory.capacity.max_workload import max_workload
 from packenv.theory.capacity.one_resource.certificate import Attained
 from packenv.theory.capacity.one_resource.knapsack import MOST_STEPS, Knapsack
 from packenv.theory.capacity.one_resource.packing import quantiles
@@ -31,7 +32,11 @@ from packenv.theory.capacity.one_resource.proofs import attained_proofs
 from packenv.theory.capacity.one_resource.search import OneResourceSearch, within
 from packenv.theory.capacity.one_resource.size_law import SizeLaw, atomic, cells_of, demand_atoms, size_law
 from packenv.theory.capacity.one_resource.size_partition import SizePartition
+from packenv.theory.capacity.several_resources.demand_law import Atoms, VectorKinds, VectorLaw, vector_kinds_of, vector_law
+from packenv.theory.rounded_boxes import boxes_of
+from packenv.theory.rounded_configurations import RoundedProgram
 from packenv.theory.rounded_types import equal_widths
+from packenv.theory.rounded_vectors import solve_boxes
 from packenv.workloads.demand import scalar_size
 from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.workload import Workload
@@ -41,19 +46,8 @@ MOST_NAMED = 1024  # types that a user may ask for
 COARSE, COARSEST = 3 * 2**10, 48  # steps of a server, if the types must be multiples of one step
 GAP = 0.0001  # of the linear program
 SECONDS = 20.0
-
-
-@dataclass(frozen=True, eq=False)
-class RoundedProgram:
-    """Types, and configurations that hold ρ_K tasks in service, each type its share, if every task has its type's size."""
-
-    sizes: Ints  # (T,) units, descending: what a task of each type counts as
-    least: Ints  # (T,) units: the smallest size of each type
-    capacity: Ints  # (G,) units of each kind of server, decreasing
-    held: Ints  # (m, T) how many tasks of each type a configuration holds
-    kind: Ints  # (m,) kind of server that it is for
-    share: Floats  # (m,) share of the time of these servers; sums to at most 1 for each kind
-    rho: float  # ρ_K is at least this, in exact arithmetic
+MANY_STEPS = 2_000_000  # of a knapsack: beyond, a list of good configurations is found sooner
+GAP_OF_BOXES, SECONDS_FOR_BOXES = 0.001, 5.0  # the best configurations of boxes are found by integer programs
 
 
 def rounded_program(
@@ -61,10 +55,12 @@ def rounded_program(
 ) -> RoundedProgram:
     """The program with at most `types` types, or (0) with as many as make ρ_K >= (1 - eps) ρ*, at most 256.
 
-    With `grid` the types are `types` cells of equal width, up to the capacity of the largest server.
+    Sizes of one resource that are few enough to be known one by one, but have too many sums, get a list of configurations.
 
-    `most_steps`: limit on types times reachable sums of their sizes.
-    Raises InputError for several resources whose laws are independent, and for too many sums.
+    With `grid` the types are `types` cells of equal width of the scalar size, up to the capacity of the largest server.
+
+    `most_steps`: limit on types times reachable sums of their sizes, for one resource.
+    Raises InputError for too many sums, and with `grid` for several resources whose laws are independent.
     """
     service = workload.service if isinstance(workload.service, Conditional) else None
     law = (workload.sizes, service) if workload.jobs is None else id(workload.jobs)  # the cache keeps the table alive
@@ -87,7 +83,11 @@ class _Hashed:
 @functools.lru_cache(maxsize=64)
 def _programs(hashed: _Hashed, types: int, eps: float, most_steps: int, grid: bool) -> RoundedProgram:
     workload = hashed.workload
+    if workload.D > 1 and not grid:
+        return _boxes(workload, types, eps)
     law, kinds = scalar_law(workload), scalar_kinds(workload)
+    if not types and _has_many_sums(law, kinds, most_steps):
+        return _listed_sizes(law, kinds, eps, _largest(workload, law, kinds))
     if grid:
         return _solve_grid(law, kinds, equal_widths(int(kinds.capacity[0]), types), most_steps)
     if types or (law.exact and len(law.low) <= FEW):
@@ -98,6 +98,45 @@ def _programs(hashed: _Hashed, types: int, eps: float, most_steps: int, grid: bo
         count *= 2
         found = _solve_first(law, kinds, count, most_steps)
     return found
+
+
+def _has_many_sums(law: SizeLaw, kinds: ServerKinds, most_steps: int) -> bool:
+    """Whether the sizes are known one by one, but have so many sums that configurations are better listed."""
+    try:
+        Knapsack(law.low, int(kinds.capacity[0]), min(most_steps, MANY_STEPS)) if law.exact else None
+    except OverflowError:
+        return True
+    return False
+
+
+def _listed_sizes(law: SizeLaw, kinds: ServerKinds, eps: float, largest: float) -> RoundedProgram:
+    """The program of as many types as make ρ_K >= (1 - eps) ρ*, with configurations found as those of boxes are."""
+    atoms, servers = Atoms(law.low[:, None], law.mass), VectorKinds(kinds.capacity[:, None], kinds.number)
+    found = _enough_boxes(atoms, servers, eps, largest)
+    return replace(found, sizes=found.sizes[:, 0], least=found.least[:, 0], capacity=kinds.capacity)
+
+
+def _boxes(workload: Workload, types: int, eps: float) -> RoundedProgram:
+    """The program of boxes of demand vectors: as many as `types` says, or as make ρ_K >= (1 - eps) ρ*."""
+    law, kinds = vector_law(workload), vector_kinds_of(workload)
+    if types or (isinstance(law, Atoms) and len(law.vectors) <= FEW):
+        return _solve_boxes(law, kinds, types or FEW)
+    bracket = supportable(workload) if workload.jobs is None else max_workload(workload, LOAD_GAP, SECONDS)
+    return _enough_boxes(law, kinds, eps, bracket.lower)
+
+
+def _enough_boxes(law: VectorLaw, kinds: VectorKinds, eps: float, largest: float) -> RoundedProgram:
+    """The program of as many boxes as make ρ_K >= (1 - eps) times `largest`, at most MOST."""
+    count = FEW
+    found = _solve_boxes(law, kinds, count)
+    while found.rho < (1 - eps) * largest and count < MOST:
+        count *= 2
+        found = _solve_boxes(law, kinds, count)
+    return found
+
+
+def _solve_boxes(law: VectorLaw, kinds: VectorKinds, most: int) -> RoundedProgram:
+    return solve_boxes(law, kinds, boxes_of(law, kinds, most), GAP_OF_BOXES, SECONDS_FOR_BOXES)
 
 
 def _largest(workload: Workload, law: SizeLaw, kinds: ServerKinds) -> float:

@@ -50,20 +50,20 @@ def setting(instance: Instance) -> Setting:
     return Setting(capacity, workload, 4, max(scale.size(task.demand) for task in instance.tasks))
 
 
-def types(workload: Workload, count: int, most_steps: int = PROGRAM_STEPS) -> throughput_optimal.Types:
-    program = rounded_program(workload, count, 0.01, most_steps)
+def types(workload: Workload, own: KMaxWeight | MSR, most_steps: int = PROGRAM_STEPS) -> throughput_optimal.Types:
+    program = rounded_program(workload, own.types or own.grid, 0.01, most_steps, own.grid > 0)
     return throughput_optimal.Types(program.sizes.tolist(), program.least.tolist())
 
 
 def reference_kmw(own: KMaxWeight, instance: Instance, kind: type[Any] = throughput_optimal.KMaxWeight) -> Any:
     options = {key: value for key, value in own._asdict().items() if key not in ("types", "eps", "grid")}
-    return kind(types(setting(instance).workload, own.types, MOST_STEPS), **options)
+    return kind(types(setting(instance).workload, own, MOST_STEPS), **options)
 
 
 def reference_msr(own: MSR, instance: Instance, kind: type[Any] = throughput_optimal.MSR, seed: int = 0) -> Any:
     """The reference with the candidates of the fast one: what the program finds is tested in tests/theory."""
     workload = setting(instance).workload
-    program = rounded_program(workload, own.types, 0.01)
+    program = rounded_program(workload, own.types or own.grid, 0.01, grid=own.grid > 0)
     found, cycles = candidates(program, len(program.sizes))
     state = own.initial_state(setting(instance), seed)
     first = [int(row) - int(min(cycle)) for row in state.active for cycle in cycles if row in cycle]
@@ -71,7 +71,7 @@ def reference_msr(own: MSR, instance: Instance, kind: type[Any] = throughput_opt
     for units, cycle in zip(program.capacity.tolist(), cycles, strict=True):
         by_capacity[units] = [(counts(found, int(row), len(program.sizes)), float(found.share[row])) for row in cycle]
     rounds = throughput_optimal.Rounds(by_capacity, first, own.cycle, workload.rate, seed)
-    return kind(types(workload, own.types), rounds, backfill=own.backfill, few=own.few)
+    return kind(types(workload, own), rounds, backfill=own.backfill, few=own.few)
 
 
 def counts(found: Any, row: int, number: int) -> tuple[int, ...]:
@@ -113,9 +113,9 @@ def test_msr(options: dict[str, Any], servers: str, seed: int) -> None:
 
 @pytest.mark.parametrize("resources", [2, 3])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_several_resources(resources: int, seed: int) -> None:
+def test_scalar_sizes_of_several_resources(resources: int, seed: int) -> None:
     rng = random.Random(f"{resources}{seed}")
-    kmw, msr = KMaxWeight(types=4, slack=0.5, backfill=True), MSR(types=4, cycle=50.0, backfill=True)
+    kmw, msr = KMaxWeight(grid=4, slack=0.5, backfill=True), MSR(grid=4, cycle=50.0, backfill=True)
     for shape in SERVERS:
         instance = random_instance(rng, resources=resources, servers=shape)
         assert same(instance, kmw, reference_kmw(kmw, instance))

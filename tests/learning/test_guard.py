@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import packenv
-from packenv import InputError
+from packenv import InputError, Workload
 from packenv.envs.core.state import REASONS
 from packenv.learning.agents.guarded import Guarded
 from packenv.policies import MSR, KMaxWeight
@@ -17,6 +17,8 @@ from packenv.policies.random_requirements.best_fit import BestFit
 from packenv.policies.random_requirements.virtual_queues import VQS, VQSBestFit
 from packenv.policy import guarantee_of
 from packenv.simulation import setting_of
+from packenv.workloads.laws import Geometric
+from packenv.workloads.laws.joint import Joint
 from tests.learning.adversaries import AlwaysWait, SmallestOnEmpty
 
 GUARDS: dict[str, Any] = {
@@ -27,6 +29,7 @@ GUARDS: dict[str, Any] = {
     "kmw:grid=32,backfill": KMaxWeight(grid=32, backfill=True),
 }
 LIMIT = 40
+TWO_RESOURCES = Workload(sizes=Joint([[0.6, 0.2], [0.4, 0.8]], [0.5, 0.5]), service=Geometric(20), servers="2x1:1", load=0.5)
 TIGHT = 0.8  # of ρ_K, which is where msr and kmw do become unstable: nearer to it queues need longer than these runs to settle
 
 
@@ -146,6 +149,8 @@ def test_what_cannot_guard() -> None:
         gym.make("packenv/ServerFill-v0", guard="kmw:grid=32", types=40)
     with pytest.raises(InputError, match="several resources"):
         gym.make("packenv/ServerFill-v0", workload=packenv.workload("google2011-like"), guard="vqs")
+    with pytest.raises(InputError, match="boxes of demand vectors, the agent's are intervals of size; use bf-js"):
+        gym.make("packenv/ServerFill-v0", workload=TWO_RESOURCES, guard="msr")
     with pytest.raises(InputError, match=r"did you mean.* bf-js"):
         gym.make("packenv/ServerFill-v0", guard="bf-sj")
 

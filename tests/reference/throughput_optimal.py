@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -21,17 +22,17 @@ from tests.reference.table import Task
 
 @dataclass
 class Types:
-    """Descending sizes that jobs of each type occupy, and the smallest size of each."""
+    """Descending sizes that jobs of each type occupy, and the smallest size of each; vectors for several resources."""
 
-    sizes: list[int]
-    least: list[int]
+    sizes: list[Any]
+    least: list[Any]
 
 
 @dataclass
 class Rounds:
     """MSR: (configuration, share of the time) in cyclic order by capacity of the server, and where each server begins."""
 
-    cycles: dict[int, list[tuple[Counts, float]]]
+    cycles: dict[Any, list[tuple[Counts, float]]]
     first: list[int]
     cycle: float
     rate: float
@@ -55,10 +56,10 @@ class Entitling(Policy):
         size = world.scale.size(job.demand)
         return max((j for j, rounded in enumerate(self.types.sizes) if size <= rounded), default=None)
 
-    def capacity(self, world: World, server: Server) -> int:
+    def capacity(self, world: World, server: Server) -> Any:
         return world.scale.capacity(server.capacity)
 
-    def room(self, world: World, server: Server) -> int:
+    def room(self, world: World, server: Server) -> Any:
         return self.capacity(world, server) - sum(job.counted for job in server.running)
 
     def has_room(self, world: World, server: Server) -> bool:
@@ -102,19 +103,19 @@ class Entitling(Policy):
                 task = min(fitting, key=lambda task: (-world.size(task), task.row))
                 world.start(task, server, self.occupied(world, server, task))
 
-    def occupied(self, world: World, server: Server, task: Task) -> int:
+    def occupied(self, world: World, server: Server, task: Task) -> Any:
         """What a backfilled job occupies."""
         j, active = self.type_of(world, task), self.active[server.index]
         return self.types.sizes[j] if j is not None and active and active[j] > 0 else world.size(task)
 
-    def spare(self, world: World, server: Server) -> int:
+    def spare(self, world: World, server: Server) -> Any:
         """The largest size that may be backfilled: some job beyond the configuration must suffice for the smallest claim."""
         room, missing = self.room(world, server), self.missing(world, server)
         if not missing:
             return room
         return min(room, room + max(self.beyond(world, server), default=0) - self.types.sizes[missing[-1]])
 
-    def beyond(self, world: World, server: Server) -> list[int]:
+    def beyond(self, world: World, server: Server) -> list[Any]:
         """For each type that the server has room for, with more in service than entitled: the smallest size of the type."""
         found = []
         for j, size in enumerate(self.types.sizes):
@@ -134,10 +135,12 @@ class KMaxWeight(Entitling):
     def begin(self, world: World) -> None:
         super().begin(world)
         self.chosen = [-self.every for _ in world.servers]
-        self.configurations = {
-            capacity: maximal(self.types.sizes, capacity, 10**6)
-            for capacity in {self.capacity(world, server) for server in world.servers}
-        }
+        self.configurations = self.configurations_of(world)
+
+    def configurations_of(self, world: World) -> dict[Any, list[Counts]]:
+        """The maximal ones, by capacity."""
+        capacities = {self.capacity(world, server) for server in world.servers}
+        return {capacity: maximal(self.types.sizes, capacity, 10**6) for capacity in capacities}
 
     def heaviest(self, world: World, server: Server) -> Counts:
         """The first of the largest weight, in descending lexicographic order."""

@@ -39,7 +39,7 @@ def print_workload(
 
 
 def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
-    """Which policies know durations, and which guarantee is left where J is too low for the sizes (Corollary 1)."""
+    """Which policies know durations, what others say of themselves, and which guarantee is left if J is too low (Corollary 1)."""
     setting = setting_of(workload)
     default = setting.levels
     told = [name for name in policies if needs_of(find_policy(name), setting).durations]
@@ -47,6 +47,8 @@ def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
     found = [f"told {believed} durations: {', '.join(told)}"] if told else []
     for name in policies:
         chosen = find_policy(name)
+        if hasattr(chosen, "notice"):
+            found += filter(None, [chosen.notice(setting)])
         levels = getattr(chosen, "J", 0)
         if 0 < levels < default:
             largest = max(workload.servers.units.max(axis=0))

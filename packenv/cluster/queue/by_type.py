@@ -2,7 +2,8 @@
 
 The types of a kind of server divide its capacity by the universal partition I, with J levels:
 I_2m = (2/3 · 2^-m, 2^-m], I_2m+1 = (1/2 · 2^-m, 2/3 · 2^-m], and sizes up to 2^-J in the last.
-If the policy names the largest size of each type, all kinds share these types instead.
+If the policy names the largest size of each type, all kinds share these types instead. Types may also be boxes of demand
+vectors: a task is of the last box that is not smaller in any resource.
 """
 
 from __future__ import annotations
@@ -28,6 +29,29 @@ def type_of(c: Cluster, kind: int, size: int) -> int:
     for k in range(last):  # compares with all bounds: no branch that the processor could mispredict
         j += size <= bound[natural(k)]
     return j
+
+
+@compiled
+def type_of_task(c: Cluster, kind: int, i: int) -> int:
+    """Type of task i for this kind of server; NONE if the kind has no room for the largest task of the type."""
+    if c.types.box.shape[0] == 0:
+        return type_of(c, kind, c.task[c.e, i].size)
+    j = c.types.of[c.e, i]
+    return j if j != NONE and c.types.fits[kind, j] else NONE
+
+
+@apart
+def find_box(c: Cluster, i: int) -> None:
+    """Note the last box that holds the demand of task i."""
+    j = c.types.box.shape[0] - 1
+    while j >= 0:
+        inside = True
+        for r in range(c.demand.shape[2]):
+            inside &= c.demand[c.e, i, r] <= c.types.box[j, r]
+        if inside:
+            break
+        j -= 1
+    c.types.of[c.e, i] = j
 
 
 def types_of(c: Cluster, row: int, kind: int, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -60,12 +84,19 @@ def set_types(c: Cluster, kind: int, capacity: int, largest: NDArray[np.int64]) 
     c.types.count[c.e, kind] = last + 1
 
 
+def set_boxes(c: Cluster, kind_capacity: NDArray[np.int64], boxes: NDArray[np.int64]) -> None:
+    """Make the types of all kinds of server, of `kind_capacity` (G, D) units, these `boxes` (T, D)."""
+    c.types.box[:] = boxes
+    c.types.fits[:] = (boxes <= kind_capacity[:, None]).all(axis=2)
+    c.types.count[:] = len(boxes)
+
+
 @apart
 def add_typed(c: Cluster, i: int) -> None:
     """Count a task in its virtual queue of every kind of server; with BY_LINE, put it at the tail of that queue."""
     size = c.task[c.e, i].size
     for kind in range(c.types.bound.shape[1]):
-        j = type_of(c, kind, size)
+        j = type_of_task(c, kind, i)
         if j != NONE:
             queue = c.types.queue[c.e, kind, j]
             queue.count += 1
@@ -90,12 +121,12 @@ def remove_typed(c: Cluster, i: int) -> None:
     """Take a task out of its virtual queues. With BY_SIZE it must be the task that was found last in size order."""
     size = c.task[c.e, i].size
     for kind in range(c.types.bound.shape[1]):
-        j = type_of(c, kind, size)
+        j = type_of_task(c, kind, i)
         if j != NONE:
             queue = c.types.queue[c.e, kind, j]
             queue.count -= 1
             queue.size -= size
-            if c.orders & BY_SIZE:
+            if c.orders & BY_SIZE and c.types.box.shape[0] == 0:  # in size order a box is not one range
                 narrow(c, kind, j, size)
             if c.orders & BY_LINE:
                 leave_line(c, i, kind, j)
@@ -142,7 +173,7 @@ def retype(c: Cluster) -> None:
     for i in range(c.task.shape[1]):
         server = c.task[c.e, i].server
         if server != NONE and c.task[c.e, i].kind == TASK:
-            c.types.in_service[c.e, server, type_of(c, c.server[c.e, server].kind, c.task[c.e, i].size)] += 1
+            c.types.in_service[c.e, server, type_of_task(c, c.server[c.e, server].kind, i)] += 1
 
 
 @compiled

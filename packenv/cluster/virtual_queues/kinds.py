@@ -1,4 +1,7 @@
-"""Kinds of server: servers of equal scalar capacity are one kind, with its own virtual queues (PAPERS §1.5)."""
+"""Kinds of server: servers of equal capacity are one kind, with its own virtual queues (PAPERS §1.5).
+
+The scalar capacity counts, or the capacity of every resource if types are boxes of demand vectors.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,10 @@ def scalar_capacity(capacity: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def server_kinds(capacity: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Kinds of server by scalar capacity, in order of first appearance: (kind of each server, capacity of each kind)."""
-    values, first, inverse = np.unique(capacity, return_index=True, return_inverse=True)
+    """Kinds of server by capacity, (L,) or (L, D), in order of first appearance: (kind of each server, capacity of each kind)."""
+    values, first, inverse = np.unique(capacity, return_index=True, return_inverse=True, axis=0)
     order = np.argsort(first)
-    return np.argsort(order)[inverse], values[order]
+    return np.argsort(order)[inverse.ravel()], values[order]
 
 
 def kind_levels(levels: int, capacity: NDArray[np.int64]) -> list[int]:

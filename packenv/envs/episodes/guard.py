@@ -72,6 +72,8 @@ def together(agent: Needs, guard: Needs) -> Needs:
         raise InputError(f"the guard has J={guard.levels}, the agent J={agent.levels}")
     typed = agent.levels > 0 or agent.types is not None
     if typed and guard.types is not None and not (agent.types is not None and np.array_equal(agent.types, guard.types)):
+        if guard.types.ndim > 1:
+            raise InputError("the guard's types are boxes of demand vectors, the agent's are intervals of size; use bf-js")
         raise InputError(
             "the guard's types are not the agent's; give both the same, such as types=40 and msr:grid=40, or use bf-js"
         )

@@ -7,7 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.theory.rounded_program import RoundedProgram
+from packenv.policies.throughput_optimal.listed import pairs
+from packenv.theory.rounded_boxes import volumes
+from packenv.theory.rounded_configurations import RoundedProgram
+from packenv.units import UNIT
 
 Ints = NDArray[np.int64]
 
@@ -25,13 +28,14 @@ class Candidates(NamedTuple):
 
 
 def candidates(program: RoundedProgram, width: int) -> tuple[Candidates, list[Ints]]:
-    """The candidates, and for each kind of server (decreasing capacity) its rows in cyclic order."""
+    """The candidates, and for each kind of server of the program its rows in cyclic order."""
+    sizes = in_units(program)
     cycles: list[Ints] = []
     held: list[Ints] = []
     shares: list[NDArray[np.float64]] = []
     for kind in range(len(program.capacity)):
         used = np.flatnonzero((program.kind == kind) & (program.share > NEVER_USED))
-        order = used[in_order(program.held[used], program.sizes)]
+        order = used[in_order(program.held[used], sizes)]
         if len(order):
             held += list(program.held[order])
             shares.append(program.share[order] / program.share[order].sum())
@@ -39,17 +43,20 @@ def candidates(program: RoundedProgram, width: int) -> tuple[Candidates, list[In
             held.append(np.zeros(len(program.sizes), np.int64))
             shares.append(np.ones(1))
         cycles.append(np.arange(len(held) - len(shares[-1]), len(held)))
+    of_type, number, types = pairs(np.array(held), width)
     made = Candidates(
-        type=np.zeros((len(held), width), np.int32),
-        number=np.zeros((len(held), width), np.int32),
-        types=np.array([np.count_nonzero(one) for one in held], np.int32),
+        type=of_type,
+        number=number,
+        types=types,
         share=np.concatenate(shares),
         after=np.concatenate([np.roll(cycle, -1) for cycle in cycles]),
     )
-    for n, one in enumerate(held):
-        present = np.flatnonzero(one)
-        made.type[n, : len(present)], made.number[n, : len(present)] = present, one[present]
     return made, cycles
+
+
+def in_units(program: RoundedProgram) -> Ints:
+    """(T,) one size for each type, descending: that of a box is its volume."""
+    return np.round(volumes(program.sizes, program.capacity) * UNIT).astype(np.int64) if program.boxes else program.sizes
 
 
 def in_order(held: Ints, sizes: Ints) -> Ints:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster import Cluster, kind_of, queue_length
 from packenv.compiled.decorators import compiled
-from packenv.policies.throughput_optimal.entitlement import Entitled, Ints
+from packenv.policies.throughput_optimal.entitled import Entitled, Ints
 from packenv.theory.capacity.one_resource.knapsack import Knapsack
 
 MOST_STEPS = 200_000  # sums times types: a tenth of a millisecond for each choice
@@ -41,6 +41,12 @@ def all_packings(sizes: Ints, capacity: Ints) -> Packings:
     first = np.cumsum([0, *map(len, tables)])
     nothing = np.zeros(len(sizes), np.int64)
     return Packings(np.concatenate(tables), first, np.zeros(int(first[-1]), np.int64), nothing, nothing.copy())
+
+
+def no_packings() -> Packings:
+    """In place of `all_packings` where configurations are listed."""
+    nothing = np.zeros(0, np.int64)
+    return Packings(np.zeros((0, 0), np.int32), nothing, nothing, nothing, nothing)
 
 
 @compiled

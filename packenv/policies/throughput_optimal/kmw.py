@@ -13,30 +13,35 @@ import numpy as np
 
 from packenv.cluster import (
     BY_INDEX,
-    BY_LINE,
-    BY_MIX,
     BY_SIZE,
-    BY_TYPE,
     NONE,
     Cluster,
     Needs,
     jobs_in,
     kind_of,
-    next_with_room,
     now,
     queue_length,
     server_count,
     waiting,
     wake_at,
 )
-from packenv.cluster.virtual_queues.kinds import scalar_capacity, server_kinds
+from packenv.cluster.virtual_queues.kinds import server_kinds
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError, nearest
-from packenv.policies.throughput_optimal.entitlement import Entitled, Ints, fill_all, nothing_entitled, serve_entitled
-from packenv.policies.throughput_optimal.heaviest import MOST_STEPS, Packings, all_packings, first_heaviest, largest_weight
-from packenv.policies.throughput_optimal.rounding import checked_program, proven_share
+from packenv.policies.throughput_optimal.entitled import Entitled, Ints, needs_of_types, nothing_entitled, packed_capacity
+from packenv.policies.throughput_optimal.entitlement import fill_all, next_roomy, note_least_types, serve_entitled
+from packenv.policies.throughput_optimal.heaviest import (
+    MOST_STEPS,
+    Packings,
+    all_packings,
+    first_heaviest,
+    largest_weight,
+    no_packings,
+)
+from packenv.policies.throughput_optimal.listed import Listed, is_listed, largest_listed_weight, listed, take_heaviest
+from packenv.policies.throughput_optimal.rounding import checked_program, proven_share, too_few_for_eps
 from packenv.policy import Setting, name_of, schedules
-from packenv.theory.rounded_program import RoundedProgram
+from packenv.theory.rounded_configurations import RoundedProgram
 
 EMPTY, TIMER, WEIGHT = 0, 1, 2
 REFRESH = {"empty": EMPTY, "timer": TIMER, "weight": WEIGHT}
@@ -73,21 +78,30 @@ class KMaxWeight(NamedTuple):
         return KMaxWeightRule(REFRESH[self.refresh], self.slack, self.backfill, self.few)
 
     def needs(self, setting: Setting) -> Needs:
-        return Needs(orders=BY_TYPE | BY_LINE | BY_MIX | BY_SIZE | BY_INDEX, types=self._program(setting).sizes)
+        return needs_of_types(self._program(setting), self.backfill, BY_SIZE | BY_INDEX)
 
     def initial_state(self, setting: Setting, seed: int) -> KMaxWeightState:
         program = self._program(setting)
-        capacity = scalar_capacity(setting.capacity)
-        packings = all_packings(program.sizes, server_kinds(capacity)[1])
+        own = nothing_entitled(program, setting.capacity)
+        kinds = server_kinds(packed_capacity(program, setting.capacity))[1]
         every = self.every or max(1, round(10 * setting.workload.mean_service))
-        servers, kinds = len(capacity), len(packings.first) - 1
-        since = np.full(servers, -every, np.int64)
-        return KMaxWeightState(nothing_entitled(program, capacity), packings, np.zeros(kinds, np.int64), since, every)
+        return KMaxWeightState(
+            own=own,
+            packings=all_packings(program.sizes, kinds) if program.listed is None else no_packings(),
+            choices=listed(program, kinds, own.type.shape[1]),
+            most=np.zeros(len(kinds), np.int64),
+            since=np.full(len(setting.capacity), -every, np.int64),
+            every=every,
+        )
 
     def guarantee(self, setting: Setting) -> float:
         """ρ_K / ρ* with refresh=weight and a slack above 0; 0 outside the model and for the other ways to refresh."""
         proven = self.refresh == "weight" and self.slack > 0
         return proven_share(self, setting, MOST_STEPS) if proven else 0.0
+
+    def notice(self, setting: Setting) -> str:
+        """As that of MSR."""
+        return too_few_for_eps(self, setting, MOST_STEPS)
 
     def _program(self, setting: Setting) -> RoundedProgram:
         if self.refresh not in REFRESH:
@@ -113,6 +127,7 @@ class KMaxWeightState(NamedTuple):
 
     own: Entitled
     packings: Packings
+    choices: Listed  # in place of the packings, where configurations are listed
     most: Ints  # (kinds,) scratch: the largest weight of a configuration in this slot; UNKNOWN
     since: Ints  # (L,) slot in which the active configuration was chosen
     every: int  # slots after which it is chosen anew, with refresh=timer
@@ -132,11 +147,12 @@ def schedule(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState) -
         return
     for kind in range(state.most.shape[0]):
         state.most[kind] = UNKNOWN
-    server = next_with_room(cluster, 0)
+    note_least_types(cluster, state.own)
+    server = next_roomy(cluster, state.own, 0)
     while server != NONE:
         refresh(policy, cluster, state, server)
         serve_entitled(cluster, state.own, server, policy.few)
-        server = next_with_room(cluster, server + 1)
+        server = next_roomy(cluster, state.own, server + 1)
     fill_all(cluster, state.own, policy.few, policy.backfill, before)
     if policy.refresh == TIMER and waiting(cluster) > 0:
         for server in range(server_count(cluster)):
@@ -154,10 +170,22 @@ def refresh(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState, se
     if policy.refresh == TIMER and now(cluster) - state.since[server] >= state.every:
         due = True
     if due or (policy.refresh == WEIGHT and is_light(policy, cluster, state, server)):
-        state.most[kind] = largest_weight(cluster, state.packings, kind)
+        find_heaviest(cluster, state, kind)
         if due or is_light(policy, cluster, state, server):
-            first_heaviest(cluster, state.packings, state.own, server)
+            if is_listed(state.choices):
+                take_heaviest(state.choices, state.own, kind, server)
+            else:
+                first_heaviest(cluster, state.packings, state.own, server)
             state.since[server] = now(cluster)
+
+
+@compiled
+def find_heaviest(cluster: Cluster, state: KMaxWeightState, kind: int) -> None:
+    """Note the largest weight of a configuration for this kind of server."""
+    if is_listed(state.choices):
+        state.most[kind] = largest_listed_weight(cluster, state.choices, kind)
+    else:
+        state.most[kind] = largest_weight(cluster, state.packings, kind)
 
 
 @compiled
@@ -165,7 +193,7 @@ def is_light(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState, s
     """Whether the active configuration weighs less than the largest weight known by more than slack · √ of that."""
     kind = kind_of(cluster, server)
     if state.most[kind] == UNKNOWN:
-        state.most[kind] = largest_weight(cluster, state.packings, kind)
+        find_heaviest(cluster, state, kind)
     return weight_of(cluster, state.own, server) < state.most[kind] - policy.slack * math.sqrt(state.most[kind])
 
 

@@ -13,16 +13,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster import BY_INDEX, BY_LINE, BY_MIX, BY_SIZE, BY_TYPE, Cluster, Needs, now, server_count, waiting, wake_at
+from packenv.cluster import Cluster, Needs, now, server_count, waiting, wake_at
 from packenv.cluster.state import NEVER
-from packenv.cluster.virtual_queues.kinds import scalar_capacity
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
 from packenv.policies.throughput_optimal.candidates import Candidates, candidates
-from packenv.policies.throughput_optimal.entitlement import Entitled, Ints, fill_all, nothing_entitled, serve_entitled
-from packenv.policies.throughput_optimal.rounding import checked_program, proven_share
+from packenv.policies.throughput_optimal.entitled import Entitled, Ints, needs_of_types, nothing_entitled, packed_capacity
+from packenv.policies.throughput_optimal.entitlement import fill_all, serve_entitled
+from packenv.policies.throughput_optimal.rounding import checked_program, proven_share, too_few_for_eps
 from packenv.policy import Setting, name_of, schedules
-from packenv.theory.rounded_program import RoundedProgram
+from packenv.theory.rounded_configurations import RoundedProgram
 from packenv.workloads.sampling import mix, uniform, word_at
 
 ROUND, VISIT = 100.0, 5.0  # mean services in a round, and more for each candidate, if the cycle is not given (measured)
@@ -54,21 +54,19 @@ class MSR(NamedTuple):
         return MSRRule(self.backfill, self.few)
 
     def needs(self, setting: Setting) -> Needs:
-        orders = BY_TYPE | BY_LINE | BY_MIX | (BY_SIZE | BY_INDEX if self.backfill else 0)
-        return Needs(orders=orders, types=self._program(setting).sizes)
+        return needs_of_types(self._program(setting), self.backfill)
 
     def initial_state(self, setting: Setting, seed: int) -> MSRState:
         program = self._program(setting)
-        capacity = scalar_capacity(setting.capacity)
-        own = nothing_entitled(program, capacity)
+        own = nothing_entitled(program, setting.capacity)
         found, cycles = candidates(program, own.type.shape[1])
         state = MSRState(
             own=own,
             candidates=found,
             cycle=self.cycle or (ROUND + VISIT * max(map(len, cycles))) * setting.workload.mean_service,
             rate=setting.workload.rate,
-            active=first_candidates(program, capacity, found, cycles),
-            until=np.zeros(len(capacity), np.int64),
+            active=first_candidates(program, packed_capacity(program, setting.capacity), found, cycles),
+            until=np.zeros(len(setting.capacity), np.int64),
             next=np.zeros(1, np.int64),
             key=np.array([mix(np.uint64(seed) + np.uint64(1))], np.uint64),
             draws=np.zeros(1, np.int64),
@@ -81,6 +79,10 @@ class MSR(NamedTuple):
     def guarantee(self, setting: Setting) -> float:
         """ρ_K / ρ*, from the lower bound on ρ_K and the upper one on ρ*; 0 outside the model."""
         return proven_share(self, setting)
+
+    def notice(self, setting: Setting) -> str:
+        """That the types do not come as near to ρ* as `eps` asks for; empty if they do."""
+        return too_few_for_eps(self, setting)
 
     def _program(self, setting: Setting) -> RoundedProgram:
         if not 0 <= self.cycle < math.inf:
@@ -116,8 +118,8 @@ class MSRState(NamedTuple):
 def first_candidates(program: RoundedProgram, capacity: Ints, found: Candidates, cycles: list[Ints]) -> Ints:
     """(L,) where each server begins its round: servers of one kind are spread evenly over it."""
     active = np.zeros(len(capacity), np.int64)
-    for units, cycle in zip(program.capacity.tolist(), cycles, strict=True):
-        servers = np.flatnonzero(capacity == units)
+    for units, cycle in zip(program.capacity, cycles, strict=True):
+        servers = np.flatnonzero((capacity == units).reshape(len(capacity), -1).all(axis=1))
         ends = np.cumsum(found.share[cycle])
         at = np.searchsorted(ends, (np.arange(len(servers)) + 0.5) / len(servers))
         active[servers] = cycle[np.minimum(at, len(cycle) - 1)]

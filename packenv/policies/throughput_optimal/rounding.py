@@ -8,7 +8,8 @@ from packenv.errors import InputError
 from packenv.policy import Setting, name_of
 from packenv.theory.capacity.load import supportable
 from packenv.theory.capacity.one_resource.knapsack import MOST_STEPS
-from packenv.theory.rounded_program import MOST_NAMED, RoundedProgram, rounded_program
+from packenv.theory.rounded_configurations import RoundedProgram
+from packenv.theory.rounded_program import MOST_NAMED, rounded_program
 from packenv.workloads.laws.arrivals import Batch, Bernoulli, Poisson
 from packenv.workloads.laws.services import Geometric
 from packenv.workloads.workload import Workload
@@ -45,6 +46,18 @@ def too_few(policy: Any, workload: Workload, program: RoundedProgram, load: floa
     count = next(enough, None)
     what = f"types={count} would do" if count else f"even types={TRIED[-1]} would not do"
     return f"a load of {load:.4g} tasks in service is above ρ_K = {program.rho:.4g} of {len(program.sizes)} types; {what}"
+
+
+def too_few_for_eps(policy: Any, setting: Setting, most_steps: int = MOST_STEPS) -> str:
+    """One line that says so if no number of types that was tried makes ρ_K >= (1 - policy.eps) ρ*; else nothing."""
+    workload = setting.workload
+    if policy.types or policy.grid or workload.jobs is not None:
+        return ""
+    program, largest = program_of(policy, workload, most_steps), supportable(workload)
+    if program.rho >= (1 - policy.eps) * largest.lower:
+        return ""
+    share = program.rho / largest.upper
+    return f"{name_of(policy)}: {len(program.sizes)} types, the most, support {share:.3f} of ρ* or more, short of 1 - eps"
 
 
 def program_of(policy: Any, workload: Workload, most_steps: int) -> RoundedProgram:

@@ -1,0 +1,139 @@
+"""The active configuration of every server, and what it lacks (PAPERS §6).
+
+A type is an interval of sizes; for several resources, a box of demand vectors.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster import (
+    BY_DEMAND,
+    BY_INDEX,
+    BY_LINE,
+    BY_MIX,
+    BY_SIZE,
+    BY_TYPE,
+    NONE,
+    Cluster,
+    Needs,
+    hold,
+    hold_box,
+    jobs_of_type,
+    kind_of,
+    place,
+    queue_length,
+    room_of,
+)
+from packenv.cluster.virtual_queues.kinds import scalar_capacity
+from packenv.compiled.decorators import compiled
+from packenv.theory.rounded_configurations import RoundedProgram
+
+Ints = NDArray[np.int64]
+
+
+class Entitled(NamedTuple):
+    """The active configuration of each of L servers, as pairs (type, number of tasks), the larger types first."""
+
+    size: Ints  # (T, P) units, descending: what a task of each type occupies of each resource; P = 1 for scalar sizes
+    least: Ints  # (T, P) units: the least demands of each type
+    type: NDArray[np.int32]  # (L, W)
+    number: NDArray[np.int32]  # (L, W)
+    types: NDArray[np.int32]  # (L,) how many types the active configuration has: 0 before the first one
+    limit: Ints  # (P,) scratch, boxes: the largest demands that may be backfilled
+    lowest: Ints  # (P,) scratch, boxes: the least of each resource that some waiting task, or its box, needs
+
+    def active_configuration(self, server: int, types: int) -> Ints | None:
+        """(types,) tasks of each type in the server's active configuration; None before its first."""
+        n = int(self.types[server])
+        if n == 0:
+            return None
+        counts = np.zeros(types, np.int64)
+        counts[self.type[server, :n]] = self.number[server, :n]
+        return counts
+
+
+def needs_of_types(program: RoundedProgram, backfill: bool, scalar: int = 0) -> Needs:
+    """The types of a program and orders of waiting tasks; `scalar`: further ones if types are intervals of size."""
+    orders = BY_TYPE | BY_LINE | BY_MIX
+    if program.boxes:
+        return Needs(orders=orders | (BY_DEMAND if backfill else 0), vectors=True, types=program.sizes)
+    return Needs(orders=orders | scalar | (BY_SIZE | BY_INDEX if backfill else 0), types=program.sizes)
+
+
+def packed_capacity(program: RoundedProgram, capacity: Ints) -> Ints:
+    """What servers of `capacity` (L, D) have of what is packed: (L, D) if types are boxes, else (L,) scalar capacities."""
+    return capacity if program.boxes else scalar_capacity(capacity)
+
+
+def nothing_entitled(program: RoundedProgram, capacity: Ints) -> Entitled:
+    """No server has an active configuration yet; `capacity` (L, D) units."""
+    if program.listed is not None:
+        most = int(np.count_nonzero(program.listed.held, axis=1).max())
+    else:
+        most = min(len(program.sizes), int(scalar_capacity(capacity).max()) // int(program.sizes[-1]))
+    shape = len(capacity), max(1, most)
+    size, least = (one.reshape(len(one), -1) for one in (program.sizes, program.least))
+    types, number = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+    scratch = np.zeros(size.shape[1], np.int64)
+    return Entitled(size, least, types, number, np.zeros(len(capacity), np.int32), scratch, scratch.copy())
+
+
+@compiled
+def has_room(cluster: Cluster, own: Entitled, server: int, j: int) -> bool:
+    """Whether what a task of type j occupies fits."""
+    if cluster.vectors:
+        return within(own.size[j], cluster.free[cluster.e, server])
+    return own.size[j, 0] <= room_of(cluster, server)
+
+
+@compiled
+def within(demand: Ints, room: Ints) -> bool:
+    """Whether `demand` (P,) is at most `room` (P,) in every resource."""
+    for r in range(demand.shape[0]):
+        if demand[r] > room[r]:
+            return False
+    return True
+
+
+@compiled
+def start(cluster: Cluster, own: Entitled, task: int, server: int, j: int) -> None:
+    """Start a task of type j, which occupies what the type counts as."""
+    place(cluster, task, server)
+    if cluster.vectors:
+        hold_box(cluster, task)
+    else:
+        hold(cluster, task, own.size[j, 0])
+
+
+@compiled
+def is_missing(cluster: Cluster, own: Entitled, server: int, kind: int, n: int, few: int) -> bool:
+    """Whether more than `few` tasks of the n-th type of the active configuration wait, and fewer than it says are in service."""
+    j = own.type[server, n]
+    return queue_length(cluster, kind, j) > few and jobs_of_type(cluster, server, j) < own.number[server, n]
+
+
+@compiled
+def smallest_missing(cluster: Cluster, own: Entitled, server: int, few: int) -> int:
+    """The smallest type of which entitled tasks wait for room; NONE if there is none."""
+    for n in range(own.types[server] - 1, -1, -1):
+        if is_missing(cluster, own, server, kind_of(cluster, server), n, few):
+            return own.type[server, n]
+    return NONE
+
+
+@compiled
+def next_beyond(cluster: Cluster, own: Entitled, server: int, first: int) -> int:
+    """The first type from `first` on, the larger ones first, of which more are in service than entitled; NONE without any."""
+    n = 0
+    for j in range(own.size.shape[0]):
+        entitled = 0
+        if n < own.types[server] and own.type[server, n] == j:
+            entitled = own.number[server, n]
+            n += 1
+        if j >= first and jobs_of_type(cluster, server, j) > entitled:
+            return j
+    return NONE

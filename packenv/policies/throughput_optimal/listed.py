@@ -1,0 +1,76 @@
+"""The configuration of the largest weight ⟨k, Q⟩ in a list: for boxes, and for sizes that have too many sums.
+
+The list has those that attain ρ_K, so its largest weight is at least theirs, on which the proof rests. Of equal weights the
+first one counts, in descending lexicographic order.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster import Cluster, queue_length
+from packenv.compiled.decorators import compiled
+from packenv.policies.throughput_optimal.entitled import Entitled, Ints
+from packenv.theory.rounded_configurations import RoundedProgram
+
+
+class Listed(NamedTuple):
+    """Configurations by kind of server, as pairs (type, number of tasks), the larger types first. m rows, W pairs."""
+
+    type: NDArray[np.int32]  # (m, W)
+    number: NDArray[np.int32]  # (m, W)
+    types: NDArray[np.int32]  # (m,) how many pairs a row has
+    first: Ints  # (kinds + 1,) those of kind k are rows first[k] .. first[k + 1] - 1; (0,) if there is no list
+    heaviest: Ints  # (kinds,) scratch: row of the largest weight
+
+
+def listed(program: RoundedProgram, kinds: Ints, width: int) -> Listed:
+    """The list of a program; `kinds` (G,) or (G, D) capacity of each kind of server, as the cluster numbers them."""
+    if program.listed is None:
+        nothing = np.zeros((0, width), np.int32)
+        return Listed(nothing, nothing, np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
+    capacity = program.capacity.reshape(len(program.capacity), -1)
+    own = [int(np.flatnonzero((capacity == units).all(axis=1))[0]) for units in kinds]
+    found = [program.listed.held[program.listed.kind == kind].astype(np.int64) for kind in own]
+    held = [one if len(one) else np.zeros((1, len(program.sizes)), np.int64) for one in found]
+    return Listed(*pairs(np.concatenate(held), width), np.cumsum([0, *map(len, held)]), np.zeros(len(held), np.int64))
+
+
+def pairs(held: Ints, width: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Configurations `held` (m, T) as pairs: types (m, width), numbers of tasks (m, width), and how many pairs (m,)."""
+    of_type, number = np.zeros((len(held), width), np.int32), np.zeros((len(held), width), np.int32)
+    for n, one in enumerate(held):
+        present = np.flatnonzero(one)
+        of_type[n, : len(present)], number[n, : len(present)] = present, one[present]
+    return of_type, number, np.count_nonzero(held, axis=1).astype(np.int32)
+
+
+@compiled
+def is_listed(choices: Listed) -> bool:
+    """Whether there is a list."""
+    return choices.first.shape[0] > 0
+
+
+@compiled
+def largest_listed_weight(cluster: Cluster, choices: Listed, kind: int) -> int:
+    """The largest weight of a configuration in the list."""
+    most = -1
+    for row in range(choices.first[kind], choices.first[kind + 1]):
+        weight = 0
+        for n in range(choices.types[row]):
+            weight += choices.number[row, n] * queue_length(cluster, kind, choices.type[row, n])
+        if weight > most:
+            most, choices.heaviest[kind] = weight, row
+    return most
+
+
+@compiled
+def take_heaviest(choices: Listed, own: Entitled, kind: int, server: int) -> None:
+    """Make the configuration that was found last for this kind the server's active one."""
+    row = choices.heaviest[kind]
+    own.types[server] = choices.types[row]
+    for n in range(choices.types[row]):
+        own.type[server, n], own.number[server, n] = choices.type[row, n], choices.number[row, n]
