@@ -11,14 +11,14 @@ from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import COUNT, FILE, JSON, option
 from packenv.cli.options.workload import WorkloadOptions, chosen_policies, shown_slot, workload_from
 from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.plan.all_policies import plan_all
-from packenv.cli.plan.tables import LEFT_OUT, answer, plan_record, plan_table
+from packenv.cli.plan.mixes import kinds_as_servers, plan_mixes
+from packenv.cli.plan.numbers import Asked, plan_numbers
+from packenv.cli.plan.tables import LEFT_OUT
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
-from packenv.planning.bound import fewest_servers
 from packenv.planning.goals import EXAMPLES
-from packenv.planning.plan import DEFAULT_SLOTS, GAP, SECONDS, SEEDS, run_kind, run_length, wanted_goals
-from packenv.planning.search import NoneMeets, Search
+from packenv.planning.kinds import parse_kinds
+from packenv.planning.plan import DEFAULT_SLOTS, SEEDS, run_length, wanted_goals
 from packenv.runs.runner import RunOptions
 
 
@@ -27,6 +27,7 @@ from packenv.runs.runner import RunOptions
 @click.option("--goal", "-g", "wanted", multiple=True, metavar="GOAL", help=f"{EXAMPLES}; repeat for more, all must be met.")
 @click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to plan with; repeat for more.")
 @click.option("--servers", help="The kind of server: 1, 1x0.5, 1x1:0.5 for two resources; a number before it does not matter.")
+@click.option("--types", help="Kinds of machines and the cost of each, for the cheapest mix: 1=0.50,2=0.95,1:0.5=0.8.")
 @shared.sizes
 @shared.service
 @click.option("--load", type=float, help="Arrivals as a share of ρ* of the workload's own servers.")
@@ -38,6 +39,7 @@ from packenv.runs.runner import RunOptions
 @click.option("--slots", type=COUNT, help=f"Slots of each run of a workload  [default: {DEFAULT_SLOTS:,}].")
 @option("--seeds", type=COUNT, default=SEEDS, help="Runs with each number of servers; as many others confirm the answer.")
 @shared.run_options
+@click.option("--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks.")
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write the answers, and all that was tried, as JSON; - is standard output.")
 @click.option("--plot", type=FILE, help="Draw each goal's measure against the number of servers (PNG, PDF, SVG).")
@@ -47,6 +49,8 @@ def plan(
     slots: int | None,
     seeds: int,
     made: RunOptions,
+    types: str | None,
+    log: str | None,
     form: str,
     json_path: str | None,
     plot: str | None,
@@ -59,28 +63,14 @@ def plan(
     packenv plan paper/fig4b -g "mean wait <= 20" -g "max queue <= 50"
     packenv plan --sizes uniform:0.1:0.9 --service geometric:100 --rate 0.5
     """
-    check_outputs(json_path, plot=plot)
+    check_outputs(json_path, log, plot=plot)
     named = chosen_policies(policies)
-    said = WorkloadOptions(**words)
+    kinds = None if types is None else parse_kinds(types)
+    said = WorkloadOptions(**words | kinds_as_servers(kinds, words["servers"]))
     workload, _ = workload_from(said, servers="1")
-    goals, length = wanted_goals(workload, wanted), run_length(workload, slots)
-    console = text_console()
-    with console.status(f"{workload.name}: the fewest servers of any policy"):
-        bound = fewest_servers(workload, goals, GAP, SECONDS)
-    searches = [Search(workload, name, goals, seeds, length, run_kind(workload)) for name in named]
-    plans, refused = plan_all(searches, bound, made)
-    for problem in refused:
-        console.print(str(problem), style="yellow", highlight=False)
-    if not plans:
-        raise NoneMeets("none of the policies meets the goals with any number of servers")
-    slot_seconds = shown_slot(said, workload)
-    records = [plan_record(workload, goals, one, bound) for one in plans]
-    show(form, [plan_table(workload, goals, plans, bound, slot_seconds)], records, LEFT_OUT)
-    console.print(answer(workload, goals, plans, bound), highlight=False)
-
-    def draw(path: str) -> None:
-        from packenv.cli.plan.plot import draw_plans  # brings matplotlib with it
-
-        draw_plans(plans, goals, bound, workload, slot_seconds, path)
-
-    write_all((json_path, lambda path: write_json(path, records)), (plot, draw))
+    goals, length = wanted_goals(workload, wanted, kinds is not None), run_length(workload, slots)
+    asked = Asked(workload, goals, named, seeds, length, shown_slot(said, workload))
+    found = plan_numbers(asked, made, log) if kinds is None else plan_mixes(asked, kinds, made, log)
+    show(form, found.tables, found.records, LEFT_OUT)
+    text_console().print(found.answer, highlight=False)
+    write_all((json_path, lambda path: write_json(path, found.records)), (plot, found.draw))

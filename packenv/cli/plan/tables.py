@@ -31,13 +31,13 @@ def plan_table(workload: Workload, goals: Sequence[Goal], plans: Sequence[Plan],
     if workload.jobs is None:
         table.add_column("stable with one less", justify="right", no_wrap=True)
     for plan in plans:
-        cells = [_cell(trial, n, goal, slot_seconds) for n, goal in enumerate(goals) for trial in (plan.at, plan.below)]
+        cells = [cell(trial, n, goal, slot_seconds) for n, goal in enumerate(goals) for trial in (plan.at, plan.below)]
         last = [] if workload.jobs is not None else [NONE if plan.below is None else "yes" if plan.below.stable else "no"]
         table.add_row(escape(plan.policy), f"{plan.servers:,}", *cells, *last)
     return table
 
 
-def _cell(trial: Trial | None, n: int, goal: Goal, slot_seconds: float | None) -> str:
+def cell(trial: Trial | None, n: int, goal: Goal, slot_seconds: float | None) -> str:
     if trial is None:
         return NONE
     scale = slot_seconds or 1.0 if goal.is_time else 1.0

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -91,6 +92,17 @@ class Bounded:
         require(worth > 0, "the prices are all 0")
         most = self.most(kinds.capacity)
         return sum((count * one for count, one in zip(kinds.number.tolist(), most, strict=True)), 0) / worth
+
+    def whole_price(self, size: int) -> int:
+        """A price of any size in units, such that sizes that fit a server cost no more than `most` together.
+
+        Rounded down; a size beyond the last point, or in a cell that is said to have none, costs as much as the point below it.
+        """
+        i = bisect_left(self.points, size)
+        left, low = (self.points[i - 1], self.prices[i - 1]) if i else (0, 0)
+        if i == len(self.points) or not (self.split[i] or size == self.points[i]):
+            return low
+        return low + (self.prices[i] - low) * (size - left) // (self.points[i] - left)
 
     def most(self, capacity: Ints) -> list[int]:
         """For each capacity, the largest total price of tasks that fit such a server, rounded up to an integer."""
