@@ -6,6 +6,7 @@ that fit a machine of each kind can cost together. In each slot the tasks in ser
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,16 @@ from packenv.theory.capacity.several_resources.certificate import Priced, Scalar
 
 Rule: TypeAlias = Scalarised | Priced
 LARGEST = 2**62
+
+
+@functools.lru_cache(maxsize=1024)
+def _most(rule: Rule, capacity: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+    return tuple(rule.most(np.array(capacity, np.int64)))
+
+
+def most_of(rule: Rule, capacity: Ints) -> list[int]:
+    """`rule.most(capacity)`, a knapsack of most of a second, once for each rule."""
+    return [*_most(rule, tuple(map(tuple, capacity.tolist())))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +131,7 @@ class CostProof:
                 least += window.times * self.limit.least_cost(price, overlap)
             else:
                 together += window.times * price * overlap
-            for kind, most in enumerate(window.rule.most(capacity)):
+            for kind, most in enumerate(most_of(window.rule, capacity)):
                 held[kind] += window.times * length * most
         if self.limit.spared is not None:
             least = sum_of_kept(together, self.limit.spared)

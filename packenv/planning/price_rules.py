@@ -9,7 +9,7 @@ import numpy as np
 
 from packenv.jobs import Ints
 from packenv.planning.combination import Combined
-from packenv.planning.cost_proof import PricedWindow, Rule, TableTasks, WaitLimit
+from packenv.planning.cost_proof import PricedWindow, Rule, TableTasks, WaitLimit, most_of
 from packenv.planning.windows import sure_overlap
 from packenv.theory.capacity.linear_program import ServerKinds
 from packenv.theory.capacity.one_resource.certificate import Bounded, Refuted
@@ -65,7 +65,7 @@ def _proved(vectors: Ints, weight: Any, capacity: Ints, number: Ints, gap: float
         return
     rule = as_rule(upper_proof(vectors, weight, capacity, number, gap, seconds))
     try:
-        rule.most(capacity)
+        most_of(rule, capacity)
     except Refuted:  # too many configurations on a kind of machine
         return
     yield rule

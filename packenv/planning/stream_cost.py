@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -63,9 +64,8 @@ def each_kind(proof: Bounded | Scalarised | Priced, workload: Workload) -> list[
     law, _ = law_and_kinds(workload)
     units = workload.servers.units
     one = np.ones(1, np.int64)
-    if workload.D == 1:
-        return [proof.value(law, ServerKinds(each, one)) for each in units]
-    return [proof.value(law, VectorKinds(each[None], one)) for each in units]
+    alone: list[Any] = [ServerKinds(each, one) if workload.D == 1 else VectorKinds(each[None], one) for each in units]
+    return [proof.value(law, kinds) for kinds in alone]
 
 
 class StreamCost:

@@ -9,9 +9,9 @@ import numpy as np
 
 from packenv.jobs import Ints, Jobs
 from packenv.planning.combination import Combined, combine
-from packenv.planning.cost_proof import LARGEST, CostProof, PricedWindow, Rule, TableTasks, WaitLimit
+from packenv.planning.cost_proof import LARGEST, CostProof, PricedWindow, Rule, TableTasks, WaitLimit, most_of
 from packenv.planning.price_rules import areas, rules_for
-from packenv.planning.windows import sure_overlap, windows
+from packenv.planning.windows import inside, sure_overlap, windows
 from packenv.theory.capacity.linear_program import Floats
 
 MOST_WINDOWS = 12  # of each rule, to be combined
@@ -76,14 +76,14 @@ class TableCost:
         for row in self.rows:
             price = self.tasks.prices(row.rule)
             overlap = sure_overlap(self.tasks.jobs, self.limit.each, row.start, row.end)
-            most = np.array(row.rule.most(self.capacity), np.float64)
+            most = np.array(most_of(row.rule, self.capacity), np.float64)
             held.append(most / most.max())
             need.append(self.limit.least_cost(price, overlap) / ((row.end - row.start) * most.max()))
         return np.array(held).reshape(-1, len(self.cost)), np.array(need)
 
     def _single(self, rule: Rule, every: Iterable[tuple[int, int]]) -> Iterator[tuple[Fraction, PricedWindow]]:
         """Each window with what it proves alone."""
-        price, held = self.tasks.prices(rule), rule.most(self.capacity)
+        price, held = self.tasks.prices(rule), most_of(rule, self.capacity)
         share = min((one / most for one, most in zip(self.cost, held, strict=True) if most > 0), default=Fraction(0))
         for start, end in every:
             overlap = sure_overlap(self.tasks.jobs, self.limit.each, start, end)
@@ -113,7 +113,7 @@ class TableCost:
         for row in self.rows:
             price = self.tasks.prices(row.rule)
             overlap = sure_overlap(self.tasks.jobs, self.limit.each, row.start, row.end)
-            length, most = row.end - row.start, row.rule.most(self.capacity)
+            length, most = row.end - row.start, most_of(row.rule, self.capacity)
             whole = self.limit.spared is None
             of_row = np.array([self.limit.least_cost(price, overlap)] if whole else price * overlap, np.float64)
             scale = float(max(most))
@@ -126,7 +126,7 @@ class TableCost:
         found, largest = [], 0.0
         for row, weight in zip(self.rows, weights.tolist(), strict=True):
             if weight > 1e-9 * float(weights.max()):
-                length, most = row.end - row.start, float(max(row.rule.most(self.capacity)))
+                length, most = row.end - row.start, float(max(most_of(row.rule, self.capacity)))
                 times = weight / (length * most)
                 found.append((row, times))
                 largest += times * length * float(self.tasks.prices(row.rule).max())

@@ -17,7 +17,6 @@ from packenv.planning.kinds import Kinds
 from packenv.planning.mixes import MixPlan, MixTrial
 from packenv.planning.search import mean_of
 from packenv.runs.statistics import interval
-from packenv.runs.text import NONE
 from packenv.workloads.workload import Workload
 
 
