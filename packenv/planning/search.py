@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -117,6 +117,10 @@ class Search:
             return Plan(self.name, servers, by_number[servers], by_number.get(servers - 1), tried, fresh=False)
         fresh = self._confirmed(servers, bound, lambda count: at(count, range(self.seeds, 2 * self.seeds)))
         return Plan(self.name, fresh[1].servers, fresh[1], fresh[0], tried, fresh=True)
+
+    def of(self, workload: Workload) -> Search:
+        """The same search for another workload."""
+        return replace(self, workload=workload)
 
     @property
     def name(self) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import click
@@ -15,11 +18,30 @@ from packenv.cli.plan.mixes import kinds_as_servers, plan_mixes
 from packenv.cli.plan.numbers import Asked, plan_numbers
 from packenv.cli.plan.tables import LEFT_OUT
 from packenv.cli.tables import format_option, show, text_console
+from packenv.errors import InputError
 from packenv.files import write_json
+from packenv.inputs.numbers import is_number
 from packenv.planning.goals import EXAMPLES
 from packenv.planning.kinds import parse_kinds
 from packenv.planning.plan import DEFAULT_SLOTS, SEEDS, run_length, wanted_goals
 from packenv.runs.runner import RunOptions
+from packenv.workloads.traces.table import exact
+from packenv.workloads.workload import Workload
+
+
+def grown(said: WorkloadOptions, growth: str) -> Workload:
+    """The workload with its arrivals `growth` times as many in the same time.
+
+    Those of a trace come faster: each task is there once, and none at the same time as its copy. Its days become shorter.
+    """
+    factor = exact(growth, "--growth")
+    workload, _ = workload_from(said, servers="1")
+    if factor == 1:
+        return workload
+    if workload.jobs is None:
+        return workload.with_(rate=float(factor * Fraction(workload.rate)))
+    speedup = Decimal(growth) * Decimal(said.speedup) if is_number(said.speedup) else said.speedup
+    return workload_from(replace(said, speedup=f"{speedup:f}"), servers="1")[0]
 
 
 @click.command("plan")
@@ -36,6 +58,8 @@ from packenv.runs.runner import RunOptions
 @shared.resources
 @shared.slot_seconds
 @option("--speedup", default="1", help="β: arrivals of a trace come this many times as fast.")
+@option("--growth", default="1", help="Arrivals grow by this factor: a trace comes so much faster, a workload has more tasks.")
+@option("--draws", type=click.IntRange(0, 1000), default=0, help="Least numbers for so many other draws of days, or seeds.")
 @click.option("--slots", type=COUNT, help=f"Slots of each run of a workload  [default: {DEFAULT_SLOTS:,}].")
 @option("--seeds", type=COUNT, default=SEEDS, help="Runs with each number of servers; as many others confirm the answer.")
 @shared.run_options
@@ -50,6 +74,8 @@ def plan(
     seeds: int,
     made: RunOptions,
     types: str | None,
+    growth: str,
+    draws: int,
     log: str | None,
     form: str,
     json_path: str | None,
@@ -67,9 +93,11 @@ def plan(
     named = chosen_policies(policies)
     kinds = None if types is None else parse_kinds(types)
     said = WorkloadOptions(**words | kinds_as_servers(kinds, words["servers"]))
-    workload, _ = workload_from(said, servers="1")
+    workload = grown(said, growth)
     goals, length = wanted_goals(workload, wanted, kinds is not None), run_length(workload, slots)
-    asked = Asked(workload, goals, named, seeds, length, shown_slot(said, workload))
+    asked = Asked(workload, goals, named, seeds, length, shown_slot(said, workload), draws)
+    if kinds is not None and draws:
+        raise InputError("--draws goes with a number of equal servers, not with --types")
     found = plan_numbers(asked, made, log) if kinds is None else plan_mixes(asked, kinds, made, log)
     show(form, found.tables, found.records, LEFT_OUT)
     text_console().print(found.answer, highlight=False)

@@ -9,9 +9,10 @@ from typing import Any
 from rich.table import Table
 
 from packenv.cli.plan.all_policies import Say, plan_all
-from packenv.cli.plan.tables import answer, plan_record, plan_table
+from packenv.cli.plan.tables import answer, certain, certainty_record, plan_record, plan_table
 from packenv.cli.tables import text_console
 from packenv.planning.bound import fewest_servers
+from packenv.planning.certainty import Certainty, certainty
 from packenv.planning.goals import Goal
 from packenv.planning.log import PlanLog
 from packenv.planning.plan import GAP, SECONDS, run_kind
@@ -30,6 +31,7 @@ class Asked:
     seeds: int
     slots: int | None
     shown_slot: float | None  # seconds of a slot, in which times are shown
+    draws: int = 0  # of other days, or seeds, for which the number is looked for
 
     def search(self, policy: str) -> Search:
         return Search(self.workload, policy, self.goals, self.seeds, self.slots, run_kind(self.workload))
@@ -55,8 +57,14 @@ def plan_numbers(asked: Asked, made: RunOptions, log: str | None) -> Shown:
     with text_console().status(f"{workload.name}: the fewest servers of any policy"):
         bound = fewest_servers(workload, goals, GAP, SECONDS)
 
+    known: dict[str, Certainty] = {}
+
     def plan(policy: str, ask: AskRuns, say: Say) -> Plan:
-        return asked.search(policy).run(bound, ask, lambda servers: say(f"{servers:,} servers"))
+        search = asked.search(policy)
+        found = search.run(bound, ask, lambda servers: say(f"{servers:,} servers"))
+        if asked.draws:
+            known[policy] = certainty(search, found.servers, asked.draws, ask, lambda draw: say(f"draw {draw + 1:,}"))
+        return found
 
     plans, refused = plan_all(asked.policies, plan, made, runs)
     say_refused(refused, plans)
@@ -66,8 +74,9 @@ def plan_numbers(asked: Asked, made: RunOptions, log: str | None) -> Shown:
 
         draw_plans(plans, goals, bound, workload, slot_seconds, path)
 
-    records = [plan_record(workload, goals, one, bound) for one in plans]
-    return Shown([plan_table(workload, goals, plans, bound, slot_seconds)], answer(workload, goals, plans, bound), records, draw)
+    records = [plan_record(workload, goals, one, bound) | certainty_record(known.get(one.policy)) for one in plans]
+    said = [answer(workload, goals, plans, bound), *(certain(one, known[one]) for one in asked.policies if one in known)]
+    return Shown([plan_table(workload, goals, plans, bound, slot_seconds)], "\n".join(said), records, draw)
 
 
 def say_refused(refused: Sequence[NoneMeets], plans: Sequence[Any]) -> None:

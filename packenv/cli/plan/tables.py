@@ -9,6 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
+from packenv.planning.certainty import Certainty
 from packenv.planning.goals import Goal
 from packenv.planning.search import Plan, Trial, mean_of
 from packenv.runs.statistics import interval, mean_and_half
@@ -54,6 +55,25 @@ def answer(workload: Workload, goals: Sequence[Goal], plans: Sequence[Plan], bou
         return f"{said}; no policy needs fewer."
     spared = f"{1 - bound / best.servers:.0%}"
     return f"{said}; no policy can do with fewer than {bound:,}, so that at most {spared} of them could be saved."
+
+
+SHARES = {"interval_80": 0.8, "interval_95": 0.95}
+
+
+def certain(policy: str, found: Certainty) -> str:
+    """In which range the least number lies for other draws."""
+    of = "seeds" if found.block is None else f"draws of the trace's blocks of {counted(found.block, 'slot')}"
+    ranges = [f"{share:.0%} from {low:,} to {high:,}" for share in SHARES.values() for low, high in [found.interval(share)]]
+    return f"{policy}: of {len(found.least):,} {of}, {', '.join(ranges)} servers."
+
+
+def certainty_record(found: Certainty | None) -> dict[str, Any]:
+    """The JSON of it; nothing where it was not asked for."""
+    if found is None:
+        return {}
+    return {
+        "draws": {"least": [*found.least], "block": found.block} | {key: [*found.interval(one)] for key, one in SHARES.items()}
+    }
 
 
 def plan_record(workload: Workload, goals: Sequence[Goal], plan: Plan, bound: int) -> dict[str, Any]:
