@@ -20,7 +20,6 @@ from packenv.cli.plan.tables import LEFT_OUT
 from packenv.cli.tables import format_option, show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
-from packenv.inputs.numbers import is_number
 from packenv.planning.goals import EXAMPLES
 from packenv.planning.kinds import parse_kinds
 from packenv.planning.plan import DEFAULT_SLOTS, SEEDS, run_length, wanted_goals
@@ -40,7 +39,7 @@ def grown(said: WorkloadOptions, growth: str) -> Workload:
         return workload
     if workload.jobs is None:
         return workload.with_(rate=float(factor * Fraction(workload.rate)))
-    speedup = Decimal(growth) * Decimal(said.speedup) if is_number(said.speedup) else said.speedup
+    speedup = Decimal(growth) * Decimal(said.speedup)
     return workload_from(replace(said, speedup=f"{speedup:f}"), servers="1")[0]
 
 
@@ -60,6 +59,7 @@ def grown(said: WorkloadOptions, growth: str) -> Workload:
 @option("--speedup", default="1", help="β: arrivals of a trace come this many times as fast.")
 @option("--growth", default="1", help="Arrivals grow by this factor: a trace comes so much faster, a workload has more tasks.")
 @option("--draws", type=click.IntRange(0, 1000), default=0, help="Least numbers for so many other draws of days, or seeds.")
+@click.option("--max-demand", type=float, help="Also without the tasks of a trace that need more: what do they cost?")
 @click.option("--slots", type=COUNT, help=f"Slots of each run of a workload  [default: {DEFAULT_SLOTS:,}].")
 @option("--seeds", type=COUNT, default=SEEDS, help="Runs with each number of servers; as many others confirm the answer.")
 @shared.run_options
@@ -76,6 +76,7 @@ def plan(
     types: str | None,
     growth: str,
     draws: int,
+    max_demand: float | None,
     log: str | None,
     form: str,
     json_path: str | None,
@@ -95,9 +96,11 @@ def plan(
     said = WorkloadOptions(**words | kinds_as_servers(kinds, words["servers"]))
     workload = grown(said, growth)
     goals, length = wanted_goals(workload, wanted, kinds is not None), run_length(workload, slots)
-    asked = Asked(workload, goals, named, seeds, length, shown_slot(said, workload), draws)
-    if kinds is not None and draws:
-        raise InputError("--draws goes with a number of equal servers, not with --types")
+    asked = Asked(workload, goals, named, seeds, length, shown_slot(said, workload), draws, max_demand)
+    if kinds is not None and (draws or max_demand is not None):
+        raise InputError("--draws and --max-demand go with a number of equal servers, not with --types")
+    if max_demand is not None and workload.jobs is None:
+        raise InputError("--max-demand is for traces: the laws of a workload say what tasks there are")
     found = plan_numbers(asked, made, log) if kinds is None else plan_mixes(asked, kinds, made, log)
     show(form, found.tables, found.records, LEFT_OUT)
     text_console().print(found.answer, highlight=False)

@@ -9,10 +9,11 @@ from typing import Any
 from rich.table import Table
 
 from packenv.cli.plan.all_policies import Say, plan_all
-from packenv.cli.plan.tables import answer, certain, certainty_record, plan_record, plan_table
+from packenv.cli.plan.tables import answer, certain, certainty_record, plan_record, plan_table, without, without_record
 from packenv.cli.tables import text_console
 from packenv.planning.bound import fewest_servers
 from packenv.planning.certainty import Certainty, certainty
+from packenv.planning.demand_limit import WithoutLargest, without_largest
 from packenv.planning.goals import Goal
 from packenv.planning.log import PlanLog
 from packenv.planning.plan import GAP, SECONDS, run_kind
@@ -32,6 +33,7 @@ class Asked:
     slots: int | None
     shown_slot: float | None  # seconds of a slot, in which times are shown
     draws: int = 0  # of other days, or seeds, for which the number is looked for
+    most_demand: float | None = None  # of the tasks without which the number is looked for too, larger ones
 
     def search(self, policy: str) -> Search:
         return Search(self.workload, policy, self.goals, self.seeds, self.slots, run_kind(self.workload))
@@ -58,12 +60,16 @@ def plan_numbers(asked: Asked, made: RunOptions, log: str | None) -> Shown:
         bound = fewest_servers(workload, goals, GAP, SECONDS)
 
     known: dict[str, Certainty] = {}
+    smaller: dict[str, WithoutLargest] = {}
 
     def plan(policy: str, ask: AskRuns, say: Say) -> Plan:
         search = asked.search(policy)
         found = search.run(bound, ask, lambda servers: say(f"{servers:,} servers"))
         if asked.draws:
             known[policy] = certainty(search, found.servers, asked.draws, ask, lambda draw: say(f"draw {draw + 1:,}"))
+        if asked.most_demand is not None:
+            say("without the largest tasks")
+            smaller[policy] = without_largest(search, found.servers, asked.most_demand, ask)
         return found
 
     plans, refused = plan_all(asked.policies, plan, made, runs)
@@ -74,8 +80,15 @@ def plan_numbers(asked: Asked, made: RunOptions, log: str | None) -> Shown:
 
         draw_plans(plans, goals, bound, workload, slot_seconds, path)
 
-    records = [plan_record(workload, goals, one, bound) | certainty_record(known.get(one.policy)) for one in plans]
-    said = [answer(workload, goals, plans, bound), *(certain(one, known[one]) for one in asked.policies if one in known)]
+    records = [
+        plan_record(workload, goals, one, bound)
+        | certainty_record(known.get(one.policy))
+        | without_record(smaller.get(one.policy))
+        for one in plans
+    ]
+    said = [answer(workload, goals, plans, bound)]
+    said += [without(one, smaller[one.policy]) for one in plans if one.policy in smaller]
+    said += [certain(one.policy, known[one.policy]) for one in plans if one.policy in known]
     return Shown([plan_table(workload, goals, plans, bound, slot_seconds)], "\n".join(said), records, draw)
 
 

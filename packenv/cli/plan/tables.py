@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from packenv.planning.certainty import Certainty
+from packenv.planning.demand_limit import WithoutLargest
 from packenv.planning.goals import Goal
 from packenv.planning.search import Plan, Trial, mean_of
 from packenv.runs.statistics import interval, mean_and_half
@@ -74,6 +75,19 @@ def certainty_record(found: Certainty | None) -> dict[str, Any]:
     return {
         "draws": {"least": [*found.least], "block": found.block} | {key: [*found.interval(one)] for key, one in SHARES.items()}
     }
+
+
+def without(plan: Plan, found: WithoutLargest) -> str:
+    """What the largest tasks cost."""
+    saved = plan.servers - found.servers
+    change = "as many" if saved == 0 else f"{abs(saved):,} {'fewer' if saved > 0 else 'more'}"
+    left_out = f"{counted(found.tasks, 'task')} above the limit, {found.work:.1%} of the work"
+    return f"{plan.policy}: without the {left_out}: {counted(found.servers, 'server')}, {change}."
+
+
+def without_record(found: WithoutLargest | None) -> dict[str, Any]:
+    """The JSON of it; nothing where it was not asked for."""
+    return {} if found is None else {"without_largest": found._asdict()}
 
 
 def plan_record(workload: Workload, goals: Sequence[Goal], plan: Plan, bound: int) -> dict[str, Any]:
