@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.jobs import Jobs
@@ -29,7 +30,7 @@ def without_largest(search: Search, servers: int, limit: float, ask: AskRuns) ->
     jobs = search.workload.jobs
     if jobs is None:
         raise InputError("a limit on demands is for traces: the laws of a workload say what tasks there are")
-    kept = (jobs.demand <= to_units(limit)).all(axis=1)
+    kept = np.asarray((jobs.demand <= to_units(limit)).all(axis=1), np.bool_)
     other = search.of(search.workload.with_(jobs=some_rows(jobs, kept)))
     seeds = other.seeds_of(range(search.seeds))
     found = least_from(servers, 1, lambda count: other.enough(other.trial(count, seeds, ask)))
@@ -39,11 +40,12 @@ def without_largest(search: Search, servers: int, limit: float, ask: AskRuns) ->
     return WithoutLargest(found, int((~kept).sum()), share)
 
 
-def some_rows(jobs: Jobs, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Jobs:
+def some_rows(jobs: Jobs, kept: NDArray[np.bool_]) -> Jobs:
     """The table of some rows. Raises InputError if there are none, and for a table whose rows name others, or servers."""
     if jobs.predecessors is not None or jobs.home is not None:
         raise InputError("tasks cannot be left out of a table with predecessors or home servers")
     if not kept.any():
         raise InputError("no task is as small as the limit on demands")
     columns = {one.name: getattr(jobs, one.name) for one in fields(jobs)}
-    return Jobs(**{name: None if column is None else column[kept] for name, column in columns.items()})
+    rows: dict[str, Any] = {name: None if column is None else column[kept] for name, column in columns.items()}
+    return Jobs(**rows)

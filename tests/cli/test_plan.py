@@ -113,7 +113,10 @@ def test_growth_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (("-g", "p95 wait <= 1", "--types", "1"), "not of the form CAPACITY=COST"),
         (("-g", "p95 wait <= 1", "--types", "1=1", "--servers", "1"), "give one of --servers and --types"),
         (("-g", "p95 wait <= 1", "--types", "1=1,0.2=0.1"), "--types 0.2: no task of"),
-        (("-g", "p95 wait <= 1", "--types", "1=1", "--draws", 3), "--draws and --max-demand go with a number of equal servers"),
+        (
+            ("-g", "p95 wait <= 1", "--types", "1=1", "--draws", 3),
+            "--draws, --max-demand and --plot go with a number of equal servers",
+        ),
         (("-g", "p95 wait <= 1", "--growth", "0"), "--growth must be above 0"),
         ((), "a trace is served by any number of servers in the end: give a --goal, such as p95 wait <= 60s"),
         (("-g", "p95 wait <= 1", "--slots", 9), "--slots is for workloads"),

@@ -48,7 +48,7 @@ def grown(said: WorkloadOptions, growth: str) -> Workload:
 @click.option("--goal", "-g", "wanted", multiple=True, metavar="GOAL", help=f"{EXAMPLES}; repeat for more, all must be met.")
 @click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to plan with; repeat for more.")
 @click.option("--servers", help="The kind of server: 1, 1x0.5, 1x1:0.5 for two resources; a number before it does not matter.")
-@click.option("--types", help="Kinds of machines and the cost of each, for the cheapest mix: 1=0.50,2=0.95,1:0.5=0.8.")
+@click.option("--types", help="Kinds of machines and the cost of each, for the cheapest mix: 1=0.50,2=0.95; or 1:0.5=0.8.")
 @shared.sizes
 @shared.service
 @click.option("--load", type=float, help="Arrivals as a share of ρ* of the workload's own servers.")
@@ -89,6 +89,7 @@ def plan(
     packenv plan trace.parquet --goal "p95 wait <= 60s" -p bf-js -p fifo-ff
     packenv plan paper/fig4b -g "mean wait <= 20" -g "max queue <= 50"
     packenv plan --sizes uniform:0.1:0.9 --service geometric:100 --rate 0.5
+    packenv plan trace.parquet -g "p95 wait <= 60s" --types 1=0.50,2=0.95 --log plan.jsonl
     """
     check_outputs(json_path, log, plot=plot)
     named = chosen_policies(policies)
@@ -97,11 +98,12 @@ def plan(
     workload = grown(said, growth)
     goals, length = wanted_goals(workload, wanted, kinds is not None), run_length(workload, slots)
     asked = Asked(workload, goals, named, seeds, length, shown_slot(said, workload), draws, max_demand)
-    if kinds is not None and (draws or max_demand is not None):
-        raise InputError("--draws and --max-demand go with a number of equal servers, not with --types")
+    if kinds is not None and (draws or max_demand is not None or plot is not None):
+        raise InputError("--draws, --max-demand and --plot go with a number of equal servers, not with --types")
     if max_demand is not None and workload.jobs is None:
         raise InputError("--max-demand is for traces: the laws of a workload say what tasks there are")
     found = plan_numbers(asked, made, log) if kinds is None else plan_mixes(asked, kinds, made, log)
     show(form, found.tables, found.records, LEFT_OUT)
     text_console().print(found.answer, highlight=False)
-    write_all((json_path, lambda path: write_json(path, found.records)), (plot, found.draw))
+    pictures = [] if found.draw is None else [(plot, found.draw)]
+    write_all((json_path, lambda path: write_json(path, found.records)), *pictures)

@@ -40,8 +40,5 @@ def plan_mixes(asked: Asked, kinds: Kinds, made: RunOptions, log: str | None) ->
     plans, refused = plan_all(asked.policies, plan, made, runs)
     say_refused(refused, plans)
 
-    def draw(path: str) -> None:
-        raise InputError("--plot draws numbers of equal servers: a mix has no single number")
-
     records = [mix_record(workload, goals, kinds, one, bound) for one in plans]
-    return Shown([mix_table(workload, goals, kinds, plans, slot_seconds)], mix_answer(goals, kinds, plans, bound), records, draw)
+    return Shown([mix_table(workload, goals, kinds, plans, slot_seconds)], mix_answer(goals, kinds, plans, bound), records, None)

@@ -49,7 +49,7 @@ class Shown:
     tables: list[Table]
     answer: str
     records: list[dict[str, Any]]
-    draw: Callable[[str], None]
+    draw: Callable[[str], None] | None  # None: there is no picture
 
 
 def plan_numbers(asked: Asked, made: RunOptions, log: str | None) -> Shown:
