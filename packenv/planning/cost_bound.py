@@ -70,9 +70,9 @@ def least_cost(workload: Workload, goals: Sequence[Goal], kinds: Kinds, gap: flo
 
 
 def rounded(rows: Rows, kinds: Kinds, times: float) -> tuple[int, ...]:
-    """The cheapest mix of whole machines with `times` the room that the rows ask for."""
+    """The cheapest mix of whole machines with `times` the room that the rows ask for; of all rows, if none asks for room."""
     price = np.array([float(one) for one in kinds.cost])
-    need = np.where(rows.room > 0, times * rows.need, rows.need)
+    need = np.where((rows.room > 0) | (rows.room == 0).all(), times * rows.need, rows.need)
     found = milp(price, constraints=LinearConstraint(rows.held, lb=need), integrality=np.ones(len(price)))
     if found.x is None:
         raise InputError("the cheapest mix of whole machines was not found: fewer kinds of machines")

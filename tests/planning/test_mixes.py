@@ -61,8 +61,8 @@ def test_by_hand() -> None:
 
 
 def test_kinds_that_some_tasks_need() -> None:
-    """The large task fits the dear machine alone, the small ones are cheaper elsewhere; two resources."""
-    jobs = Jobs.of([0, 0, 0], [[0.9, 0.9], [0.5, 0.1], [0.5, 0.1]], [10] * 3)
+    """The large task comes first and fits the dear machine alone, the small ones are cheaper elsewhere; two resources."""
+    jobs = Jobs.of([0, 1, 1], [[0.9, 0.9], [0.5, 0.1], [0.5, 0.1]], [10] * 3)
     plan, kinds, _, bound = planned(jobs, "1:1=9,1:0.2=1", "p99 wait <= 0")
     assert kinds.shown(plan.at.counts) == "1x1:1,1x1:0.2"
     assert bound <= plan.at.cost == 10
