@@ -19,7 +19,9 @@ MOST_ENTRIES = 2 * 10**7  # windows × tasks that are combined
 FINER = 4  # windows that are looked into at a time
 WORTH_IT = 0.9  # of the last of these: parts that prove less are not looked into
 ROUNDS = 1  # of new rules
-CHOSEN = 2  # windows for which rules are made, of each round
+CHOSEN = 1  # window for which rules are made, of each round
+SMALL = 1 / 16  # of the largest machine: tasks that need less on average fill machines nearly as a liquid does
+RULE_SECONDS = 2.0  # at most, for a rule
 
 
 class TableCost:
@@ -46,15 +48,23 @@ class TableCost:
             self.rows += best
             chosen |= {(one.start, one.end): None for one in best}
         combined = self._combine()
-        if len(jobs) > MOST_ENTRIES // 2:
+        if len(jobs) > MOST_ENTRIES // 2 or self._small():
             return
         for _ in range(ROUNDS):
-            new = [*rules_for(self.tasks, self.limit, self.capacity, combined, self.rows, CHOSEN, gap, seconds)]
+            new = [
+                *rules_for(self.tasks, self.limit, self.capacity, combined, self.rows, CHOSEN, gap, min(seconds, RULE_SECONDS))
+            ]
             for rule in new:
                 self.rows += [one for value, one in self._single(rule, [*chosen]) if value > 0]
             if not new:
                 return
             combined = self._combine()
+
+    def _small(self) -> bool:
+        """Whether tasks are so small that area says nearly all: rules of packings are not worth their time."""
+        largest = np.maximum(self.capacity.max(axis=0), 1)
+        share = (self.tasks.vectors / largest).max(axis=1)[self.tasks.place]
+        return float(share @ self.tasks.jobs.service / self.tasks.jobs.service.sum()) < SMALL
 
     def _best(self, rule: Rule, most: int) -> list[PricedWindow]:
         """The windows that prove most alone, the best one first: of all, and of shorter and shorter ones inside the best."""
