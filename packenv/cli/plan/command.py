@@ -89,7 +89,7 @@ def plan(
     packenv plan trace.parquet --goal "p95 wait <= 60s" -p bf-js -p fifo-ff
     packenv plan paper/fig4b -g "mean wait <= 20" -g "max queue <= 50"
     packenv plan --sizes uniform:0.1:0.9 --service geometric:100 --rate 0.5
-    packenv plan trace.parquet -g "p95 wait <= 60s" --types 1=0.50,2=0.95 --log plan.jsonl
+    packenv plan trace.parquet -g "mean wait <= 9s" --types 1=0.50,2=0.95
     """
     check_outputs(json_path, log, plot=plot)
     named = chosen_policies(policies)
