@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
+from fractions import Fraction
 
 from packenv.cluster.outcome.measures import EXACT
-from packenv.jobs import Jobs
+from packenv.planning.cost_proof import WaitLimit, fewest
 from packenv.planning.goals import Goal
+from packenv.planning.table_cost import TableCost
 from packenv.theory.capacity.max_workload import max_workload
 from packenv.workloads.workload import Workload
 
 OUTSIDE = {"p50": 0.5, "p95": 0.05, "p99": 0.01}
 """The share of the tasks that a quantile of the wait says nothing about."""
-
-MOST_CELLS = 2 * 10**8  # tasks × windows
-MOST_LEVELS = 9  # the shortest windows are the 256th part of the arrivals
 
 
 def fewest_servers(workload: Workload, goals: list[Goal], gap: float, seconds: float) -> int:
@@ -29,87 +24,33 @@ def fewest_servers(workload: Workload, goals: list[Goal], gap: float, seconds: f
     gap        of the bracket of ρ*, within `seconds`
 
     A stream: with n servers less than n ρ*(1) tasks are in service on average, and rate · mean service must be. A table: the
-    largest of what windows of time must hold, for each goal of the wait (`quantile_bound`, `mean_bound`).
+    largest of what windows of time must hold, for each goal of the wait (`table_cost`).
     """
     if workload.jobs is None:
         one = workload.with_(servers=workload.servers.capacity[:1], rate=workload.rate)
         return math.floor(workload.rate * workload.mean_service / max_workload(one, gap, seconds).upper + 1e-9) + 1
-    if workload.jobs.predecessors is not None or workload.jobs.phase is not None:
-        return 1  # tasks wait from when they are eligible, which depends on the policy
-    capacity, found = workload.servers.units[0], 1
+    found = 1
+    for limit in wait_limits(workload, goals):
+        search = TableCost(workload.jobs, workload.servers.units[:1], (Fraction(1),), limit)
+        search.run(gap, seconds)
+        found = max(found, fewest(search.value))
+    return found
+
+
+def wait_limits(workload: Workload, goals: Sequence[Goal]) -> list[WaitLimit]:
+    """What the goals on the wait say about the tasks of a table."""
+    jobs = workload.jobs
+    if jobs is None or jobs.predecessors is not None or jobs.phase is not None:
+        return []  # tasks wait from when they are eligible, which depends on the policy
+    found = []
     for goal in goals:
         if goal.measure == "wait" and goal.statistic == "mean":
-            found = max(found, mean_bound(workload.jobs, capacity, goal.limit))
+            found.append(WaitLimit(math.floor(goal.limit * len(jobs) * (1 + 1e-12) + 1e-9), None))
         elif goal.measure == "wait":
-            found = max(found, quantile_bound(workload.jobs, capacity, math.floor(_exact(goal.limit)), OUTSIDE[goal.statistic]))
+            found.append(WaitLimit(math.floor(_exact(goal.limit)), math.floor(OUTSIDE[goal.statistic] * len(jobs) + 1e-9)))
     return found
 
 
 def _exact(wait: float) -> float:
     """A wait that no task exceeds whose recorded one is at most `wait`: long ones are recorded by the middle of a bin."""
     return wait if wait < EXACT else wait * (1 + 2 / EXACT)
-
-
-def quantile_bound(jobs: Jobs, capacity: NDArray[np.int64], wait: int, outside: float) -> int:
-    """The fewest servers on which all tasks but a share of at most `outside` can wait for at most `wait` slots.
-
-    capacity (D,) units of each server.
-
-    A task that waits for at most w is in service in at least min(o(0), o(w)) slots of a window, o(s) those in which it would be
-    if it started s slots after its arrival: as its start moves on, the overlap rises, stays, and falls. All but a share of the
-    tasks do so; the largest products of demand and overlap are left out, as many as may be. What remains is at most
-    length · capacity · n.
-    """
-    spared = math.floor(outside * len(jobs) + 1e-9)
-    best = 1
-    for start, end in windows(jobs, {0, wait}):
-        here = slice(0, int(np.searchsorted(jobs.arrival, end)))  # those that have arrived
-        arrival, service = jobs.arrival[here], jobs.service[here]
-        overlap = np.minimum(_overlap(arrival, service, start, end), _overlap(arrival + wait, service, start, end))
-        for r in np.flatnonzero(capacity > 0):
-            work = overlap * jobs.demand[here, r]
-            work = work[work > 0]
-            if len(work) > spared:
-                kept = np.partition(work, len(work) - spared - 1)[: len(work) - spared] if spared else work
-                best = max(best, math.ceil(int(kept.sum()) / ((end - start) * int(capacity[r]))))
-    return best
-
-
-def mean_bound(jobs: Jobs, capacity: NDArray[np.int64], wait: float) -> int:
-    """The fewest servers on which the mean wait of the tasks can be at most `wait` slots. capacity (D,) units of each server.
-
-    A slot of wait takes a task out of at most one slot of a window in which it would have been in service without. All tasks
-    together wait for at most `wait` · tasks slots: those of the largest demands wait first, each for its own overlap at most.
-    """
-    best = 1
-    budget = wait * len(jobs)
-    orders = {int(r): np.argsort(-jobs.demand[:, r], kind="stable") for r in np.flatnonzero(capacity > 0)}
-    for start, end in windows(jobs, {0}):
-        overlap = _overlap(jobs.arrival, jobs.service, start, end)
-        for r, order in orders.items():
-            slots, demand = overlap[order], jobs.demand[order, r]
-            waited = np.clip(budget - (np.cumsum(slots) - slots), 0, slots)
-            left = float(demand @ (slots - waited)) * (1 - 1e-12)  # of floats: rounded down
-            best = max(best, math.ceil(left / ((end - start) * int(capacity[r]))))
-    return best
-
-
-def windows(jobs: Jobs, later: set[int]) -> Iterator[tuple[int, int]]:
-    """First slot, and the one after the last, of the time of the arrivals, and of its halves, quarters, … down to 256ths.
-
-    Each also begins half of its length later, and all of them `later` slots. Of many tasks there are fewer windows.
-    """
-    first, last = int(jobs.arrival[0]), int(jobs.arrival[-1]) + 1
-    levels = min(MOST_LEVELS, max(1, int(math.log2(max(MOST_CELLS / len(jobs), 2))) - 1))
-    for level in range(levels):
-        length = (last - first) / 2**level
-        if length < 1:
-            break
-        for half_steps, moved in itertools.product(range(2 ** (level + 1) - 1), later):
-            start = first + int(half_steps * length / 2) + moved
-            yield start, start + math.ceil(length)
-
-
-def _overlap(start: NDArray[np.int64], service: NDArray[np.int64], first: int, end: int) -> NDArray[np.int64]:
-    """Slots of [first, end) in which tasks that start then are in service."""
-    return np.maximum(np.minimum(start + service, end) - np.maximum(start, first), 0)

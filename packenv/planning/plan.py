@@ -47,10 +47,13 @@ def plan_servers(
         return search.run(fewest_servers(known, wanted, GAP, SECONDS), runner.all)
 
 
-def wanted_goals(workload: Workload, texts: Sequence[str]) -> list[Goal]:
-    """The goals of a plan for this workload. Raises InputError where there can be no plan."""
+def wanted_goals(workload: Workload, texts: Sequence[str], mixed: bool = False) -> list[Goal]:
+    """The goals of a plan for this workload. Raises InputError where there can be no plan.
+
+    mixed  whether servers of several kinds are meant to be there
+    """
     name, kinds = workload.name, len(workload.servers.kinds)
-    if kinds > 1:
+    if kinds > 1 and not mixed:
         raise InputError(f"{name} has servers of {kinds} kinds: say which, such as --servers 1x1")
     if workload.draw is not None:
         raise InputError(f"{name} draws its tables of jobs for its own servers: plans are for laws, and for traces")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -20,8 +20,6 @@ from packenv.runs.run import Run
 from packenv.workloads.servers import MOST_SERVERS, Servers
 from packenv.workloads.workload import Workload
 
-STEPS = 30  # at most, from the number that the search found to the one that other seeds confirm
-
 
 class NoneMeets(InputError):
     """No number of servers meets the goals with a policy."""
@@ -34,6 +32,15 @@ class Seen(NamedTuple):
     verdict: Verdict
     stopped: str | None
     max_queue: int
+
+    def plain(self) -> dict[str, Any]:
+        """In JSON's types."""
+        return self._asdict() | {"verdict": list(self.verdict)}
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> Seen:
+        """Read what `plain` made. ValueError, KeyError or TypeError for anything else."""
+        return cls(**plain | {"verdict": Verdict(*plain["verdict"])})
 
 
 class Trial(NamedTuple):
@@ -101,24 +108,28 @@ class Search:
             progress(servers)
             return self.trial(servers, seeds, ask)
 
-        tried = self._least(bound, lambda servers: at(servers, self._seeds(range(self.seeds))))
-        servers = min(trial.servers for trial in tried if self._enough(trial))
+        tried = self._least(bound, lambda servers: at(servers, self.seeds_of(range(self.seeds))))
+        servers = min(trial.servers for trial in tried if self.enough(trial))
         by_number = {trial.servers: trial for trial in tried}
         if not by_number[servers].meets:
-            raise NoneMeets(self._never(by_number[servers], ", the fewest for the others,"))
-        if len(self._seeds(range(2))) == 1:  # neither the jobs nor the policy depend on it
+            raise NoneMeets(self.never(by_number[servers], ", the fewest for the others,"))
+        if len(self.seeds_of(range(2))) == 1:  # neither the jobs nor the policy depend on it
             return Plan(self.name, servers, by_number[servers], by_number.get(servers - 1), tried, fresh=False)
         fresh = self._confirmed(servers, bound, lambda count: at(count, range(self.seeds, 2 * self.seeds)))
         return Plan(self.name, fresh[1].servers, fresh[1], fresh[0], tried, fresh=True)
+
+    def of(self, workload: Workload) -> Search:
+        """The same search for another workload."""
+        return replace(self, workload=workload)
 
     @property
     def name(self) -> str:
         return self.policy if isinstance(self.policy, str) else name_of(self.policy)
 
-    def _seeds(self, seeds: range) -> list[int]:
+    def seeds_of(self, seeds: range) -> list[int]:
         return seeds_for(self.policy, self.workload, seeds)
 
-    def _enough(self, trial: Trial) -> bool:
+    def enough(self, trial: Trial) -> bool:
         of_goals = zip(trial.met, self.goals, strict=True)
         return trial.stable and all(met or goal.measure == "utilisation" for met, goal in of_goals)
 
@@ -128,51 +139,54 @@ class Search:
 
         def enough(servers: int) -> bool:
             tried[servers] = at(servers)
-            return self._enough(tried[servers])
+            return self.enough(tried[servers])
 
         low, high, step = bound - 1, bound, max(1, bound // 16)
         while not enough(high):
             trial = tried[high]
             if trial.stable and not trial.queued:
-                raise NoneMeets(self._never(trial, ", where no task waits,"))
+                raise NoneMeets(self.never(trial, ", where no task waits,"))
             low, high, step = high, high + step, 2 * step
             if high > MOST_SERVERS:
-                raise NoneMeets(self._never(trial, ", the most that were tried,"))
+                raise NoneMeets(self.never(trial, ", the most that were tried,"))
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if enough(middle) else (middle, high)
         return tuple(tried[servers] for servers in sorted(tried))
 
     def _confirmed(self, servers: int, bound: int, at: Callable[[int], Trial]) -> tuple[Trial | None, Trial]:
-        """The nearest number from `servers` that meets the goals while one less does not, after the trial of that."""
+        """The nearest number from `servers` that is enough while one less is not, after the trial of that."""
         tried: dict[int, Trial] = {}
 
-        def meets(count: int) -> bool:
+        def enough(count: int) -> bool:
             trial = tried[count] = tried.get(count) or at(count)
-            return trial.meets
+            return self.enough(trial)
 
-        for _ in range(STEPS):
-            if not meets(servers):
-                servers += 1
-            elif servers > bound and meets(servers - 1):
-                servers -= 1
-            else:
-                return tried.get(servers - 1), tried[servers]
-        unsure = f"{self.name}: near {servers:,} servers other seeds say otherwise again and again"
-        raise NoneMeets(f"{unsure}; give more --seeds or --slots")
+        found = least_from(servers, bound, enough)
+        if not tried[found].meets:
+            raise NoneMeets(self.never(tried[found], ", the fewest for the others with other seeds,"))
+        return tried.get(found - 1), tried[found]
+
+    def least_near(self, servers: int, bound: int, seed: int, ask: AskRuns) -> int:
+        """The least number that is enough in one run with this seed, looked for from `servers` on; at least `bound`."""
+        return least_from(servers, bound, lambda count: self.enough(self.trial(count, [seed], ask)))
 
     def trial(self, servers: int, seeds: Sequence[int], ask: AskRuns) -> Trial:
         """Run all seeds on so many servers."""
-        workload = with_servers(self.workload, servers)
+        return self.trial_on(with_servers(self.workload, servers), seeds, ask)
+
+    def trial_on(self, workload: Workload, seeds: Sequence[int], ask: AskRuns) -> Trial:
+        """Run all seeds on the workload's own servers."""
         runs = [Run(workload, self.policy, seed, self.slots, self.options) for seed in seeds]
         results: list[Seen] = ask(runs, partial(seen, goals=self.goals))
         values = [[result.values[n] for result in results] for n in range(len(self.goals))]
         stopped = any(result.stopped for result in results)
         unstable = self.workload.jobs is None and combine(result.verdict for result in results).kind == UNSTABLE
         met = [goal.met(mean_of(own)) for goal, own in zip(self.goals, values, strict=True)]
-        return Trial(servers, values, not (stopped or unstable), any(result.max_queue > 0 for result in results), met)
+        queued = any(result.max_queue > 0 for result in results)
+        return Trial(len(workload.servers), values, not (stopped or unstable), queued, met)
 
-    def _never(self, trial: Trial, why: str) -> str:
+    def never(self, trial: Trial, why: str) -> str:
         shown = ((goal, mean_of(own)) for goal, own, met in zip(self.goals, trial.values, trial.met, strict=True) if not met)
         goal, value = next(iter(itertools.chain(shown, [(None, None)])))
         if goal is None:
@@ -180,6 +194,31 @@ class Search:
         found = "not known" if value is None else f"{value:,.4g}{' slots' if goal.is_time else ''}"
         with_these = f"with {trial.servers:,} servers{why} the {goal.title} is {found}"
         return f"{self.name}: no number of servers meets {goal.text!r}: {with_these}"
+
+
+def least_from(start: int, bound: int, enough: Callable[[int], bool]) -> int:
+    """A number that is enough while one less is not, or `bound`: from `start` in steps that double, then by halves.
+
+    The number has been asked for, and so has one less unless it is `bound`. Raises NoneMeets if up to MOST_SERVERS none is.
+    """
+    step = 1
+    if enough(start):
+        high, low = start, start - 1
+        while low >= bound and enough(low):
+            step *= 2
+            high, low = low, low - step
+        low = max(low, bound - 1)
+    else:
+        low, high = start, start + 1
+        while not enough(high):
+            step *= 2
+            low, high = high, high + step
+            if high > MOST_SERVERS:
+                raise NoneMeets(f"with {low:,} servers, the most that were tried, the goals are not met")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 def mean_of(values: Sequence[float | None]) -> float | None:

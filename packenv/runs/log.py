@@ -9,16 +9,16 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from packenv.errors import InputError
 from packenv.results.result import Result
 from packenv.runs.keys import keys_of
 from packenv.runs.measured import Measured, measured
-from packenv.runs.run import Run
+from packenv.runs.run import Extract, Run
 from packenv.runs.runner import Runner
 from packenv.workloads.workload import Workload
 
-KIND = "measured"
 BEGINNING = b'{"run": "'  # of every line
 
 
@@ -28,11 +28,15 @@ class RunLog:
     Without a path they are kept in memory. Lines of another kind, of judgments, are skipped. Any number of processes may
     write to one log. A last line that was cut short, by a kill, is removed, which is said; a file that is no log is left as it
     is: InputError. When the disk is full, that is said once, and later runs are kept in memory only.
+
+    A log of something else of the runs derives from it: `kind`, `extract`, `read`, and `keys` where these depend on more.
     """
+
+    kind = "measured"
 
     def __init__(self, path: str | Path | None) -> None:
         self.path = None if path is None else Path(path)
-        self.known: dict[str, Measured] = {}
+        self.known: dict[str, Any] = {}
         self.lock = threading.Lock()
         if self.path is not None and self.path.exists():
             if not self.path.is_file():
@@ -61,30 +65,43 @@ class RunLog:
             key = entry["run"]
             if not isinstance(key, str) or len(entry) != 2:
                 raise ValueError(line)
-            if KIND in entry:
-                self.known[key] = Measured.from_plain(entry[KIND])
+            if self.kind in entry:
+                self.known[key] = self.read(entry[self.kind])
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise InputError(f"{where}: not a run's outcome") from None
 
-    def keep(self, key: str, value: Measured) -> None:
+    @property
+    def extract(self) -> Extract:
+        """What is taken of a run; it has a method `plain`, whose value `read` understands."""
+        return measured_of
+
+    def read(self, plain: Any) -> Any:
+        """Read what `plain` made. ValueError, KeyError or TypeError for anything else."""
+        return Measured.from_plain(plain)
+
+    def keys(self, runs: Sequence[Run]) -> list[str]:
+        """A key for each run."""
+        return keys_of(runs)
+
+    def keep(self, key: str, value: Any) -> None:
         """Add a run."""
         with self.lock:
             self.known[key] = value
             if self.path is not None:
                 try:
-                    _append(self.path, (json.dumps({"run": key, KIND: value.plain()}) + "\n").encode())
+                    _append(self.path, (json.dumps({"run": key, self.kind: value.plain()}) + "\n").encode())
                 except OSError as error:
                     why = f"cannot be written ({error.strerror}): runs from here on are not kept there"
                     print(f"packenv: {self.path}: {why}", file=sys.stderr)
                     self.path = None
 
-    def complete(self, runs: Sequence[Run], runner: Runner, name: str | None = None) -> list[Measured]:
+    def complete(self, runs: Sequence[Run], runner: Runner, name: str | None = None) -> list[Any]:
         """All runs, in order: those from the log, and the others made now and kept as each ends."""
-        keys = keys_of(runs)
+        keys = self.keys(runs)
         missing = {key: run for key, run in zip(keys, runs, strict=True) if key not in self.known}
         wanted = [*missing]
         if missing:
-            for n, value in runner.each([*missing.values()], measured_of, name):
+            for n, value in runner.each([*missing.values()], self.extract, name):
                 self.keep(wanted[n], value)
         return [self.known[key] for key in keys]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from packenv.cli.main import main
+from packenv.runs.runner import Runner
 from packenv.simulation import simulate
 from packenv.workloads.servers import Servers
 from packenv.workloads.traces import read_trace
@@ -60,9 +61,63 @@ def test_one_policy_cannot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert "2 servers with bf-s for" in said
 
 
+def test_kinds_of_machines(tasks: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Eight halves: two on a machine of 1, four on one of 2, which costs less than two of 1."""
+    out = tmp_path / "mix.json"
+    plan(tasks, "--types", "1=1,2=1.9", "-g", "p95 wait <= 5", "-p", "bf-js", "--json", out)
+    said = capsys.readouterr().out
+    assert "2x2 for 3.8 with bf-js for p95 wait <= 5; no mix costs less under any policy." in said
+    assert "one 2 less" in said
+    (record,) = json.loads(out.read_text())
+    assert record["machines"] == [0, 2] and record["cost"] == record["bound"] == 3.8
+    assert record["one_less"][0] is None and not record["one_less"][1]["meets"]
+
+
+def test_a_log_gives_the_same_bytes(tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second call makes no run; after the loss of half of the log, those that are missing."""
+    log, out = tmp_path / "plan.jsonl", tmp_path / "plan.json"
+    words = (tasks, "-g", "p95 wait <= 5", "-p", "bf-js", "--log", log, "--json", out)
+    plan(*words)
+    first, lines = out.read_bytes(), log.read_bytes().splitlines(keepends=True)
+    made: list[int] = []
+    of_runner = Runner.each
+    monkeypatch.setattr(Runner, "each", lambda self, runs, *rest: made.append(len(runs)) or of_runner(self, runs, *rest))
+    plan(*words)
+    assert out.read_bytes() == first and not made
+    log.write_bytes(b"".join(lines[: len(lines) // 2]))
+    plan(*words)
+    assert out.read_bytes() == first and sum(made) == len(lines) - len(lines) // 2
+    assert sorted(log.read_bytes().splitlines(keepends=True)) == sorted(lines)
+
+
+def test_what_the_largest_tasks_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two whole-server tasks and two halves at once: three servers, one without the large ones, 2/3 of the work."""
+    tasks = trace(tmp_path, "0,1,10", "0,1,10", "0,0.5,10", "0,0.5,10")
+    plan(tasks, "-g", "mean wait <= 0", "-p", "bf-js", "--max-demand", 0.5)
+    assert "bf-js: without the 2 tasks above the limit, 66.7% of the work: 1 server, 2 fewer." in capsys.readouterr().out
+
+
+def test_growth_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A task of a whole server every 10 slots, for 10: one server; twice as many need two."""
+    tasks, out = trace(tmp_path, *[f"{10 * n},1,10" for n in range(32)]), tmp_path / "plan.json"
+    for growth, least in ((1, 1), (2, 2)):
+        plan(tasks, "-g", "mean wait <= 1", "-p", "bf-js", "--growth", growth, "--draws", 3, "--json", out)
+        (record,) = json.loads(out.read_text())
+        assert record["servers"] == least and record["draws"]["least"] == [least] * 3
+    assert "of 3 draws of the trace's blocks of 10 slots, 80% from 2 to 2, 95% from 2 to 2 servers." in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "more, problem",
     [
+        (("-g", "p95 wait <= 1", "--types", "1"), "not of the form CAPACITY=COST"),
+        (("-g", "p95 wait <= 1", "--types", "1=1", "--servers", "1"), "give one of --servers and --types"),
+        (("-g", "p95 wait <= 1", "--types", "1=1,0.2=0.1"), "--types 0.2: no task of"),
+        (
+            ("-g", "p95 wait <= 1", "--types", "1=1", "--draws", 3),
+            "--draws, --max-demand and --plot go with a number of equal servers",
+        ),
+        (("-g", "p95 wait <= 1", "--growth", "0"), "--growth must be above 0"),
         ((), "a trace is served by any number of servers in the end: give a --goal, such as p95 wait <= 60s"),
         (("-g", "p95 wait <= 1", "--slots", 9), "--slots is for workloads"),
         (("-g", "p95 wait <= 1", "--servers", "1x1,1x0.5"), "has servers of 2 kinds: say which, such as --servers 1x1"),

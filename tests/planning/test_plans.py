@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ import pytest
 
 import packenv
 from packenv import Jobs, Workload
-from packenv.planning.bound import fewest_servers, mean_bound, quantile_bound
+from packenv.planning.bound import fewest_servers
+from packenv.planning.cost_proof import WaitLimit, fewest
 from packenv.planning.goals import Goal, parse_goal
 from packenv.planning.search import NoneMeets, Plan, Search, with_servers
+from packenv.planning.table_cost import TableCost
 from packenv.policies import FifoFirstFit
 from packenv.results.result import Result
 from packenv.runs.run import Run, make
@@ -77,17 +80,23 @@ def test_against_every_number(seed: int, goal: str) -> None:
     assert fewest_servers(workload, [wanted], 0.001, 20.0) <= met.index(True) + 1
 
 
+def bound(jobs: Jobs, limit: WaitLimit, capacity: int = 1) -> int:
+    search = TableCost(jobs, np.array([[capacity * UNIT]]), (Fraction(1),), limit)
+    search.run(0.001, 5.0)
+    return fewest(search.value)
+
+
 def test_a_window_by_hand() -> None:
     """Four tasks in slot 0, each a whole server for 10 slots; a fifth in slot 9, so that the arrivals take 10 slots.
 
-    Without a wait the last two slots, the shortest window, see 4 · 2 + 1 slots of service. With up to 9 slots of wait the first
-    four are still in service in slot 9, with 10 not. If two of the five may wait for ever, 2 · 2 + 1 are left.
+    Without a wait slot 9 sees all five. With up to 9 slots of wait the first four are still in service in slot 9, with 10 not. If
+    two of the five may wait for ever, three are left.
     """
-    jobs, whole = Jobs.of([0, 0, 0, 0, 9], [1] * 5, [10] * 5), np.array([UNIT])
-    assert [quantile_bound(jobs, whole, wait, 0.0) for wait in (0, 1, 9, 10)] == [5, 4, 2, 1]
-    assert quantile_bound(jobs, whole, 0, 0.4) == 3
-    assert quantile_bound(jobs, 2 * whole, 0, 0.0) == 3
-    assert quantile_bound(jobs.first(4), whole, 0, 0.0) == 4
+    jobs = Jobs.of([0, 0, 0, 0, 9], [1] * 5, [10] * 5)
+    assert [bound(jobs, WaitLimit(wait, 0)) for wait in (0, 1, 9, 10)] == [5, 4, 4, 1]
+    assert bound(jobs, WaitLimit(0, 2)) == 3
+    assert bound(jobs, WaitLimit(0, 0), capacity=2) == 3
+    assert bound(jobs.first(4), WaitLimit(0, 0)) == 4
 
 
 def test_a_mean_by_hand() -> None:
@@ -96,9 +105,7 @@ def test_a_mean_by_hand() -> None:
     A mean wait of 1 slot is 9 slots of wait, which take 4 1/2 of the 40 1/2 out of the window: 36 are left for 10 slots.
     """
     jobs = Jobs.of([0] * 8 + [9], [0.5] * 9, [10] * 8 + [1])
-    assert mean_bound(jobs, np.array([UNIT]), 0.0) == 5
-    assert mean_bound(jobs, np.array([UNIT]), 1.0) == 4
-    assert mean_bound(jobs, np.array([UNIT]), 100.0) == 1
+    assert [bound(jobs, WaitLimit(wait, None)) for wait in (0, 9, 900)] == [5, 4, 1]
 
 
 @pytest.mark.parametrize("seed", range(8))

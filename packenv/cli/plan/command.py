@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import click
@@ -17,20 +20,37 @@ from packenv.cli.options.workload import (
     workload_from,
 )
 from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.plan.all_policies import plan_all
-from packenv.cli.plan.tables import LEFT_OUT, answer, plan_record, plan_table
+from packenv.cli.plan.mixes import kinds_as_servers, plan_mixes
+from packenv.cli.plan.numbers import Asked, plan_numbers
+from packenv.cli.plan.tables import LEFT_OUT
 from packenv.cli.plan.when import plan_when
 from packenv.cli.report.page import write_report
 from packenv.cli.tables import format_option, show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
-from packenv.planning.bound import fewest_servers
 from packenv.planning.goals import EXAMPLES
-from packenv.planning.plan import DEFAULT_SLOTS, GAP, SECONDS, SEEDS, run_kind, run_length, wanted_goals
-from packenv.planning.search import NoneMeets, Search
+from packenv.planning.kinds import parse_kinds
+from packenv.planning.plan import DEFAULT_SLOTS, SEEDS, run_length, wanted_goals
 from packenv.planning.when import DRAWS
 from packenv.runs.runner import RunOptions
 from packenv.workloads.in_service import begins_busy
+from packenv.workloads.traces.table import exact
+from packenv.workloads.workload import Workload
+
+
+def grown(said: WorkloadOptions, growth: str) -> Workload:
+    """The workload with its arrivals `growth` times as many in the same time.
+
+    Those of a trace come faster: each task is there once, and none at the same time as its copy. Its days become shorter.
+    """
+    factor = exact(growth, "--growth")
+    workload, _ = workload_from(said, servers="1")
+    if factor == 1:
+        return workload
+    if workload.jobs is None:
+        return workload.with_(rate=float(factor * Fraction(workload.rate)))
+    speedup = Decimal(growth) * Decimal(said.speedup)
+    return workload_from(replace(said, speedup=f"{speedup:f}"), servers="1")[0]
 
 
 @click.command("plan")
@@ -38,6 +58,7 @@ from packenv.workloads.in_service import begins_busy
 @click.option("--goal", "-g", "wanted", multiple=True, metavar="GOAL", help=f"{EXAMPLES}; repeat for more, all must be met.")
 @click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to plan with; repeat for more.")
 @click.option("--servers", help="The kind of server: 1, 1x0.5, 1x1:0.5 for two resources; a number before it does not matter.")
+@click.option("--types", help="Kinds of machines and the cost of each, for the cheapest mix: 1=0.50,2=0.95; or 1:0.5=0.8.")
 @shared.sizes
 @shared.service
 @click.option("--load", type=float, help="Arrivals as a share of ρ* of the workload's own servers.")
@@ -46,14 +67,21 @@ from packenv.workloads.in_service import begins_busy
 @shared.resources
 @shared.slot_seconds
 @option("--speedup", default="1", help="β: arrivals of a trace come this many times as fast.")
-@click.option("--slots", type=COUNT, help=f"Slots of each run of a workload  [default: {DEFAULT_SLOTS:,}].")
+@option("--growth", default="1", help="Arrivals grow by this factor: a trace comes so much faster, a workload has more tasks.")
+@click.option(
+    "--draws",
+    type=click.IntRange(0, 1000),
+    help=f"Numbers for so many other draws of days, or seeds  [default: 0]; --when: of unknown times  [default: {DRAWS}].",
+)
+@click.option("--max-demand", type=float, help="Also without the tasks of a trace that need more: what do they cost?")
 @click.option(
     "--when", "asks_when", is_flag=True, help="When waiting pods would start, on a cluster as kubectl prints it (JSON)."
 )
 @click.option("--durations", type=PATH, help="A trace; how long its tasks took is the law of services, with --when.")
-@click.option("--draws", type=COUNT, help=f"Draws of the times that are not known, with --when  [default: {DRAWS}].")
+@click.option("--slots", type=COUNT, help=f"Slots of each run of a workload  [default: {DEFAULT_SLOTS:,}].")
 @option("--seeds", type=COUNT, default=SEEDS, help="Runs with each number of servers; as many others confirm the answer.")
 @shared.run_options
+@click.option("--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks.")
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write the answers, and all that was tried, as JSON; - is standard output.")
 @click.option("--plot", type=FILE, help="Draw each goal's measure against the number of servers (PNG, PDF, SVG).")
@@ -62,11 +90,15 @@ def plan(
     wanted: tuple[str, ...],
     policies: tuple[str, ...],
     slots: int | None,
-    asks_when: bool,
-    durations: str | None,
-    draws: int | None,
     seeds: int,
     made: RunOptions,
+    types: str | None,
+    growth: str,
+    draws: int | None,
+    asks_when: bool,
+    durations: str | None,
+    max_demand: float | None,
+    log: str | None,
     form: str,
     json_path: str | None,
     plot: str | None,
@@ -79,48 +111,34 @@ def plan(
     packenv plan trace.parquet --goal "p95 wait <= 60s" -p bf-js -p fifo-ff
     packenv plan paper/fig4b -g "mean wait <= 20" -g "max queue <= 50"
     packenv plan --sizes uniform:0.1:0.9 --service geometric:100 --rate 0.5
+    packenv plan trace.parquet -g "mean wait <= 9s" --types 1=0.50,2=0.95
     packenv plan cluster.json --when --service exponential:3600
     """
-    check_outputs(json_path, plot=plot, report=report)
+    check_outputs(json_path, log, plot=plot, report=report)
     if asks_when:
-        if wanted or plot or report:
-            raise InputError("--when says when pods start: no --goal, --plot or --report goes with it")
-        said = with_durations(WorkloadOptions(**words), durations)
-        cluster, left_out = workload_from(said, servers="1")
+        if wanted or types or log or plot or report:
+            raise InputError("--when says when pods start: no --goal, --types, --log, --plot or --report goes with it")
+        cluster, left_out = workload_from(with_durations(WorkloadOptions(**words), durations), servers="1")
         own = chosen_policies(policies or ("bf-js",))
-        plan_when(cluster, left_out, own, slots or DEFAULT_SLOTS, draws or DRAWS, made, form, json_path)
+        plan_when(cluster, left_out, own, slots or DEFAULT_SLOTS, DRAWS if draws is None else draws, made, form, json_path)
         return
-    if durations is not None or draws is not None:
-        raise InputError("--durations and --draws go with --when")
+    if durations is not None:
+        raise InputError("--durations goes with --when")
     named = chosen_policies(policies)
-    said = WorkloadOptions(**words)
-    workload, _ = workload_from(said, servers="1")
+    kinds = None if types is None else parse_kinds(types)
+    said = WorkloadOptions(**words | kinds_as_servers(kinds, words["servers"]))
+    workload = grown(said, growth)
     if begins_busy(workload):
         raise InputError(f"{workload.name} is a cluster as it is: --when says when its waiting pods would start")
-    goals, length = wanted_goals(workload, wanted), run_length(workload, slots)
-    console = text_console()
-    with console.status(f"{workload.name}: the fewest servers of any policy"):
-        bound = fewest_servers(workload, goals, GAP, SECONDS)
-    searches = [Search(workload, name, goals, seeds, length, run_kind(workload)) for name in named]
-    plans, refused = plan_all(searches, bound, made)
-    for problem in refused:
-        console.print(str(problem), style="yellow", highlight=False)
-    if not plans:
-        raise NoneMeets("none of the policies meets the goals with any number of servers")
-    slot_seconds = shown_slot(said, workload)
-    records = [plan_record(workload, goals, one, bound) for one in plans]
-    show(form, [plan_table(workload, goals, plans, bound, slot_seconds)], records, LEFT_OUT)
-    console.print(answer(workload, goals, plans, bound), highlight=False)
-
-    def draw(path: str) -> None:
-        from packenv.cli.plan.plot import draw_plans  # brings matplotlib with it
-
-        draw_plans(plans, goals, bound, workload, slot_seconds, path)
-
-    def tell(path: str) -> None:
-        from packenv.cli.plan.report import plan_report  # brings the profile of traces with it
-
-        told = plan_report(plans, [*map(str, refused)], goals, bound, workload, slot_seconds, seeds, length)
-        write_report(told, path)
-
-    write_all((json_path, lambda path: write_json(path, records)), (plot, draw), (report, tell))
+    goals, length = wanted_goals(workload, wanted, kinds is not None), run_length(workload, slots)
+    asked = Asked(workload, goals, named, seeds, length, shown_slot(said, workload), draws or 0, max_demand)
+    if kinds is not None and (draws or max_demand is not None or plot is not None):
+        raise InputError("--draws, --max-demand and --plot go with a number of equal servers, not with --types")
+    if max_demand is not None and workload.jobs is None:
+        raise InputError("--max-demand is for traces: the laws of a workload say what tasks there are")
+    found = plan_numbers(asked, made, log) if kinds is None else plan_mixes(asked, kinds, made, log)
+    show(form, found.tables, found.records, LEFT_OUT)
+    text_console().print(found.answer, highlight=False)
+    pictures = [] if found.draw is None else [(plot, found.draw)]
+    pages = [(report, lambda path: write_report(found.report(), path))]
+    write_all((json_path, lambda path: write_json(path, found.records)), *pictures, *pages)

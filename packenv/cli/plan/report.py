@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from packenv.api import simulate
-from packenv.cli.plan.tables import answer, plan_table
+from packenv.cli.plan.mix_tables import mix_answer, mix_table, money
+from packenv.cli.plan.tables import plan_table
 from packenv.cli.report.drawing import Rule, colours_of
 from packenv.cli.report.lines import Line, LineChart, Point
 from packenv.cli.report.occupancy import Played, occupancy_figure
@@ -14,7 +15,10 @@ from packenv.cli.report.profile import profile_section
 from packenv.cli.report.rows import Entry, Mark, RowChart
 from packenv.cli.report.tables import rows_of
 from packenv.jobs import Jobs
+from packenv.planning.cost_bound import CostBound
 from packenv.planning.goals import Goal
+from packenv.planning.kinds import Kinds
+from packenv.planning.mixes import MixPlan
 from packenv.planning.plan import run_kind
 from packenv.planning.search import Plan, Trial, mean_of, with_servers
 from packenv.runs.text import NONE, counted, number
@@ -34,8 +38,12 @@ def plan_report(
     slot_seconds: float | None,
     seeds: int,
     slots: int | None,
+    said: Sequence[str],
 ) -> Report:
-    """`refused`: why other policies meet the goals with no number of servers. `seeds`, `slots`: of the runs."""
+    """`said`: the answer, then what was asked beside it. `refused`: why other policies meet the goals with no number of servers.
+
+    `seeds`, `slots`: of the runs.
+    """
     curves = [_figure(plans, n, goal, bound, slot_seconds) for n, goal in enumerate(goals)] or [_stable(plans, bound)]
     tried = [_tried(plan, goals, slot_seconds) for plan in plans]
     table = rows_of(plan_table(workload, goals, plans, bound, slot_seconds))
@@ -55,9 +63,32 @@ def plan_report(
         ("Runs with each number", _runs(workload, seeds, slots)),
         ("No policy needs fewer than", counted(bound, "server")),
     ]
-    answered = answer(workload, goals, plans, bound)
     title = f"How many servers for {workload.name}"
-    return Report(title, answered, asked, [*sections, *([profile] if profile else [])], refused)
+    return Report(title, said[0], asked, [*sections, *([profile] if profile else [])], [*said[1:], *refused])
+
+
+def mix_report(
+    plans: Sequence[MixPlan],
+    refused: Sequence[str],
+    goals: Sequence[Goal],
+    kinds: Kinds,
+    bound: CostBound,
+    workload: Workload,
+    slot_seconds: float | None,
+) -> Report:
+    """The page of `packenv plan --types`: the mix of each policy, its cost, and what one machine less does."""
+    table = rows_of(mix_table(workload, goals, kinds, plans, slot_seconds))
+    profile = profile_section(workload, slot_seconds)
+    asked = [
+        ("Work", _work(workload)),
+        ("Goals", "; ".join(goal.text for goal in goals) or "a stable queue"),
+        ("Machines", "; ".join(f"{text} at {money(cost)}" for text, cost in zip(kinds.texts, kinds.cost, strict=True))),
+        ("Policies", ", ".join(plan.policy for plan in plans)),
+        ("No mix costs less than", money(bound.value)),
+    ]
+    title = f"Which machines for {workload.name}"
+    sections = [Section("The cheapest machines that were found", tables=[table]), *([profile] if profile else [])]
+    return Report(title, mix_answer(goals, kinds, plans, bound), asked, sections, refused)
 
 
 def _work(workload: Workload) -> str:

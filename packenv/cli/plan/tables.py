@@ -9,6 +9,8 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
+from packenv.planning.certainty import Certainty
+from packenv.planning.demand_limit import WithoutLargest
 from packenv.planning.goals import Goal
 from packenv.planning.search import Plan, Trial, mean_of
 from packenv.runs.statistics import interval, mean_and_half
@@ -31,13 +33,13 @@ def plan_table(workload: Workload, goals: Sequence[Goal], plans: Sequence[Plan],
     if workload.jobs is None:
         table.add_column("stable with one less", justify="right", no_wrap=True)
     for plan in plans:
-        cells = [_cell(trial, n, goal, slot_seconds) for n, goal in enumerate(goals) for trial in (plan.at, plan.below)]
+        cells = [cell(trial, n, goal, slot_seconds) for n, goal in enumerate(goals) for trial in (plan.at, plan.below)]
         last = [] if workload.jobs is not None else [NONE if plan.below is None else "yes" if plan.below.stable else "no"]
         table.add_row(escape(plan.policy), f"{plan.servers:,}", *cells, *last)
     return table
 
 
-def _cell(trial: Trial | None, n: int, goal: Goal, slot_seconds: float | None) -> str:
+def cell(trial: Trial | None, n: int, goal: Goal, slot_seconds: float | None) -> str:
     if trial is None:
         return NONE
     scale = slot_seconds or 1.0 if goal.is_time else 1.0
@@ -54,6 +56,38 @@ def answer(workload: Workload, goals: Sequence[Goal], plans: Sequence[Plan], bou
         return f"{said}; no policy needs fewer."
     spared = f"{1 - bound / best.servers:.0%}"
     return f"{said}; no policy can do with fewer than {bound:,}, so that at most {spared} of them could be saved."
+
+
+SHARES = {"interval_80": 0.8, "interval_95": 0.95}
+
+
+def certain(policy: str, found: Certainty) -> str:
+    """In which range the least number lies for other draws."""
+    of = "seeds" if found.block is None else f"draws of the trace's blocks of {counted(found.block, 'slot')}"
+    ranges = [f"{share:.0%} from {low:,} to {high:,}" for share in SHARES.values() for low, high in [found.interval(share)]]
+    return f"{policy}: of {len(found.least):,} {of}, {', '.join(ranges)} servers."
+
+
+def certainty_record(found: Certainty | None) -> dict[str, Any]:
+    """The JSON of it; nothing where it was not asked for."""
+    if found is None:
+        return {}
+    return {
+        "draws": {"least": [*found.least], "block": found.block} | {key: [*found.interval(one)] for key, one in SHARES.items()}
+    }
+
+
+def without(plan: Plan, found: WithoutLargest) -> str:
+    """What the largest tasks cost."""
+    saved = plan.servers - found.servers
+    change = "as many" if saved == 0 else f"{abs(saved):,} {'fewer' if saved > 0 else 'more'}"
+    left_out = f"{counted(found.tasks, 'task')} above the limit, {found.work:.1%} of the work"
+    return f"{plan.policy}: without the {left_out}: {counted(found.servers, 'server')}, {change}."
+
+
+def without_record(found: WithoutLargest | None) -> dict[str, Any]:
+    """The JSON of it; nothing where it was not asked for."""
+    return {} if found is None else {"without_largest": found._asdict()}
 
 
 def plan_record(workload: Workload, goals: Sequence[Goal], plan: Plan, bound: int) -> dict[str, Any]:

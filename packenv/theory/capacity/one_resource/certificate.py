@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -92,21 +93,37 @@ class Bounded:
         most = self.most(kinds.capacity)
         return sum((count * one for count, one in zip(kinds.number.tolist(), most, strict=True)), 0) / worth
 
+    def whole_price(self, size: int) -> int:
+        """A price of any size in units, such that sizes that fit a server cost no more than `most` together.
+
+        Rounded down; a size beyond the last point, or in a cell that is said to have none, costs as much as the point below it.
+        """
+        i = bisect_left(self.points, size)
+        left, low = (self.points[i - 1], self.prices[i - 1]) if i else (0, 0)
+        if i == len(self.points) or not (self.split[i] or size == self.points[i]):
+            return low
+        return low + (self.prices[i] - low) * (size - left) // (self.points[i] - left)
+
     def most(self, capacity: Ints) -> list[int]:
         """For each capacity, the largest total price of tasks that fit such a server, rounded up to an integer."""
         points, prices = np.array(self.points, np.int64), np.array(self.prices, np.int64)
         knapsack = Knapsack(points, int(capacity.max()))
         solution = knapsack.solve(prices)
         found = []
+        wide = int(prices.max()) * int(points[-1]) >= 2**62  # too wide for 64 bits: Python's integers
+        exact = np.dtype(object) if wide else np.dtype(np.int64)
+        before, low = np.append(0, points[:-1]).astype(exact), np.append(0, prices[:-1]).astype(exact)
+        rise, width = prices.astype(exact) - low, points.astype(exact) - before
+        split = np.append(np.array(self.split), False)
         for room in capacity.tolist():
             best = int(solution.worth(np.array([room]))[0])
-            sums = knapsack.sums[knapsack.sums < room]
-            for rest, others in zip((room - sums).tolist(), solution.value.tolist(), strict=False):
-                i = int(np.searchsorted(points, rest))
-                if i < len(points) and self.split[i]:
-                    left, low = (self.points[i - 1], self.prices[i - 1]) if i else (0, 0)
-                    rise = (self.prices[i] - low) * (rest - left)
-                    best = max(best, others + low - (-rise // (self.points[i] - left)))
+            rest = room - knapsack.sums[knapsack.sums < room]
+            cell = np.searchsorted(points, rest)
+            inside = np.flatnonzero(split[cell])
+            if len(inside):
+                i = cell[inside]
+                up = -(-rise[i] * (rest[inside] - before[i]) // width[i])
+                best = max(best, int((solution.value[inside] + low[i] + up).max()))
             found.append(best)
         return found
 

@@ -41,7 +41,7 @@ class Boxes:
 
     def value(self, law: VectorLaw, kinds: VectorKinds) -> Fraction:
         """The workload (tasks in service) that these configurations support. Raises Refuted if one of them does not fit."""
-        boxes = _vectors(self.boxes, kinds)
+        boxes = _vectors(self.boxes, kinds.capacity.shape[1])
         places = count_places(self.configurations, self.parts, self.boxes, kinds.capacity, kinds.number)
         shares = law.shares(boxes)
         require(shares is not None, "no box holds some demand")
@@ -61,13 +61,22 @@ class Scalarised:
 
     def value(self, law: VectorLaw, kinds: VectorKinds) -> Fraction:
         """The workload (tasks in service) that no policy exceeds. Raises Refuted if this does not prove it."""
-        require(len(self.weights) == kinds.capacity.shape[1], "a weight is needed for every resource")
-        require(
-            min(self.weights) >= 0 < max(self.weights) <= LARGEST_WEIGHT,
-            f"weights must lie between 0 and {LARGEST_WEIGHT}, not all 0",
-        )
-        weights = np.array(self.weights)
+        weights = self._checked(kinds.capacity.shape[1])
         return self.bounded.value(law.scalar(weights), kinds.scalar(weights))
+
+    def whole_prices(self, demands: Ints) -> list[int]:
+        """A price of each of the demands (m, D) in units, rounded down: those that fit a server cost `most` at most."""
+        return [self.bounded.whole_price(size) for size in (demands @ self._checked(demands.shape[1])).tolist()]
+
+    def most(self, capacity: Ints) -> list[int]:
+        """For each server of capacity (G, D) units, the largest total price of tasks that fit it, or a little more."""
+        return self.bounded.most(capacity @ self._checked(capacity.shape[1]))
+
+    def _checked(self, resources: int) -> Ints:
+        require(len(self.weights) == resources, "a weight is needed for every resource")
+        good = min(self.weights) >= 0 < max(self.weights) <= LARGEST_WEIGHT
+        require(good, f"weights must lie between 0 and {LARGEST_WEIGHT}, not all 0")
+        return np.array(self.weights)
 
 
 @dataclass(frozen=True)
@@ -81,23 +90,35 @@ class Priced:
         """The workload (tasks in service) that no policy exceeds. Raises Refuted if this does not prove it."""
         require(isinstance(law, Atoms), "these prices are for finitely many demand vectors")
         assert isinstance(law, Atoms)
-        vectors = _vectors(self.vectors, kinds)
-        require(len(vectors) <= MOST_VECTORS, f"more than {MOST_VECTORS} vectors")
-        require(len(self.prices) == len(vectors), "as many prices as vectors are needed")
-        require(min(self.prices) >= 0 and max(self.prices) <= LARGEST_PRICE, f"prices must lie between 0 and {LARGEST_PRICE}")
-        place = first_box(-law.vectors, -vectors[::-1])
-        price = np.where(place < 0, 0, np.array(self.prices)[::-1][place]).tolist()
+        price = self.whole_prices(law.vectors)
         masses = [Fraction(mass) for mass in law.mass.tolist()]
         worth = sum((p * mass for p, mass in zip(price, masses, strict=True)), Fraction(0)) / sum(masses)
         require(worth > 0, "the prices are all 0")
-        most = Fraction(0)
-        for capacity, number in zip(kinds.capacity, kinds.number.tolist(), strict=True):
+        most = sum(number * one for number, one in zip(kinds.number.tolist(), self.most(kinds.capacity), strict=True))
+        return most / worth
+
+    def whole_prices(self, demands: Ints) -> list[int]:
+        """The price of each of the demands (m, D) in units: those that fit a server cost `most` at most."""
+        place = first_box(-demands, -self._checked(demands.shape[1])[::-1])
+        return np.where(place < 0, 0, np.array(self.prices)[::-1][place]).tolist()
+
+    def most(self, capacity: Ints) -> list[int]:
+        """For each server of capacity (G, D) units, the largest total price of tasks that fit it."""
+        vectors, found = self._checked(capacity.shape[1]), []
+        for one in capacity:
             try:
-                held = maximal_fillings(vectors, capacity)
+                held = maximal_fillings(vectors, one)
             except OverflowError:
                 require(False, f"more than {MOST_CONFIGURATIONS} configurations")
-            most += number * max(sum(p * n for p, n in zip(self.prices, one, strict=True)) for one in held)
-        return most / worth
+            found.append(max(sum(p * n for p, n in zip(self.prices, filling, strict=True)) for filling in held))
+        return found
+
+    def _checked(self, resources: int) -> Ints:
+        vectors = _vectors(self.vectors, resources)
+        require(len(vectors) <= MOST_VECTORS, f"more than {MOST_VECTORS} vectors")
+        require(len(self.prices) == len(vectors), "as many prices as vectors are needed")
+        require(min(self.prices) >= 0 and max(self.prices) <= LARGEST_PRICE, f"prices must lie between 0 and {LARGEST_PRICE}")
+        return vectors
 
 
 def area_proofs(law: VectorLaw, kinds: VectorKinds) -> list[Scalarised]:
@@ -135,9 +156,8 @@ def maximal_fillings(vectors: Ints, capacity: Ints, most: int = MOST_CONFIGURATI
     return found
 
 
-def _vectors(vectors: tuple[Vector, ...], kinds: VectorKinds) -> Ints:
+def _vectors(vectors: tuple[Vector, ...], resources: int) -> Ints:
     """(n, D), checked: not negative, and none all 0."""
-    resources = kinds.capacity.shape[1]
     require(bool(vectors) and all(len(one) == resources for one in vectors), f"vectors of {resources} resources are needed")
     good = all(min(one) >= 0 < max(one) <= LARGEST_SIZE for one in vectors)
     require(good, f"vectors must be integers from 0 to {LARGEST_SIZE}, none all 0")

@@ -53,6 +53,14 @@ class SeveralResourcesSearch(BestProofs):
         if not self.few_vectors():
             self.refine()
 
+    def only_bound(self) -> None:
+        """Search for the upper bound alone, if not all configurations can be enumerated."""
+        if not self.few_vectors():
+            for one in self._weights():
+                if self.done:
+                    return
+                self._bound(one)
+
     def few_vectors(self) -> bool:
         """If all configurations can be enumerated: both bounds from one program. Returns whether that was possible."""
         law, kinds = self.law, self.kinds

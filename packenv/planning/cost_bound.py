@@ -1,0 +1,85 @@
+"""A cost that no policy can beat with any mix of machines, and the linear rows that every mix must satisfy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import LinearConstraint, milp
+
+from packenv.errors import InputError
+from packenv.planning.bound import wait_limits
+from packenv.planning.cost_proof import CostProof
+from packenv.planning.goals import Goal
+from packenv.planning.kinds import Kinds
+from packenv.planning.stream_cost import StreamCost, StreamCostProof
+from packenv.planning.table_cost import TableCost
+from packenv.theory.capacity.linear_program import Floats
+from packenv.workloads.demand import largest_demands
+from packenv.workloads.workload import Workload
+
+CLOSE = 1e-9  # by which a row may be missed, for floats
+
+
+class Rows(NamedTuple):
+    """Σ_g held_rg n_g >= need_r for every mix n that meets the goals; `room` says of which rows room is short, not presence."""
+
+    held: Floats  # (rows, G)
+    need: Floats  # (rows,)
+    room: Floats  # (rows,) 1, or 0 for rows that ask for one machine that some task fits
+
+    def admit(self, counts: Sequence[int]) -> bool:
+        """Whether the mix satisfies all rows."""
+        return bool((self.held @ np.array(counts) >= self.need * (1 - CLOSE)).all())
+
+
+class CostBound(NamedTuple):
+    """No mix costs less than `value`. `proof`: None if nothing is known but that each task must fit some machine."""
+
+    value: Fraction
+    proof: CostProof | StreamCostProof | None
+    rows: Rows
+
+
+def least_cost(workload: Workload, goals: Sequence[Goal], kinds: Kinds, gap: float, seconds: float) -> CostBound:
+    """The bound for a workload whose servers are one of each kind.
+
+    A stream: the linear program of ρ* over kinds. A table: for each goal on the wait, the windows of `table_cost`.
+    """
+    held, need = [fits.astype(np.float64) for fits in _fitting(workload)], 1.0
+    needs, rooms = [need] * len(held), [0.0] * len(held)
+    value = max(min(one for one, fit in zip(kinds.cost, fits, strict=True) if fit) for fits in _fitting(workload))
+    proof: CostProof | StreamCostProof | None = None
+    searches: list[StreamCost | TableCost] = []
+    if workload.jobs is None:
+        searches.append(StreamCost(workload, kinds.cost))
+    else:
+        searches += [TableCost(workload.jobs, workload.servers.units, kinds.cost, one) for one in wait_limits(workload, goals)]
+    for search in searches:
+        search.run(gap, seconds)
+        if search.value > value:
+            value, proof = search.value, search.best
+        own, needed = search.necessary()
+        held += [*own]
+        needs += needed.tolist()
+        rooms += [1.0] * len(needed)
+    return CostBound(value, proof, Rows(np.array(held), np.array(needs), np.array(rooms)))
+
+
+def rounded(rows: Rows, kinds: Kinds, times: float) -> tuple[int, ...]:
+    """The cheapest mix of whole machines with `times` the room that the rows ask for; of all rows, if none asks for room."""
+    price = np.array([float(one) for one in kinds.cost])
+    need = np.where((rows.room > 0) | (rows.room == 0).all(), times * rows.need, rows.need)
+    found = milp(price, constraints=LinearConstraint(rows.held, lb=need), integrality=np.ones(len(price)))
+    if found.x is None:
+        raise InputError("the cheapest mix of whole machines was not found: fewer kinds of machines")
+    return tuple(math.floor(count + 0.5) for count in found.x)
+
+
+def _fitting(workload: Workload) -> list[Floats]:
+    """For each largest demand, which kinds of machines (G,) it fits."""
+    fits = [(demand <= workload.servers.units).all(axis=1) for demand in largest_demands(workload.demand_law)]
+    return [np.array(one) for one in dict.fromkeys(tuple(each.tolist()) for each in fits)]

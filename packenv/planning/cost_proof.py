@@ -1,0 +1,158 @@
+"""Proofs that no mix of machines that meets a goal on the wait costs less, checked in integers, apart from any solver.
+
+A price rule (a proof of the upper bound on ρ*, packenv.theory.capacity) gives each demand a price, and says how much the tasks
+that fit a machine of each kind can cost together. In each slot the tasks in service cost at most that on all machines.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from packenv.jobs import Ints, Jobs
+from packenv.planning.windows import sure_overlap
+from packenv.theory.capacity.one_resource.certificate import require
+from packenv.theory.capacity.several_resources.certificate import Priced, Scalarised
+
+Rule: TypeAlias = Scalarised | Priced
+LARGEST = 2**62
+
+
+@functools.lru_cache(maxsize=1024)
+def _most(rule: Rule, capacity: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+    return tuple(rule.most(np.array(capacity, np.int64)))
+
+
+def most_of(rule: Rule, capacity: Ints) -> list[int]:
+    """`rule.most(capacity)`, a knapsack of most of a second, once for each rule."""
+    return [*_most(rule, tuple(map(tuple, capacity.tolist())))]
+
+
+@dataclass(frozen=True, eq=False)
+class TableTasks:
+    """The tasks of a table, with their distinct demands."""
+
+    jobs: Jobs
+
+    @cached_property
+    def _distinct(self) -> tuple[Ints, Ints]:
+        demand = self.jobs.demand
+        if demand.shape[1] == 1:  # many times as fast as along an axis
+            found, place = np.unique(demand[:, 0], return_inverse=True)
+            return found[:, None], place.ravel()
+        found, place = np.unique(demand, axis=0, return_inverse=True)
+        return found, place.ravel()
+
+    @property
+    def vectors(self) -> Ints:
+        """(m, D) units."""
+        return self._distinct[0]
+
+    @property
+    def place(self) -> Ints:
+        """(n,) the number of each task's vector."""
+        return self._distinct[1]
+
+    def prices(self, rule: Rule) -> Ints:
+        """(n,) the price of each task. Raises Refuted for a rule that is none, or has huge prices."""
+        prices = rule.whole_prices(self.vectors)
+        require(max(prices) < LARGEST, "a huge price")
+        return np.array(prices, np.int64)[self.place]
+
+
+@dataclass(frozen=True)
+class WaitLimit:
+    """All tasks but `spared` of them wait for at most `wait` slots; or, without `spared`, all together for at most `wait`."""
+
+    wait: int
+    spared: int | None
+
+    @property
+    def each(self) -> int:
+        """The wait of a task that is not spared."""
+        return 0 if self.spared is None else self.wait
+
+    def least_cost(self, price: Ints, overlap: Ints) -> int:
+        """Σ price · slots in service, at the least, of tasks with these overlaps (n,) of a window.
+
+        The tasks to be spared are those of the largest products. A slot of wait takes a task out of one slot of the window at
+        most: those of the largest prices wait first, each for its own overlap.
+        """
+        if self.spared is not None:
+            return sum_of_kept(price * overlap, self.spared)
+        some = np.flatnonzero((price > 0) & (overlap > 0))
+        order = some[np.argsort(-price[some], kind="stable")]
+        slots = overlap[order]
+        waited = np.clip(self.wait - (np.cumsum(slots) - slots), 0, slots)
+        return exact_sum(price[order] * (slots - waited))
+
+
+@dataclass(frozen=True)
+class PricedWindow:
+    """What the tasks in service in the slots [start, end) cost by a rule; it counts `times` times."""
+
+    rule: Rule
+    start: int
+    end: int
+    times: int
+
+
+@dataclass(frozen=True)
+class CostProof:
+    """Windows that no policy gets over with fewer machines: their costs are added up, the same tasks spared in all of them."""
+
+    limit: WaitLimit
+    windows: tuple[PricedWindow, ...]
+
+    def value(self, tasks: TableTasks, capacity: Ints, cost: Sequence[Fraction]) -> Fraction:
+        """A cost below which no mix of machines of capacity (G, D) units and these costs meets the limit.
+
+        n_g machines of each kind hold Σ n_g Σ times · length · most_g at the most, and all tasks that are not spared cost S
+        at the least: Σ n_g cost_g >= S · min_g cost_g / Σ times · length · most_g.
+        """
+        held = [0] * len(capacity)
+        together = np.zeros(len(tasks.jobs), np.int64)
+        least, largest = 0, 0
+        for window in self.windows:
+            length = window.end - window.start
+            require(length > 0 and window.times > 0, "an empty window")
+            price = tasks.prices(window.rule)
+            largest += window.times * length * int(price.max())
+            require(largest <= LARGEST, "prices, windows and times are too large together")
+            overlap = sure_overlap(tasks.jobs, self.limit.each, window.start, window.end)
+            if self.limit.spared is None:
+                least += window.times * self.limit.least_cost(price, overlap)
+            else:
+                together += window.times * price * overlap
+            for kind, most in enumerate(most_of(window.rule, capacity)):
+                held[kind] += window.times * length * most
+        if self.limit.spared is not None:
+            least = sum_of_kept(together, self.limit.spared)
+        shares = [one / most for one, most in zip(cost, held, strict=True) if most > 0]
+        return least * min(shares) if shares else Fraction(0)
+
+
+def sum_of_kept(values: Ints, spared: int) -> int:
+    """The sum of all values (n,) but the `spared` largest ones."""
+    some = values[values > 0]
+    if spared >= len(some):
+        return 0
+    return exact_sum(np.partition(some, len(some) - spared - 1)[: len(some) - spared] if spared else some)
+
+
+def exact_sum(values: Ints) -> int:
+    """The sum of values (n,) >= 0, which may be beyond 64 bits."""
+    half = 32
+    return (int((values >> half).sum()) << half) + int((values & ((1 << half) - 1)).sum())
+
+
+def fewest(bound: Fraction) -> int:
+    """The least whole number that is not below the bound, and at least 1."""
+    return max(1, math.ceil(bound))

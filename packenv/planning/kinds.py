@@ -1,0 +1,91 @@
+"""Kinds of machines with what each costs, and mixes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.jobs import Ints, Jobs
+from packenv.units import to_units
+from packenv.workloads.demand import Sizes, largest_demands, per_resource
+from packenv.workloads.laws.joint import Joint
+from packenv.workloads.servers import MOST_SERVERS, Servers
+from packenv.workloads.traces.table import exact
+from packenv.workloads.workload import Workload
+
+MOST_KINDS = 64
+FORM = "CAPACITY=COST, such as 1=0.50,2=0.95 or, of two resources, 1:0.5=0.95"
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """What machines there are: `texts` (G,) their capacities as given, and `cost` (G,) of one machine."""
+
+    texts: tuple[str, ...]
+    cost: tuple[Fraction, ...]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def one_of_each(self) -> str:
+        """Servers, one of each kind, as `parse_servers` reads them."""
+        return ",".join(f"1x{text}" for text in self.texts)
+
+    def total(self, counts: tuple[int, ...]) -> Fraction:
+        """What a mix costs."""
+        return sum((n * one for n, one in zip(counts, self.cost, strict=True)), Fraction(0))
+
+    def shown(self, counts: tuple[int, ...]) -> str:
+        """A mix as the text of `--servers`: `3x1,2x0.5`."""
+        return ",".join(f"{n}x{text}" for n, text in zip(counts, self.texts, strict=True) if n) or "none"
+
+
+def parse_kinds(text: str) -> Kinds:
+    """Kinds of machines from CAPACITY=COST, separated by commas; a capacity as after the x in `--servers`. Raises InputError."""
+    texts: list[str] = []
+    costs: list[Fraction] = []
+    for part in text.split(","):
+        capacity, equals, cost = (piece.strip() for piece in part.partition("="))
+        if not (capacity and equals and cost):
+            raise InputError(f"--types {part.strip()!r}: not of the form {FORM}")
+        if capacity in texts:
+            raise InputError(f"--types: {capacity} is there twice")
+        texts.append(capacity)
+        costs.append(exact(cost, f"the cost of {capacity}"))
+    if len(texts) > MOST_KINDS:
+        raise InputError(f"--types: {len(texts)} kinds of machines are too many; at most {MOST_KINDS}")
+    return Kinds(tuple(texts), tuple(costs))
+
+
+def check_kinds(kinds: Kinds, workload: Workload) -> None:
+    """Raise InputError for a kind on which no task fits. The workload's servers are one of each kind."""
+    for text, fit in zip(kinds.texts, fits_somewhere(workload), strict=True):
+        if not fit:
+            raise InputError(f"--types {text}: no task of {workload.name} fits such a machine")
+
+
+def fits_somewhere(workload: Workload) -> list[bool]:
+    """For each server, whether the smallest demand, or some task of a table, fits it."""
+    smallest = _smallest_demands(workload.demand_law)
+    return [bool((smallest <= one).all(axis=1).any()) for one in workload.servers.units]
+
+
+def _smallest_demands(sizes: Sizes | Jobs) -> Ints:
+    """(m, D) units: demand vectors of which one fits where any task does."""
+    if isinstance(sizes, (Jobs, Joint)):
+        return largest_demands(sizes)  # all of them
+    return to_units([law.support()[0] for law in per_resource(sizes)])[None]
+
+
+def with_mix(workload: Workload, counts: tuple[int, ...]) -> Workload:
+    """The same work on so many machines of each kind; the workload's servers are one of each kind."""
+    if sum(counts) > MOST_SERVERS:
+        raise InputError(f"{sum(counts):,} machines are too many; a cluster has at most {MOST_SERVERS:,}")
+    capacity: NDArray[np.float64] = np.repeat(workload.servers.capacity, counts, axis=0)
+    kept = {} if workload.jobs is not None else {"rate": workload.rate}
+    return workload.with_(servers=Servers(capacity), **kept)

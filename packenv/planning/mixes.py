@@ -1,0 +1,169 @@
+"""The cheapest mix of machines with which a policy meets goals: rounded from the linear program, confirmed and mended by runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from packenv.planning.cost_bound import CostBound, rounded
+from packenv.planning.kinds import Kinds, with_mix
+from packenv.planning.search import AskRuns, NoneMeets, Search, Trial
+from packenv.workloads.servers import MOST_SERVERS
+
+Counts = tuple[int, ...]
+
+FIRST_STEP = 1 / 32  # of the room that the rows ask for: more is tried in steps that double
+FINEST_STEP = 1 / 256
+MOST_TRIALS = 150  # mixes tried to mend the rounded one
+
+
+class MixTrial(NamedTuple):
+    """One mix with all seeds."""
+
+    counts: Counts  # machines of each kind
+    cost: Fraction
+    trial: Trial
+
+
+class MixPlan(NamedTuple):
+    """The answer for one policy."""
+
+    policy: str
+    at: MixTrial
+    dropped: tuple[
+        MixTrial | None, ...
+    ]  # with one machine less of each kind, on the same seeds; None: it has none, or must have it
+    tried: tuple[MixTrial, ...]  # all that the search looked at, by cost
+    fresh: bool  # whether `at` and `dropped` are of seeds that the search did not use
+    thorough: bool  # whether no exchange within reach was left untried
+
+
+@dataclass
+class MixSearch:
+    """What is tried with one policy. The workload of `search` has one server of each kind."""
+
+    search: Search
+    kinds: Kinds
+    bound: CostBound
+    ask: AskRuns
+    progress: Callable[[str], None] = lambda mix: None
+    tried: dict[Counts, MixTrial] = field(default_factory=dict)
+
+    def run(self) -> MixPlan:
+        """Round up with more and more room until the goals are met, then take away and exchange machines while they hold.
+
+        More machines are taken to serve every goal but the utilisation. Seeds that the search did not use confirm the mix, or
+        move it by single machines. Raises NoneMeets if no mix meets the goals.
+        """
+        best, thorough = self._improved(self._rounded_up())
+        if not self.tried[best].trial.meets:
+            raise NoneMeets(self.search.never(self.tried[best].trial, ", the cheapest that meet the others,"))
+        first = tuple(sorted(self.tried.values(), key=lambda one: (one.cost, one.counts)))
+        fixed = len(self.search.seeds_of(range(2))) == 1  # neither the jobs nor the policy depend on it
+        if not fixed:
+            self.tried = {}
+            self.seeds = range(self.search.seeds, 2 * self.search.seeds)
+            best = self._mended(best)
+            if not self.tried[best].trial.meets:
+                raise NoneMeets(self.search.never(self.tried[best].trial, ", the cheapest that meet the others,"))
+        dropped = tuple(self._try(less) if less is not None and self._runs(less) else None for less in self._one_less(best))
+        return MixPlan(self.search.name, self.tried[best], dropped, first, not fixed, thorough)
+
+    def __post_init__(self) -> None:
+        self.seeds = range(self.search.seeds)
+
+    def _try(self, counts: Counts) -> MixTrial:
+        if counts not in self.tried:
+            self.progress(self.kinds.shown(counts))
+            seeds = self.search.seeds_of(self.seeds)
+            trial = self.search.trial_on(with_mix(self.search.workload, counts), seeds, self.ask)
+            self.tried[counts] = MixTrial(counts, self.kinds.total(counts), trial)
+        return self.tried[counts]
+
+    def _enough(self, counts: Counts) -> bool:
+        """Whether all goals but the utilisation are met; not asked of mixes that the bound rules out."""
+        return self.bound.rows.admit(counts) and self.search.enough(self._try(counts).trial)
+
+    def _runs(self, counts: Counts) -> bool:
+        """Whether there are machines for every task."""
+        rows = self.bound.rows
+        presence = rows.room == 0
+        return bool((rows.held[presence] @ np.array(counts) >= 1).all())
+
+    def _rounded_up(self) -> Counts:
+        """The cheapest mix for the least room with which the goals are met, to within FINEST_STEP."""
+
+        def mix(times: float) -> Counts:
+            return rounded(self.bound.rows, self.kinds, times)
+
+        low, high, step = 1.0, 1.0, FIRST_STEP
+        while not self._enough(mix(high)):
+            trial = self._try(mix(high)).trial
+            if trial.stable and not trial.queued:
+                raise NoneMeets(self.search.never(trial, ", where no task waits,"))
+            low, high, step = high, high + step, 2 * step
+            if sum(mix(high)) > MOST_SERVERS:
+                raise NoneMeets(self.search.never(trial, ", the most that were tried,"))
+        while high - low > FINEST_STEP * low and mix(low) != mix(high):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self._enough(mix(middle)) else (middle, high)
+        return mix(high)
+
+    def _improved(self, counts: Counts) -> tuple[Counts, bool]:
+        """Cheaper and cheaper mixes, each by taking machines away or exchanging some; whether all such steps were tried."""
+        while True:
+            for cheaper in self._cheaper(counts):
+                if len(self.tried) >= MOST_TRIALS:
+                    return counts, False
+                if self._enough(cheaper):
+                    counts = cheaper
+                    break
+            else:
+                return counts, True
+
+    def _cheaper(self, counts: Counts) -> Iterator[Counts]:
+        """Mixes to try next, those that save most first: fewer of a kind, or for one machine as many of another as cost less."""
+        found: set[Counts] = {less for less in self._one_less(counts) if less is not None}
+        for a, have in enumerate(counts):
+            take = have // 2
+            while take > 1:
+                found.add(_changed(counts, a, -take))
+                take //= 2
+            for b, cost in enumerate(self.kinds.cost):
+                for gone in (1, 2) if a != b else ():
+                    room = gone * self.kinds.cost[a]
+                    most = -(-room // cost) - 1  # cheaper, not as cheap
+                    if have >= gone and most >= 1:
+                        found.add(_changed(_changed(counts, a, -gone), b, int(most)))
+        order = sorted(found, key=lambda one: (self.kinds.total(one), one))
+        return (one for one in order if self.bound.rows.admit(one))
+
+    def _mended(self, counts: Counts) -> Counts:
+        """With the present seeds: machines are added until the goals are met, and taken away while they are."""
+        while not self._enough(counts):
+            trial = self._try(counts).trial
+            if trial.stable and not trial.queued:
+                raise NoneMeets(self.search.never(trial, ", where no task waits,"))
+            more = sorted(range(len(counts)), key=lambda g: (self.kinds.cost[g], g))
+            counts = next(
+                (one for g in more if self._enough(one := _changed(counts, g, 1))), _changed(counts, self._main(counts), 1)
+            )
+        while (less := next((one for one in self._one_less(counts) if one is not None and self._enough(one)), None)) is not None:
+            counts = less
+        return counts
+
+    def _main(self, counts: Counts) -> int:
+        """The kind of which most is spent."""
+        return max(range(len(counts)), key=lambda g: counts[g] * self.kinds.cost[g])
+
+    def _one_less(self, counts: Counts) -> Sequence[Counts | None]:
+        """The mix with one machine less of each kind, where it has one."""
+        return [_changed(counts, g, -1) if have and sum(counts) > 1 else None for g, have in enumerate(counts)]
+
+
+def _changed(counts: Counts, kind: int, by: int) -> Counts:
+    return (*counts[:kind], counts[kind] + by, *counts[kind + 1 :])

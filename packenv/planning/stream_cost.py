@@ -1,0 +1,114 @@
+"""A proof of what machines must cost at least to serve a random workload: the linear program of ρ* over kinds of machines.
+
+    min Σ c_g n_g   s.t.   ρ*(n) >= load,   n >= 0,   load = rate · mean service
+
+ρ* is concave in the numbers n of machines, and each proof of its upper bound is a plane above it: if the tasks that fit a
+machine of kind g cost at most W_g and the mean price of a task is E, then load · E <= Σ n_g W_g for every n that supports the
+load. Planes are added at the program's n until its value comes close to what the lower bound on ρ*(n) supports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+
+from packenv.planning.price_rules import PARTS
+from packenv.theory.capacity.bracket import law_and_kinds
+from packenv.theory.capacity.linear_program import Floats, Ints, ServerKinds
+from packenv.theory.capacity.max_workload import max_workload
+from packenv.theory.capacity.one_resource.certificate import Bounded, require
+from packenv.theory.capacity.several_resources.certificate import Priced, Scalarised
+from packenv.theory.capacity.several_resources.demand_law import VectorKinds
+from packenv.workloads.servers import Servers
+from packenv.workloads.workload import Workload
+
+ROUNDS = 12
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A proof of the upper bound on ρ*, which counts `times` times."""
+
+    proof: Bounded | Scalarised | Priced
+    times: int
+
+
+@dataclass(frozen=True)
+class StreamCostProof:
+    """Planes above ρ* that no mix gets over for less."""
+
+    planes: tuple[Plane, ...]
+
+    def value(self, workload: Workload, cost: Sequence[Fraction]) -> Fraction:
+        """A cost below which no mix of machines, like the workload's servers, which are one of each kind, supports it.
+
+        For each plane load <= Σ n_g a_g, a_g the bound on ρ* of one machine of kind g: so with weights
+        Σ times · load <= Σ n_g Σ times · a_g, and Σ n_g c_g >= Σ times · load · min_g c_g / Σ times · a_g.
+        """
+        held = [Fraction(0)] * len(cost)
+        for plane in self.planes:
+            require(plane.times > 0, "a plane that does not count")
+            for kind, most in enumerate(each_kind(plane.proof, workload)):
+                held[kind] += plane.times * most
+        load = Fraction(workload.rate) * Fraction(workload.mean_service) * sum(plane.times for plane in self.planes)
+        return load * min(one / most for one, most in zip(cost, held, strict=True) if most > 0)
+
+
+def each_kind(proof: Bounded | Scalarised | Priced, workload: Workload) -> list[Fraction]:
+    """(G,) what the proof says of one machine of each kind alone: it is linear in their numbers."""
+    law, _ = law_and_kinds(workload)
+    units = workload.servers.units
+    one = np.ones(1, np.int64)
+    alone: list[Any] = [ServerKinds(each, one) if workload.D == 1 else VectorKinds(each[None], one) for each in units]
+    return [proof.value(law, kinds) for kinds in alone]
+
+
+class StreamCost:
+    """Adds planes, and keeps the best proof. The workload's servers are one of each kind, of which each costs `cost` (G,) > 0."""
+
+    def __init__(self, workload: Workload, cost: Sequence[Fraction]) -> None:
+        self.workload, self.cost = workload, cost
+        self.load = workload.rate * workload.mean_service
+        self.proofs: list[Bounded | Scalarised | Priced] = []
+        self.held: list[list[float]] = []  # (planes, G)
+        self.machines = np.ones(len(cost))  # (G,) of the program
+        self.best: StreamCostProof | None = None
+        self.value = Fraction(0)
+
+    def run(self, gap: float, seconds: float) -> None:
+        """Add planes until the program's machines support the load to within the gap."""
+        for _ in range(ROUNDS):
+            counts = np.maximum(np.round(self.machines / self.machines.max() * PARTS), 1).astype(np.int64)
+            bracket = max_workload(self._on(counts), gap, seconds / ROUNDS)
+            self.proofs.append(bracket.bounded)
+            self.held.append([float(one) for one in each_kind(bracket.bounded, self.workload)])
+            supported = bracket.lower * float(self.machines.max()) / PARTS
+            if self.best is not None and supported >= self.load * (1 - 2 * gap):
+                return
+            self._solve()
+
+    def necessary(self) -> tuple[Floats, Floats]:
+        """Rows (rows, G) and needs (rows,): what every mix that supports the load must hold."""
+        return np.array(self.held), np.full(len(self.held), self.load)
+
+    def _on(self, counts: Ints) -> Workload:
+        servers = Servers(np.repeat(self.workload.servers.capacity, counts, axis=0))
+        return self.workload.with_(servers=servers, rate=self.workload.rate)
+
+    def _solve(self) -> None:
+        """The program over the planes so far: its machines, and the proof that its weights give."""
+        price = np.array([float(one) for one in self.cost])
+        found = linprog(price, A_ub=-np.array(self.held), b_ub=np.full(len(self.held), -self.load), method="highs")
+        self.machines = np.maximum(found.x, 0.0)
+        weights = -found.ineqlin.marginals
+        whole = np.round(weights / weights.max() * 2**20).astype(np.int64).tolist()
+        planes = [Plane(proof, times) for proof, times in zip(self.proofs, whole, strict=True) if times > 0]
+        proof = StreamCostProof(tuple(planes))
+        value = proof.value(self.workload, self.cost)
+        if value > self.value:
+            self.best, self.value = proof, value

@@ -1,0 +1,127 @@
+"""Mixes of machines: against trying every mix, against packings worked by hand, and the proofs of the bound on cost."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from packenv import Jobs, Workload
+from packenv.errors import InputError
+from packenv.planning.cost_bound import least_cost
+from packenv.planning.cost_proof import CostProof, TableTasks
+from packenv.planning.goals import parse_goal
+from packenv.planning.kinds import Kinds, check_kinds, parse_kinds, with_mix
+from packenv.planning.mixes import MixPlan, MixSearch
+from packenv.planning.search import NoneMeets, Search
+from packenv.planning.stream_cost import StreamCost
+from packenv.simulation import simulate
+from packenv.theory.capacity.one_resource.certificate import Refuted
+from packenv.workloads.laws import Constant, Fixed
+from tests.planning.test_plans import ask
+
+
+def planned(jobs: Jobs, types: str, goal: str) -> tuple[MixPlan, Kinds, Workload, Fraction]:
+    kinds = parse_kinds(types)
+    workload = Workload(jobs=jobs, servers=kinds.one_of_each)
+    goals = [parse_goal(goal, None)]
+    bound = least_cost(workload, goals, kinds, 0.001, 2.0)
+    search = Search(workload, "bf-js", goals, 1, None, {"drain": True})
+    return MixSearch(search, kinds, bound, ask).run(), kinds, workload, bound.value
+
+
+def coarse_table(seed: int) -> Jobs:
+    """Thirty tasks of 0.1, 0.2, … of a machine."""
+    rng = np.random.default_rng(seed)
+    return Jobs.of(np.sort(rng.integers(0, 60, 30)), rng.integers(1, 7, 30) / 10, rng.integers(1, 40, 30))
+
+
+@pytest.mark.parametrize("seed, types", [(0, "1=1,0.6=0.5"), (1, "1=1,2=1.7"), (2, "1=1,1.5=1.2")])
+def test_against_every_mix(seed: int, types: str) -> None:
+    """No mix meets the goal for less than the bound; the plan's meets it, and no machine of it can go."""
+    jobs = coarse_table(seed)
+    goal = parse_goal("p95 wait <= 3", None)
+    plan, kinds, workload, bound = planned(jobs, types, goal.text)
+    costs = {}
+    for counts in itertools.product(range(16), repeat=2):
+        if 0 < kinds.total(counts) <= plan.at.cost:
+            result = simulate(with_mix(workload, counts), "bf-js", drain=True)
+            if goal.met(goal.value(result)):
+                costs[counts] = kinds.total(counts)
+    assert costs[plan.at.counts] == plan.at.cost and plan.at.trial.meets
+    assert bound <= min(costs.values())
+    assert plan.at.cost <= min(costs.values()) * Fraction(11, 10)
+    assert all(less is None or not less.trial.meets for less in plan.dropped)
+
+
+def test_by_hand() -> None:
+    """Twelve tasks at once, each 0.4 of a machine: two on one of 1 for 1.00, five on one of 2 for 1.90. 5 + 5 + 2 is best."""
+    jobs = Jobs.of([0] * 12, [0.4] * 12, [10] * 12)
+    plan, kinds, _, bound = planned(jobs, "1=1,2=1.9", "p99 wait <= 0")
+    assert kinds.shown(plan.at.counts) == "1x1,2x2" and plan.at.cost == Fraction("4.8")
+    assert bound == pytest.approx(12 / 5 * 1.9, rel=1e-3)
+    assert [less is not None and less.trial.meets for less in plan.dropped] == [False, False]
+
+
+def test_kinds_that_some_tasks_need() -> None:
+    """The large task comes first and fits the dear machine alone, the small ones are cheaper elsewhere; two resources."""
+    jobs = Jobs.of([0, 1, 1], [[0.9, 0.9], [0.5, 0.1], [0.5, 0.1]], [10] * 3)
+    plan, kinds, _, bound = planned(jobs, "1:1=9,1:0.2=1", "p99 wait <= 0")
+    assert kinds.shown(plan.at.counts) == "1x1:1,1x1:0.2"
+    assert bound <= plan.at.cost == 10
+
+
+def test_a_proof_is_checked_apart_from_the_solver() -> None:
+    jobs = coarse_table(5)
+    kinds = parse_kinds("1=1,2=1.8")
+    workload = Workload(jobs=jobs, servers=kinds.one_of_each)
+    bound = least_cost(workload, [parse_goal("p95 wait <= 2", None)], kinds, 0.001, 2.0)
+    assert isinstance(bound.proof, CostProof)
+    units = workload.servers.units
+    assert bound.proof.value(TableTasks(jobs), units, kinds.cost) == bound.value
+    window = bound.proof.windows[0]
+    with pytest.raises(Refuted, match="an empty window"):
+        replace(bound.proof, windows=(replace(window, end=window.start),)).value(TableTasks(jobs), units, kinds.cost)
+
+
+def test_a_stream_by_hand() -> None:
+    """30 tasks of 0.6 in service: one on a machine of 1, three on one of 2. 10 machines of 2 cost 21, 30 of 1 cost 30."""
+    workload = Workload(sizes=Constant(0.6), service=Fixed(100), rate=0.3, servers="1x1,1x2")
+    search = StreamCost(workload, (Fraction(1), Fraction("2.1")))
+    search.run(0.001, 5.0)
+    assert float(search.value) == pytest.approx(21, rel=1e-6)
+    dear = StreamCost(workload, (Fraction(1), Fraction("3.3")))
+    dear.run(0.001, 5.0)
+    assert float(dear.value) == pytest.approx(30, rel=1e-6)
+    assert dear.best is not None and dear.best.value(workload, dear.cost) == dear.value
+
+
+@pytest.mark.parametrize(
+    "text, problem",
+    [
+        ("1", "'1': not of the form CAPACITY=COST"),
+        ("1=1,1=2", "1 is there twice"),
+        ("1=0", "the cost of 1 must be above 0"),
+        ("1=x", "the cost of 1 'x' is not a decimal number"),
+    ],
+)
+def test_types_that_cannot_be_read(text: str, problem: str) -> None:
+    with pytest.raises(InputError) as raised:
+        parse_kinds(text)
+    assert problem in str(raised.value)
+
+
+def test_a_type_on_which_nothing_fits() -> None:
+    kinds = parse_kinds("1=1,0.3=0.1")
+    workload = Workload(jobs=Jobs.of([0], [0.5], [1]), servers=kinds.one_of_each)
+    with pytest.raises(InputError, match=r"--types 0\.3: no task of custom fits such a machine"):
+        check_kinds(kinds, workload)
+
+
+def test_a_goal_that_no_mix_meets() -> None:
+    jobs = Jobs.of([0, 0], [0.5, 0.5], [50, 60], job=np.arange(2))
+    with pytest.raises(NoneMeets, match="no number of servers meets 'max completion <= 20'"):
+        planned(jobs, "1=1,2=1.5", "max completion <= 20")
