@@ -21,8 +21,9 @@ from packenv.cluster.state import NONE, Cluster
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
-from packenv.jobs import Jobs, Ragged
+from packenv.jobs import Jobs
 from packenv.results.job_times import job_numbers, numbered, owner_numbers
+from packenv.workloads.precedence import set_numbers
 
 Ints = NDArray[np.int64]
 Places = NDArray[np.int32]
@@ -94,13 +95,6 @@ def job_book(jobs: Jobs, sort: Ints | None = None) -> JobBook:
         queued=np.zeros(int(owner.max()) + 1, np.int64),
         used=np.zeros((int(owner.max()) + 1, jobs.resources), np.int64),
     )
-
-
-def set_numbers(sets: Ragged) -> Ints:
-    """(n,) a number for each row, the same for rows with the same set of integers; from 0, by first occurrence."""
-    numbers: dict[bytes, int] = {}
-    rows = range(len(sets.offsets) - 1)
-    return np.array([numbers.setdefault(np.unique(sets.row(i)).tobytes(), len(numbers)) for i in rows], np.int64)
 
 
 @compiled

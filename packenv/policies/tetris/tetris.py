@@ -22,7 +22,7 @@ from packenv.cluster.servers import freed_count
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
-from packenv.policies.job_book import at_home, free_of, group_fits, job_book, set_numbers
+from packenv.policies.job_book import at_home, free_of, group_fits, job_book
 from packenv.policies.tetris.barriers import Barriers, barriers, barriers_of_tasks, holds_up, note_completed
 from packenv.policies.tetris.owner_ranking import Shares, launch, owner_of, settle, shares, take_up
 from packenv.policies.tetris.remaining_work import (
@@ -34,6 +34,7 @@ from packenv.policies.tetris.remaining_work import (
     work_left,
 )
 from packenv.policy import Setting, completes, schedules
+from packenv.workloads.precedence import set_numbers
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
