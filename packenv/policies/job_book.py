@@ -69,7 +69,7 @@ def job_book(jobs: Jobs, sort: Ints | None = None) -> JobBook:
     several = owners[job] != owner
     if jobs.job is not None and several.any():
         raise InputError(f"job {jobs.job[np.argmax(several)]} has tasks of several tenants")
-    duration = np.maximum(np.rint(jobs.service if jobs.estimate is None else jobs.estimate).astype(np.int64), 1)
+    duration = believed_slots(jobs)
     phase = numbered(np.stack([job, np.zeros_like(job) if jobs.phase is None else jobs.phase], axis=1))
     homes = np.zeros(len(jobs), np.int64) if jobs.home is None else set_numbers(jobs.home)
     group = numbered(np.column_stack([phase, duration, jobs.demand, homes, np.zeros_like(homes) if sort is None else sort]))
@@ -95,6 +95,11 @@ def job_book(jobs: Jobs, sort: Ints | None = None) -> JobBook:
         queued=np.zeros(int(owner.max()) + 1, np.int64),
         used=np.zeros((int(owner.max()) + 1, jobs.resources), np.int64),
     )
+
+
+def believed_slots(jobs: Jobs) -> Ints:
+    """(n,) the duration of each task that schedulers know, >= 1: its estimate, or its service time without estimates."""
+    return np.maximum(np.rint(jobs.service if jobs.estimate is None else jobs.estimate).astype(np.int64), 1)
 
 
 @compiled

@@ -62,7 +62,8 @@ class Dags:
         burst = np.cumsum(random.random(self.jobs) < 1 / BURST)
         gaps = random.exponential(size=self.jobs + 1)
         instants = np.cumsum(gaps)[burst]
-        arrival = np.floor((instants - instants[0]) / max(instants[-1] - instants[0], 1e-9) * work / self.servers / self.intensity)
+        instants = (instants - instants[0]) / max(instants[-1] - instants[0], 1e-9)
+        arrival = np.floor(instants * work / (self.servers * self.intensity))
         return Jobs.of(
             arrival[job[of]],
             demand[of],
