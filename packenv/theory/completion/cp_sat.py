@@ -1,4 +1,4 @@
-"""The least sum of completion times of small tables, by OR-tools CP-SAT: the model of `theory/makespan`, with another objective."""
+"""The least sum of completion times of small tables, by OR-tools CP-SAT: the model of `makespan` with another objective."""
 
 from __future__ import annotations
 
