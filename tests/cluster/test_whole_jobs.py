@@ -48,12 +48,12 @@ class ForgetsChildren(whole_jobs.FirstByPath):
         return float(whole_jobs.believed(task))
 
 
-class CountsTwice(whole_jobs.FirstByWork):
-    """Work that is below two children counts for each."""
+class OnlyChildren(whole_jobs.FirstByWork):
+    """Only work that waits for the task directly counts."""
 
     def merit(self, world: World, task: Task, server: Server) -> float:
-        own = whole_jobs.Tetris().rate(world, task) * whole_jobs.believed(task)
-        return own + sum(self.merit(world, child, server) for child in self.dag.children[task.row])
+        found = [task, *(child for child in self.dag.children[task.row] if task.row in child.predecessors)]
+        return float(sum(whole_jobs.Tetris().rate(world, one) * whole_jobs.believed(one) for one in found))
 
 
 class ForgetsService(whole_jobs.Srpt):
@@ -85,7 +85,7 @@ class OneBranch(whole_jobs.WeightedFair):
 
 PLANTED = [
     ("critical-path", ForgetsChildren),
-    ("most-work", CountsTwice),
+    ("most-work", OnlyChildren),
     ("srpt", ForgetsService),
     ("srpt", ShortestPath),
     ("graphene", ForgetsAncestors),
