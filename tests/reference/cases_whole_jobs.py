@@ -14,9 +14,9 @@ def of_jobs(tasks: list[Task], *jobs: int) -> list[Task]:
     return [replace(task, job=job) for task, job in zip(tasks, jobs, strict=True)]
 
 
-# Rows 0, 1, 2 wait for nothing; 3 (2 slots) waits for 1; 4 and 5 (1 slot each) wait for 2. All take the server.
-# Paths: 0: 3, 1: 1 + 2, 2: 1 + 1, 3: 2, 4: 1, 5: 1. Work below, in servers · slots: 3, 3, 3, 2, 1, 1.
-TOY = of_jobs(rows((0, 12, 3), (0, 12, 1), (0, 12, 1), (0, 12, 2, (1,)), (0, 12, 1, (2,)), (0, 12, 1, (2,))), 0, 0, 0, 0, 0, 0)
+# Rows 0, 1, 2 wait for nothing; 3 (3 slots) waits for 1; 4 and 5 (1 slot each) wait for 2. All take the server.
+# Paths: 0: 3, 1: 1 + 3, 2: 1 + 1, 3: 3, 4: 1, 5: 1. Work below, in servers · slots: 3, 4, 3, 3, 1, 1.
+TOY = of_jobs(rows((0, 12, 3), (0, 12, 1), (0, 12, 1), (0, 12, 3, (1,)), (0, 12, 1, (2,)), (0, 12, 1, (2,))), 0, 0, 0, 0, 0, 0)
 # A diamond, 0 before 1 and 2, both before 3; and 4, longer than the path of 1 but not than that of 0.
 DIAMOND = of_jobs(rows((0, 12, 1), (0, 12, 4, (0,)), (0, 12, 1, (0,)), (0, 12, 2, (1, 2)), (0, 12, 5)), 0, 0, 0, 0, 1)
 # Job 0 has 6 of work, job 1 has 2 + 2 and is there a slot later, job 2 has 3.
@@ -29,7 +29,7 @@ CASES: list[WorkedCase] = [
         ONE,
         "critical-path",
         {},
-        {0: (0, 0), 1: (3, 0), 2: (6, 0), 3: (4, 0), 4: (7, 0), 5: (8, 0)},
+        {1: (0, 0), 0: (1, 0), 3: (4, 0), 2: (7, 0), 4: (8, 0), 5: (9, 0)},
     ),
     WorkedCase(
         "most work: what waits counts",
@@ -37,7 +37,7 @@ CASES: list[WorkedCase] = [
         ONE,
         "most-work",
         {},
-        {0: (0, 0), 1: (3, 0), 2: (4, 0), 3: (5, 0), 4: (7, 0), 5: (8, 0)},
+        {1: (0, 0), 0: (1, 0), 2: (4, 0), 3: (5, 0), 4: (8, 0), 5: (9, 0)},
     ),
     # Paths: 0: 1 + 4 + 2 = 7, 1: 6, 2: 3, 3: 2, 4: 5.
     WorkedCase(
