@@ -30,6 +30,7 @@ def test_simulator_checker_and_solver_agree(policy: str) -> None:
     assert problem_of(workload.jobs, workload.servers.units, early, server, run.slots, early + (end - start)) is not None
 
 
+@pytest.mark.slow  # compiles an environment
 def test_an_environment_holds_tasks_back() -> None:
     equal_to_the_end("srpt", SMALL, 1)
 
