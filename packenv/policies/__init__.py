@@ -19,6 +19,9 @@ from packenv.policies.tetris.fair import DRF, SlotFair, TaskFair
 from packenv.policies.tetris.tetris import Tetris
 from packenv.policies.throughput_optimal.kmw import KMaxWeight
 from packenv.policies.throughput_optimal.msr import MSR
+from packenv.policies.whole_jobs.longest_below import CriticalPath, MostWork
+from packenv.policies.whole_jobs.srpt import Graphene, ShortestRemaining
+from packenv.policies.whole_jobs.weighted_fair import WeightedFair
 
 __all__ = [
     "DRF",
@@ -28,17 +31,20 @@ __all__ = [
     "BestFitJobs",
     "BestFitServers",
     "Conservative",
+    "CriticalPath",
     "Delay",
     "DelayDynamic",
     "Eagle",
     "Easy",
     "Fair",
     "FifoFirstFit",
+    "Graphene",
     "Hawk",
     "JobFifo",
     "KMaxWeight",
     "LeastWaitingTime",
     "MaxWeight",
+    "MostWork",
     "Optimal",
     "Price",
     "Priority",
@@ -46,6 +52,7 @@ __all__ = [
     "Replay",
     "Reserve",
     "Sat",
+    "ShortestRemaining",
     "SlotFair",
     "SlotFifo",
     "SmallestDemand",
@@ -53,6 +60,7 @@ __all__ = [
     "TaskFair",
     "Tetris",
     "VQSBestFit",
+    "WeightedFair",
     "Yaq",
     "load_optimal",
     "save_optimal",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.jobs import Jobs
+from packenv.jobs import Jobs, Ragged
 
 Ints = NDArray[np.int64]
 
@@ -15,27 +15,72 @@ NEVER = np.iinfo(np.int64).max
 def precedence_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
     """Pairs of nodes, `before` and `after`, and the number of nodes.
 
+    Nodes are the rows of the table, then the barriers: those of `phase_edges`, and one for every set of two or more
+    predecessors that two or more rows have in common. A barrier comes after all tasks of its phase or set and before all
+    tasks that wait for them, so that stages of a and b tasks need a + b pairs and not a · b.
+    """
+    before, after, nodes = phase_edges(jobs)
+    if jobs.predecessors is None:
+        return before, after, nodes
+    lists = jobs.predecessors
+    same = set_numbers(lists)
+    _, first, inverse, rows = np.unique(same, return_index=True, return_inverse=True, return_counts=True)
+    length = np.diff(lists.offsets)
+    shared = (rows >= 2) & (length[first] >= 2)  # (sets,) whether the set has a barrier
+    barrier = nodes + np.cumsum(shared) - 1  # (sets,)
+    own = np.repeat(~shared[inverse], length)
+    waits = shared[inverse]
+    heads = first[shared]
+    pairs = [
+        (before, after),
+        (lists.values[own], np.repeat(np.arange(len(jobs)), length)[own]),
+        (np.concatenate([lists.row(int(row)) for row in heads] or [before[:0]]), np.repeat(barrier[shared], length[heads])),
+        (barrier[inverse[waits]], np.flatnonzero(waits)),
+    ]
+    return np.concatenate([pair[0] for pair in pairs]), np.concatenate([pair[1] for pair in pairs]), nodes + len(heads)
+
+
+def phase_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
+    """The pairs of nodes that stand for phases, and the number of nodes.
+
     Nodes are the rows of the table, then a barrier for every phase of a job except its last one. A barrier comes after all
     tasks of its phase and before all tasks of the next phase, so that phases need at most two pairs for each task.
     """
     n = len(jobs)
-    before, after, nodes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], n
-    if jobs.predecessors is not None:
-        before.append(jobs.predecessors.values)
-        after.append(np.repeat(np.arange(n), np.diff(jobs.predecessors.offsets)))
-    if jobs.phase is not None and jobs.job is not None:
-        order = np.lexsort((jobs.phase, jobs.job))
-        job, phase = jobs.job[order], jobs.phase[order]
-        stage = np.cumsum(np.diff(job, prepend=-1).astype(bool) | np.diff(phase, prepend=-1).astype(bool)) - 1
-        first = np.flatnonzero(np.diff(stage, prepend=-1))
-        follows = np.diff(job[first], prepend=-1) == 0  # (stages,) whether the stage follows an earlier phase of its job
-        followed = np.append(follows[1:], False)
-        barrier = n + np.cumsum(follows) - 1  # (stages,) the barrier before a stage that follows another
-        early, late = followed[stage], follows[stage]
-        before += [order[early], barrier[stage][late]]
-        after += [barrier[stage[early] + 1], order[late]]
-        nodes += int(follows.sum())
-    return np.concatenate(before).astype(np.int64), np.concatenate(after).astype(np.int64), nodes
+    none = np.zeros(0, np.int64)
+    if jobs.phase is None or jobs.job is None:
+        return none, none, n
+    order = np.lexsort((jobs.phase, jobs.job))
+    job, phase = jobs.job[order], jobs.phase[order]
+    stage = np.cumsum(np.diff(job, prepend=-1).astype(bool) | np.diff(phase, prepend=-1).astype(bool)) - 1
+    first = np.flatnonzero(np.diff(stage, prepend=-1))
+    follows = np.diff(job[first], prepend=-1) == 0  # (stages,) whether the stage follows an earlier phase of its job
+    followed = np.append(follows[1:], False)
+    barrier = n + np.cumsum(follows) - 1  # (stages,) the barrier before a stage that follows another
+    early, late = followed[stage], follows[stage]
+    before = np.concatenate([order[early], barrier[stage][late]])
+    after = np.concatenate([barrier[stage[early] + 1], order[late]])
+    return before.astype(np.int64), after.astype(np.int64), n + int(follows.sum())
+
+
+def set_numbers(sets: Ragged) -> Ints:
+    """(n,) a number for each row, the same for rows with the same set of integers; from 0, by first occurrence."""
+    numbers: dict[bytes, int] = {}
+    rows = range(len(sets.offsets) - 1)
+    return np.array([numbers.setdefault(np.unique(sets.row(i)).tobytes(), len(numbers)) for i in rows], np.int64)
+
+
+def longest_paths(jobs: Jobs, length: Ints) -> Ints:
+    """(n,) the longest path from the start of each row to the end of all that waits for it; `length` (n,) of each row."""
+    before, after, nodes = precedence_edges(jobs)
+    own = np.append(length, np.zeros(nodes - len(jobs), np.int64))
+    longest = own.copy()
+    while True:
+        longer = longest.copy()
+        np.maximum.at(longer, before, own[before] + longest[after])
+        if (longer == longest).all():
+            return longest[: len(jobs)]
+        longest = longer
 
 
 def ready_slots(arrival: Ints, end: Ints, before: Ints, after: Ints, nodes: int) -> Ints:

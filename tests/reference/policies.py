@@ -17,6 +17,7 @@ from tests.reference.stalling import Policy
 from tests.reference.table import Task, Vector
 from tests.reference.tetris import Tetris
 from tests.reference.vqs import VQS, VQSBF
+from tests.reference.whole_jobs import WHOLE_JOBS
 
 
 def score(demand: Vector, server: Server) -> float:
@@ -142,6 +143,7 @@ POLICIES: dict[str, Callable[..., SchedulingPolicy]] = {
     "maxweight": MaxWeight,
     "quickswap": Quickswap,
     **JOB_POLICIES,
+    **WHOLE_JOBS,
     "drf": DRF,
     "task-fair": TaskFair,
     "slot-fair": SlotFair,

@@ -19,6 +19,7 @@ from tests.reference.policies import POLICIES, make
 from tests.reference.probing import PROBING
 from tests.reference.probing_instances import probing_instance, probing_options
 from tests.reference.table import Task
+from tests.reference.whole_jobs import WHOLE_JOBS
 from tests.reference.worked_cases import BOUNDARIES, CASES
 
 ONE = servers(12)
@@ -157,7 +158,7 @@ def test_slot_fifo_refuses_what_is_larger_than_a_slot() -> None:
 # What must hold in every run, on random instances; the model itself checks its invariants at every slot.
 
 
-SHARING = ("drf", "task-fair", "slot-fair", "tetris", "delay", "delay-dynamic", "fair")
+SHARING = ("drf", "task-fair", "slot-fair", "tetris", "delay", "delay-dynamic", "fair", *WHOLE_JOBS)
 
 
 def instance_for(rng: random.Random, name: str, resources: int) -> Instance:
@@ -173,6 +174,8 @@ def options_for(rng: random.Random, name: str, servers: int) -> dict[str, object
     if name in SHARING:
         if name == "slot-fair":
             return {"slots": 4, "checked": 3}  # all resources, so that nothing takes longer
+        if name == "weighted-fair":
+            return {"alpha": rng.choice([-1.0, 0.0, 0.7])}
         return {"f": rng.choice([0.0, 0.25, 0.7])} if name == "tetris" else {}
     if name in JOB_POLICIES:
         prices = {"welfare": rng.choice([0.0, 0.1, 1.0]), "gamma": rng.choice([0.0, 0.5])} if name == "price" else {}

@@ -13,6 +13,7 @@ from tests.reference import (
     cases_stalling,
     cases_tetris,
     cases_vqs,
+    cases_whole_jobs,
 )
 from tests.reference.case import WorkedCase
 
@@ -29,5 +30,6 @@ CASES: list[WorkedCase] = [
     *cases_delay.CASES,
     *cases_backfilling.CASES,
     *cases_quickswap.CASES,
+    *cases_whole_jobs.CASES,
 ]
 BOUNDARIES = cases_vqs.BOUNDARIES

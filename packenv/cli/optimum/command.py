@@ -9,6 +9,7 @@ from rich.console import Console
 
 from packenv.api import simulate
 from packenv.cli.optimum.comparison import makespan_of, optimum_record, optimum_table, progress_line, shortest
+from packenv.cli.optimum.completion import best_bound, completion_record, completion_table
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import COUNT, FILE, JSON, option
@@ -20,12 +21,18 @@ from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.policies.replay import Replay
 from packenv.policy import find_policy, registered
+from packenv.results.result import Result
 from packenv.runs.run import runs_of
 from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.text import counted
+from packenv.theory.completion.bound import completion_bound
+from packenv.theory.completion.cp_sat import least_completion
 from packenv.theory.makespan.cp_sat import cp_model
 from packenv.theory.makespan.optimum import HEURISTICS, TIME_LIMIT, optimal_schedule
 from packenv.workloads.workload import Workload
+
+COMPLETING = ("srpt", "critical-path", "weighted-fair")
+MOST_SOLVED = 200  # tasks: the solver proves little about the sum of completion times of more
 
 
 @click.command()
@@ -34,6 +41,12 @@ from packenv.workloads.workload import Workload
     "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to compare; repeat for more  [default: quick ones]."
 )
 @shared.servers
+@click.option(
+    "--objective",
+    type=click.Choice(["makespan", "completion"]),
+    default="makespan",
+    help="Last end, or mean completion time of jobs.",
+)
 @option("--resources", default="max", help="Of tasks with several demands: `max` or `all`.")
 @shared.slot_seconds
 @click.option("--slots", type=COUNT, help="With a random workload: schedule the tasks that arrive in so many slots.")
@@ -47,6 +60,7 @@ from packenv.workloads.workload import Workload
 @click.option("--plot", type=FILE, help="Draw the resources in use over time (PNG, PDF, SVG).")
 def optimum(
     policies: tuple[str, ...],
+    objective: str,
     slots: int | None,
     seed: int,
     limit: float,
@@ -66,10 +80,18 @@ def optimum(
     \b
     packenv optimum tasks.csv --servers 2 --limit 60 -p bf-js -p fifo-ff
     packenv optimum paper/fig4b --slots 100 --json optimum.json
+    packenv optimum dag --objective completion -p srpt -p tetris
+
+    With `--objective completion` the bound is on the mean completion time of jobs; the solver searches for a schedule only
+    if the table has at most 200 tasks.
     """
     cp_model()
     check_outputs(schedule, json_path, plot=plot)
-    chosen = tuple(dict.fromkeys(policies)) or tuple(name for name in HEURISTICS if name in registered())
+    by_completion = objective == "completion"
+    if by_completion and (plot or schedule or fixed_allocation or gap > 0):
+        raise InputError("--objective completion takes none of --plot, --schedule, --fixed-allocation and --gap")
+    usual = (*HEURISTICS, *COMPLETING) if by_completion else HEURISTICS
+    chosen = tuple(dict.fromkeys(policies)) or tuple(name for name in usual if name in registered())
     found = [find_policy(name) for name in chosen]
     if not limit > 0:
         raise InputError(f"--limit must be positive, not {limit:g}")
@@ -78,6 +100,9 @@ def optimum(
     workload = finite(workload_from(WorkloadOptions(**words))[0], seed, slots)
     console, progress = text_console(), Console(stderr=True)
     results = run_all(runs_of(workload, found, [seed], options={"drain": True, "schedule": True}), RunOptions(processes=1))
+    if by_completion:
+        show_completion(workload, results, limit, workers, seed, console, json_path)
+        return
     first = shortest(workload, results)
     with progress.status(f"{workload.name}: searching") as status:
         best = optimal_schedule(
@@ -110,6 +135,21 @@ def optimum(
         (schedule, lambda path: write_schedule(path, workload, [replayed])),
         (plot, draw),
     )
+
+
+def show_completion(
+    workload: Workload, results: list[Result], limit: float, workers: int | None, seed: int, console: Console, path: str | None
+) -> None:
+    """The bound on the mean completion time, the solver's schedule for a small table, and the policies."""
+    assert workload.jobs is not None
+    least = completion_bound(workload)
+    found = least_completion(workload, limit, workers or 0, seed) if len(workload.jobs) <= MOST_SOLVED else None
+    bound = best_bound(least, found)
+    size = f"{counted(least.jobs, 'job')} on {counted(len(workload.servers), 'server')}"
+    said = f"[bold]{workload.name}[/bold]: {size}; no mean completion time is below {bound:.2f} slots"
+    console.print(said, highlight=False, soft_wrap=True)
+    print_table(completion_table(workload, bound, found, least.jobs, results))
+    write_all((path, lambda path: write_json(path, completion_record(workload, least, found, results, seed))))
 
 
 def finite(workload: Workload, seed: int, slots: int | None) -> Workload:

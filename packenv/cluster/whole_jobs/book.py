@@ -18,12 +18,12 @@ from packenv.cluster.in_service import place
 from packenv.cluster.linked_list import empty_lists, insert_in_order, link_type, unlink
 from packenv.cluster.queue.waiting import new_count, new_task, row_of
 from packenv.cluster.state import NONE, Cluster
-from packenv.cluster.whole_jobs.paths import expected_slots
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
-from packenv.jobs import Jobs, Ragged
+from packenv.jobs import Jobs
 from packenv.results.job_times import job_numbers, numbered, owner_numbers
+from packenv.workloads.precedence import set_numbers
 
 Ints = NDArray[np.int64]
 Places = NDArray[np.int32]
@@ -69,7 +69,7 @@ def job_book(jobs: Jobs, sort: Ints | None = None) -> JobBook:
     several = owners[job] != owner
     if jobs.job is not None and several.any():
         raise InputError(f"job {jobs.job[np.argmax(several)]} has tasks of several tenants")
-    duration = expected_slots(jobs)
+    duration = believed_slots(jobs)
     phase = numbered(np.stack([job, np.zeros_like(job) if jobs.phase is None else jobs.phase], axis=1))
     homes = np.zeros(len(jobs), np.int64) if jobs.home is None else set_numbers(jobs.home)
     group = numbered(np.column_stack([phase, duration, jobs.demand, homes, np.zeros_like(homes) if sort is None else sort]))
@@ -97,11 +97,9 @@ def job_book(jobs: Jobs, sort: Ints | None = None) -> JobBook:
     )
 
 
-def set_numbers(sets: Ragged) -> Ints:
-    """(n,) a number for each row, the same for rows with the same set of integers; from 0, by first occurrence."""
-    numbers: dict[bytes, int] = {}
-    rows = range(len(sets.offsets) - 1)
-    return np.array([numbers.setdefault(np.unique(sets.row(i)).tobytes(), len(numbers)) for i in rows], np.int64)
+def believed_slots(jobs: Jobs) -> Ints:
+    """(n,) the duration of each task that schedulers know, >= 1: its estimate, or its service time without estimates."""
+    return np.maximum(np.rint(jobs.service if jobs.estimate is None else jobs.estimate).astype(np.int64), 1)
 
 
 @compiled

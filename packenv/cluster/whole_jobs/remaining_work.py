@@ -36,8 +36,8 @@ class RemainingWork(Frame):
 
 def remaining_work(book: JobBook, capacity: Ints) -> RemainingWork:
     """The state before slot 0. `capacity` (L, D) in units."""
-    largest, n, jobs = capacity.max(axis=0), len(book.group), len(book.owner)
-    rate = np.rint(WORK_UNITS * (book.demand / np.where(largest > 0, largest, 1)).sum(axis=1)).astype(np.int64)
+    n, jobs = len(book.group), len(book.owner)
+    rate = work_rates(book.demand, capacity)
     waiting = np.zeros(jobs, np.int64)
     np.add.at(waiting, book.job[book.group], (rate * book.duration)[book.group])
     return RemainingWork(
@@ -48,6 +48,12 @@ def remaining_work(book: JobBook, capacity: Ints) -> RemainingWork:
         expected_end=np.full(n, NONE, np.int64),
         order=sorted_keys(1, n),
     )
+
+
+def work_rates(demand: Ints, capacity: Ints) -> Ints:
+    """(m,) work of a slot of tasks of demand (m, D) units, on servers of capacity (L, D): see `RemainingWork.rate`."""
+    largest = capacity.max(axis=0)
+    return np.rint(WORK_UNITS * (demand / np.where(largest > 0, largest, 1)).sum(axis=1)).astype(np.int64)
 
 
 @compiled

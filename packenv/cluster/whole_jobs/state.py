@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from packenv.cluster.queue.waiting import new_count, new_task, now, row_of
 from packenv.cluster.state import DONE, NONE, Cluster
+from packenv.cluster.whole_jobs.below import path_below
 from packenv.cluster.whole_jobs.book import JobBook, add, job_book, note_end, start
-from packenv.cluster.whole_jobs.paths import longest_paths
 from packenv.cluster.whole_jobs.remaining_work import RemainingWork, note_no_work_left, note_overdue, note_start, remaining_work
 from packenv.compiled.decorators import apart, compiled, fused
 from packenv.compiled.frame import Frame
@@ -48,7 +48,7 @@ class WholeJobs(Frame):
 
 def whole_jobs(jobs: Jobs, capacity: Ints) -> WholeJobs:
     """The state before slot 0, with no task waiting. `capacity` (L, D) units."""
-    paths = longest_paths(jobs)
+    paths = path_below(jobs)
     book = job_book(jobs, sort=numbered(paths))
     first = np.unique(book.group, return_index=True)[1]
     job = book.job[book.group]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, Needs
 from packenv.cluster.whole_jobs.book import JobBook, job_book, note_new
@@ -17,9 +18,11 @@ from packenv.errors import InputError
 from packenv.policies.price.merit_ranking import Floats, Ranking, best_group, best_kind, look_for_room, ranking, start_first
 from packenv.policy import Setting, schedules
 
+Ints = NDArray[np.int64]
+
 
 class OrderState(Frame):
-    """State of the three policies. Merits are set before slot 0 and are the same on all servers."""
+    """State of all these policies. Merits are set before slot 0 and are the same on all servers."""
 
     book: JobBook
     ranking: Ranking
@@ -31,7 +34,7 @@ def table_needs(setting: Setting) -> Needs:
 
 
 class InOrder(NamedTuple):
-    """What the three policies share. Their orders are in the state, as merits, so compiled code needs `blocking` only."""
+    """What these policies share. Their orders are in the state, as merits, so compiled code needs `blocking` only."""
 
     blocking: bool = False
 
@@ -43,10 +46,14 @@ class InOrder(NamedTuple):
         return table_needs(setting)
 
     def initial_state(self, setting: Setting, seed: int) -> OrderState:
-        book = job_book(setting.table)
+        book = job_book(setting.table, self.sort(setting))
         state = OrderState(book=book, ranking=ranking(book, setting.capacity, np.zeros(len(setting.capacity), np.int64)))
         state.ranking.merit[:, 0] = self.merits(setting, book)
         return state
+
+    def sort(self, setting: Setting) -> Ints | None:
+        """(n,) numbers that tell tasks of different merits apart, if the columns of a group do not (`job_book`)."""
+        return None
 
     def merits(self, setting: Setting, book: JobBook) -> Floats:
         """(G,) merits of the groups of the book: the highest goes first, ties in the order of the rows."""

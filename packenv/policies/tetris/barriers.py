@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.whole_jobs.book import JobBook, set_numbers
+from packenv.cluster.whole_jobs.book import JobBook
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.jobs import Jobs, Ragged
-from packenv.workloads.precedence import precedence_edges
+from packenv.workloads.precedence import phase_edges, set_numbers
 
 Ints = NDArray[np.int64]
 
@@ -33,13 +33,13 @@ class Barriers(Frame):
 def barriers_of_tasks(jobs: Jobs) -> Ragged:
     """The barriers before which each task is, sorted."""
     n = len(jobs)
-    before, after, nodes = precedence_edges(jobs)
+    before, after, nodes = phase_edges(jobs)
     of_phase = after >= n
     row, barrier = [before[of_phase]], [after[of_phase] - n]
     if jobs.predecessors is not None:
         for number, first in enumerate(np.unique(set_numbers(jobs.predecessors), return_index=True)[1]):
             row.append(jobs.predecessors.row(int(first)))
-            barrier.append(np.full(len(row[-1]), max(nodes - n, 0) + number))
+            barrier.append(np.full(len(row[-1]), nodes - n + number))
     pairs = np.unique(np.column_stack([np.concatenate(row), np.concatenate(barrier)]), axis=0)
     return Ragged(np.searchsorted(pairs[:, 0], np.arange(n + 1)).astype(np.int64), pairs[:, 1].astype(np.int64))
 

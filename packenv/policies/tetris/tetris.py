@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from packenv.cluster import NONE, Cluster, Needs, new_count, new_task, now, row_of, server_count
 from packenv.cluster.locality.remote_reads import can_read, reads_take_room
 from packenv.cluster.servers import freed_count
-from packenv.cluster.whole_jobs.book import at_home, free_of, group_fits, job_book, set_numbers
+from packenv.cluster.whole_jobs.book import at_home, free_of, group_fits, job_book
 from packenv.cluster.whole_jobs.remaining_work import (
     RemainingWork,
     note_no_work_left,
@@ -34,6 +34,7 @@ from packenv.errors import InputError
 from packenv.policies.tetris.barriers import Barriers, barriers, barriers_of_tasks, holds_up, note_completed
 from packenv.policies.tetris.owner_ranking import Shares, launch, owner_of, settle, shares, take_up
 from packenv.policy import Setting, completes, schedules
+from packenv.workloads.precedence import set_numbers
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -14,6 +14,7 @@ from packenv.errors import InputError, nearest
 from packenv.workloads.files import load_workload
 from packenv.workloads.named import blocks, instances, random_requirements
 from packenv.workloads.named.analytics import analytics
+from packenv.workloads.named.dag import dag
 from packenv.workloads.named.eagle import MIXES, eagle
 from packenv.workloads.named.small import SMALL
 from packenv.workloads.workload import Workload
@@ -25,6 +26,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "paper/fig4b": random_requirements.fig4b,
     "google2011-like": random_requirements.google2011_like,
     "analytics": analytics,
+    "dag": dag,
     "price/fig1": instances.flow_shop,
     "price/fig2": instances.price_fig2,
     "price/fig3": instances.price_fig3,

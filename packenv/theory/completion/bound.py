@@ -1,0 +1,114 @@
+"""A lower bound on the mean completion time of a table of jobs, for every policy (docs/explanation/completion_bound.md).
+
+For a resource with K units in the whole cluster, let W_j(q) be the work of job j that ends at least q slots before the job
+does in every schedule. Then Σ C_j ≥ Σ q_j + the sum of completion times of SRPT on one machine of speed K with jobs of work
+W_j(q_j), whatever q_j ≥ 0 are. q = 0 is the relaxation to one machine, q_j = the longest path of job j that of the paths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.jobs import Jobs, Ragged
+from packenv.results.job_times import job_numbers
+from packenv.theory.completion.srpt import Ints, srpt
+from packenv.workloads.precedence import longest_paths, precedence_edges, ready_slots
+from packenv.workloads.workload import Workload
+
+STEPS = 16  # q_j is tried at so many equal steps of the longest path of job j
+ROUNDS = 8  # of choosing q again by what SRPT did
+WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)  # and for so many jobs behind each
+
+
+@dataclass(frozen=True)
+class CompletionBound:
+    """Lower bounds on the sum of the completion times (end − first arrival) of all jobs, in slots."""
+
+    jobs: int
+    total: int  # the largest that was found
+    pooled: int  # of the relaxation to one machine, of the resource for which it is largest
+    paths: int  # of the longest paths
+
+    @property
+    def mean(self) -> float:
+        """Slots: no policy has a mean completion time below this."""
+        return self.total / self.jobs
+
+
+def completion_bound(workload: Workload) -> CompletionBound:
+    """A lower bound on the mean completion time of the jobs of a table, with preemption or without, if all is known.
+
+    Raises InputError for a workload without a Jobs table.
+    """
+    if workload.jobs is None:
+        raise InputError(f"workload {workload.name} has no Jobs table: a bound on completion times needs all jobs")
+    jobs, capacity = workload.jobs, workload.servers.units.sum(axis=0)
+    job = job_numbers(jobs)
+    release = np.full(int(job.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(release, job, jobs.arrival)
+    paths = int((path_ends(jobs, job) - release).sum())
+    tail = longest_paths(within_jobs(jobs, job), jobs.service) - jobs.service
+    found = [_of_resource(jobs, job, release, tail, r, int(k)) for r, k in enumerate(capacity) if k > 0]
+    pooled, combined = max(one[0] for one in found), max(one[1] for one in found)
+    return CompletionBound(len(release), max(paths, combined), pooled, paths)
+
+
+def path_ends(jobs: Jobs, job: Ints) -> Ints:
+    """(N,) the earliest slot in which each job can end: the longest chain of arrivals and services."""
+    before, after, nodes = precedence_edges(jobs)
+    end = jobs.arrival + jobs.service
+    while True:
+        later = ready_slots(jobs.arrival, end, before, after, nodes) + jobs.service
+        if (later == end).all():
+            break
+        end = later
+    last = np.zeros(int(job.max()) + 1, np.int64)
+    np.maximum.at(last, job, end)
+    return last
+
+
+def within_jobs(jobs: Jobs, job: Ints) -> Jobs:
+    """The same table without predecessors that belong to other jobs."""
+    lists = jobs.predecessors
+    if lists is None:
+        return jobs
+    row = np.repeat(np.arange(len(jobs)), np.diff(lists.offsets))
+    own = job[row] == job[lists.values]
+    if own.all():
+        return jobs
+    offsets = np.append(0, np.cumsum(np.bincount(row[own], minlength=len(jobs)))).astype(np.int64)
+    return Jobs(
+        jobs.arrival, jobs.demand, jobs.service, job=jobs.job, phase=jobs.phase, predecessors=Ragged(offsets, lists.values[own])
+    )
+
+
+def _of_resource(jobs: Jobs, job: Ints, release: Ints, tail: Ints, r: int, capacity: int) -> tuple[int, int]:
+    """The bound with q = 0 and the largest one found, for resource r with so many units in the cluster."""
+    count = len(release)
+    longest = np.zeros(count, np.int64)
+    np.maximum.at(longest, job, tail + jobs.service)
+    q = longest[:, None] * np.arange(STEPS + 1) // STEPS  # (N, STEPS + 1)
+    work = np.zeros(q.shape, object)
+    for k in range(STEPS + 1):
+        before = np.clip(jobs.service - np.maximum(q[job, k] - tail, 0), 0, None)  # slots that end q before the job
+        np.add.at(work[:, k], job, jobs.demand[:, r].astype(object) * before)
+    slots = (work / capacity).astype(np.float64)
+
+    def bound(choice: NDArray[np.intp]) -> tuple[int, NDArray[np.float64]]:
+        at = np.arange(count), choice
+        pooled = srpt(release, work[at].tolist(), capacity)
+        return -(-pooled.total // capacity) + int(q[at].sum() - release.sum()), pooled.behind
+
+    first, behind = bound(np.zeros(count, np.intp))
+    best = first
+    for weight in [None] * ROUNDS + list(WEIGHTS):
+        price = behind if weight is None else np.full(count, weight)
+        value, now = bound(np.argmax(q + price[:, None] * slots, axis=1))
+        best = max(best, value)
+        if weight is None:
+            behind = (behind + np.where(now > 0, now, behind)) / 2
+    return first, best
