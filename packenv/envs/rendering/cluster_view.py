@@ -32,6 +32,7 @@ class ClusterView(NamedTuple):
     capacity: NDArray[np.float64]  # (L, D)
     jobs: list[list[Job]]  # of each server, by row
     queues: NDArray[np.int64]  # (2J,) tasks in each virtual queue of the first kind of server; or of jobs, by colour
+    queued: str  # what `queues` are
     decided: int  # the server that the decision is about, NONE if it is about all
 
 
@@ -56,6 +57,7 @@ def view_of(core: Core, row: int) -> ClusterView:
         capacity=core.setting.capacity / UNIT,
         jobs=jobs,
         queues=c.types.queue["count"][row, 0].copy() if typed else queues_of_jobs(core, row),
+        queued="virtual queues" if typed else f"jobs, modulo {COLOURS}",
         decided=int(core.batch.turn["server"][row]),
     )
 
@@ -67,7 +69,7 @@ def queues_of_jobs(core: Core, row: int) -> NDArray[np.int64]:
 
 
 def text_of(view: ClusterView) -> str:
-    """The cluster as text: a line per server (at most 20), and the virtual queues."""
+    """The cluster as text: a line per server (at most 20), and the virtual queues, or jobs."""
     lines = [f"slot {view.slot}: {view.waiting} waiting"]
     width = 40
     for server, jobs in enumerate(view.jobs[:20]):
@@ -78,5 +80,5 @@ def text_of(view: ClusterView) -> str:
         lines.append(f"{'>' if server == view.decided else ' '}{server:3d} |{bar[:width]:<{width}}| {len(jobs)} jobs")
     if len(view.jobs) > 20:
         lines.append(f"     … {len(view.jobs) - 20} more servers")
-    lines.append("virtual queues: " + " ".join(f"{j}:{count}" for j, count in enumerate(view.queues.tolist())))
+    lines.append(f"{view.queued}: " + " ".join(f"{j}:{count}" for j, count in enumerate(view.queues.tolist())))
     return "\n".join(lines)

@@ -132,7 +132,7 @@ def _servers(pen: Any, font: Any, view: ClusterView, box: Box) -> None:
 def _queues(pen: Any, font: Any, view: ClusterView, box: Box) -> None:
     """A bar per virtual queue, as long as there are tasks in it."""
     left, top, right, bottom = box
-    pen.text((left, top - 18), "virtual queues", INK, font)
+    pen.text((left, top - 18), view.queued, INK, font)
     types = len(view.queues)
     step = (bottom - top) / types
     most = max(int(view.queues.max()), 5)

@@ -144,7 +144,7 @@ def test_it_can_be_watched() -> None:
     jobs = Jobs.of([0, 0, 0], [0.5, 0.25, 0.25], [9, 9, 9], job=np.array([17, 17, 2]))
     env = make(workload=packenv.Workload(jobs=jobs, servers=1), render_mode="ansi", passing=False)
     env.reset(seed=0)
-    assert env.render().splitlines()[-1].startswith("virtual queues: 0:0 1:2 2:1 3:0")
+    assert env.render().splitlines()[-1].startswith("jobs, modulo 16: 0:0 1:2 2:1 3:0")
     env.step(0)
     assert "|" + "2" * 10 in env.render()
     assert make(render_mode="rgb_array").reset(seed=0) and make(render_mode="rgb_array") is not None
