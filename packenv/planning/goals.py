@@ -8,6 +8,7 @@ from typing import Any
 
 from packenv.errors import InputError, nearest
 from packenv.inputs.numbers import read_number
+from packenv.results.job_times import JobTimes
 from packenv.results.result import Result
 from packenv.workloads.workload import Workload
 
@@ -48,10 +49,14 @@ class Goal:
         if self.measure == "utilisation":
             return max((share for share in result.utilisation if share is not None), default=None)
         assert result.jobs is not None  # `check_goals`
+        return self.of_jobs(result.jobs)
+
+    def of_jobs(self, times: JobTimes) -> float | None:
+        """The measure of whole jobs: a makespan or a completion time."""
         if self.measure == "makespan":
-            return _plain(result.jobs.makespan)
+            return _plain(times.makespan)
         share = COMPLETIONS[self.statistic]
-        return _plain(result.jobs.mean if share is None else result.jobs.quantile(share))
+        return _plain(times.mean if share is None else times.quantile(share))
 
     def met(self, value: float | None) -> bool:
         if value is None:

@@ -82,6 +82,20 @@ def _smallest_demands(sizes: Sizes | Jobs) -> Ints:
     return to_units([law.support()[0] for law in per_resource(sizes)])[None]
 
 
+def one_for_each_task(kinds: Kinds, workload: Workload) -> tuple[int, ...] | None:
+    """A machine for each task of the table, of the cheapest kind that it fits; None for streams, and for too many machines.
+
+    The workload's servers are one of each kind.
+    """
+    jobs = workload.jobs
+    if jobs is None or len(jobs) > MOST_SERVERS:
+        return None
+    own = np.zeros(len(jobs), np.int64)
+    for kind in sorted(range(len(kinds)), key=lambda g: -kinds.cost[g]):
+        own[(jobs.demand <= workload.servers.units[kind]).all(axis=1)] = kind
+    return tuple(np.bincount(own, minlength=len(kinds)).tolist())
+
+
 def with_mix(workload: Workload, counts: tuple[int, ...]) -> Workload:
     """The same work on so many machines of each kind; the workload's servers are one of each kind."""
     if sum(counts) > MOST_SERVERS:

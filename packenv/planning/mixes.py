@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from packenv.planning.cost_bound import CostBound, rounded
-from packenv.planning.kinds import Kinds, with_mix
+from packenv.planning.kinds import Kinds, one_for_each_task, with_mix
 from packenv.planning.search import AskRuns, NoneMeets, Search, Trial
 from packenv.workloads.servers import MOST_SERVERS
 
@@ -75,6 +75,7 @@ class MixSearch:
 
     def __post_init__(self) -> None:
         self.seeds = range(self.search.seeds)
+        self.most = one_for_each_task(self.kinds, self.search.workload)
 
     def _try(self, counts: Counts) -> MixTrial:
         if counts not in self.tried:
@@ -95,7 +96,10 @@ class MixSearch:
         return bool((rows.held[presence] @ np.array(counts) >= 1).all())
 
     def _rounded_up(self) -> Counts:
-        """The cheapest mix for the least room with which the goals are met, to within FINEST_STEP."""
+        """The cheapest mix for the least room with which the goals are met, to within FINEST_STEP.
+
+        None that costs more than a machine for each task of a table is tried, but that one.
+        """
 
         def mix(times: float) -> Counts:
             return rounded(self.bound.rows, self.kinds, times)
@@ -106,6 +110,10 @@ class MixSearch:
             if trial.stable and not trial.queued:
                 raise NoneMeets(self.search.never(trial, ", where no task waits,"))
             low, high, step = high, high + step, 2 * step
+            if self.most is not None and self.kinds.total(mix(high)) >= self.kinds.total(self.most):
+                if self._enough(self.most):
+                    return self.most
+                raise NoneMeets(self.search.never(self._try(self.most).trial, self.search.said_of_most))
             if sum(mix(high)) > MOST_SERVERS:
                 raise NoneMeets(self.search.never(trial, ", the most that were tried,"))
         while high - low > FINEST_STEP * low and mix(low) != mix(high):
@@ -148,6 +156,8 @@ class MixSearch:
             trial = self._try(counts).trial
             if trial.stable and not trial.queued:
                 raise NoneMeets(self.search.never(trial, ", where no task waits,"))
+            if self.most is not None and self.kinds.total(counts) > self.kinds.total(self.most):
+                raise NoneMeets(self.search.never(trial, ", which cost more than one for each task,"))
             more = sorted(range(len(counts)), key=lambda g: (self.kinds.cost[g], g))
             counts = next(
                 (one for g in more if self._enough(one := _changed(counts, g, 1))), _changed(counts, self._main(counts), 1)

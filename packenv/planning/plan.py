@@ -10,6 +10,7 @@ from packenv.errors import InputError
 from packenv.executors.local import ThisProcess
 from packenv.planning.bound import fewest_servers
 from packenv.planning.goals import EXAMPLES, Goal, check_goals, parse_goal
+from packenv.planning.reachable import check_reachable
 from packenv.planning.search import Plan, Search
 from packenv.runs.runner import Runner
 from packenv.theory.capacity.load import resolved
@@ -61,6 +62,8 @@ def wanted_goals(workload: Workload, texts: Sequence[str], mixed: bool = False) 
         raise InputError(f"{name} says on which servers data lie: their number cannot be changed")
     goals = [parse_goal(text, workload.slot_seconds) for text in texts]
     check_goals(goals, workload)
+    if workload.jobs is not None:
+        check_reachable(goals, workload.jobs, name)
     if workload.jobs is not None and not goals:
         raise InputError(f"a trace is served by any number of servers in the end: give a --goal, such as {EXAMPLES}")
     return goals

@@ -126,6 +126,16 @@ class Search:
     def name(self) -> str:
         return self.policy if isinstance(self.policy, str) else name_of(self.policy)
 
+    @property
+    def most(self) -> int:
+        """The most servers that are tried: one for each task of a table."""
+        return MOST_SERVERS if self.workload.jobs is None else min(MOST_SERVERS, len(self.workload.jobs))
+
+    @property
+    def said_of_most(self) -> str:
+        one_each = self.workload.jobs is not None and len(self.workload.jobs) <= MOST_SERVERS
+        return ", one for each task," if one_each else ", the most that were tried,"
+
     def seeds_of(self, seeds: range) -> list[int]:
         return seeds_for(self.policy, self.workload, seeds)
 
@@ -146,9 +156,9 @@ class Search:
             trial = tried[high]
             if trial.stable and not trial.queued:
                 raise NoneMeets(self.never(trial, ", where no task waits,"))
-            low, high, step = high, high + step, 2 * step
-            if high > MOST_SERVERS:
-                raise NoneMeets(self.never(trial, ", the most that were tried,"))
+            if high >= self.most:
+                raise NoneMeets(self.never(trial, self.said_of_most))
+            low, high, step = high, min(high + step, self.most), 2 * step
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if enough(middle) else (middle, high)

@@ -27,13 +27,25 @@ def tasks(tmp_path: Path) -> Path:
 
 
 def test_a_trace(tasks: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """95 % start at once with 4 servers, and half of them with 2."""
+    """All start at once with 4 servers, and half of them with 2."""
     out, picture = tmp_path / "plan.json", tmp_path / "plan.png"
     plan(
-        tasks, "-g", "p95 wait <= 5", "-g", "utilisation >= 10%", "-p", "bf-js", "-p", "fifo-ff", "--json", out, "--plot", picture
+        tasks,
+        "-g",
+        "mean wait <= 0",
+        "-g",
+        "utilisation >= 10%",
+        "-p",
+        "bf-js",
+        "-p",
+        "fifo-ff",
+        "--json",
+        out,
+        "--plot",
+        picture,
     )
     said = capsys.readouterr().out
-    assert "4 servers with bf-js or fifo-ff for p95 wait <= 5 and utilisation >= 10%; no policy needs fewer." in said
+    assert "4 servers with bf-js or fifo-ff for mean wait <= 0 and utilisation >= 10%; no policy needs fewer." in said
     records = json.loads(out.read_text())
     assert [(record["policy"], record["servers"], record["bound"]) for record in records] == [("bf-js", 4, 4), ("fifo-ff", 4, 4)]
     assert records[0]["goals"][0]["value"][0] == 0 and not records[0]["confirmed"]
@@ -64,9 +76,9 @@ def test_one_policy_cannot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 def test_kinds_of_machines(tasks: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Eight halves: two on a machine of 1, four on one of 2, which costs less than two of 1."""
     out = tmp_path / "mix.json"
-    plan(tasks, "--types", "1=1,2=1.9", "-g", "p95 wait <= 5", "-p", "bf-js", "--json", out)
+    plan(tasks, "--types", "1=1,2=1.9", "-g", "mean wait <= 0", "-p", "bf-js", "--json", out)
     said = capsys.readouterr().out
-    assert "2x2 for 3.8 with bf-js for p95 wait <= 5; no mix costs less under any policy." in said
+    assert "2x2 for 3.8 with bf-js for mean wait <= 0; no mix costs less under any policy." in said
     assert "one 2 less" in said
     (record,) = json.loads(out.read_text())
     assert record["machines"] == [0, 2] and record["cost"] == record["bound"] == 3.8
@@ -76,7 +88,7 @@ def test_kinds_of_machines(tasks: Path, capsys: pytest.CaptureFixture[str], tmp_
 def test_a_log_gives_the_same_bytes(tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second call makes no run; after the loss of half of the log, those that are missing."""
     log, out = tmp_path / "plan.jsonl", tmp_path / "plan.json"
-    words = (tasks, "-g", "p95 wait <= 5", "-p", "bf-js", "--log", log, "--json", out)
+    words = (tasks, "-g", "mean wait <= 0", "-p", "bf-js", "--log", log, "--json", out)
     plan(*words)
     first, lines = out.read_bytes(), log.read_bytes().splitlines(keepends=True)
     made: list[int] = []
@@ -97,6 +109,30 @@ def test_what_the_largest_tasks_cost(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "bf-js: without the 2 tasks above the limit, 66.7% of the work: 1 server, 2 fewer." in capsys.readouterr().out
 
 
+def test_what_if_servers_fail(tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Eight halves: four servers hold them; on three two wait for 10 slots; on one and a half 3, 3 and 2 start in turn."""
+    out = tmp_path / "without.json"
+    words = (tasks, "-g", "mean wait <= 3", "-g", "max queue <= 0", "-p", "bf-js", "--json", out)
+    plan(*words, "--servers", 4, "--without", "2")
+    assert "bf-js: met with these servers, not without: max queue <= 0." in " ".join(capsys.readouterr().out.split())
+    (record,) = json.loads(out.read_text())
+    assert (record["servers"], record["without"]) == (4, [2])
+    (wait, queue) = record["goals"]
+    assert [wait[key][0] for key in ("value", "value_without", "difference")] == [0, 2.5, 2.5]  # 2 of 8 wait for 10 slots
+    assert wait["met"] and wait["met_without"] and queue["met"] and not queue["met_without"]
+    plan(*words, "--servers", "2x1,2x0.5,1x1", "--without", "0,3-4")
+    (record,) = json.loads(out.read_text())
+    assert [record["goals"][0][key][0] for key in ("value", "value_without")] == [0, (3 * 10 + 2 * 20) / 8]
+
+
+def test_a_report_on_servers_that_fail(tasks: Path, tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    page = tmp_path / "without.html"
+    plan(tasks, "-g", "max queue <= 0", "-p", "bf-js", "--servers", 4, "--without", "2", "--report", page)
+    said = page.read_text()
+    assert "4, and 3 without 2" in said and "bf-js: met with these servers, not without: max queue" in said
+
+
 def test_growth_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A task of a whole server every 10 slots, for 10: one server; twice as many need two."""
     tasks, out = trace(tmp_path, *[f"{10 * n},1,10" for n in range(32)]), tmp_path / "plan.json"
@@ -110,19 +146,33 @@ def test_growth_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize(
     "more, problem",
     [
-        (("-g", "p95 wait <= 1", "--types", "1"), "not of the form CAPACITY=COST"),
-        (("-g", "p95 wait <= 1", "--types", "1=1", "--servers", "1"), "give one of --servers and --types"),
-        (("-g", "p95 wait <= 1", "--types", "1=1,0.2=0.1"), "--types 0.2: no task of"),
+        (("-g", "p50 wait <= 1", "--types", "1"), "not of the form CAPACITY=COST"),
+        (("-g", "p50 wait <= 1", "--types", "1=1", "--servers", "1"), "give one of --servers and --types"),
+        (("-g", "p50 wait <= 1", "--types", "1=1,0.2=0.1"), "--types 0.2: no task of"),
         (
-            ("-g", "p95 wait <= 1", "--types", "1=1", "--draws", 3),
+            ("-g", "p50 wait <= 1", "--types", "1=1", "--draws", 3),
             "--draws, --max-demand and --plot go with a number of equal servers",
         ),
-        (("-g", "p95 wait <= 1", "--growth", "0"), "--growth must be above 0"),
+        (("-g", "p50 wait <= 1", "--growth", "0"), "--growth must be above 0"),
         ((), "a trace is served by any number of servers in the end: give a --goal, such as p95 wait <= 60s"),
-        (("-g", "p95 wait <= 1", "--slots", 9), "--slots is for workloads"),
-        (("-g", "p95 wait <= 1", "--servers", "1x1,1x0.5"), "has servers of 2 kinds: say which, such as --servers 1x1"),
+        (("-g", "p50 wait <= 1", "--slots", 9), "--slots is for workloads"),
+        (("-g", "p50 wait <= 1", "--servers", "1x1,1x0.5"), "has servers of 2 kinds: say which, such as --servers 1x1"),
         (("-g", "max queue <= 3", "-g", "utilisation >= 100%"), "none of the policies meets the goals"),
         (("-g", "makespan <= 5"), "make no jobs"),
+        (("-g", "p99 wait <= 5"), "too few for a p99: of 8 tasks it is the largest; trace.csv would have to have at least 100"),
+        (("-g", "p50 wait <= 5", "--without", "1"), "--without goes with --servers"),
+        (("-g", "p50 wait <= 5", "--servers", "3", "--without", "1-x"), "--without '1-x': not of the form 3,7,10-12"),
+        (
+            ("-g", "p50 wait <= 5", "--servers", "3", "--without", "2,3"),
+            "--without 3: no server 3; they are numbered from 0 to 2",
+        ),
+        (("-g", "p50 wait <= 5", "--servers", "3", "--without", "2-1"), "--without 2-1: goes down"),
+        (("-g", "p50 wait <= 5", "--servers", "3", "--without", "0-1,2"), "--without 0-1,2: no server is left"),
+        (
+            ("-g", "p50 wait <= 5", "--servers", "1x1,2x0.4", "--without", "0"),
+            "without these servers, row 0: a demand of 0.5 fits in no server; the largest has 0.4",
+        ),
+        (("-g", "p50 wait <= 5", "--types", "1=1", "--without", "0"), "--without goes with a cluster"),
     ],
 )
 def test_bad_input(tasks: Path, more: tuple[object, ...], problem: str, capsys: pytest.CaptureFixture[str]) -> None:

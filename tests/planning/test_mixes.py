@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -14,10 +15,12 @@ from packenv.errors import InputError
 from packenv.planning.cost_bound import least_cost
 from packenv.planning.cost_proof import CostProof, TableTasks
 from packenv.planning.goals import parse_goal
-from packenv.planning.kinds import Kinds, check_kinds, parse_kinds, with_mix
+from packenv.planning.kinds import Kinds, check_kinds, one_for_each_task, parse_kinds, with_mix
 from packenv.planning.mixes import MixPlan, MixSearch
-from packenv.planning.search import NoneMeets, Search
+from packenv.planning.search import NoneMeets, Search, Seen
 from packenv.planning.stream_cost import StreamCost
+from packenv.results.stability import NOTHING
+from packenv.runs.run import Run
 from packenv.simulation import simulate
 from packenv.theory.capacity.one_resource.certificate import Refuted
 from packenv.workloads.laws import Constant, Fixed
@@ -119,6 +122,31 @@ def test_a_type_on_which_nothing_fits() -> None:
     workload = Workload(jobs=Jobs.of([0], [0.5], [1]), servers=kinds.one_of_each)
     with pytest.raises(InputError, match=r"--types 0\.3: no task of custom fits such a machine"):
         check_kinds(kinds, workload)
+
+
+def test_a_machine_for_each_task_is_the_most() -> None:
+    """Small tasks on the cheap kind. A goal that is never met while tasks wait: twelve machines, not a million."""
+    kinds = parse_kinds("2=1.8,1=1")
+    jobs = Jobs.of([0] * 12, [0.7] * 8 + [1.5] * 4, [5] * 12)
+    assert one_for_each_task(kinds, Workload(jobs=jobs, servers=kinds.one_of_each)) == (4, 8)
+    for queued in (True, False):
+        asked: list[int] = []
+
+        def ask(runs: Sequence[Run], extract: object, queued: bool = queued, asked: list[int] = asked) -> list[Seen]:
+            asked.extend(len(run.workload.servers) for run in runs)
+            return [Seen([9.0], NOTHING, None, int(queued)) for _ in runs]
+
+        goals = [parse_goal("mean wait <= 3", None)]
+        workload = Workload(jobs=jobs, servers=kinds.one_of_each)
+        search = Search(workload, "bf-js", goals, 1, None, {"drain": True})
+        mixes = MixSearch(search, kinds, least_cost(workload, goals, kinds, 0.001, 2.0), ask)
+        with pytest.raises(NoneMeets, match="with 12 servers, one for each task," if queued else "where no task waits"):
+            mixes.run()
+        assert max(asked) <= 12
+        equal = Search(Workload(jobs=jobs, servers="1x2"), "bf-js", goals, 1, None, {"drain": True})
+        with pytest.raises(NoneMeets, match="with 12 servers, one for each task," if queued else "where no task waits"):
+            equal.run(1, ask)
+        assert max(asked) <= 12
 
 
 def test_a_goal_that_no_mix_meets() -> None:

@@ -20,6 +20,7 @@ from packenv.cli.options.workload import (
     workload_from,
 )
 from packenv.cli.outputs import check_outputs, write_all
+from packenv.cli.plan.failure import plan_failure
 from packenv.cli.plan.mixes import kinds_as_servers, plan_mixes
 from packenv.cli.plan.numbers import Asked, plan_numbers
 from packenv.cli.plan.tables import LEFT_OUT
@@ -28,6 +29,7 @@ from packenv.cli.report.page import write_report
 from packenv.cli.tables import format_option, show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
+from packenv.planning.failure import parse_failing
 from packenv.planning.goals import EXAMPLES
 from packenv.planning.kinds import parse_kinds
 from packenv.planning.plan import DEFAULT_SLOTS, SEEDS, run_length, wanted_goals
@@ -73,6 +75,7 @@ def grown(said: WorkloadOptions, growth: str) -> Workload:
     type=click.IntRange(0, 1000),
     help=f"Numbers for so many other draws of days, or seeds  [default: 0]; --when: of unknown times  [default: {DRAWS}].",
 )
+@click.option("--without", metavar="SERVERS", help="What if these servers fail, such as 3,7,10-12, numbered from 0?")
 @click.option("--max-demand", type=float, help="Also without the tasks of a trace that need more: what do they cost?")
 @click.option(
     "--when", "asks_when", is_flag=True, help="When waiting pods would start, on a cluster as kubectl prints it (JSON)."
@@ -98,6 +101,7 @@ def plan(
     asks_when: bool,
     durations: str | None,
     max_demand: float | None,
+    without: str | None,
     log: str | None,
     form: str,
     json_path: str | None,
@@ -112,12 +116,13 @@ def plan(
     packenv plan paper/fig4b -g "mean wait <= 20" -g "max queue <= 50"
     packenv plan --sizes uniform:0.1:0.9 --service geometric:100 --rate 0.5
     packenv plan trace.parquet -g "mean wait <= 9s" --types 1=0.50,2=0.95
+    packenv plan trace.parquet -g "p95 wait <= 60s" --servers 40 --without 0-9
     packenv plan cluster.json --when --service exponential:3600
     """
     check_outputs(json_path, log, plot=plot, report=report)
     if asks_when:
-        if wanted or types or log or plot or report:
-            raise InputError("--when says when pods start: no --goal, --types, --log, --plot or --report goes with it")
+        if wanted or types or without or log or plot or report:
+            raise InputError("--when says when pods start: no --goal, --types, --without, --log, --plot or --report goes with it")
         cluster, left_out = workload_from(with_durations(WorkloadOptions(**words), durations), servers="1")
         own = chosen_policies(policies or ("bf-js",))
         plan_when(cluster, left_out, own, slots or DEFAULT_SLOTS, DRAWS if draws is None else draws, made, form, json_path)
@@ -130,13 +135,20 @@ def plan(
     workload = grown(said, growth)
     if begins_busy(workload):
         raise InputError(f"{workload.name} is a cluster as it is: --when says when its waiting pods would start")
-    goals, length = wanted_goals(workload, wanted, kinds is not None), run_length(workload, slots)
+    goals, length = wanted_goals(workload, wanted, mixed=kinds is not None or without is not None), run_length(workload, slots)
     asked = Asked(workload, goals, named, seeds, length, shown_slot(said, workload), draws or 0, max_demand)
     if kinds is not None and (draws or max_demand is not None or plot is not None):
         raise InputError("--draws, --max-demand and --plot go with a number of equal servers, not with --types")
     if max_demand is not None and workload.jobs is None:
         raise InputError("--max-demand is for traces: the laws of a workload say what tasks there are")
-    found = plan_numbers(asked, made, log) if kinds is None else plan_mixes(asked, kinds, made, log)
+    if without is not None:
+        if kinds is not None or draws or max_demand is not None or plot is not None:
+            raise InputError("--without goes with a cluster: no --types, --draws, --max-demand or --plot goes with it")
+        if said.servers is None and workload.jobs is not None:
+            raise InputError("--without goes with --servers, which says what the whole cluster is")
+        found = plan_failure(asked, parse_failing(without, len(workload.servers)), made, log)
+    else:
+        found = plan_numbers(asked, made, log) if kinds is None else plan_mixes(asked, kinds, made, log)
     show(form, found.tables, found.records, LEFT_OUT)
     text_console().print(found.answer, highlight=False)
     pictures = [] if found.draw is None else [(plot, found.draw)]

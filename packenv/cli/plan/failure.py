@@ -1,0 +1,132 @@
+"""`packenv plan --without`: each goal's measure with all servers and without those that fail, on the same tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from packenv.cli.plan.all_policies import Say, plan_all
+from packenv.cli.plan.numbers import Asked, Shown
+from packenv.cli.plan.tables import cell
+from packenv.cli.report.page import Report, Section
+from packenv.cli.report.tables import rows_of
+from packenv.planning.failure import Failure, compare_failure, without_servers
+from packenv.planning.goals import Goal
+from packenv.planning.search import AskRuns, Trial, mean_of
+from packenv.runs.runner import RunOptions
+from packenv.runs.statistics import interval, mean_and_half
+from packenv.runs.text import counted, estimate, listed
+from packenv.workloads.workload import Workload
+
+
+def plan_failure(asked: Asked, failing: tuple[int, ...], made: RunOptions, log: str | None) -> Shown:
+    """Each policy on the workload's own servers, with and without those that fail. Raises InputError if a task fits none left."""
+    without_servers(asked.workload, failing)  # before any run
+
+    def compare(policy: str, ask: AskRuns, say: Say) -> Failure:
+        say(f"with and without {counted(len(failing), 'server')}")
+        return compare_failure(asked.search(policy), failing, ask)
+
+    found, _ = plan_all(asked.policies, compare, made, asked.log(log))
+    table = _table(asked, failing, found)
+    said = "\n".join(_said(asked.goals, one) for one in found)
+    records = [_record(asked.workload, asked.goals, failing, one) for one in found]
+
+    def report() -> Report:
+        servers = len(asked.workload.servers)
+        about = [
+            ("Goals", "; ".join(goal.text for goal in asked.goals) or "a stable queue"),
+            ("Servers", f"{servers:,}, and {servers - len(failing):,} without {_shown(failing)}"),
+            ("Policies", ", ".join(asked.policies)),
+        ]
+        section = Section("With and without these servers", notes=["All runs saw the same tasks."], tables=[rows_of(table)])
+        first, *others = said.splitlines()
+        return Report(f"What if servers of {asked.workload.name} fail", first, about, [section], others)
+
+    return Shown([table], said, records, None, report)
+
+
+def _table(asked: Asked, failing: Sequence[int], found: Sequence[Failure]) -> Table:
+    workload, seconds = asked.workload, asked.shown_slot
+    servers = len(workload.servers)
+    unit = "; times in " + ("slots" if seconds is None else "seconds") if asked.goals else ""
+    title = f"{workload.name}: {counted(servers, 'server')}, and {servers - len(failing):,} without {_shown(failing)}{unit}"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("policy", no_wrap=True)
+    for goal in asked.goals:
+        for head in (goal.title, "without", "difference"):
+            table.add_column(head, justify="right", no_wrap=True)
+    if workload.jobs is None:
+        table.add_column("stable", no_wrap=True)
+        table.add_column("without", no_wrap=True)
+    for one in found:
+        cells = []
+        for n, goal in enumerate(asked.goals):
+            cells += [cell(trial, n, goal, seconds) for trial in (one.whole, one.left)]
+            scale = seconds or 1.0 if goal.is_time else 1.0
+            cells.append(estimate(*mean_and_half([None if by is None else by * scale for by in one.change(n)])))
+        stable = [_yes(one.whole.stable), _yes(one.left.stable)] if workload.jobs is None else []
+        table.add_row(escape(one.policy), *cells, *stable)
+    return table
+
+
+def _said(goals: Sequence[Goal], one: Failure) -> str:
+    """Which goals still hold."""
+    broken = _broken(goals, one.left)
+    if not broken:
+        return f"{one.policy}: without these servers all goals are met."
+    before = _broken(goals, one.whole)
+    lost = [what for what in broken if what not in before]
+    if not lost:
+        return f"{one.policy}: not met with these servers or without: {listed(broken)}."
+    also = f"; with them neither: {listed(before)}" if before else ""
+    return f"{one.policy}: met with these servers, not without: {listed(lost)}{also}."
+
+
+def _broken(goals: Sequence[Goal], trial: Trial) -> list[str]:
+    own = [goal.text for goal, met in zip(goals, trial.met, strict=True) if not met]
+    return own if trial.stable else ["a stable queue", *own]
+
+
+def _record(workload: Workload, goals: Sequence[Goal], failing: Sequence[int], one: Failure) -> dict[str, Any]:
+    """The JSON of one policy; times are in slots."""
+    return {
+        "workload": workload.name,
+        "policy": one.policy,
+        "servers": len(workload.servers),
+        "without": [*failing],
+        "slot_seconds": workload.slot_seconds,
+        "goals": [
+            {
+                "goal": goal.text,
+                "limit": goal.limit,
+                "value": [*interval(one.whole.values[n])],
+                "value_without": [*interval(one.left.values[n])],
+                "difference": [*interval(one.change(n))],
+                "met": goal.met(mean_of(one.whole.values[n])),
+                "met_without": goal.met(mean_of(one.left.values[n])),
+            }
+            for n, goal in enumerate(goals)
+        ],
+        "stable": one.whole.stable,
+        "stable_without": one.left.stable,
+    }
+
+
+def _shown(failing: Sequence[int]) -> str:
+    """`3,7,10-12`, as `--without` reads them."""
+    parts: list[list[int]] = []
+    for server in failing:
+        if parts and parts[-1][1] == server - 1:
+            parts[-1][1] = server
+        else:
+            parts.append([server, server])
+    return ",".join(f"{first}" if first == last else f"{first}-{last}" for first, last in parts)
+
+
+def _yes(stable: bool) -> str:
+    return "yes" if stable else "no"
