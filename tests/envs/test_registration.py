@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from packenv.envs.registration import id_of
+from packenv.envs.registration import ENVIRONMENTS, id_of
 
 LIST = "print(sorted(name for name in gymnasium.registry if name.startswith('packenv/')))"
-NAMES = str([id_of(f"{kind}{ending}") for kind in ("Configuration", "Placement", "ServerFill") for ending in ("", "Normalized")])
+NAMES = str([id_of(f"{kind}{ending}") for kind in sorted(ENVIRONMENTS) for ending in ("", "Normalized")])
 
 
 def said(program: str) -> str:
