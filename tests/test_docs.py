@@ -34,9 +34,10 @@ LONG = (
 
 MINUTES = (
     *("packenv reproduce", "packenv evaluate eagle/", "packenv evaluate delay/", "packenv evaluate price/"),
-    *("packenv evaluate analytics", "packenv leaderboard -w paper/"),
+    *("packenv evaluate analytics", "packenv leaderboard -w paper/", "packenv worst-case", "packenv record paper/fig4b"),
+    "packenv train paper/fig4b --intensity 0.85:0.95",
 )
-"""Those that play whole studies, which have tests of their own."""
+"""Those that play whole studies, or train; they have tests of their own."""
 
 
 def blocks(page: str, language: str) -> list[str]:

@@ -18,6 +18,7 @@ SMALL: dict[str, dict[str, int]] = {
     "eagle": {"jobs": 60, "played_tasks": 12},
     "delay": {"jobs": 10, "played_jobs": 3},
 }
+LONG = ("tetris", "delay")
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow  # whole scripts
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.minutes) if name in LONG else name for name in SMALL])
 def test_a_script_prints_its_table_and_its_agents_follow_the_simulator(
     name: str, scripts: None, capsys: pytest.CaptureFixture[str]
 ) -> None:

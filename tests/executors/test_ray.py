@@ -31,6 +31,7 @@ COMMANDS = {
     "worst-case": "worst-case -p bf-js --tries 3",
     "reproduce": "reproduce fig3a --quick --slots 5000 --seeds 1",
 }
+IN_CI = "evaluate"
 FAILING = """
 class Failing:
     name = "failing"
@@ -84,13 +85,14 @@ def nodes() -> Iterator[Nodes]:
     found.cluster.shutdown()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", [name if name == IN_CI else pytest.param(name, marks=pytest.mark.minutes) for name in COMMANDS])
 def test_results_are_those_of_one_machine(name: str, nodes: Nodes, tmp_path: Path) -> None:
     nodes.run(COMMANDS[name], tmp_path, "--json", "here.json")
     nodes.run(COMMANDS[name], tmp_path, "--json", "there.json", "--on", "ray")
     assert timeless(tmp_path / "there.json") == timeless(tmp_path / "here.json")
 
 
+@pytest.mark.minutes
 def test_evolution(nodes: Nodes, tmp_path: Path) -> None:
     """The agent is the same, to the byte."""
     line = "train paper/fig3a --rate 0.014 --algo cma-es --network linear --population 6 --horizon 3000 --samples 4000"
@@ -101,6 +103,7 @@ def test_evolution(nodes: Nodes, tmp_path: Path) -> None:
     assert here.read_bytes() == there.read_bytes()
 
 
+@pytest.mark.minutes
 def test_through_a_client(nodes: Nodes, tmp_path: Path) -> None:
     """The command runs outside the cluster."""
     nodes.run(EVALUATE, tmp_path, "--json", "here.json")
@@ -108,6 +111,7 @@ def test_through_a_client(nodes: Nodes, tmp_path: Path) -> None:
     assert timeless(tmp_path / "there.json") == timeless(tmp_path / "here.json")
 
 
+@pytest.mark.minutes
 def test_nodes_that_die_change_nothing(nodes: Nodes, tmp_path: Path) -> None:
     """KILLS times, at random moments, the log is whole and the answer the same."""
     line = f"{COMMANDS['leaderboard']} --slots 200000"
@@ -144,6 +148,7 @@ def test_a_driver_that_dies_goes_on_from_its_log(nodes: Nodes, tmp_path: Path) -
     assert timeless(tmp_path / "there.json") == timeless(tmp_path / "here.json")
 
 
+@pytest.mark.minutes
 def test_a_policy_of_ones_own_is_sent(nodes: Nodes, tmp_path: Path) -> None:
     """The nodes work in other folders, and know nothing of the module. A run that raises is said, and the others go on."""
     (tmp_path / "failing.py").write_text(FAILING)
@@ -187,6 +192,7 @@ def test_what_ray_raises_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(ray_cluster._plain(MisuseError("x")), MisuseError)
 
 
+@pytest.mark.minutes
 def test_too_little_memory_on_a_node() -> None:
     """The node's limit is below what it has taken before it begins."""
     limits = {"RAY_memory_usage_threshold": "0.01", "RAY_memory_monitor_refresh_ms": "200", "RAY_ADDRESS": "local"}

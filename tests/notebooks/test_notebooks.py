@@ -16,9 +16,17 @@ NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 FAST = ("maximum_workload.ipynb",)
 """Those that run in the default suite."""
 
+LONG = ("clean_ppo.ipynb",)
+
+
+def marks_of(name: str) -> list[pytest.MarkDecorator]:
+    if name in LONG:
+        return [pytest.mark.slow, pytest.mark.minutes]
+    return [] if name in FAST else [pytest.mark.slow]
+
 
 def marked(path: Path) -> Any:
-    return pytest.param(path, id=path.stem, marks=() if path.name in FAST else pytest.mark.slow)
+    return pytest.param(path, id=path.stem, marks=marks_of(path.name))
 
 
 @pytest.mark.parametrize("path", [marked(path) for path in NOTEBOOKS])

@@ -85,6 +85,7 @@ def test_every_figure_is_found() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.minutes
 def test_costs_of_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'packenv[ray]'")
     monkeypatch.setenv("RAY_ADDRESS", "local")  # not a cluster of other tests

@@ -21,10 +21,17 @@ OF_TABLES = {
     "price": analytics(jobs=6, servers=4),
     "priority": workload("price/fig2").at(0),  # jobs have values
 }
+LONG = ("kmw", "msr")  # their programs are solved for every setting
 POLICIES = [name for name in registered() if name not in ("agent", "optimal", "replay", "sat")]
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in POLICIES])
+def marks_of(name: str) -> list[pytest.MarkDecorator]:
+    if name in LONG:
+        return [pytest.mark.slow, pytest.mark.minutes]
+    return [] if name in QUICK else [pytest.mark.slow]
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=marks_of(name)) for name in POLICIES])
 def test_every_policy(name: str) -> None:
     check_policy(name, OF_TABLES.get(name) or NEED_FITTING_JOBS.get(name))
 

@@ -130,9 +130,3 @@ def test_guarantees() -> None:
 def test_refused(policy: MSR | KMaxWeight, message: str) -> None:
     with pytest.raises(InputError, match=message):
         packenv.simulate(packenv.workload("paper/fig4b", load=0.97), policy, 10)
-
-
-def test_independent_resources_are_refused() -> None:
-    workload = Workload(sizes=(Uniform(0.1, 0.5), Uniform(0.1, 0.5)), service=Geometric(9), servers="2x1:1", rate=0.1)
-    with pytest.raises(InputError, match="types of several resources need a joint law of demands"):
-        packenv.simulate(workload, MSR(), 10)
