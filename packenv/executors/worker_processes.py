@@ -16,20 +16,22 @@ T = TypeVar("T")
 
 SPAWN = multiprocessing.get_context("spawn")
 SAFE_PATH = "PYTHONSAFEPATH"
+_changing = threading.RLock()  # threads that start processes at the same time would put back each other's value
 
 
 @contextmanager
 def safe_path() -> Iterator[None]:
     """Processes that begin in this block do not look for Python's own modules in the current folder."""
-    before = os.environ.get(SAFE_PATH)
-    os.environ[SAFE_PATH] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            os.environ.pop(SAFE_PATH, None)
-        else:
-            os.environ[SAFE_PATH] = before
+    with _changing:
+        before = os.environ.get(SAFE_PATH)
+        os.environ[SAFE_PATH] = "1"
+        try:
+            yield
+        finally:
+            if before is None:
+                os.environ.pop(SAFE_PATH, None)
+            else:
+                os.environ[SAFE_PATH] = before
 
 
 class WorkerProcesses(ProcessPoolExecutor):
