@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from packenv.planning.cost_bound import CostBound, rounded
 from packenv.planning.kinds import Kinds, one_for_each_task, with_mix
+from packenv.planning.lower_bounds.cost_bound import CostBound, rounded
 from packenv.planning.search import AskRuns, NoneMeets, Search, Trial
 from packenv.workloads.servers import MOST_SERVERS
 

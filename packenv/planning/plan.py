@@ -8,8 +8,8 @@ from typing import Any
 
 from packenv.errors import InputError
 from packenv.executors.local import ThisProcess
-from packenv.planning.bound import fewest_servers
 from packenv.planning.goals import EXAMPLES, Goal, check_goals, parse_goal
+from packenv.planning.lower_bounds.bound import fewest_servers
 from packenv.planning.reachable import check_reachable
 from packenv.planning.search import Plan, Search
 from packenv.runs.runner import Runner
@@ -37,7 +37,7 @@ def plan_servers(
     slots     of each run of a stream; a table is run to its end
     executor  where the runs take place, as of `packenv.simulate_many`
 
-    `Plan.servers` meets the goals, one server less does not: `Plan.at`, `Plan.below`; `packenv.planning.bound.fewest_servers` is
+    `Plan.servers` meets the goals, one server less does not: `Plan.at`, `Plan.below`; `fewest_servers` of packenv.planning.lower_bounds is
     the bound that no policy can beat. Raises InputError for goals that cannot be read or that no number of servers meets, servers
     of several kinds, and data that lie on servers.
     """

@@ -12,13 +12,13 @@ import pytest
 
 from packenv import Jobs, Workload
 from packenv.errors import InputError
-from packenv.planning.cost_bound import least_cost
-from packenv.planning.cost_proof import CostProof, TableTasks
 from packenv.planning.goals import parse_goal
 from packenv.planning.kinds import Kinds, check_kinds, one_for_each_task, parse_kinds, with_mix
+from packenv.planning.lower_bounds.cost_bound import least_cost
+from packenv.planning.lower_bounds.cost_proof import CostProof, TableTasks
+from packenv.planning.lower_bounds.stream_cost import StreamCost
 from packenv.planning.mixes import MixPlan, MixSearch
 from packenv.planning.search import NoneMeets, Search, Seen
-from packenv.planning.stream_cost import StreamCost
 from packenv.results.stability import NOTHING
 from packenv.runs.run import Run
 from packenv.simulation import simulate

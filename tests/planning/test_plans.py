@@ -13,11 +13,11 @@ import pytest
 
 import packenv
 from packenv import Jobs, Workload
-from packenv.planning.bound import fewest_servers
-from packenv.planning.cost_proof import WaitLimit, fewest
 from packenv.planning.goals import Goal, parse_goal
+from packenv.planning.lower_bounds.bound import fewest_servers
+from packenv.planning.lower_bounds.cost_proof import WaitLimit, fewest
+from packenv.planning.lower_bounds.table_cost import TableCost
 from packenv.planning.search import NoneMeets, Plan, Search, with_servers
-from packenv.planning.table_cost import TableCost
 from packenv.policies import FifoFirstFit
 from packenv.results.result import Result
 from packenv.runs.run import Run, make

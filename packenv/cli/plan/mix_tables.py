@@ -11,9 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from packenv.cli.plan.tables import cell
-from packenv.planning.cost_bound import CostBound, rounded
 from packenv.planning.goals import Goal
 from packenv.planning.kinds import Kinds
+from packenv.planning.lower_bounds.cost_bound import CostBound, rounded
 from packenv.planning.mixes import MixPlan, MixTrial
 from packenv.planning.search import mean_of
 from packenv.runs.statistics import interval

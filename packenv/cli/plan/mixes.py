@@ -10,8 +10,8 @@ from packenv.cli.plan.numbers import Asked, Shown, say_refused
 from packenv.cli.report.page import Report
 from packenv.cli.tables import text_console
 from packenv.errors import InputError
-from packenv.planning.cost_bound import least_cost
 from packenv.planning.kinds import Kinds, check_kinds
+from packenv.planning.lower_bounds.cost_bound import least_cost
 from packenv.planning.mixes import MixPlan, MixSearch
 from packenv.planning.plan import GAP, SECONDS
 from packenv.planning.search import AskRuns

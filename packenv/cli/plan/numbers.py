@@ -12,11 +12,11 @@ from packenv.cli.plan.all_policies import Say, plan_all
 from packenv.cli.plan.tables import answer, certain, certainty_record, plan_record, plan_table, without, without_record
 from packenv.cli.report.page import Report
 from packenv.cli.tables import text_console
-from packenv.planning.bound import fewest_servers
 from packenv.planning.certainty import Certainty, certainty
 from packenv.planning.demand_limit import WithoutLargest, without_largest
 from packenv.planning.goals import Goal
 from packenv.planning.log import PlanLog
+from packenv.planning.lower_bounds.bound import fewest_servers
 from packenv.planning.plan import GAP, SECONDS, run_kind
 from packenv.planning.search import AskRuns, NoneMeets, Plan, Search
 from packenv.runs.runner import RunOptions

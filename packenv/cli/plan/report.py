@@ -15,9 +15,9 @@ from packenv.cli.report.profile import profile_section
 from packenv.cli.report.rows import Entry, Mark, RowChart
 from packenv.cli.report.tables import rows_of
 from packenv.jobs import Jobs
-from packenv.planning.cost_bound import CostBound
 from packenv.planning.goals import Goal
 from packenv.planning.kinds import Kinds
+from packenv.planning.lower_bounds.cost_bound import CostBound
 from packenv.planning.mixes import MixPlan
 from packenv.planning.plan import run_kind
 from packenv.planning.search import Plan, Trial, mean_of, with_servers

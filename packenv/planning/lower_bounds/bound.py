@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from packenv.cluster.outcome.measures import EXACT
-from packenv.planning.cost_proof import WaitLimit, fewest
 from packenv.planning.goals import Goal
-from packenv.planning.table_cost import TableCost
+from packenv.planning.lower_bounds.cost_proof import WaitLimit, fewest
+from packenv.planning.lower_bounds.table_cost import TableCost
 from packenv.theory.capacity.max_workload import max_workload
 from packenv.workloads.workload import Workload
 

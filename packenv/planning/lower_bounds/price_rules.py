@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from packenv.jobs import Ints
-from packenv.planning.combination import Combined
-from packenv.planning.cost_proof import PricedWindow, Rule, TableTasks, WaitLimit, most_of
-from packenv.planning.windows import sure_overlap
+from packenv.planning.lower_bounds.combination import Combined
+from packenv.planning.lower_bounds.cost_proof import PricedWindow, Rule, TableTasks, WaitLimit, most_of
+from packenv.planning.lower_bounds.windows import sure_overlap
 from packenv.theory.capacity.linear_program import ServerKinds
 from packenv.theory.capacity.one_resource.certificate import Bounded, Refuted
 from packenv.theory.capacity.one_resource.search import OneResourceSearch

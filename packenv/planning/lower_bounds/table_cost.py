@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 
 from packenv.jobs import Ints, Jobs
-from packenv.planning.combination import Combined, combine
-from packenv.planning.cost_proof import LARGEST, CostProof, PricedWindow, Rule, TableTasks, WaitLimit, most_of
-from packenv.planning.price_rules import areas, rules_for
-from packenv.planning.windows import inside, sure_overlap, windows
+from packenv.planning.lower_bounds.combination import Combined, combine
+from packenv.planning.lower_bounds.cost_proof import LARGEST, CostProof, PricedWindow, Rule, TableTasks, WaitLimit, most_of
+from packenv.planning.lower_bounds.price_rules import areas, rules_for
+from packenv.planning.lower_bounds.windows import inside, sure_overlap, windows
 from packenv.theory.capacity.linear_program import Floats
 
 MOST_WINDOWS = 12  # of each rule, to be combined

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from packenv.jobs import Ints, Jobs
-from packenv.planning.windows import sure_overlap
+from packenv.planning.lower_bounds.windows import sure_overlap
 from packenv.theory.capacity.one_resource.certificate import require
 from packenv.theory.capacity.several_resources.certificate import Priced, Scalarised
 

@@ -11,12 +11,12 @@ import numpy as np
 from scipy.optimize import LinearConstraint, milp
 
 from packenv.errors import InputError
-from packenv.planning.bound import wait_limits
-from packenv.planning.cost_proof import CostProof
 from packenv.planning.goals import Goal
 from packenv.planning.kinds import Kinds
-from packenv.planning.stream_cost import StreamCost, StreamCostProof
-from packenv.planning.table_cost import TableCost
+from packenv.planning.lower_bounds.bound import wait_limits
+from packenv.planning.lower_bounds.cost_proof import CostProof
+from packenv.planning.lower_bounds.stream_cost import StreamCost, StreamCostProof
+from packenv.planning.lower_bounds.table_cost import TableCost
 from packenv.theory.capacity.linear_program import Floats
 from packenv.workloads.demand import largest_demands
 from packenv.workloads.workload import Workload
