@@ -38,8 +38,8 @@ def plan_servers(
     executor  where the runs take place, as of `packenv.simulate_many`
 
     `Plan.servers` meets the goals, one server less does not: `Plan.at`, `Plan.below`; `fewest_servers` of
-    packenv.planning.lower_bounds is the bound that no policy can beat. Raises InputError for goals that cannot be read or that no number of servers meets, servers
-    of several kinds, and data that lie on servers.
+    packenv.planning.lower_bounds is the bound that no policy can beat. Raises InputError for goals that cannot be read or that no
+    number of servers meets, servers of several kinds, and data that lie on servers.
     """
     known = workload if workload.jobs is not None else resolved(workload)
     wanted = wanted_goals(known, goals)
