@@ -41,7 +41,10 @@ def told(error: BaseException) -> str:
 
 
 def _is_ours(file: str) -> bool:
-    return file.startswith(("<frozen importlib", str(Path(__file__).parent)))
+    """Whether a file of a traceback is one of packenv's, or of importing. Machine code names the checkout that compiled it."""
+    package = Path(__file__).parent
+    inside = file.rpartition(f"{package.name}/")[2]
+    return file.startswith(("<frozen importlib", str(package))) or (inside != file and (package / inside).is_file())
 
 
 def nearest(name: str, choices: list[str] | tuple[str, ...]) -> str:

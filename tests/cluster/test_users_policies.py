@@ -9,7 +9,7 @@ import pytest
 import packenv
 from packenv import InputError, Jobs, Workload
 from packenv.cluster import BY_LINE, BY_MIX, BY_QUEUE, BY_TYPE, NONE, Cluster, Needs, jobs_of_type, oldest, place
-from packenv.errors import MisuseError
+from packenv.errors import MisuseError, told
 from packenv.workloads.laws import Geometric, Uniform
 from tests.cluster.user_policies import FirstThatFits
 
@@ -74,3 +74,13 @@ class Mistaken:
 def test_a_mistake_is_one_line_with_its_place(mistake: str, says: str) -> None:
     with pytest.raises(MisuseError, match=says):
         packenv.simulate(Workload(jobs=Jobs.of([0], [0.5], [1]), servers=1), Mistaken(mistake), drain=False)
+
+
+@pytest.mark.parametrize(("file", "ours"), [("cluster/in_service.py", True), ("cluster/no_such_file.py", False)])
+def test_errors_in_machine_code_name_the_checkout_that_compiled_it(file: str, ours: bool) -> None:
+    names: dict[str, Any] = {}
+    exec(compile("def fail():\n    raise ValueError('no room')", f"/elsewhere/packenv/{file}", "exec"), names)
+    with pytest.raises(ValueError) as caught:
+        names["fail"]()
+    place = f"{__file__}, line " if ours else f"/elsewhere/packenv/{file}, line 2"
+    assert told(caught.value).startswith(f"{'' if ours else 'ValueError: '}no room ({place}")
