@@ -13,12 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from training_run import command, compare, options_of
+from training_run import compare, evolve, options_of
 
 import packenv
-from packenv.learning.agents.metadata import agent_metadata
-from packenv.learning.agents.saved import save_agent
-from packenv.learning.evolution.evolution import Evolution
 from packenv.learning.settings import Settings
 
 SETTINGS = Settings(
@@ -44,23 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     evolve(settings, given.out, given.processes)
     evaluation = {"slots": 50_000, "seeds": 2} if given.quick else {}
     compare(settings, given.out, AGAINST, **evaluation)
-
-
-def evolve(settings: Settings, out: str, processes: int) -> None:
-    """Evolve an agent and save it as it is after the last generation."""
-    learner = Evolution(settings, processes)
-    due = 0
-
-    def between_generations() -> None:
-        nonlocal due
-        if learner.samples > due:
-            due = learner.samples + settings.samples // 20
-            queues = ", ".join(f"{name} {value:.4g}" for name, value in learner.measured().items())
-            print(f"{learner.samples:,} tasks: {queues}", flush=True)
-
-    learner.learn(settings.samples, between_generations)
-    about = agent_metadata(settings, command(), learner.samples, "last", {})
-    save_agent(out, about, learner.network.exported())
 
 
 if __name__ == "__main__":

@@ -11,9 +11,12 @@ from typing import Any
 
 import torch
 
+from packenv.envs.job_fill.features import GROUP_FEATURES
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.agents.saved import load_agent, save_agent
+from packenv.learning.evolution.evolution import Evolution
+from packenv.learning.networks.network import Network
 from packenv.learning.reinforcement.sb3_learner import Sb3Learner
 from packenv.learning.settings import Settings
 from packenv.learning.training.evaluation import Evaluation, overall
@@ -92,10 +95,62 @@ def train(settings: Settings, out: str, against: str, every: int, slots: int = 2
     evaluate()
 
 
+def evolve_on_jobs(
+    main: Callable[..., None],
+    arguments: Sequence[str] | None,
+    settings: Settings,
+    against: str,
+    first_weights: dict[str, float],
+    quick: int = 300_000,
+) -> None:
+    """The `main` of a script that evolves an agent for whole jobs: weights on JobFill's features, those named to begin with.
+
+    With --quick it has `quick` samples. The agent is compared with `against` on 16 tables that it has never seen, or 2.
+    """
+    given = options_of(main.__doc__, arguments, processes=2)  # candidates that run at a time
+    settings = replace(settings, seed=given.seed)
+    if given.quick:
+        settings = replace(settings, population=6, samples=quick)
+    evolve(settings, given.out, given.processes, first_weights)
+    compare(settings, given.out, against, seeds=2 if given.quick else 16)
+
+
+def evolve(settings: Settings, out: str, processes: int, first_weights: dict[str, float] | None = None) -> None:
+    """Evolve an agent and save it as it is after the last generation, and after every twentieth part of the samples."""
+    learner = Evolution(settings, processes)
+    print(learner.initialise() or "", end="")
+    if first_weights:
+        begin_with(learner.network, first_weights)
+    due = 0
+
+    def save() -> None:
+        save_agent(out, agent_metadata(settings, command(), learner.samples, "last", {}), learner.network.exported())
+
+    def between_generations() -> None:
+        nonlocal due
+        if learner.samples > due:
+            due = learner.samples + settings.samples // 20
+            measures = ", ".join(f"{name} {value:.4g}" for name, value in learner.measured().items())
+            print(f"{learner.samples:,} tasks: {measures}", flush=True)
+            save()
+
+    learner.learn(settings.samples, between_generations)
+    save()
+
+
+def begin_with(network: Network, first_weights: dict[str, float]) -> None:
+    """Set the weights of JobFill's features that are named, and leave the others at 0."""
+    position = {each.name: n for n, each in enumerate(GROUP_FEATURES)}
+    with torch.no_grad():
+        for name, weight in first_weights.items():
+            network.actor.get_parameter("of_action")[..., position[name]] = weight
+
+
 def compare(settings: Settings, out: str, against: str, slots: int = 200_000, seeds: int = 4) -> None:
-    """Print the saved agent's mean queue beside that of `against`, on jobs that it has never seen."""
-    for each in Evaluation(settings, against, slots, seeds, first_seed=UNSEEN)(load_agent(out)):
-        print(f"{each.label}: mean queue {each.agent:.2f}, {against} {each.other:.2f}, ratio {each.ratio:.3f}")
+    """Print what counts in training of the saved agent, beside that of `against`, on jobs that it has never seen."""
+    evaluation = Evaluation(settings, against, slots, seeds, first_seed=UNSEEN)
+    for each in evaluation(load_agent(out)):
+        print(f"{each.label}: {evaluation.by} {each.agent:.2f}, {against} {each.other:.2f}, ratio {each.ratio:.3f}")
 
 
 def command() -> str:

@@ -72,11 +72,27 @@ def temporary() -> Path:
     return folder
 
 
+_of_packenv: dict[tuple[Any, ...], Path] = {}  # the folders of modules of packenv's own, by these modules as they are loaded
+
+
 def folder_for(modules: tuple[str, ...]) -> Path | None:
     """The folder for machine code of these loaded modules in their present version; None if one of them has no file.
 
-    None, too, if the folder cannot be made: the disk is full.
+    None, too, if the folder cannot be made: the disk is full. Looking at the sources takes milliseconds, as long as a short
+    run. So it is done once for modules of packenv itself, whose loaded code does not change unless they are imported again.
     """
+    if not all(name.startswith("packenv.") for name in modules):
+        return _look_for(modules)
+    key = (base(), *modules, *(id(sys.modules[name].__spec__) for name in modules))
+    if key not in _of_packenv or not _of_packenv[key].is_dir():
+        found = _look_for(modules)
+        if found is None:
+            return None
+        _of_packenv[key] = found
+    return _of_packenv[key]
+
+
+def _look_for(modules: tuple[str, ...]) -> Path | None:
     if not all(has_file(name) for name in modules):
         return None
     try:

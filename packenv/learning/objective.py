@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -20,11 +21,16 @@ def objective(reward: str) -> str:
 
 
 def measure(workload: Workload, policy: Any, slots: int | None, seed: int, by: str) -> tuple[float, int]:
-    """The objective `by` of one run, in tasks or slots, and how many tasks started. A table is played to its end."""
+    """The objective `by` of one run, in tasks or slots, and how many tasks started.
+
+    A table is played to its end; one with jobs that never end, as the policy passes for ever, measures infinity.
+    """
     if workload.jobs is None:
         result = simulate(workload, policy, slots, seed)
     else:
         result = simulate(workload, policy, None, seed, drain=True)
+        if result.jobs is not None and result.jobs.makespan is None:
+            return math.inf, result.started
     return MEASURES[by](result, workload, seed), result.started
 
 

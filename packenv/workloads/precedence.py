@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -65,9 +67,14 @@ def phase_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
 
 def set_numbers(sets: Ragged) -> Ints:
     """(n,) a number for each row, the same for rows with the same set of integers; from 0, by first occurrence."""
-    numbers: dict[bytes, int] = {}
-    rows = range(len(sets.offsets) - 1)
-    return np.array([numbers.setdefault(np.unique(sets.row(i)).tobytes(), len(numbers)) for i in rows], np.int64)
+    n = len(sets.offsets) - 1
+    row = np.repeat(np.arange(n), np.diff(sets.offsets))
+    order = np.lexsort((sets.values, row))
+    row, value = row[order], sets.values[order]
+    new = (np.diff(row, prepend=-1) != 0) | (np.diff(value, prepend=0) != 0)
+    ends = (np.searchsorted(row[new], np.arange(n + 1)) * value.itemsize).tolist()
+    members, numbers = value[new].tobytes(), dict[bytes, int]()
+    return np.array([numbers.setdefault(members[a:b], len(numbers)) for a, b in pairwise(ends)], np.int64)
 
 
 def longest_paths(jobs: Jobs, length: Ints) -> Ints:

@@ -62,7 +62,7 @@ def test_an_agent_comes_out_that_can_be_evaluated(agent: str, tmp_path: Path, ca
     module, out = script(agent), str(tmp_path / "agent")
     shared: Any = sys.modules["training_run"]
     if agent == "fig4b":
-        module.evolve(replace(module.SETTINGS, population=4, horizon=500, samples=1000), out, processes=1)
+        shared.evolve(replace(module.SETTINGS, population=4, horizon=500, samples=1000), out, processes=1)
     elif agent == "fig4b-kmw":
         module.with_finer_types(module.SETTINGS, out)
     else:

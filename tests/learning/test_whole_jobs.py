@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import packenv
 from packenv import InputError
+from packenv.cluster import BY_QUEUE, Cluster, Needs, oldest, place
 from packenv.learning.agents.saved import load_agent
 from packenv.learning.objective import measure, objective
 from packenv.learning.settings import Settings
@@ -35,6 +37,24 @@ def test_measures_are_those_of_the_run() -> None:
     table = packenv.Jobs.of([0, 0, 0], [0.9, 0.9, 0.9], [2, 2, 2], job=np.arange(3), value=values)
     by_value = measure(packenv.Workload(jobs=table, servers=1), "fifo-ff", None, 0, "mean completion by value")[0]
     assert by_value == (values * [2, 4, 6]).sum() / 6
+
+
+def test_jobs_that_never_end_measure_infinity() -> None:
+    """An agent that passes whatever is offered is worse than any that does not, and no mean of the jobs that did end."""
+    table = packenv.Jobs.of([0, 0], [0.9, 0.9], [2, 2], job=np.arange(2))
+    never = measure(packenv.Workload(jobs=table, servers=1), OneTask(), None, 0, "mean completion")
+    assert never == (math.inf, 1)
+
+
+class OneTask:
+    """Starts the first task and no other."""
+
+    def needs(self, setting: packenv.Setting) -> Needs:
+        return Needs(orders=BY_QUEUE)
+
+    def schedule(self, cluster: Cluster, state: object) -> None:
+        if cluster.head[cluster.e]["started"] == 0:
+            place(cluster, oldest(cluster), 0)
 
 
 @pytest.mark.parametrize("algorithm", ["cma-es", "maskable-ppo"])

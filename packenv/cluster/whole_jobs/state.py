@@ -36,7 +36,9 @@ class WholeJobs(Frame):
     # changes during a run
     arrival: Ints  # (jobs,) slot in which the job's first task arrived, NONE before
     left: Ints  # (jobs,) tasks that have not completed
+    not_started: Ints  # (jobs, D) Σ demand · expected slots over the tasks that have not started, units · slots
     in_service: Ints  # (jobs,) tasks
+    longest: Ints  # (jobs,) scratch, 0 between uses: the longest path from tasks that are offered
     completed: Ints  # (phases,) tasks
     news: NDArray[np.int32]  # (G,) the groups that got new tasks in this slot
     noted: Ints  # (G,) the last slot in which a group was among `news`, NONE
@@ -53,6 +55,8 @@ def whole_jobs(jobs: Jobs, capacity: Ints) -> WholeJobs:
     first = np.unique(book.group, return_index=True)[1]
     job = book.job[book.group]
     number, phases = len(book.owner), int(book.phase.max()) + 1
+    not_started = np.zeros((number, jobs.resources), np.int64)
+    np.add.at(not_started, job, (book.demand * book.duration[:, None])[book.group])
     value = np.ones(number) if jobs.value is None else jobs.value[np.unique(job, return_index=True)[1]]
     return WholeJobs(
         book=book,
@@ -64,7 +68,9 @@ def whole_jobs(jobs: Jobs, capacity: Ints) -> WholeJobs:
         total=capacity.sum(axis=0),
         arrival=np.full(number, NONE, np.int64),
         left=np.bincount(job, minlength=number).astype(np.int64),
+        not_started=not_started,
         in_service=np.zeros(number, np.int64),
+        longest=np.zeros(number, np.int64),
         completed=np.zeros(phases, np.int64),
         news=np.zeros(len(first), np.int32),
         noted=np.full(len(first), NONE, np.int64),
@@ -165,6 +171,8 @@ def start_of_group(c: Cluster, jobs: WholeJobs, g: int, server: int) -> None:
     note_start(c, jobs.work, book, row, server)
     start(c, book, row, server)
     jobs.in_service[book.job[g]] += 1
+    for r in range(jobs.backlog.shape[0]):
+        jobs.not_started[book.job[g], r] -= book.demand[g, r] * book.duration[g]
     change_backlog(jobs, g, -1)
     if book.queued[book.owner[book.job[g]]] == 0:
         jobs.counts[OWNERS] -= 1

@@ -59,6 +59,7 @@ def make_batch(
         offered=np.full((rows, layout.groups), NONE, np.int32),
         rank=np.zeros((rows, layout.groups)),
         fitting=np.zeros(rows, np.int64),
+        foremost=np.full(rows, NONE, np.int64),
         unread=0,
         mask=np.zeros((rows, layout.actions), np.int8),
         **observed,

@@ -31,6 +31,7 @@ def describe_groups(b: Batch, server: int) -> None:
     rows[last, feature.VALID] = b.mask[e, last]
     rows[last, feature.WAITS] = 1.0
     tasks, alignment, scarcity, work, path, duration, age, value = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    bottleneck, scarce_work = 0.0, 0.0
     for n in range(last):
         g = b.offered[e, n]
         if g == NONE:
@@ -46,6 +47,9 @@ def describe_groups(b: Batch, server: int) -> None:
         duration += count * jobs.book.duration[g]
         age += count * (now(b.c) - jobs.arrival[j] + 1)
         value += count * abs(jobs.value[j])
+        bottleneck += count * rows[n, feature.LOG_BOTTLENECK]
+        scarce_work += count * rows[n, feature.LOG_SCARCE_WORK]
+        jobs.longest[j] = max(jobs.longest[j], jobs.path[g])
     for n in range(last):
         g = b.offered[e, n]
         if g == NONE:
@@ -59,6 +63,14 @@ def describe_groups(b: Batch, server: int) -> None:
         row[feature.LOG_DURATION] = math.log(max(ratio(jobs.book.duration[g], duration, tasks), LEAST))
         row[feature.LOG_AGE] = math.log(max(ratio(now(b.c) - jobs.arrival[j] + 1, age, tasks), LEAST))
         row[feature.VALUE] = bounded(ratio(jobs.value[j], value, tasks))
+        row[feature.LOG_BOTTLENECK] = math.log(max(ratio(row[feature.LOG_BOTTLENECK], bottleneck, tasks), LEAST))
+        row[feature.LOG_SCARCE_WORK] = math.log(max(ratio(row[feature.LOG_SCARCE_WORK], scarce_work, tasks), LEAST))
+        row[feature.CRITICAL] = jobs.path[g] / jobs.longest[j]
+    for n in range(last):
+        g = b.offered[e, n]
+        if g == NONE:
+            break
+        jobs.longest[jobs.book.job[g]] = 0
 
 
 @compiled
@@ -124,6 +136,13 @@ def describe_job(b: Batch, n: int, g: int, server: int) -> None:
     row[feature.FAIR_SHARE] = log_count(share_of(jobs, book.owner[j]) * jobs.counts[OWNERS])
     row[feature.HERE] = level == NODE
     row[feature.SAME_RACK] = level in (NODE, RACK)
+    bottleneck, scarce_work = 0.0, 0.0  # the first until all are known
+    for r in range(jobs.total.shape[0]):
+        if jobs.total[r] > 0:
+            of_cluster = jobs.not_started[j, r] / jobs.total[r]
+            bottleneck = max(bottleneck, of_cluster)
+            scarce_work += of_cluster * jobs.backlog[r] / jobs.total[r]
+    row[feature.LOG_BOTTLENECK], row[feature.LOG_SCARCE_WORK] = bottleneck, scarce_work
 
 
 @apart
@@ -148,3 +167,17 @@ def describe_cluster(b: Batch, server: int) -> None:
     context[feature.FREE] = free / resources
     context[feature.SERVER_FREE] = server_free / resources if server != NONE else 0.0
     context[feature.SERVER_LEAST] = least if server != NONE else 0.0
+    lacking = most_lacking(b, server)
+    context[feature.BLOCKED], context[feature.LACKING] = lacking > 0, bounded(lacking)
+
+
+@compiled
+def most_lacking(b: Batch, server: int) -> float:
+    """The most that the foremost group lacks of a resource of the server, as a share of its capacity; 0 if it fits, or is NONE."""
+    c, g, most = b.c, b.foremost[b.c.e], 0.0
+    if g != NONE:
+        for r in range(c.capacity.shape[1]):
+            lacking = b.jobs.book.demand[g, r] - free_of(c, server, r)
+            if lacking > 0:
+                most = max(most, lacking / max(float(c.capacity[server, r]), 1.0))
+    return most

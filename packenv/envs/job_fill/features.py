@@ -37,6 +37,11 @@ GROUP_FEATURES = (
     Feature("value", RATIO, "value of its job", negative=True),
     Feature("here", FLAG, "1: the server has its data, or it has none"),
     Feature("same_rack", FLAG, "1: its data lie in the same rack, or here"),
+    Feature(
+        "log_bottleneck", LOG_RATIO, "what its job has not started needs of one resource of the cluster, the most", negative=True
+    ),
+    Feature("log_scarce_work", LOG_RATIO, "the same of all resources, each times its scarcity", negative=True),
+    Feature("critical", SHARE, "longest path from its tasks, over the longest from those of its job that are offered"),
 )
 
 CLUSTER_FEATURES = (
@@ -47,10 +52,13 @@ CLUSTER_FEATURES = (
     Feature("free", SHARE, "free share of the cluster, mean over the resources"),
     Feature("server_free", SHARE, "free share of the server, mean over the resources"),
     Feature("server_least", SHARE, "free share of the server's scarcest resource"),
+    Feature("blocked", FLAG, "1: the group that would be offered first, if all of them fitted, does not fit on the server"),
+    Feature("lacking", SHARE, "the most that it lacks of a resource, as a share of the server's capacity"),
 )
 
 # Positions, for compiled code.
 VALID, WAITS, ALIGNMENT, WORK, LOG_WORK, LOG_ALIGNMENT, LOG_PATH, LOG_DURATION, LOG_AGE = range(9)
 LOG_SCARCITY, LEFT_SCARCEST, OF_FREE, OF_SERVER, LEFT_LEAST, LEFT_MEAN, TASKS, IN_SERVICE = range(9, 17)
 PHASE_COMPLETED, PHASE_WAITING, FAIR_SHARE, VALUE, HERE, SAME_RACK = range(17, 23)
-GROUPS, HIDDEN, JOBS, PER_SERVER, FREE, SERVER_FREE, SERVER_LEAST = range(7)
+LOG_BOTTLENECK, LOG_SCARCE_WORK, CRITICAL = range(23, 26)
+GROUPS, HIDDEN, JOBS, PER_SERVER, FREE, SERVER_FREE, SERVER_LEAST, BLOCKED, LACKING = range(9)

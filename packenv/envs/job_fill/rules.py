@@ -125,14 +125,16 @@ def any_fits(b: Batch, groups: NDArray[np.int32], count: int, server: int) -> bo
 def offer(b: Batch, server: int) -> None:
     """Write the groups that are offered on the server, in order, into `offered`; NONE after the last."""
     c, book, offered, rank = b.c, b.jobs.book, b.offered[b.c.e], b.rank[b.c.e]
-    count, fitting = 0, 0
+    count, fitting, foremost, least = 0, 0, NONE, 0.0
     if server != NONE:
         for k in range(book.count[0]):
             g = book.active[k]
+            left = work_left(c, b.jobs.work, book.job[g])
+            if foremost == NONE or left < least or (left == least and book.ends[g].head < book.ends[foremost].head):
+                foremost, least = g, left
             if not group_fits(c, book, g, server):
                 continue
             fitting += 1
-            left = work_left(c, b.jobs.work, book.job[g])
             n = min(count, offered.shape[0] - 1)
             if count == offered.shape[0] and not goes_before(b, left, g, n):
                 continue
@@ -141,7 +143,7 @@ def offer(b: Batch, server: int) -> None:
                 n -= 1
             offered[n], rank[n] = g, left
             count = min(count + 1, offered.shape[0])
-    b.fitting[c.e] = fitting
+    b.fitting[c.e], b.foremost[c.e] = fitting, foremost
     for n in range(count, offered.shape[0]):
         offered[n] = NONE
 

@@ -23,7 +23,8 @@ from packenv.learning.networks.network import Network
 from packenv.learning.objective import objective
 from packenv.learning.settings import Settings
 
-LOADS = 4  # of every candidate, spread evenly over the interval; or so many tables, where every seed has its own
+LOADS = 4  # of every candidate, spread evenly over the interval
+TABLES = 8  # of every candidate, where every seed has a table of its own: they differ by more than loads do
 
 
 class Evolution(Learner):
@@ -38,7 +39,7 @@ class Evolution(Learner):
         self.population = settings.population or 2 * round(2 + 1.5 * math.log(len(self.search.path)))
         self.workloads = list(workloads_at_loads(settings, LOADS).items())
         if settings.workload.draw is not None and len(self.workloads) == 1:
-            self.workloads *= LOADS
+            self.workloads *= TABLES
         self.by = objective(settings.reward)
         self.about = agent_metadata(settings, "", 0, "last", {})
         self.started = 0
@@ -83,4 +84,7 @@ class Evolution(Learner):
             f"train/median {self.by.removeprefix('mean ')} at {label}": float(np.median(measured[:, n]))
             for n, (label, _) in enumerate(self.workloads)
         }
-        self.said |= {"train/step size": float(self.search.step), "train/spread of the scores": float(merit.std())}
+        self.said |= {
+            "train/step size": float(self.search.step),
+            "train/spread of the scores": float(merit[np.isfinite(merit)].std()),
+        }

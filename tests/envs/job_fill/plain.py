@@ -103,7 +103,7 @@ class Plain:
 
     def actions(self, server: int, window: int, passing: bool) -> Any:
         groups = self.offered(server)[:window]
-        wanted = np.zeros((window + 1, 23))
+        wanted = np.zeros((window + 1, 26))
         wanted[window, :2] = passing, 1
         tasks = sum(map(len, groups))
 
@@ -136,6 +136,9 @@ class Plain:
                 log_count(self.share(self.owner(row)) * len(waiting_owners)),
                 self.value(row) / value if value > 0 else 1.0,
                 *self.near(row, server),
+                log(relative(self.bottleneck, row)),
+                log(relative(self.scarce_work, row)),
+                self.path(row) / max(self.path(other[0]) for other in groups if self.job(other[0]) == self.job(row)),
             ]
         return np.clip(wanted, -32, 32)
 
@@ -151,7 +154,27 @@ class Plain:
         return [
             *(log_count(fitting), log_count(max(fitting - window, 0)), log_count(len(open_jobs)), log_count(waiting)),
             *(sum(shares) / len(shares), sum(own) / len(shares), min([1.0, *own])),
+            *self.blocked(server),
         ]
+
+    def blocked(self, server: int) -> tuple[float, float]:
+        foremost = min(self.groups(), key=lambda group: (self.work_left(group[0]), group[0]))[0]
+        lacking = self.jobs.demand[foremost] - self.free(server)
+        most = max([0.0, *(lacking[r] / max(self.capacity[server][r], 1) for r in self.resources)])
+        return float(most > 0), min(most, 32.0)
+
+    def not_started(self, row: int) -> list[float]:
+        """What the job's tasks that have not started need, by resource of the cluster: slots of all servers together."""
+        total = self.capacity.sum(axis=0)
+        rows = [mate for mate in self.mates(row) if self.start[mate] < 0]
+        needed = sum((self.jobs.demand[mate] * self.expected(mate) for mate in rows), 0 * total)
+        return [float(needed[r] / total[r]) if total[r] > 0 else 0.0 for r in self.resources]
+
+    def bottleneck(self, row: int) -> float:
+        return max(self.not_started(row))
+
+    def scarce_work(self, row: int) -> float:
+        return sum(own * scarce for own, scarce in zip(self.not_started(row), self.backlog(), strict=True))
 
     def by_resource(self, row: int, server: int) -> list[tuple[float, float, float]]:
         columns = zip(self.jobs.demand[row], self.free(server), self.capacity[server], strict=True)
