@@ -33,7 +33,7 @@ SPECIAL = {"true": True, "false": False}
 @click.argument("source", metavar="[WORKLOAD]", required=False, type=WORKLOAD)
 @option("--env", "environment", default="ServerFill", help=f"{', '.join(ENVIRONMENTS)}.")
 @option("--algo", "algorithm", default="maskable-ppo", help="maskable-ppo, ppo, a2c, dqn, cma-es.")
-@option("--network", default="shared", help="shared, linear or sum (the order of actions does not matter), or mlp.")
+@option("--network", default="shared", help="shared, linear, sum or varying (the order of actions does not matter), or mlp.")
 @click.option("--hidden", type=int, default=0, help="Width of the network's layers  [default: shared 32, mlp 64].")
 @click.option("--load", help="Arrivals as a share of ρ*: X, or LOW:HIGH, from which each episode draws its own.")
 @click.option("--intensity", help="Arrivals as a share of the area bound: X or LOW:HIGH  [default on paper/fig4b: 0.85:0.97].")

@@ -11,6 +11,8 @@ import torch
 from numpy.typing import NDArray
 
 from packenv.envs.episodes.core import Core
+from packenv.envs.registration import find_definition
+from packenv.errors import InputError
 from packenv.learning.agents.saved import load_agent
 from packenv.learning.networks.network import Network
 from packenv.learning.settings import Settings
@@ -40,7 +42,10 @@ class Learner(ABC):
     def initialise(self) -> str | None:
         """Set the actor's first weights as the settings say; return a line on how that went, if there is one."""
         if self.settings.start is not None:
-            self.network.start_from(load_agent(self.settings.start))
+            agent, kind = load_agent(self.settings.start), self.settings.environment
+            if agent.definition.follows_jobs != find_definition(kind).follows_jobs:
+                raise InputError(f"{agent.name}: it learned in {agent.kind}, whose features are not those of {kind}")
+            self.network.start_from(agent)
         return None
 
     @abstractmethod

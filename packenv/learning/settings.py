@@ -17,11 +17,11 @@ from packenv.workloads.workload import INTENSITIES, Workload
 ALGORITHMS = ("maskable-ppo", "ppo", "a2c", "dqn", "cma-es")
 ON_POLICY = ALGORITHMS[:3]
 EVOLUTION = ALGORITHMS[-1]
-NETWORKS = ("shared", "linear", "sum", "mlp")
+NETWORKS = ("shared", "linear", "sum", "varying", "mlp")
 WAITING_LIMIT = 4
 """An episode ends when more than this multiple of the guard's limit waits: the guard must have failed by then."""
 
-HIDDEN = {"shared": 32, "linear": 32, "sum": 32, "mlp": 64}
+HIDDEN = {"shared": 32, "linear": 32, "sum": 32, "varying": 32, "mlp": 64}
 LEARNING_RATES = {"maskable-ppo": 1e-3, "ppo": 1e-3, "a2c": 1e-3, "dqn": 5e-4, "cma-es": 0.15}
 STEPS = {"maskable-ppo": 64, "ppo": 64, "a2c": 16, "dqn": 1, "cma-es": 1}
 EPOCHS = {"maskable-ppo": 3, "ppo": 3, "a2c": 1, "dqn": 1, "cma-es": 1}

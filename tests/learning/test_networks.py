@@ -12,6 +12,7 @@ from gymnasium import spaces
 
 from packenv import InputError
 from packenv.envs.observation.features import CONTEXT, FEATURES
+from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.saved import load_agent
 from packenv.learning.networks.network import INVALID, Network, mask_of
 
@@ -30,7 +31,7 @@ def observation(seed: int, actions: int = A) -> dict[str, torch.Tensor]:
 
 def network(kind: str = "shared", seen: spaces.Dict = SEEN, actions: int = A) -> Network:
     torch.manual_seed(0)
-    made = Network(seen, actions, kind, H)
+    made = Network(seen, actions, kind, H, waiting=2)
     for weight in made.parameters():
         torch.nn.init.normal_(weight)
     return made
@@ -139,6 +140,22 @@ def test_the_linear_network_spelled_out() -> None:
             assert scores[e, a] == pytest.approx((w + f[18] * v) @ terms, abs=1e-3)
 
 
+def test_the_varying_network_spelled_out() -> None:
+    """⟨w + q·v, features⟩, q the third number of the context, plus ⟨u, context⟩ where the second feature is 1."""
+    net, seen = network("varying"), observation(6)
+    seen["actions"][:, :, 1] = 0.0
+    seen["actions"][:, 0, 1] = 1.0
+    scores, _ = both(net, seen)
+    weights = net.exported()
+    w, v, u = (weights[f"actor.{name}"] for name in ("of_action", "per_waiting", "of_context"))
+    assert (w.shape, v.shape, u.shape) == ((F,), (F,), (C,))
+    for e in range(E):
+        context = seen["context"][e].numpy()
+        for a, f in enumerate(seen["actions"][e].numpy()):
+            wanted = (w + context[2] * v) @ f + (u @ context if a == 0 else 0.0)
+            assert scores[e, a] == (pytest.approx(wanted, abs=1e-4) if f[0] else INVALID)
+
+
 def test_the_mlp_spelled_out() -> None:
     plain = spaces.Dict({"b": spaces.Box(-9, 9, (2,)), "a": spaces.Box(-9, 9, (1, 2)), "action_mask": spaces.Box(0, 1, (A,))})
     net = network("mlp", plain)
@@ -174,9 +191,36 @@ def test_training_goes_on_from_an_agent_that_did_not_know_the_last_features() ->
     assert (np.delete(new, later, axis=1) == old).all() and (new[:, later] == 0).all()
 
 
+def test_a_varying_network_begins_as_a_sum_does() -> None:
+    plain, varying, seen = network("sum"), Network(SEEN, A, "varying", H, waiting=2), observation(7)
+    about = {"environment": {"kind": "JobFill", "resources": 1, "options": {"J": 4, "observation": "actions"}}, "guard": None}
+    agent = SavedAgent("a", about | {"network": {"kind": "sum", "hidden": H, "context": C}}, plain.exported())
+    varying.start_from(agent)
+    assert torch.equal(both(plain, seen)[0], both(varying, seen)[0])
+    torch.nn.init.ones_(varying.actor.per_waiting)  # type: ignore[arg-type]
+    assert not torch.allclose(both(plain, seen)[0], both(varying, seen)[0])
+    with pytest.raises(InputError, match="not of the kind"):
+        network("shared").start_from(agent)
+
+
+@pytest.mark.parametrize("kind", ["sum", "varying", "shared"])
+def test_training_goes_on_from_an_agent_that_knew_fewer_features(kind: str) -> None:
+    """Of actions and of the context: the scores are the same, whatever the later features say."""
+    about = {"environment": {"kind": "JobFill", "resources": 1, "options": {"J": 4, "observation": "actions"}}, "guard": None}
+    before, seen = network(kind), observation(8)
+    agent = SavedAgent("a", about | {"network": {"kind": kind, "hidden": H, "context": C}}, before.exported())
+    more = {name: torch.cat((array, torch.randn(*array.shape[:-1], 2)), dim=-1) for name, array in seen.items()}
+    shapes = {name: spaces.Box(-9, 9, tuple(array.shape[1:])) for name, array in more.items()}
+    after = Network(spaces.Dict(shapes), A, kind, H, waiting=2)
+    after.start_from(agent)
+    assert torch.allclose(both(before, seen)[0], both(after, more)[0], atol=1e-5)
+
+
 def test_networks_that_cannot_be() -> None:
     plain = spaces.Dict({"queue": spaces.Box(0, 1, (3,))})
     with pytest.raises(InputError, match="network mlp"):
         Network(plain, A, "shared", H)
     with pytest.raises(InputError, match="did you mean shared"):
         Network(SEEN, A, "share", H)
+    with pytest.raises(InputError, match="choose --network sum"):
+        Network(SEEN, A, "varying", H)

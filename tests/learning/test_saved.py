@@ -14,6 +14,7 @@ import torch
 
 import packenv
 from packenv import InputError
+from packenv.envs.observation.features import waiting_feature
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.shared import shared_network
 from packenv.learning.agents.saved import load_agent, save_agent
@@ -28,6 +29,7 @@ FORMS = [
     ("ServerFill", "actions", "shared", {"passing": False, "order": "index"}),
     ("ServerFill", "actions", "linear", {"types": 20}),
     ("ServerFill", "actions", "linear", {"passing": False}),
+    ("ServerFill", "actions", "varying", {"passing": False}),
     ("ServerFill", "full", "mlp", {}),
     ("ServerFill", "full", "mlp", {"types": 12}),
     ("Placement", "actions", "shared", {}),
@@ -43,7 +45,8 @@ def random_agent(
     """A network with random weights, as PyTorch has it and as a policy."""
     env: Any = gym.make(f"packenv/{kind}-v0", observation=observation, J=4, **own)
     torch.manual_seed(seed)
-    made = Network(env.observation_space, int(env.action_space.n), network, 16)
+    waiting = waiting_feature(env.unwrapped.core.layout)
+    made = Network(env.observation_space, int(env.action_space.n), network, 16, waiting=waiting)
     for layer in made.actor.parameters():
         torch.nn.init.normal_(layer, std=0.4)
     about = {

@@ -64,9 +64,16 @@ CONTEXT_FEATURES = (
     Feature("small_room", SHARE, "servers with room up to ¼, full ones left out"),
 )
 
+
 def features_of(layout: Layout) -> tuple[tuple[Feature, ...], tuple[Feature, ...]]:
     """The tables of an environment's `actions` and `context`: its own, or those above."""
     return layout.of_action or ACTION_FEATURES, layout.of_context or CONTEXT_FEATURES
+
+
+def waiting_feature(layout: Layout) -> int | None:
+    """The position in `context` of the logarithm of the waiting tasks: the first feature named `waiting…`, if there is one."""
+    names = [feature.name for feature in features_of(layout)[1]]
+    return next((k for k, name in enumerate(names) if name.startswith("waiting")), None)
 
 
 FEATURES, CONTEXT = len(ACTION_FEATURES), len(CONTEXT_FEATURES)

@@ -21,6 +21,7 @@ from packenv.envs.registration import ENVIRONMENTS, find_definition
 from packenv.errors import InputError
 from packenv.learning.agents.guarded import Guarded, GuardedState
 from packenv.learning.agents.inference.best_action import FROM_WEIGHTS
+from packenv.learning.agents.inference.later_features import FORMER_CONTEXT, with_later_features
 from packenv.learning.agents.inference.weights import Weights
 from packenv.learning.agents.learned import Learned, LearnedState
 from packenv.policy import Setting, find_registered, guarantee_of, initial_state_of, needs_of
@@ -32,8 +33,9 @@ NAMES = {"baseline", "guard"}  # options of an environment that name policies
 class SavedAgent:
     """A network that acts in one of the environments, as a policy. Raises InputError for weights that do not fit the rest.
 
-    `about` holds "environment" {"kind", "resources", "options"}, "network" {"kind", "hidden"}, "guard" {"policy", "limit"}
-    or None, and anything else that was recorded when the agent was saved (packenv.learning.agents.metadata).
+    `about` holds "environment" {"kind", "resources", "options"}, "network" {"kind", "hidden", "context"}, "guard"
+    {"policy", "limit"} or None, and anything else that was recorded when the agent was saved
+    (packenv.learning.agents.metadata).
     """
 
     def __init__(self, name: str, about: dict[str, Any], weights: Weights) -> None:
@@ -43,6 +45,8 @@ class SavedAgent:
             self.resources = int(about["environment"]["resources"])
             options = dict(about["environment"]["options"])
             self.network = str(about["network"]["kind"])
+            context = about["network"].get("context", FORMER_CONTEXT.get(self.kind))
+            self.context = None if context is None else int(context)
             guard = about["guard"]
             self.levels = int(options["J"])
             self.guard = None if guard is None else checked_guard(find_registered(guard["policy"]))
@@ -79,7 +83,10 @@ class SavedAgent:
 
     def initial_state(self, setting: Setting, seed: int) -> Any:
         layout = self.layout(setting.capacity)
-        network = FROM_WEIGHTS[self.network](self.name, self.weights, layout)
+        weights = self.weights
+        if layout.of_action:  # otherwise the shared network lets the last features be unwritten, which is faster
+            weights = with_later_features(weights, layout.observed["actions"][1], layout.observed["context"][0], self.context)
+        network = FROM_WEIGHTS[self.network](self.name, weights, layout)
         scale = np.array([setting.workload.mean_service])
         jobs = whole_jobs(setting.table, setting.capacity) if self.definition.follows_jobs else None
         own = LearnedState(None, network, scale, jobs)  # type: ignore[arg-type]  # `attach` makes the batch

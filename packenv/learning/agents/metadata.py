@@ -7,7 +7,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.settings import EVOLUTION, Settings
+from packenv.units import UNIT
 
 
 def agent_metadata(settings: Settings, command: str, samples: int, kept: str, measured: dict[str, float]) -> dict[str, Any]:
@@ -20,7 +24,7 @@ def agent_metadata(settings: Settings, command: str, samples: int, kept: str, me
     options = {"observation": settings.observation, "J": levels, "types": settings.types, "window": settings.window}
     record = settings.record()
     guard = None if settings.guard is None else {"policy": settings.guard, "limit": settings.guard_limit}
-    return {
+    acts: dict[str, Any] = {
         "environment": {
             "kind": settings.environment,
             "resources": settings.workload.D,
@@ -28,6 +32,10 @@ def agent_metadata(settings: Settings, command: str, samples: int, kept: str, me
         },
         "network": {"kind": settings.network, "hidden": settings.hidden},
         "guard": guard,
+    }
+    seen = SavedAgent(settings.environment, acts, {}).layout(np.full((1, 1), UNIT)).observed
+    acts["network"]["context"] = seen.get("context", (0,))[0]  # where features of actions end that are added later
+    return acts | {
         "workload": record["workload"],
         "arrivals": record["arrivals"],
         "algorithm": settings.algorithm,

@@ -19,7 +19,7 @@ from packenv.learning.evolution.cma_es import CmaEs
 from packenv.learning.evolution.trials import Trial, TrialRunner
 from packenv.learning.learner import Learner
 from packenv.learning.loads import workloads_at_loads
-from packenv.learning.networks.network import Network
+from packenv.learning.networks.network import Network, form_of
 from packenv.learning.objective import objective
 from packenv.learning.settings import Settings
 
@@ -32,8 +32,8 @@ class Evolution(Learner):
 
     def __init__(self, settings: Settings, processes: int = 1, on: str = PROCESSES) -> None:
         self.settings, self.processes, self.on = settings, processes, on
-        space = PackVecEnv(settings.environment, 1, bare=True, **settings.env_options()).observation_space
-        self.network = Network(space, 1, settings.network, settings.hidden, critic=False)
+        env = PackVecEnv(settings.environment, 1, bare=True, **settings.env_options())
+        self.network = Network(env.observation_space, 1, critic=False, **form_of(settings, env.core.layout))
         self.search = CmaEs(self.network, settings.learning_rate)
         self.module, self.optimizer, self.core = self.search, None, None
         self.population = settings.population or 2 * round(2 + 1.5 * math.log(len(self.search.path)))

@@ -1,8 +1,9 @@
 """Actors and critics: the networks that score actions, and those that value a state.
 
 `SharedActor` scores every action by the same weights, so virtual queues and servers may be permuted and their number may
-change; `LinearActor` is a weighted sum of a few terms of an action; `Mlp` reads all arrays at once and works only for the
-numbers of servers and types that it was made for.
+change; `LinearActor` is a weighted sum of a few terms of an action, `SumActor` of its features, `VaryingActor` with weights
+that change with the load; `Mlp` reads all arrays at once and works only for the numbers of servers and types that it was
+made for.
 """
 
 from __future__ import annotations
@@ -94,6 +95,23 @@ class SumActor(nn.Module):
         """(N,) scores of the valid actions."""
         waiting = (rows.context @ self.of_context).index_select(0, rows.environment)
         return rows.features @ self.of_action + rows.features[:, feature.WAITS] * waiting
+
+
+class VaryingActor(SumActor):
+    """⟨w + q·v, features of the action⟩, plus ⟨u, context⟩ for the action that waits.
+
+    q is the number at `waiting` in the context, the logarithm of the waiting tasks. With v = 0 it is `SumActor`.
+    """
+
+    def __init__(self, features: int, context: int, waiting: int) -> None:
+        super().__init__(features, context)
+        self.per_waiting = nn.Parameter(torch.zeros(features))
+        self.waiting = waiting
+
+    def forward(self, rows: ValidActions) -> Tensor:
+        """(N,) scores of the valid actions."""
+        q = rows.context[:, self.waiting].index_select(0, rows.environment)
+        return super().forward(rows) + q * (rows.features @ self.per_waiting)
 
 
 class Mlp(nn.Module):

@@ -12,13 +12,15 @@ import torch
 from gymnasium import spaces
 from torch import Tensor, nn
 
-from packenv.envs.observation.features import CONTEXT, FEATURES, VALID
+from packenv.envs.core.definition import Layout
+from packenv.envs.observation.features import FEATURES, VALID, waiting_feature
 from packenv.errors import InputError, nearest
 from packenv.learning.agents.agent import SavedAgent
+from packenv.learning.agents.inference.later_features import with_later_features
 from packenv.learning.agents.inference.weights import Weights
-from packenv.learning.networks.layers import LinearActor, Mlp, SharedActor, SharedCritic, SumActor
+from packenv.learning.networks.layers import LinearActor, Mlp, SharedActor, SharedCritic, SumActor, VaryingActor
 from packenv.learning.networks.valid_actions import Observation, valid_actions
-from packenv.learning.settings import NETWORKS
+from packenv.learning.settings import NETWORKS, Settings
 
 INVALID = -1e8
 """The score of an action that is not valid: its probability is 0."""
@@ -31,13 +33,22 @@ def flattened(seen: Observation) -> Tensor:
 
 
 class Network(nn.Module):
-    """An actor of one of four kinds ("shared", "linear", "sum", "mlp"), and a critic unless `critic` is False.
+    """An actor of one of five kinds ("shared", "linear", "sum", "varying", "mlp"), and a critic unless `critic` is False.
 
-    `seen` is the space of observations, `hidden` the width of hidden layers. Raises InputError for an unknown kind, or an
-    observation that the kind cannot read.
+    `seen` is the space of observations, `hidden` the width of hidden layers, `waiting` the position of the waiting tasks in
+    the context (packenv.envs.observation.features.waiting_feature). Raises InputError for an unknown kind, or an observation
+    that the kind cannot read.
     """
 
-    def __init__(self, seen: spaces.Space[Any], actions: int, kind: str, hidden: int, critic: bool = True) -> None:
+    def __init__(
+        self,
+        seen: spaces.Space[Any],
+        actions: int,
+        kind: str,
+        hidden: int,
+        critic: bool = True,
+        waiting: int | None = None,
+    ) -> None:
         super().__init__()
         if kind not in NETWORKS:
             raise InputError(f"unknown network {kind!r}{nearest(kind, NETWORKS)}")
@@ -49,9 +60,9 @@ class Network(nn.Module):
         if self.by_action:
             if set(shapes) != {"actions", "context"}:
                 raise InputError(f"the {kind} network reads the observation `actions`; for others there is the network mlp")
-            widths = shapes["actions"][1], shapes["context"][0], hidden
-            self.actor = actor_of(kind, *widths)
-            self.critic = SharedCritic(*widths) if critic else nn.Identity()
+            self.widths = shapes["actions"][1], shapes["context"][0]
+            self.actor = actor_of(kind, *self.widths, hidden, waiting)
+            self.critic = SharedCritic(*self.widths, hidden) if critic else nn.Identity()
         else:
             inputs = sum(int(np.prod(shape)) for shape in shapes.values())
             self.actor = Mlp(inputs, hidden, actions)
@@ -67,11 +78,16 @@ class Network(nn.Module):
                 nn.init.zeros_(layer.bias)
 
     def start_from(self, agent: SavedAgent) -> None:
-        """Copy the actor of a saved agent. Raises InputError if it is another kind of network, or has other sizes."""
+        """Copy the actor of a saved agent; `varying` also begins as a `sum` does.
+
+        Features that the agent did not know have weights of 0. Raises InputError if the agent is another kind of network, or
+        has other sizes.
+        """
         own = self.actor.state_dict()
-        given = {name.removeprefix("actor."): torch.from_numpy(array) for name, array in agent.weights.items()}
-        if isinstance(self.actor, SharedActor) and "first.weight" in given:
-            given["first.weight"] = with_later_features(given["first.weight"], own["first.weight"])
+        weights = with_later_features(agent.weights, *self.widths, agent.context) if self.by_action else agent.weights
+        given = {name.removeprefix("actor."): torch.from_numpy(array) for name, array in weights.items()}
+        if isinstance(self.actor, VaryingActor) and agent.network == "sum":
+            given["per_waiting"] = torch.zeros_like(own["per_waiting"])
         if {name: array.shape for name, array in own.items()} != {name: array.shape for name, array in given.items()}:
             raise InputError(f"{agent.name}: its network is not of the kind and size that is to be trained")
         self.actor.load_state_dict(given)
@@ -97,12 +113,23 @@ class Network(nn.Module):
         return {f"actor.{name}": value.detach().cpu().numpy().copy() for name, value in self.actor.state_dict().items()}
 
 
-def actor_of(kind: str, features: int, context: int, hidden: int) -> nn.Module:
+def form_of(settings: Settings, layout: Layout) -> dict[str, Any]:
+    """The keyword arguments of the settings' network in an environment of this layout."""
+    return {"kind": settings.network, "hidden": settings.hidden, "waiting": waiting_feature(layout)}
+
+
+def actor_of(kind: str, features: int, context: int, hidden: int, waiting: int | None) -> nn.Module:
     """The actor of a kind of network that scores every action by the same weights. Raises InputError if it cannot read these."""
     if kind == "linear":
         if features != FEATURES:
             raise InputError("the linear network reads the features of sizes and servers: choose --network sum or shared")
         return LinearActor()
+    if kind == "varying":
+        if waiting is None:
+            raise InputError(
+                "the varying network reads how many tasks wait, which the context does not say: choose --network sum"
+            )
+        return VaryingActor(features, context, waiting)
     return SharedActor(features, context, hidden) if kind == "shared" else SumActor(features, context)
 
 
@@ -116,14 +143,3 @@ def mask_of(seen: Observation, given: Any = None) -> Tensor:
     else:
         mask = seen["action_mask"] if "action_mask" in seen else seen["actions"][:, :, VALID]
     return torch.where(mask.sum(dim=1, keepdim=True) > 0, mask, torch.ones_like(mask))
-
-
-def with_later_features(given: Tensor, own: Tensor) -> Tensor:
-    """Weights of a first layer that was saved before the last features existed, with zeros for those features.
-
-    Columns are features, then context.
-    """
-    more = own.shape[1] - given.shape[1]
-    if more <= 0:
-        return given
-    return torch.cat((given[:, :-CONTEXT], given.new_zeros(len(given), more), given[:, -CONTEXT:]), dim=1)

@@ -11,7 +11,7 @@ from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 
 from packenv.envs.interfaces.sb3 import PackVecEnv
-from packenv.learning.networks.network import mask_of
+from packenv.learning.networks.network import form_of, mask_of
 from packenv.learning.reinforcement.advantages import AverageReward
 from packenv.learning.reinforcement.replay_buffer import ElapsedReplayBuffer
 from packenv.learning.reinforcement.rollout_buffer import ElapsedRolloutBuffer
@@ -64,7 +64,7 @@ def make_model(settings: Settings, env: PackVecEnv, average: AverageReward | Non
         "learning_rate": FallingRate(settings.learning_rate),
         "seed": settings.seed,
         "device": "cpu",
-        "policy_kwargs": {"net_arch": {"kind": settings.network, "hidden": settings.hidden}} | EXTRACTOR,
+        "policy_kwargs": {"net_arch": form_of(settings, env.core.layout)} | EXTRACTOR,
     }
     kept = {"env": env, "timescale": settings.timescale, "scale": settings.reward_scale}
     policy = POLICIES[settings.algorithm]

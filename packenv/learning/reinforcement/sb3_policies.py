@@ -21,7 +21,7 @@ from packenv.learning.networks.network import Network, mask_of
 
 
 class NetworkPolicy:
-    """What the actor-critic policies have in common; `net_arch` is {"kind": …, "hidden": …}."""
+    """What the actor-critic policies have in common; `net_arch` is what `form_of` returns."""
 
     network: Network
 

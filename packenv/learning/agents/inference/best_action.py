@@ -9,10 +9,17 @@ from packenv.envs.core.state import Batch
 from packenv.learning.agents.inference.linear import LinearNetwork, best_of_linear, linear_network
 from packenv.learning.agents.inference.mlp import MlpNetwork, best_of_mlp, mlp_network
 from packenv.learning.agents.inference.shared import SharedNetwork, best_of_shared, shared_network
+from packenv.learning.agents.inference.varying_sum import VaryingNetwork, best_of_varying, varying_network
 from packenv.learning.agents.inference.weighted_sum import SumNetwork, best_of_sum, sum_network
 
-CompiledNetwork = SharedNetwork | LinearNetwork | SumNetwork | MlpNetwork
-FROM_WEIGHTS = {"shared": shared_network, "linear": linear_network, "sum": sum_network, "mlp": mlp_network}
+CompiledNetwork = SharedNetwork | LinearNetwork | SumNetwork | VaryingNetwork | MlpNetwork
+FROM_WEIGHTS = {
+    "shared": shared_network,
+    "linear": linear_network,
+    "sum": sum_network,
+    "varying": varying_network,
+    "mlp": mlp_network,
+}
 """Makes a compiled network from its saved weights, by the kind of network that a saved agent names."""
 
 
@@ -27,6 +34,7 @@ dispatched(
         ("best_action", SharedNetwork): best_of_shared,
         ("best_action", LinearNetwork): best_of_linear,
         ("best_action", SumNetwork): best_of_sum,
+        ("best_action", VaryingNetwork): best_of_varying,
         ("best_action", MlpNetwork): best_of_mlp,
     },
 )
