@@ -1,6 +1,6 @@
 """Evolve `agent:price-fig5`: one job of 100 phases at a time on ten servers (figure 5 of the price scheduler), makespan.
 
-    python agents/price_fig5.py --out price-fig5            # 14 million tasks: TIME
+    python agents/price_fig5.py --out price-fig5            # 8 million tasks: TIME
     python agents/price_fig5.py --out price-fig5 --quick    # a first look
 
 TEXT
@@ -20,11 +20,13 @@ SETTINGS = Settings(
     environment="JobFill",
     algorithm="cma-es",
     network="sum",
+    window=128,  # all phases of a hundred jobs that may start at a time
     reward="makespan",
-    samples=14_000_000,  # tasks that candidates start, in all
+    learning_rate=0.25,
+    samples=8_000_000,  # tasks that candidates start, in all
 )
-FIRST_WEIGHTS = {"alignment": 1.0}
-AGAINST = "price"
+FIRST_WEIGHTS = {"log_path": 1.0, "alignment": 0.5}
+AGAINST = "critical-path"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,6 +1,6 @@
 """T
 
-    python agents/price_fig8_value.py --out price-fig8-value            # 12 million tasks: TIME
+    python agents/price_fig8_value.py --out price-fig8-value            # 8 million tasks: TIME
     python agents/price_fig8_value.py --out price-fig8-value --quick    # a first look
 
 TEXT
@@ -20,10 +20,12 @@ SETTINGS = Settings(
     environment="JobFill",
     algorithm="cma-es",
     network="sum",
+    window=128,  # all phases of a hundred jobs that may start at a time
     reward="value",
-    samples=12_000_000,  # tasks that candidates start, in all
+    learning_rate=0.25,
+    samples=8_000_000,  # tasks that candidates start, in all
 )
-FIRST_WEIGHTS = {"value": 1.0}
+FIRST_WEIGHTS = {"value": 1.0, "log_work": -1.0}
 AGAINST = "price"
 
 

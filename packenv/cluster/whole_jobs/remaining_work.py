@@ -30,6 +30,7 @@ class RemainingWork(Frame):
     waiting: Ints  # (jobs,) work of the tasks that have not started, later phases included
     rates: Ints  # (jobs,) Σ rate over the tasks in service that are not overdue,
     ends: Ints  # (jobs,) and Σ rate · expected end
+    in_service: Ints  # (2,) the sums of `rates` and of `ends` over all jobs
     expected_end: Ints  # (n,) slot, of a row in service that is not overdue; else NONE
     order: SortedKeys  # these rows by (expected end, row)
 
@@ -45,6 +46,7 @@ def remaining_work(book: JobBook, capacity: Ints) -> RemainingWork:
         waiting=waiting,
         rates=np.zeros(jobs, np.int64),
         ends=np.zeros(jobs, np.int64),
+        in_service=np.zeros(2, np.int64),
         expected_end=np.full(n, NONE, np.int64),
         order=sorted_keys(1, n),
     )
@@ -62,8 +64,7 @@ def note_start(c: Cluster, work: RemainingWork, book: JobBook, row: int, server:
     g = book.group[row]
     work.waiting[book.job[g]] -= work.rate[g] * book.duration[g]
     work.expected_end[row] = now(c) + book.duration[g] + remote_slots(c, row, server)
-    work.ends[book.job[g]] += work.rate[g] * work.expected_end[row]
-    work.rates[book.job[g]] += work.rate[g]
+    count_in_service(work, book.job[g], work.rate[g], work.expected_end[row])
     insert(work.order, 0, key_of(work, row), row)
 
 
@@ -73,9 +74,17 @@ def note_no_work_left(work: RemainingWork, book: JobBook, row: int) -> None:
     if work.expected_end[row] != NONE:
         g = book.group[row]
         remove(work.order, 0, key_of(work, row))
-        work.ends[book.job[g]] -= work.rate[g] * work.expected_end[row]
-        work.rates[book.job[g]] -= work.rate[g]
+        count_in_service(work, book.job[g], -work.rate[g], work.expected_end[row])
         work.expected_end[row] = NONE
+
+
+@compiled
+def count_in_service(work: RemainingWork, job: int, rate: int, end: int) -> None:
+    """Add a task that is expected to end then to its job; with -rate, take it away."""
+    work.rates[job] += rate
+    work.ends[job] += rate * end
+    work.in_service[0] += rate
+    work.in_service[1] += rate * end
 
 
 @compiled

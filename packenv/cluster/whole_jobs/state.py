@@ -38,6 +38,7 @@ class WholeJobs(Frame):
     left: Ints  # (jobs,) tasks that have not completed
     not_started: Ints  # (jobs, D) Σ demand · expected slots over the tasks that have not started, units · slots
     in_service: Ints  # (jobs,) tasks
+    to_start: Ints  # (1,) Σ work.waiting over the jobs that have arrived
     longest: Ints  # (jobs,) scratch, 0 between uses: the longest path from tasks that are offered
     completed: Ints  # (phases,) tasks
     news: NDArray[np.int32]  # (G,) the groups that got new tasks in this slot
@@ -70,6 +71,7 @@ def whole_jobs(jobs: Jobs, capacity: Ints) -> WholeJobs:
         left=np.bincount(job, minlength=number).astype(np.int64),
         not_started=not_started,
         in_service=np.zeros(number, np.int64),
+        to_start=np.zeros(1, np.int64),
         longest=np.zeros(number, np.int64),
         completed=np.zeros(phases, np.int64),
         news=np.zeros(len(first), np.int32),
@@ -137,6 +139,7 @@ def note_arrived(c: Cluster, jobs: WholeJobs) -> None:
         if jobs.arrival[j] == NONE:
             jobs.arrival[j] = now(c)
             jobs.counts[UNFINISHED] += 1
+            jobs.to_start[0] += jobs.work.waiting[j]
             jobs.unfinished_value[0] += jobs.value[j]
         jobs.counts[ROWS] += 1
 
@@ -168,6 +171,7 @@ def start_of_group(c: Cluster, jobs: WholeJobs, g: int, server: int) -> None:
     """Start the waiting task of group g with the earliest row on a server."""
     book = jobs.book
     row = book.ends[g].head
+    jobs.to_start[0] -= jobs.work.rate[g] * book.duration[g]
     note_start(c, jobs.work, book, row, server)
     start(c, book, row, server)
     jobs.in_service[book.job[g]] += 1
@@ -176,6 +180,13 @@ def start_of_group(c: Cluster, jobs: WholeJobs, g: int, server: int) -> None:
     change_backlog(jobs, g, -1)
     if book.queued[book.owner[book.job[g]]] == 0:
         jobs.counts[OWNERS] -= 1
+
+
+@compiled
+def mean_work_left(c: Cluster, jobs: WholeJobs) -> float:
+    """Mean of `work_left` over the unfinished jobs; 0 if there are none."""
+    rates, ends = jobs.work.in_service[0], jobs.work.in_service[1]
+    return float(jobs.to_start[0] + ends - now(c) * rates) / max(jobs.counts[UNFINISHED], 1)
 
 
 @compiled

@@ -10,7 +10,7 @@ from packenv.cluster.servers import server_count
 from packenv.cluster.state import NONE
 from packenv.cluster.whole_jobs.book import free_of
 from packenv.cluster.whole_jobs.remaining_work import work_left
-from packenv.cluster.whole_jobs.state import OWNERS, UNFINISHED, share_of
+from packenv.cluster.whole_jobs.state import OWNERS, UNFINISHED, mean_work_left, share_of
 from packenv.compiled.decorators import apart, compiled
 from packenv.envs.core.state import Batch
 from packenv.envs.job_fill import features as feature
@@ -31,7 +31,7 @@ def describe_groups(b: Batch, server: int) -> None:
     rows[last, feature.VALID] = b.mask[e, last]
     rows[last, feature.WAITS] = 1.0
     tasks, alignment, scarcity, work, path, duration, age, value = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    bottleneck, scarce_work = 0.0, 0.0
+    bottleneck, scarce_work, unfinished = 0.0, 0.0, mean_work_left(b.c, jobs)
     for n in range(last):
         g = b.offered[e, n]
         if g == NONE:
@@ -66,6 +66,7 @@ def describe_groups(b: Batch, server: int) -> None:
         row[feature.LOG_BOTTLENECK] = math.log(max(ratio(row[feature.LOG_BOTTLENECK], bottleneck, tasks), LEAST))
         row[feature.LOG_SCARCE_WORK] = math.log(max(ratio(row[feature.LOG_SCARCE_WORK], scarce_work, tasks), LEAST))
         row[feature.CRITICAL] = jobs.path[g] / jobs.longest[j]
+        row[feature.LOG_WORK_OF_ALL] = math.log(max(ratio(work_left(b.c, jobs.work, j), unfinished, 1.0), LEAST))
     for n in range(last):
         g = b.offered[e, n]
         if g == NONE:

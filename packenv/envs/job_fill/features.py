@@ -42,6 +42,7 @@ GROUP_FEATURES = (
     ),
     Feature("log_scarce_work", LOG_RATIO, "the same of all resources, each times its scarcity", negative=True),
     Feature("critical", SHARE, "longest path from its tasks, over the longest from those of its job that are offered"),
+    Feature("log_work_of_all", "log of a ratio", "work left of its job, over the mean of the unfinished jobs", negative=True),
 )
 
 CLUSTER_FEATURES = (
@@ -60,5 +61,5 @@ CLUSTER_FEATURES = (
 VALID, WAITS, ALIGNMENT, WORK, LOG_WORK, LOG_ALIGNMENT, LOG_PATH, LOG_DURATION, LOG_AGE = range(9)
 LOG_SCARCITY, LEFT_SCARCEST, OF_FREE, OF_SERVER, LEFT_LEAST, LEFT_MEAN, TASKS, IN_SERVICE = range(9, 17)
 PHASE_COMPLETED, PHASE_WAITING, FAIR_SHARE, VALUE, HERE, SAME_RACK = range(17, 23)
-LOG_BOTTLENECK, LOG_SCARCE_WORK, CRITICAL = range(23, 26)
+LOG_BOTTLENECK, LOG_SCARCE_WORK, CRITICAL, LOG_WORK_OF_ALL = range(23, 27)
 GROUPS, HIDDEN, JOBS, PER_SERVER, FREE, SERVER_FREE, SERVER_LEAST, BLOCKED, LACKING = range(9)

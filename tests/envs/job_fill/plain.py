@@ -103,9 +103,10 @@ class Plain:
 
     def actions(self, server: int, window: int, passing: bool) -> Any:
         groups = self.offered(server)[:window]
-        wanted = np.zeros((window + 1, 26))
+        wanted = np.zeros((window + 1, 27))
         wanted[window, :2] = passing, 1
         tasks = sum(map(len, groups))
+        open_jobs = self.unfinished()
 
         def mean(of: Any) -> float:
             return float(sum(len(group) * of(group[0]) for group in groups)) / tasks
@@ -139,23 +140,27 @@ class Plain:
                 log(relative(self.bottleneck, row)),
                 log(relative(self.scarce_work, row)),
                 self.path(row) / max(self.path(other[0]) for other in groups if self.job(other[0]) == self.job(row)),
+                log(self.work_left(row) * len(open_jobs) / sum(map(self.work_left, open_jobs))),
             ]
         return np.clip(wanted, -32, 32)
 
     def context(self, server: int, window: int) -> list[float]:
         fitting = len(self.offered(server))
-        jobs = {self.job(row) for row in self.rows if self.jobs.arrival[row] <= self.slot}
-        open_jobs = {job for job in jobs if any(not self.completed(row) for row in self.rows if self.job(row) == job)}
         total = self.capacity.sum(axis=0)
         used = total - sum(self.free(s) for s in range(len(self.capacity)))
         shares = [1 - used[r] / total[r] for r in self.resources if total[r] > 0]
         own = [f / c for f, c in zip(self.free(server), self.capacity[server], strict=True) if c > 0]
         waiting = sum(self.waits(row) for row in self.rows) / len(self.capacity)
         return [
-            *(log_count(fitting), log_count(max(fitting - window, 0)), log_count(len(open_jobs)), log_count(waiting)),
+            *(log_count(fitting), log_count(max(fitting - window, 0)), log_count(len(self.unfinished())), log_count(waiting)),
             *(sum(shares) / len(shares), sum(own) / len(shares), min([1.0, *own])),
             *self.blocked(server),
         ]
+
+    def unfinished(self) -> list[int]:
+        """A row of each job that has arrived and not ended."""
+        arrived = {self.job(row): row for row in self.rows if self.jobs.arrival[row] <= self.slot}
+        return [row for row in arrived.values() if any(not self.completed(mate) for mate in self.mates(row))]
 
     def blocked(self, server: int) -> tuple[float, float]:
         foremost = min(self.groups(), key=lambda group: (self.work_left(group[0]), group[0]))[0]
