@@ -81,7 +81,9 @@ class SavedAgent:
         layout = self.layout(setting.capacity)
         network = FROM_WEIGHTS[self.network](self.name, self.weights, layout)
         scale = np.array([setting.workload.mean_service])
-        jobs = whole_jobs(setting.table, setting.capacity) if self.definition.follows_jobs else None
+        jobs = None
+        if self.definition.follows_jobs:
+            jobs = whole_jobs(setting.table, setting.capacity, setting.workload.network, by_data=layout.by_data)
         own = LearnedState(None, network, scale, jobs)  # type: ignore[arg-type]  # `attach` makes the batch
         if self.guard is None:
             return own
