@@ -1,8 +1,8 @@
 """Waiting and running tasks of every job: state shared by policies that need to know which tasks belong to which job.
 
-Waiting tasks are kept in groups of identical tasks: same job, phase, demand vector, estimated duration and set of home
-servers. A policy scans groups, not tasks, so its cost does not grow with the number of tasks in a group. It calls
-`note_new` once in every slot in which it schedules, `start` instead of `place`, and `note_end` for every completion.
+Waiting tasks are kept in groups of identical tasks: same job, phase, demand vector, estimated duration and, unless `by_data` is
+False, set of home servers. A policy scans groups, not tasks, so its cost does not grow with the number of tasks in a group. It
+calls `note_new` once in every slot in which it schedules, `start` instead of `place`, and `note_end` for every completion.
 Jobs, groups and owners are numbered in the order in which they first appear in the table. The owner of a task is its
 tenant, or its job if the table has no tenants.
 """
@@ -59,10 +59,11 @@ class JobBook(Frame):
     used: Ints  # (owners, D) units in service
 
 
-def job_book(jobs: Jobs, sort: Ints | None = None) -> JobBook:
+def job_book(jobs: Jobs, sort: Ints | None = None, *, by_data: bool = True) -> JobBook:
     """The state before slot 0, with no task waiting. `sort` (n,): tasks with different numbers are not identical.
 
-    Raises InputError if the tasks of one job have several tenants.
+    `by_data`: nor are those with different home servers; if False, the book has no home servers of groups. Raises InputError if
+    the tasks of one job have several tenants.
     """
     job, owner = job_numbers(jobs), owner_numbers(jobs)
     owners = owner[np.unique(job, return_index=True)[1]]
@@ -71,11 +72,12 @@ def job_book(jobs: Jobs, sort: Ints | None = None) -> JobBook:
         raise InputError(f"job {jobs.job[np.argmax(several)]} has tasks of several tenants")
     duration = believed_slots(jobs)
     phase = numbered(np.stack([job, np.zeros_like(job) if jobs.phase is None else jobs.phase], axis=1))
-    homes = np.zeros(len(jobs), np.int64) if jobs.home is None else set_numbers(jobs.home)
+    home = jobs.home if by_data else None
+    homes = np.zeros(len(jobs), np.int64) if home is None else set_numbers(home)
     group = numbered(np.column_stack([phase, duration, jobs.demand, homes, np.zeros_like(homes) if sort is None else sort]))
     heads = np.unique(group, return_index=True)[1]
     n, groups = len(jobs), len(heads)
-    sets = [np.zeros(0, np.int64)] * groups if jobs.home is None else [jobs.home.row(int(row)) for row in heads]
+    sets = [np.zeros(0, np.int64)] * groups if home is None else [home.row(int(row)) for row in heads]
     return JobBook(
         group=group.astype(np.int32),
         job=job[heads].astype(np.int32),

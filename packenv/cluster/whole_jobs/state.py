@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.cluster.locality.rows_by_home import RowsByHome, enter, leave, nearest_row, rows_by_home
 from packenv.cluster.queue.waiting import new_count, new_task, now, row_of
 from packenv.cluster.state import DONE, NONE, Cluster
 from packenv.cluster.whole_jobs.below import path_below
@@ -14,6 +15,7 @@ from packenv.compiled.decorators import apart, compiled, fused
 from packenv.compiled.frame import Frame
 from packenv.jobs import Jobs
 from packenv.results.job_times import numbered
+from packenv.workloads.network import Network
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -23,17 +25,17 @@ ROWS, UNFINISHED, OWNERS, NEWS, EVERYWHERE = range(5)
 
 
 class WholeJobs(Frame):
-    """The jobs of one cluster (G groups of identical tasks, D resources), of a table of jobs."""
+    """The jobs of one cluster (G groups of like tasks, D resources), of a table of jobs."""
 
     book: JobBook
     work: RemainingWork
     # derived from the table, constant during a run
     path: Ints  # (G,) expected slots on the longest path from a task of the group to the end of its job
-    first_row: Ints  # (G,) a row of the group
     of_phase: Ints  # (phases,) tasks of each phase
     value: Floats  # (jobs,) 1 without column `value`
     total: Ints  # (D,) capacity of the whole cluster, units
     # changes during a run
+    homes: RowsByHome  # the waiting rows; of no places where tasks with different data are in different groups
     arrival: Ints  # (jobs,) slot in which the job's first task arrived, NONE before
     left: Ints  # (jobs,) tasks that have not completed
     not_started: Ints  # (jobs, D) Σ demand · expected slots over the tasks that have not started, units · slots
@@ -49,10 +51,13 @@ class WholeJobs(Frame):
     unfinished_value: Floats  # (1,) Σ value of the unfinished jobs
 
 
-def whole_jobs(jobs: Jobs, capacity: Ints) -> WholeJobs:
-    """The state before slot 0, with no task waiting. `capacity` (L, D) units."""
+def whole_jobs(jobs: Jobs, capacity: Ints, network: Network | None = None, *, by_data: bool = False) -> WholeJobs:
+    """The state before slot 0, with no task waiting. `capacity` (L, D) units; `network`: how the servers lie to each other.
+
+    `by_data`: tasks with different data are in different groups.
+    """
     paths = path_below(jobs)
-    book = job_book(jobs, sort=numbered(paths))
+    book = job_book(jobs, sort=numbered(paths), by_data=by_data)
     first = np.unique(book.group, return_index=True)[1]
     job = book.job[book.group]
     number, phases = len(book.owner), int(book.phase.max()) + 1
@@ -63,10 +68,10 @@ def whole_jobs(jobs: Jobs, capacity: Ints) -> WholeJobs:
         book=book,
         work=remaining_work(book, capacity),
         path=paths[first],
-        first_row=first.astype(np.int64),
         of_phase=np.bincount(book.phase[book.group], minlength=phases).astype(np.int64),
         value=np.asarray(value, np.float64).copy(),
         total=capacity.sum(axis=0),
+        homes=rows_by_home(None if by_data else jobs.home, book.group, network, len(capacity)),
         arrival=np.full(number, NONE, np.int64),
         left=np.bincount(job, minlength=number).astype(np.int64),
         not_started=not_started,
@@ -158,6 +163,7 @@ def note_eligible(c: Cluster, jobs: WholeJobs, i: int) -> None:
     row = row_of(c, i)
     g = book.group[row]
     add(book, row, i)
+    enter(jobs.homes, row)
     if book.queued[book.owner[book.job[g]]] == 1:
         jobs.counts[OWNERS] += 1
     if jobs.noted[g] != now(c):
@@ -168,12 +174,13 @@ def note_eligible(c: Cluster, jobs: WholeJobs, i: int) -> None:
 
 @apart
 def start_of_group(c: Cluster, jobs: WholeJobs, g: int, server: int) -> None:
-    """Start the waiting task of group g with the earliest row on a server."""
+    """Start the waiting task of group g whose data are nearest to the server there; of those equally near the earliest row."""
     book = jobs.book
-    row = book.ends[g].head
+    row = nearest_task(jobs, g, server)
     jobs.to_start[0] -= jobs.work.rate[g] * book.duration[g]
     note_start(c, jobs.work, book, row, server)
     start(c, book, row, server)
+    leave(jobs.homes, row)
     jobs.in_service[book.job[g]] += 1
     for r in range(jobs.backlog.shape[0]):
         jobs.not_started[book.job[g], r] -= book.demand[g, r] * book.duration[g]
@@ -187,6 +194,12 @@ def mean_work_left(c: Cluster, jobs: WholeJobs) -> float:
     """Mean of `work_left` over the unfinished jobs; 0 if there are none."""
     rates, ends = jobs.work.in_service[0], jobs.work.in_service[1]
     return float(jobs.to_start[0] + ends - now(c) * rates) / max(jobs.counts[UNFINISHED], 1)
+
+
+@compiled
+def nearest_task(jobs: WholeJobs, g: int, server: int) -> int:
+    """The waiting row of group g whose data are nearest to the server; of those equally near the earliest."""
+    return nearest_row(jobs.homes, jobs.book.ends[g], g, server)
 
 
 @compiled

@@ -194,7 +194,7 @@ class Core:
         )
         if self.definition.follows_jobs:
             assert own.jobs is not None
-            self.jobs[row] = whole_jobs(own.jobs, self.setting.capacity)
+            self.jobs[row] = whole_jobs(own.jobs, self.setting.capacity, own.network, by_data=self.layout.by_data)
         self.parts[row] = row_of(self.batch, row, self.tables[row], self.jobs[row])
         turn = self.batch.turn[row]
         turn["rate"], turn["exogenous"] = own.rate, own.rate * mean_scalar_size(own)

@@ -22,9 +22,7 @@ DEFAULTS = {
 ASKED = ("changed", "always")
 
 
-def layout(
-    sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, passing: bool = True, ask: str = "changed"
-) -> Layout:
+def layout(sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, passing: bool = True, ask: str = "changed") -> Layout:
     """JobFill on a cluster of capacity (L, D) units."""
     if not options.describes_actions:
         raise InputError(f"JobFill has the observations 'actions' and 'normalized', not {options.observation!r}")
@@ -35,6 +33,7 @@ def layout(
         actions=actions,
         observed={"actions": (actions, len(GROUP_FEATURES)), "context": (len(CLUSTER_FEATURES),)},
         groups=sizes.window,
+        by_data=ask == "always",
         of_action=GROUP_FEATURES,
         of_context=CLUSTER_FEATURES,
     )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from packenv.cluster.locality.distance import level_of
+from packenv.cluster.locality.distance import has_homes, level_of
 from packenv.cluster.queue.waiting import now, waiting
 from packenv.cluster.servers import server_count
 from packenv.cluster.state import NONE
 from packenv.cluster.whole_jobs.book import free_of
 from packenv.cluster.whole_jobs.remaining_work import work_left
-from packenv.cluster.whole_jobs.state import OWNERS, UNFINISHED, mean_work_left, share_of
+from packenv.cluster.whole_jobs.state import OWNERS, UNFINISHED, mean_work_left, nearest_task, share_of
 from packenv.compiled.decorators import apart, compiled
 from packenv.envs.core.state import Batch
 from packenv.envs.job_fill import features as feature
@@ -124,12 +124,12 @@ def describe_demand(b: Batch, n: int, g: int, server: int) -> None:
 
 @apart
 def describe_job(b: Batch, n: int, g: int, server: int) -> None:
-    """How far the group's phase and job are, what its owner has, and where its data lie."""
+    """How far the group's phase and job are, what its owner has, and where the data of its nearest task lie."""
     jobs, row = b.jobs, b.actions[b.c.e, n]
     book = jobs.book
     j, phase, level = book.job[g], book.phase[g], NODE
-    if book.home_of[g] < book.home_of[g + 1]:
-        level = level_of(b.c, jobs.first_row[g], server)
+    if has_homes(b.c):
+        level = level_of(b.c, nearest_task(jobs, g, server), server)
     row[feature.TASKS] = log_count(book.waiting[g])
     row[feature.IN_SERVICE] = log_count(jobs.in_service[j])
     row[feature.PHASE_COMPLETED] = jobs.completed[phase] / jobs.of_phase[phase]
@@ -174,7 +174,7 @@ def describe_cluster(b: Batch, server: int) -> None:
 
 @compiled
 def most_lacking(b: Batch, server: int) -> float:
-    """The most that the foremost group lacks of a resource of the server, as a share of its capacity; 0 if it fits, or is NONE."""
+    """The most that the foremost group lacks of a resource of the server, by its capacity; 0 if it fits, or is NONE."""
     c, g, most = b.c, b.foremost[b.c.e], 0.0
     if g != NONE:
         for r in range(c.capacity.shape[1]):

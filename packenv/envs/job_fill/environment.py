@@ -15,12 +15,16 @@ class JobFill(SingleEnv):
     ## Description
     Jobs of many tasks, in phases or with predecessors, of one or several resources, with or without values, owners and places
     of their data: any finite table of jobs, such as the workload `analytics`. Decisions are about servers on which waiting
-    tasks fit, in index order. Offered are groups of tasks that are alike (job, phase, demand, expected service, data): those
-    that fit on the server, of the jobs with the least work left first, `window` at most. Sizes of action and observation do
-    not depend on the number of jobs, servers or resources.
+    tasks fit, in index order. Offered are groups of tasks that are alike (job, phase, demand, expected service): those that fit
+    on the server, of the jobs with the least work left first, `window` at most. Sizes of action and observation do not depend
+    on the number of jobs, servers or resources.
+
+    Tasks of a group may have their data on different servers. The one that starts is the nearest to its data on the server
+    of the decision: one whose data lie there, or that has none; else one with data in the rack; else any. Of equally near ones
+    the earliest row starts. With `ask="always"` tasks with different data are in different groups.
 
     ## Action Space
-    `Discrete(K + 1)`: a = n starts the first task of the n-th group that is offered. The last action passes: the server is left
+    `Discrete(K + 1)`: a = n starts the nearest task of the n-th group that is offered. The last action passes: the server is left
     out until its next completion, or the next task that becomes eligible.
 
     `info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. An invalid action counts as pass, unless

@@ -1,6 +1,6 @@
 """The features of JobFill: what the observation says of starting a task of a group, and of the cluster.
 
-A group is a set of identical waiting tasks of one job: same phase, demand, expected service, data and path. All features
+A group is a set of like waiting tasks of one job: same phase, demand, expected service and path. All features
 are of order 1 whatever the number of jobs, servers and resources, the unit of time and the sizes: amounts are shares of what
 is free or of the server, and what has a unit is told relative to the mean over the tasks that are offered.
 
@@ -35,8 +35,8 @@ GROUP_FEATURES = (
     Feature("phase_waiting", SHARE, "waiting tasks of the group, of all tasks left of its job"),
     Feature("fair_share", COUNT, "dominant share of the owner, over that of equal shares for all owners with waiting tasks"),
     Feature("value", RATIO, "value of its job", negative=True),
-    Feature("here", FLAG, "1: the server has its data, or it has none"),
-    Feature("same_rack", FLAG, "1: its data lie in the same rack, or here"),
+    Feature("here", FLAG, "1: the server has the data of a task of the group, or one has none"),
+    Feature("same_rack", FLAG, "1: the data of one lie in the same rack, or here"),
     Feature(
         "log_bottleneck", LOG_RATIO, "what its job has not started needs of one resource of the cluster, the most", negative=True
     ),

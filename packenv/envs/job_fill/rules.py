@@ -1,9 +1,9 @@
 """JobFill: one server at a time, in index order, among those on which waiting tasks fit. An action names a group to start from.
 
-Offered are the groups of identical tasks that fit on the server, those of jobs with the least work left first; of equal
-ones the earliest row. After a start the same server is asked again; a server that is passed is left out until its next
-completion or the next task that becomes eligible; with `ask="always"` until the next slot, or the end of a round in which
-something started.
+Offered are the groups of like tasks that fit on the server, those of jobs with the least work left first; of equal ones the
+earliest row. The task of the group whose data are nearest to the server starts. After a start the same server is asked again;
+a server that is passed is left out until its next completion or the next task that becomes eligible; with `ask="always"` until
+the next slot, or the end of a round in which something started.
 """
 
 from __future__ import annotations

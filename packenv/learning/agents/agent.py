@@ -88,7 +88,9 @@ class SavedAgent:
             weights = with_later_features(weights, layout.observed["actions"][1], layout.observed["context"][0], self.context)
         network = FROM_WEIGHTS[self.network](self.name, weights, layout)
         scale = np.array([setting.workload.mean_service])
-        jobs = whole_jobs(setting.table, setting.capacity) if self.definition.follows_jobs else None
+        jobs = None
+        if self.definition.follows_jobs:
+            jobs = whole_jobs(setting.table, setting.capacity, setting.workload.network, by_data=layout.by_data)
         own = LearnedState(None, network, scale, jobs)  # type: ignore[arg-type]  # `attach` makes the batch
         if self.guard is None:
             return own

@@ -62,7 +62,7 @@ class Waits(Frame):
 def waits(setting: Setting, interval: float, rack: float) -> Waits:
     """The state before slot 0. `interval` and `rack` are in seconds, converted to slots of the workload."""
     table, workload = setting.table, setting.workload
-    tasks = backlog(table)
+    tasks = backlog(table, workload.network, len(setting.capacity))
     jobs, rows = len(tasks.waiting), len(table)
     slots = np.array([interval, rack]) / (workload.slot_seconds or 1.0)
     return Waits(

@@ -15,10 +15,15 @@ LOWEST = 1e-6
 
 
 class Plain:
-    """One moment of an episode: rows of `start`, `end` and `server` are -1 where a task has not started."""
+    """One moment of an episode: rows of `start`, `end` and `server` are -1 where a task has not started.
 
-    def __init__(self, jobs: Jobs, capacity: Any, slot: int, start: Any, end: Any, server: Any, racks: Any = None) -> None:
-        self.jobs, self.capacity, self.slot, self.racks = jobs, capacity, slot, racks
+    `racks`: of each server. `by_data`: tasks with different data are in different groups.
+    """
+
+    def __init__(
+        self, jobs: Jobs, capacity: Any, slot: int, start: Any, end: Any, server: Any, racks: Any = None, by_data: bool = False
+    ) -> None:
+        self.jobs, self.capacity, self.slot, self.racks, self.by_data = jobs, capacity, slot, racks, by_data
         self.start, self.end, self.server = start, end, server
         self.rows = range(len(jobs))
         self.resources = range(jobs.resources)
@@ -91,8 +96,8 @@ class Plain:
         found: dict[Any, list[int]] = {}
         for row in self.rows:
             if self.waits(row):
-                alike = self.job(row), self.phase(row), self.expected(row), self.home(row), self.path(row)
-                found.setdefault((*alike, tuple(self.jobs.demand[row])), []).append(row)
+                alike = self.job(row), self.phase(row), self.expected(row), self.path(row), tuple(self.jobs.demand[row])
+                found.setdefault((*alike, self.home(row) if self.by_data else None), []).append(row)
         return list(found.values())
 
     def offered(self, server: int) -> list[list[int]]:
@@ -136,7 +141,7 @@ class Plain:
                 len(group) / left,
                 log_count(self.share(self.owner(row)) * len(waiting_owners)),
                 self.value(row) / value if value > 0 else 1.0,
-                *self.near(row, server),
+                *self.near(self.nearest(group, server), server),
                 log(relative(self.bottleneck, row)),
                 log(relative(self.scarce_work, row)),
                 self.path(row) / max(self.path(other[0]) for other in groups if self.job(other[0]) == self.job(row)),
@@ -211,6 +216,10 @@ class Plain:
         used = sum(own, 0 * self.capacity[0])
         total = self.capacity.sum(axis=0)
         return max(float(used[r] / total[r]) for r in self.resources if total[r] > 0)
+
+    def nearest(self, group: list[int], server: int) -> int:
+        """The task that starts: at home, or else in the rack, or else any; of those the earliest."""
+        return max(group, key=lambda row: (self.near(row, server), -row))
 
     def near(self, row: int, server: int) -> tuple[float, float]:
         home = self.home(row)

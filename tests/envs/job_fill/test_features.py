@@ -19,8 +19,11 @@ from tests.reference.instances import random_instance, to_jobs, to_network
 WINDOW = 4
 
 
-def environment(seed: int, resources: int, **options: Any) -> Any:
-    instance = random_instance(random.Random(seed), resources=resources, tasks=20, initial=False, jobs=True, drain=True)
+def environment(seed: int, resources: int, placed: bool | None, **options: Any) -> Any:
+    of = {"resources": resources, "tasks": 20, "initial": False, "jobs": True, "drain": True, "placed": placed}
+    if placed:
+        of |= {"kind": "equal", "servers": "equal"}  # so that many tasks are alike but for their data
+    instance = random_instance(random.Random(seed), **of)
     workload = packenv.Workload(
         jobs=to_jobs(instance),
         servers=np.array(instance.capacities) / packenv.units.UNIT,
@@ -29,10 +32,14 @@ def environment(seed: int, resources: int, **options: Any) -> Any:
     return gym.make("packenv/JobFill-v0", workload=workload, window=WINDOW, record_schedule=True, **options)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_against_a_plain_reckoning(seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "placed", "ask"),
+    [*((seed, None, "changed") for seed in range(12)), *((seed, True, "changed") for seed in range(8)), (1, True, "always")],
+)
+def test_against_a_plain_reckoning(seed: int, placed: bool | None, ask: str) -> None:
+    """`placed`: tasks of equal demand and expected service have data of their own, some in the same rack."""
     resources = 1 + seed % 3
-    env, player = environment(seed, resources, passing=seed % 2 == 0), Player(seed)
+    env, player = environment(seed, resources, placed, passing=seed % 2 == 0, ask=ask), Player(seed)
     seen, info = env.reset(seed=0)
     core = env.unwrapped.core
     jobs, decisions, done = core.workload.jobs, 0, False
@@ -41,7 +48,7 @@ def test_against_a_plain_reckoning(seed: int) -> None:
         c = core.parts[0].c
         rows = len(jobs)
         record = (c.measures.start[0, :rows], c.measures.end[0, :rows], c.measures.server[0, :rows])
-        plain = Plain(jobs, c.capacity, info["slot"], *(each.copy() for each in record), racks=racks)
+        plain = Plain(jobs, c.capacity, info["slot"], *(each.copy() for each in record), racks=racks, by_data=ask == "always")
         server = int(core.parts[0].turn["server"][0])
         np.testing.assert_allclose(seen["actions"], plain.actions(server, WINDOW, seed % 2 == 0), rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(seen["context"], plain.context(server, WINDOW), rtol=1e-5, atol=1e-5)
@@ -53,8 +60,9 @@ def test_against_a_plain_reckoning(seed: int) -> None:
         action = player(info)
         seen, _, terminated, truncated, info = env.step(action)
         if action < WINDOW:
-            assert c.measures.start[0, groups[action][0]] == plain.slot
-            assert c.measures.server[0, groups[action][0]] == server
+            row = plain.nearest(groups[action], server)
+            assert c.measures.start[0, row] == plain.slot
+            assert c.measures.server[0, row] == server
         done = terminated or truncated
     started = core.parts[0].c.measures.start[0, : len(jobs)] >= 0
     assert decisions >= started.sum() and (started.all() or seed % 2 == 0)  # servers that are passed may stay so to the end
