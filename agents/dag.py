@@ -1,6 +1,6 @@
 """T
 
-    python agents/dag.py --out dag            # 100 million tasks: TIME
+    python agents/dag.py --out dag            # 84 million tasks: TIME
     python agents/dag.py --out dag --quick    # a first look
 
 TEXT
@@ -22,7 +22,7 @@ SETTINGS = Settings(
     network="varying",
     reward="completion",
     learning_rate=0.2,
-    samples=100_000_000,  # tasks that candidates start, in all
+    samples=84_000_000,  # tasks that candidates start, in all
 )
 FIRST_WEIGHTS = {"log_work": -1.0}
 AGAINST = "srpt"
