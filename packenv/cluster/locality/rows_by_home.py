@@ -45,7 +45,7 @@ class RowsByHome(Frame):
     rack: Places  # (L,) rack of each server
 
 
-def rows_by_home(home: Ragged | None, group: Ints, network: Network | None, servers: int) -> RowsByHome:
+def rows_by_home(home: Ragged | None, group: Ints | Places, network: Network | None, servers: int) -> RowsByHome:
     """The state before slot 0, with no row waiting. `home` has the home servers of n rows, `group` (n,) their groups."""
     known = network or Network()
     rack = known.rack_of(servers)
@@ -62,7 +62,7 @@ def rows_by_home(home: Ragged | None, group: Ints, network: Network | None, serv
     )
 
 
-def rows_by_place(offsets: Ints, places: Ints, group: Ints, groups: int) -> RowsByPlace:
+def rows_by_place(offsets: Ints, places: Ints, group: Ints | Places, groups: int) -> RowsByPlace:
     """No row waits. The places of row i, of group group[i], are places[offsets[i] : offsets[i + 1]]."""
     row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     pairs, pair_of_entry = distinct(np.column_stack([group[row], places]))

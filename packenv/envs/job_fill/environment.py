@@ -25,7 +25,8 @@ class JobFill(SingleEnv):
 
     ## Action Space
     `Discrete(K + 1)`: a = n starts the nearest task of the n-th group that is offered. The last action passes: the server is left
-    out until its next completion, or the next task that becomes eligible.
+    out until its next completion, the next task that becomes eligible, or until no task is in service anywhere. While none is,
+    it is not valid (but with `ask="always"`), so that something runs while something waits.
 
     `info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. An invalid action counts as pass, unless
     `invalid` is "nearest".

@@ -4,6 +4,9 @@ Offered are the groups of like tasks that fit on the server, those of jobs with 
 earliest row. The task of the group whose data are nearest to the server starts. After a start the same server is asked again;
 a server that is passed is left out until its next completion or the next task that becomes eligible; with `ask="always"` until
 the next slot, or the end of a round in which something started.
+
+While no task is in service no server may be passed, and all that were passed are asked again, so that something runs while
+something waits. Not so with `ask="always"`: policies may wait with an empty cluster.
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ def begin(rules: JobFillRules, b: Batch) -> None:
     turn = b.turn[b.c.e]
     passed = turn.passed
     reopen_passed(b)
-    if rules.again:
+    if rules.again or (turn.passed and nothing_runs(b)):
         reopen_all(b.c)
         turn.passed = 0
     note_slot(b.c, b.jobs, rules.again > 0 or passed > turn.passed)
@@ -55,7 +58,7 @@ def act(rules: JobFillRules, b: Batch) -> None:
         g = b.offered[b.c.e, action]
         turn.invalid = g == NONE
     else:
-        turn.invalid = rules.passing == 0
+        turn.invalid = not may_pass(rules, b)
     if g == NONE:
         pass_over(b, turn.server)
     else:
@@ -73,9 +76,21 @@ def observe(rules: JobFillRules, b: Batch) -> None:
     server, last = b.turn[b.c.e].server, b.mask.shape[1] - 1
     for n in range(last):
         b.mask[b.c.e, n] = b.offered[b.c.e, n] != NONE
-    b.mask[b.c.e, last] = 1 if rules.passing or server == NONE else 0
+    b.mask[b.c.e, last] = 1 if server == NONE or may_pass(rules, b) else 0
     describe_groups(b, server)
     describe_cluster(b, server)
+
+
+@compiled
+def may_pass(rules: JobFillRules, b: Batch) -> bool:
+    """Whether the server of the decision may be passed."""
+    return rules.passing > 0 and (rules.again > 0 or not nothing_runs(b))
+
+
+@compiled
+def nothing_runs(b: Batch) -> bool:
+    """Whether no task is in service anywhere: if nothing starts, nothing may ever happen again."""
+    return b.c.head[b.c.e].in_service == 0
 
 
 @compiled

@@ -10,6 +10,7 @@ import pytest
 
 import packenv
 from packenv import InputError, Jobs
+from packenv.envs.core.state import WORK_DONE
 from packenv.envs.job_fill.features import CLUSTER_FEATURES, GROUP_FEATURES
 from packenv.envs.policy_agents.agent import PolicyAgent
 from packenv.learning.agents.agent import SavedAgent
@@ -55,6 +56,29 @@ def test_rewards_add_up_to_the_measures(workload: Any) -> None:
     assert completion.sum() == sums["completion"]
     assert (value * completion).sum() == pytest.approx(sums["value"])
     assert table.value is None or sums["value"] != sums["completion"]
+
+
+def passes(info: dict[str, Any]) -> int:
+    """Passes if it may, and otherwise takes the first group."""
+    return int(np.flatnonzero(info["action_mask"])[0 if not info["action_mask"][-1] else -1])
+
+
+def test_one_who_passes_whenever_that_is_valid_still_comes_to_the_end() -> None:
+    """One task runs at a time. Task 1 fits on server 1 alone, which was passed while the others ran on server 0."""
+    jobs = Jobs.of([0, 1, 1], [0.4, 0.9, 0.4], [5, 3, 2])
+    env = make(workload=packenv.Workload(jobs=jobs, servers="1x0.5,1x1"), record_schedule=True)
+    _, infos = play(env, seed=0, choose=passes)
+    start, server = env.unwrapped.schedule()
+    assert (start.tolist(), server.tolist(), infos[-1]["reason"]) == ([0, 7, 5], [0, 1, 0], WORK_DONE)
+
+
+def test_the_last_server_of_an_empty_cluster_that_is_passed_is_told_as_invalid() -> None:
+    jobs = Jobs.of([0], [0.4], [5])
+    for ask, invalid in (("changed", True), ("always", False)):
+        env = make(workload=packenv.Workload(jobs=jobs, servers=1), ask=ask, horizon=20)
+        _, info = env.reset(seed=0)
+        assert info["action_mask"][-1] == (not invalid)
+        assert env.step(env.action_space.n - 1)[4]["invalid"] == invalid
 
 
 @pytest.mark.parametrize("policy", ["tetris:f=0.5,m=3", "drf", "price", "fifo-ff"])
