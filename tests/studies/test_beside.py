@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import packenv
@@ -45,7 +46,7 @@ def test_the_bound() -> None:
 
 def test_bounds_by_seed() -> None:
     """Jobs of 2 and 4 + seed slots, one after the other: ends 2 and 6 + seed."""
-    setting = Workload(jobs=lambda seed: Jobs.of([0, 0], [1, 1], [4 + seed, 2], job=[0, 1]), servers=1)
+    setting = Workload(jobs=lambda seed: Jobs.of([0, 0], [1, 1], [4 + seed, 2], job=np.array([0, 1])), servers=1)
     assert completion_bounds(setting, 3) == [4, 4.5, 5]
     assert packenv.simulate(setting, "srpt", seed=2, drain=True).jobs.mean == 5
 

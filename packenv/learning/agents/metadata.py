@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from packenv.envs.job_fill.absent import columns_of
 from packenv.learning.settings import EVOLUTION, Settings
 
 
@@ -25,6 +26,7 @@ def agent_metadata(settings: Settings, command: str, samples: int, kept: str, me
             "kind": settings.environment,
             "resources": settings.workload.D,
             "options": options | settings.own_options(),
+            **({} if settings.workload.jobs is None else {"columns": columns_of(settings.workload.jobs)}),
         },
         "network": {"kind": settings.network, "hidden": settings.hidden},
         "guard": guard,
