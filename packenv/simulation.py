@@ -132,7 +132,8 @@ def simulate(
     starts = schedule_of(cluster)
     if table is not None and table.job is not None and len(starts.start) == len(table):
         result = replace(result, jobs=job_times(table, starts, result.slots))
-    result = replace(result, data=data_locality(workload, starts))
+    said = getattr(policy, "remark", None)  # an agent's: whether it saw all that fitted
+    result = replace(result, data=data_locality(workload, starts), remark=said(state) if said is not None else None)
     return replace(result, schedule=starts) if schedule else result
 
 

@@ -14,6 +14,7 @@ from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import COUNT, FILE, option
 from packenv.cli.options.workload import WorkloadOptions, workload_from
 from packenv.cli.outputs import check_outputs
+from packenv.envs.job_fill.absent import assumptions
 from packenv.envs.registration import ENVIRONMENTS, find_definition
 from packenv.errors import InputError
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
@@ -108,6 +109,10 @@ def train_command(source: str | None, **words: Any) -> None:
     if settings.guard is not None and not guarantee_of(find_policy(settings.guard), setting_of(settings.workload)):
         where = f"on {settings.workload.name}: no theorem says that it keeps the queue stable"
         Console(stderr=True, soft_wrap=True).print(f"the guard {settings.guard} has no guarantee {where}", style="yellow")
+    if find_definition(settings.environment).follows_jobs and settings.workload.jobs is not None:
+        absent = assumptions(settings.workload.jobs)
+        if absent is not None:
+            Console(stderr=True, soft_wrap=True).print(f"{settings.workload.name} has {absent}", highlight=False)
     trained = train(settings, plan)
     console = Console(soft_wrap=True)
     console.print(f"{trained.path}: {words['keep']} agent, of {trained.kept_at:,} samples", highlight=False)

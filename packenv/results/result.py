@@ -58,3 +58,4 @@ class Result:
     schedule: Schedule | None = None
     jobs: JobTimes | None = None  # completion times of whole jobs, if the table says which tasks make a job
     data: DataLocality | None = None  # how near to their data tasks ran, if the table says where the data lie
+    remark: str | None = None  # what an agent says of its run: whether it saw all that it might have started

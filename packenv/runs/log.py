@@ -108,7 +108,7 @@ class RunLog:
 
 def measured_of(workload: Workload, result: Result) -> Measured:
     """The `Extract` of what a log keeps."""
-    return measured(result)
+    return measured(result, workload)
 
 
 @contextlib.contextmanager

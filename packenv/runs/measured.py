@@ -8,8 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.results.fairness import unfairness
+from packenv.results.job_times import cut
 from packenv.results.result import Result
 from packenv.results.stability import Verdict
+from packenv.workloads.workload import Workload
 
 POINTS = 200  # at most, of a path
 
@@ -23,7 +26,7 @@ class Path(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """As in `Result`, with fewer points of the path."""
+    """As in `Result`, with fewer points of the path; of whole jobs, None unless all of them ended."""
 
     seed: int
     slots: int
@@ -34,6 +37,9 @@ class Measured(NamedTuple):
     verdict: Verdict
     stopped: str | None
     path: Path
+    mean_completion: float | None = None  # slots from a job's first arrival to its last end
+    makespan: float | None = None  # slots
+    unfairness: float | None = None  # mean distance below the fair share of owners with waiting tasks
 
     def plain(self) -> dict[str, Any]:
         """In JSON's types."""
@@ -45,15 +51,29 @@ class Measured(NamedTuple):
         return cls(**plain | {"path": Path(**plain["path"]), "verdict": Verdict(*plain["verdict"])})
 
 
-def measured(result: Result) -> Measured:
-    """What is kept of a result."""
-    taken = {key: getattr(result, key) for key in Measured._fields if key not in ("utilisation", "path")}
+OF_JOBS = ("mean_completion", "makespan", "unfairness")
+
+
+def measured(result: Result, workload: Workload | None = None) -> Measured:
+    """What is kept of a result. The unfairness is measured where the result has its schedule and `workload` is what was run."""
+    taken = {key: getattr(result, key) for key in Measured._fields if key not in ("utilisation", "path", *OF_JOBS)}
     bins = result.trajectory
     # Bins double as a run goes on, and are merged in powers of two here: those of runs of any lengths fit together.
     together = 1 << max(0, (-(-len(bins.queue) // POINTS) - 1)).bit_length()
     queue, size = (_merged(values, together) for values in (bins.queue, bins.waiting_size))
     path = Path(bins.bin_slots * together, [*_rounded(queue)], [*_rounded(size)])
-    return Measured(**taken, utilisation=list(result.utilisation), path=path)
+    return Measured(**taken, **_of_jobs(result, workload), utilisation=list(result.utilisation), path=path)
+
+
+def _of_jobs(result: Result, workload: Workload | None) -> dict[str, Any]:
+    if result.jobs is None or result.jobs.makespan is None or result.jobs.mean is None:
+        return {}
+    found = {"mean_completion": result.jobs.mean, "makespan": float(result.jobs.makespan)}
+    if workload is not None and result.schedule is not None:
+        jobs = workload.at(result.seed).jobs
+        assert jobs is not None
+        found["unfairness"] = unfairness(jobs, cut(result.schedule, result.slots), workload.servers.units)
+    return found
 
 
 def mean_path(runs: Sequence[Measured]) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:

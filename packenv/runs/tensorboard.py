@@ -19,6 +19,10 @@ TENSORBOARD_HELP = (
 )
 MISSING = f"--tensorboard: TensorBoard is not installed; {INSTALL}"
 Scalar = tuple[str, int, float]  # name, step (slot), value
+RESULTS = (
+    *(("result/mean queue", "mean_queue"), ("cluster/delay", "mean_delay"), ("result/delay 95 %", "delay_p95")),
+    *(("result/mean completion", "mean_completion"), ("result/makespan", "makespan"), ("result/unfairness", "unfairness")),
+)
 
 
 def check_tensorboard(folder: str | None) -> None:
@@ -48,7 +52,7 @@ def scalars_of(runs: Sequence[Measured]) -> Iterator[Scalar]:
         yield "cluster/mean queue", int(end), float(queue)
         yield "cluster/waiting size", int(end), float(size)
     last = max(run.slots for run in runs)
-    for name, key in (("result/mean queue", "mean_queue"), ("cluster/delay", "mean_delay"), ("result/delay 95 %", "delay_p95")):
+    for name, key in RESULTS:
         yield from _mean(name, last, [getattr(run, key) for run in runs])
     resources = len(runs[0].utilisation)
     for r in range(resources):

@@ -17,7 +17,7 @@ COMMANDS = {
     "capacity": "capacity paper/fig3a",
     "bound": "bound paper/fig4b",
     "judge": "judge paper/fig3a -p bf-js --seeds 1 --width 0.4",
-    "leaderboard": "leaderboard -w paper/fig3a@rate=0.014 -p bf-js --seeds 2 --slots 500 --no-judge",
+    "leaderboard": "leaderboard -w paper/fig3a@rate=0.014 -p bf-js --seeds 2 --slots 500 --no-judge -w price/fig8",
     "optimum": "optimum price/fig2 --limit 1 -p fifo",
     "reproduce": "reproduce fig2 --quick",
 }

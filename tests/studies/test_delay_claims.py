@@ -62,7 +62,7 @@ def measured(**means: float) -> dict[str, list[Measures]]:
     by_policy = {names[name]: mean for name, mean in means.items()}
     return {
         policy: [
-            Measures(0.9, by_policy.get(policy, 100.0) * part, by_policy.get(policy, 100.0) * part, 1.0, 1.0, 0.0)
+            Measures(0.9, by_policy.get(policy, 100.0) * part, by_policy.get(policy, 100.0) * part, 1.0, 1.0, 0.0, 100.0)
             for part in (0.99, 1.0, 1.01, noise)
         ]
         for policy, noise in zip(COMPARED, [1.0 + 0.002 * n for n in range(len(COMPARED))], strict=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from packenv.cli.main import main
+from packenv.studies.beside import BESIDE, BOUND
 from packenv.studies.delay import runs as delay
 
 
@@ -30,11 +31,14 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     for row in tables[""]:
         if row["variant"] == "paper":
             assert abs(float(row["locality"]) - float(row["closed_form"])) < 0.05
-    assert {row["policy"] for row in tables["_network"]} == {*delay.COMPARED}
+    assert {row["policy"] for row in tables["_network"]} == {*delay.COMPARED, BOUND}
     sticky = {(row["policy"], row["jobs"]): float(row["locality"]) for row in tables["_sticky"]}
     assert sticky["delay", "50"] > 2 * sticky["fair", "50"]
     assert len(tables["_claims"]) == 2 + 2 * 4 + 1 + 1
-    for row in tables["_network"]:
+    bounds = {row["network"]: float(row["completion"]) for row in tables["_network"] if row["policy"] == BOUND}
+    for row in (row for row in tables["_network"] if row["policy"] != BOUND):
+        assert float(row["completion"]) >= bounds[row["network"]]
         parts = float(row["scheduling_delay"]) + float(row["overhead"])
         assert parts < float(row["task_completion"]) and (row["policy"] != "fair" or float(row["scheduling_delay"]) == 0)
+        assert (row["in_paper"] == "no") == (row["policy"] in BESIDE)
     assert (tmp_path / "delay.png").stat().st_size > 10_000

@@ -12,8 +12,10 @@ from types import ModuleType
 import pytest
 
 import packenv
+from packenv.runs.statistics import interval, ratio_of_means
 from packenv.studies import FIGURES, GROUPS
 from packenv.studies.random_requirements.fig4 import figure as fig4
+from tests.learning.test_agent_notes import agent as untrained
 
 FOLDER = Path(packenv.__file__).parents[1] / "experiments"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "figure_script")
@@ -75,6 +77,32 @@ def test_the_learning_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cap
     module.main(["--quick", "--out", str(tmp_path)])
     assert (tmp_path / "rl_zoo.png").read_bytes().startswith(b"\x89PNG")
     assert "likeliest actions: mean queue" in capsys.readouterr().out
+
+
+def test_agents_for_whole_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An agent that reads two features: beside policies on the tables reported, the same as single runs; and without each."""
+    module, agent = script("whole_job_agents"), untrained(tmp_path)
+    words = ["--quick", "--agent", agent.removeprefix("agent:"), "--workload", "price/fig8", "--processes", "1"]
+    log = ["--log", str(tmp_path / "log.jsonl")]
+    module.main([*words, *log])
+    head, _, own, *rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    assert head == "| `price/fig8`, 2 tables | mean completion | makespan | unfairness |"
+    assert [row.split("|")[1].strip() for row in rows] == ["over `tetris`", "over `bf-js`", "over the lower bound"]
+    setting, seeds = packenv.workload("price/fig8"), (module.REPORTED, module.REPORTED + 1)
+    runs = {p: [packenv.simulate(setting, p, seed=seed, drain=True) for seed in seeds] for p in (agent, "bf-js")}
+    means = {p: [run.jobs.mean for run in own if run.jobs] for p, own in runs.items()}
+    assert own.split("|")[2].strip() == str(interval(means[agent]))
+    assert rows[1].split("|")[2].strip() == str(ratio_of_means(means[agent], means["bf-js"]))
+    module.main([*words, *log, "--weights"])
+    table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [row[:2] for row in table[2:]] == [["waits", "-100"], ["work", "-1"]]
+    assert table[2][3] == "–" and not table[3][2].startswith("1 [1, 1]")  # passes whatever is offered; takes any job first
+
+
+def test_no_agents_for_whole_jobs(capsys: pytest.CaptureFixture[str]) -> None:
+    module = script("whole_job_agents")
+    with pytest.raises(packenv.InputError, match="agent:fig4b is not an agent for whole jobs: it acts in ServerFill"):
+        module.main(["--quick", "--agent", "fig4b"])
 
 
 def test_every_figure_is_found() -> None:

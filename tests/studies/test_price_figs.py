@@ -70,6 +70,11 @@ def test_curves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert max(float(row["utilisation"]) for row in own) <= 1
         assert float(own[0]["unfairness"]) == float(own[-1]["unfairness"]) == 0
     measures = {(row["policy"], row["measure"]): float(row["mean"]) for row in rows(tmp_path / "price-fig8_measures.csv")}
+    bound = measures["lower bound", "completion"]
+    assert all(
+        bound < mean for (policy, measure), mean in measures.items() if measure == "completion" and policy != "lower bound"
+    )
+    assert "price-fig8: packing alone (tetris:m=0,f=0) has the shortest makespan, " in out
     means = [measures[policy, "makespan"] for policy in ("tetris:m=0,f=0", "price", "fifo:blocking=false", "fifo")]
     assert means == sorted(means)
     assert gain["both", "together"] == pytest.approx(means[3] - means[1])

@@ -180,6 +180,9 @@ def evaluate(
     marks = legend(tables, summaries)
     for line in marks:
         console.print(line, highlight=False)
+    remarks = [f"{run.policy}: {run.remark} (seed {run.seed})" for run in (own[0] for own in by_policy) if run.remark]
+    for line in remarks:
+        console.print(line, style="yellow")
     stopped = [f"{s['policy']}: stopped, {s['stopped']}" for s in summaries if s["stopped"]]
     for line in stopped:
         console.print(line, style="red")
@@ -197,7 +200,7 @@ def evaluate(
     def tell(path: str) -> None:
         from packenv.cli.evaluate.report import evaluate_report  # brings the profile of traces with it
 
-        told = evaluate_report(by_policy, summaries, tables, marks, [*noticed, *stopped], workload, times, backlog)
+        told = evaluate_report(by_policy, summaries, tables, marks, [*noticed, *remarks, *stopped], workload, times, backlog)
         write_report(told, path)
 
     write_all(

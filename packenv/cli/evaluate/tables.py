@@ -11,7 +11,8 @@ from rich.table import Table
 
 from packenv.cli.evaluate.records import Record
 from packenv.results.stability import UNSTABLE
-from packenv.runs.text import NOT_KNOWN, about, estimate, number
+from packenv.runs.text import NONE, NOT_KNOWN, about, estimate, number
+from packenv.theory.completion.bound import SHOWN_AS
 
 QUANTILES = (50, 90, 99)
 
@@ -86,8 +87,14 @@ def results_table(summaries: list[Record], times: Times) -> Table:
 
 
 def jobs_table(summaries: list[Record], times: Times) -> Table:
-    """Completion times of whole jobs, for tables that say which tasks make a job."""
-    return _table(f"jobs: {times.unit} from the first arrival to the last end", JOBS, summaries, times)
+    """Completion times of whole jobs, for tables that say which tasks make a job; below them the bound on the mean."""
+    table = _table(f"jobs: {times.unit} from the first arrival to the last end", JOBS, summaries, times)
+    bounded = next((record for record in summaries if record["completion_bound"] is not None), None)
+    if bounded is not None:
+        shown = estimate(*(times.of(each["completion_bound"]) for each in (bounded, bounded["interval"])))
+        cells = (shown if column.key == "mean_completion" else NONE for column in JOBS)
+        table.add_row(SHOWN_AS, *cells, style="dim")
+    return table
 
 
 def classes_table(summaries: list[Record], cutoff: float, times: Times) -> Table:

@@ -9,12 +9,14 @@ import numpy as np
 
 from packenv.jobs import Jobs
 from packenv.results.fairness import unfairness
-from packenv.results.job_times import NONE, JobTimes, cut, efficiency, mean_durations, progress
+from packenv.results.job_times import NONE, JobTimes, cut, efficiency, job_numbers, mean_durations, progress
 from packenv.results.occupancy import most_allocated, occupancy
 from packenv.results.result import Result
+from packenv.theory.completion.bound import completion_bound
 from packenv.workloads.workload import Workload
 
 MOMENTS = 100  # at which progress is looked at
+MOST_TASKS, MOST_JOBS = 50_000, 2_000  # of a table whose completion times are bounded: about half a second
 
 
 class WholeJobs(NamedTuple):
@@ -32,6 +34,7 @@ class WholeJobs(NamedTuple):
     long_p50: float | None = None  # and of those whose tasks take longer
     long_p90: float | None = None
     long_p99: float | None = None
+    completion_bound: float | None = None  # slots: no policy's mean completion time is below it, if all jobs end
 
 
 def whole_jobs(workload: Workload, by_policy: Sequence[Sequence[Result]], cutoff: float | None = None) -> list[list[WholeJobs]]:
@@ -45,7 +48,22 @@ def whole_jobs(workload: Workload, by_policy: Sequence[Sequence[Result]], cutoff
     beside = [[own[min(n, len(own) - 1)] for own in by_policy] for n in range(seeds)]
     last = [max(result.slots for result in runs) for runs in beside]
     played = [workload.at(max(result.seed for result in runs)) for runs in beside]
-    return [[_measure(played[n], result, beside[n][0], last[n], cutoff) for n, result in enumerate(own)] for own in by_policy]
+    bounds = [_bound(workload, runs) for workload, runs in zip(played, beside, strict=True)]
+    return [
+        [
+            _measure(played[n], result, beside[n][0], last[n], cutoff)._replace(completion_bound=bounds[n])
+            for n, result in enumerate(own)
+        ]
+        for own in by_policy
+    ]
+
+
+def _bound(workload: Workload, runs: Sequence[Result]) -> float | None:
+    """None unless all jobs ended under some policy, and for a large table, where it takes long."""
+    ended = any(result.jobs is not None and result.jobs.makespan is not None for result in runs)
+    if not ended or workload.jobs is None or len(workload.jobs) > MOST_TASKS or job_numbers(workload.jobs).max() >= MOST_JOBS:
+        return None
+    return completion_bound(workload).mean
 
 
 def _measure(workload: Workload, result: Result, first: Result, last: int, cutoff: float | None) -> WholeJobs:

@@ -9,9 +9,11 @@ from dataclasses import replace
 import click
 
 from packenv.cli.judge.judgments import judge_all
-from packenv.cli.leaderboard.cells import Group, groups_of, legend, length_of
+from packenv.cli.leaderboard.cells import legend, length_of
 from packenv.cli.leaderboard.contests import Contest, contest
+from packenv.cli.leaderboard.measures import BEST
 from packenv.cli.leaderboard.page import check_page, markdown, write_page
+from packenv.cli.leaderboard.scores import Group, groups_of
 from packenv.cli.leaderboard.standings import Standing, entries_of, play
 from packenv.cli.leaderboard.tables import record_of, terminal_table
 from packenv.cli.options import shared
@@ -31,7 +33,6 @@ DEFAULT_WORKLOADS = (
     *(f"paper/fig4a@{intensity}" for intensity in (0.85, 0.9, 0.95, 0.99)),
     *("paper/fig3a@rate=0.014", "paper/fig3a@rate=0.018", "paper/fig3b@rate=0.0306"),
 )
-REFERENCE = "bf-js"
 
 
 @click.command()
@@ -45,7 +46,11 @@ REFERENCE = "bf-js"
     help="Policy or agent, e.g. bf-js, vqs:J=4, agent:NAME; repeat for more  "
     "[default: the paper's policies, and each agent that comes with packenv on the workload that it was trained on].",
 )  # fmt: skip
-@option("--reference", default=REFERENCE, type=POLICY, help="Policy whose mean queue the others are divided by.")
+@click.option(
+    "--reference", type=POLICY,
+    help="Policy by which the others are divided; `best`: on tables of jobs, the best of each measure  "
+    "[default: bf-js; on tables of jobs best].",
+)  # fmt: skip
 @option("--seeds", type=COUNT, default=16, help="Number of seeds; the jobs of a seed are the same for every policy.")
 @option("--slots", type=COUNT, default=1_000_000, help="Slots of each run, except on traces.")
 @click.option(
@@ -66,7 +71,7 @@ REFERENCE = "bf-js"
 def leaderboard(
     texts: tuple[str, ...],
     policies: tuple[str, ...],
-    reference: str,
+    reference: str | None,
     seeds: int,
     slots: int,
     warmup: int | None,
@@ -82,15 +87,22 @@ def leaderboard(
 ) -> None:
     """Rank policies and agents on the same jobs, by mean queue relative to a reference policy and by supported fraction of ρ*.
 
+    On tables that say which tasks make a job (analytics, dag, …), by mean completion time, makespan and unfairness instead;
+    all jobs run to their end, and a lower bound on the mean completion time stands below.
+
     \b
     packenv leaderboard --log board.jsonl --markdown board.md
     packenv leaderboard -p vqs-bf -w paper/fig4b@0.95,servers=50 --plot ratios.png
     packenv leaderboard -w trace.parquet@servers=160,speedup=1.3 --no-judge
+    packenv leaderboard -w analytics -p tetris:f=0,m=2 -p srpt -p drf
     """
     check_outputs(log, json_path, page, plot=plot, report=report)
     check_page(page)
     check_tensorboard(tensorboard)
-    entries = entries_of(contests_of(texts or DEFAULT_WORKLOADS, slots, warmup), policies, reference)
+    contests = contests_of(texts or DEFAULT_WORKLOADS, slots, warmup)
+    if reference == BEST and not all(one.of_jobs for one in contests):
+        raise InputError("--reference best goes with tables of jobs; by mean queue an unstable policy may be best in a short run")
+    entries = entries_of(contests, policies, reference)
     standings = play(entries, reference, seeds, warmup, made, log)
     refused = refusals(standings)
     for notice in refused:
@@ -132,7 +144,7 @@ def leaderboard(
         raise RunsFailed("the standings lack entries, as runs failed (above)")
 
 
-def print_groups(groups: Sequence[Group], reference: str) -> None:
+def print_groups(groups: Sequence[Group], reference: str | None) -> None:
     """A table for each workload, and what the marks mean."""
     console = text_console()
     for group in groups:
@@ -146,6 +158,8 @@ def contests_of(texts: Sequence[str], slots: int, warmup: int | None) -> list[Co
     named = [contest(text, slots) for text in texts]
     contests = [*{(one.name, one.slots): one for one in named}.values()]
     for one in contests:
+        if warmup is not None and one.of_jobs:
+            raise InputError(f"{one.name}: --warmup does not go with a table of jobs, all of which are measured")
         if warmup is not None and one.slots is not None and warmup >= one.slots:
             raise InputError(f"{one.name}: a warmup of {warmup} leaves nothing of {one.slots} slots")
     return contests
@@ -162,7 +176,7 @@ def refusals(standings: Sequence[Standing]) -> list[str]:
 
 def with_judgments(standings: list[Standing], made: RunOptions, log: str | None) -> list[Standing]:
     """Add to each standing the judgment of its policy on its workload: one judgment for all loads."""
-    firsts = {(one.contest.group, one.policy): one for one in reversed(standings) if one.runs}
+    firsts = {(one.contest.group, one.policy): one for one in reversed(standings) if one.runs and not one.contest.of_jobs}
     cases = [(one.contest.workload, one.policy) for one in firsts.values()]
     judged: dict[tuple[str, str], Judgment | None] = {}
     if cases:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from packenv.cli.options.workload import WorkloadOptions, workload_from
+from packenv.cli.leaderboard.measures import OF_JOBS, QUEUE, Measure
+from packenv.cli.options.workload import WorkloadOptions, shown_slot, workload_from
 from packenv.errors import InputError, nearest
 from packenv.inputs.numbers import read_number, read_whole
 from packenv.runs.text import counted
@@ -18,12 +19,26 @@ OPTIONS = ("intensity", "load", "rate", "servers", "service", "resources", "spee
 
 @dataclass(frozen=True)
 class Contest:
-    """`group`: the workload and its servers; `at`: how much arrives (nothing for a trace at its own pace)."""
+    """`group`: the workload and its servers; `at`: how much arrives (nothing for a trace at its own pace).
+
+    `slot_seconds`: the length of a slot where people are shown seconds; None for slots.
+    """
 
     workload: Workload
     group: str
     at: str
     slots: int | None
+    slot_seconds: float | None = None
+
+    @property
+    def of_jobs(self) -> bool:
+        """Whether it is a table that says which tasks make a job: measured are whole jobs, all of which run to their end."""
+        return self.workload.jobs is not None and self.workload.jobs.job is not None
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What policies are compared by."""
+        return OF_JOBS if self.of_jobs else (QUEUE,)
 
     @property
     def name(self) -> str:
@@ -42,12 +57,17 @@ def contest(text: str, slots: int) -> Contest:
         given = _settings(settings, text)
     length = _slots(given.pop("slots"), text) if "slots" in given else None
     values: dict[str, Any] = {key: _number(given[key], key, text) for key in ("load", "intensity", "rate") if key in given}
+    said = WorkloadOptions(source, **given | values)
     try:
-        workload, _ = workload_from(WorkloadOptions(source, **given | values))
+        workload, _ = workload_from(said)
+        seconds = shown_slot(said, workload)
     except InputError as error:
         raise InputError(f"{text}: {error}") from None
     group, at = title_of(workload, given.get("speedup", "1"))
-    return Contest(workload, group, at, length if length is not None or workload.jobs is not None else slots)
+    found = Contest(workload, group, at, length if length is not None or workload.jobs is not None else slots, seconds)
+    if found.of_jobs and length is not None:
+        raise InputError(f"{text}: slots do not go with a table of whole jobs, all of which run to their end")
+    return found
 
 
 def title_of(workload: Workload, speedup: str = "1") -> tuple[str, str]:

@@ -6,28 +6,32 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from packenv.cli.leaderboard.cells import Group, bounds_of, cell, heading, judgment_of, legend, length_of, supported
+from packenv.cli.leaderboard.cells import cell, judgment_of, legend, length_of, lines, supported
+from packenv.cli.leaderboard.scores import Group
 from packenv.errors import InputError
 from packenv.files import atomic_path
 from packenv.runs.text import NONE
-from packenv.theory.queue_bound.queue_bound import SHOWN_AS
 
 BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
 JUDGED = ("supported share of ρ*", "≥ ½", "≥ ⅔")
 
 
-def markdown(groups: Sequence[Group], reference: str) -> str:
+def markdown(groups: Sequence[Group], reference: str | None) -> str:
     """The same tables for a page, and what their marks mean."""
     parts = []
     for group in groups:
         judged = any(judgment_of(row) for row in group.rows.values())
-        heads = [f"{_in_code(group)}, {length_of(group)}", *map(heading, group.contests), *(JUDGED if judged else ())]
-        lines = [heads, ["---", *["--:"] * (len(heads) - 1)]]
+        titles = (column.heading for column in group.columns)
+        heads = [f"{_in_code(group)}, {length_of(group)}", *titles, *(JUDGED if judged else ())]
+        rows = [heads, ["---", *["--:"] * (len(heads) - 1)]]
         for policy, row in group.rows.items():
-            lines.append([f"`{policy}`", *("<br>".join(cell(one)) for one in row), *(supported(row) if judged else ())])
-        if bounds := bounds_of(group):
-            lines.append([SHOWN_AS, *bounds, *([NONE] * len(JUDGED) if judged else ())])
-        parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+            said = ("<br>".join(cell(score)) for score in group.scores(policy))
+            rows.append([f"`{policy}`", *said, *(supported(row) if judged else ())])
+        name, bounds = group.bounds()
+        if bounds:
+            said = ("<br>".join(lines(*each)) for each in bounds)
+            rows.append([name, *said, *([NONE] * len(JUDGED) if judged else ())])
+        parts.append("\n".join(f"| {' | '.join(line)} |" for line in rows))
     return "\n\n".join([*parts, legend(groups, reference)])
 
 

@@ -1,15 +1,16 @@
-"""Which policies run on which workloads, their runs, and their mean queues over those of a reference on the same jobs."""
+"""Which policies run on which workloads, and their runs on the same jobs."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from packenv.api import simulate
 from packenv.cli.leaderboard.contests import Contest
+from packenv.cli.leaderboard.measures import BEST, COMPLETION, Measure
 from packenv.cli.options.workload import DEFAULT_POLICIES
 from packenv.errors import InputError
 from packenv.policy import find_policy
@@ -22,7 +23,12 @@ from packenv.runs.progress import announce_if_slow
 from packenv.runs.run import Run, runs_of
 from packenv.runs.runner import RunOptions, RunsFailed
 from packenv.runs.statistics import UNKNOWN, Interval, interval, ratio_of_means
+from packenv.theory.completion.bound import completion_bound
 from packenv.theory.stability.judge import Judgment
+
+REFERENCE = "bf-js"  # for mean queues
+JOB_POLICIES = ("tetris", "tetris:m=0,f=0", "srpt", "drf", "bf-js")
+"""Those compared on tables of whole jobs if none are named."""
 
 
 class Entry(NamedTuple):
@@ -34,19 +40,35 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Standing:
-    """How an entry did: a run for each seed, or why there is none; its mean queue over that of the reference."""
+    """How an entry did: a run for each seed, or why there is none; by measure, its ratio to the reference's.
+
+    `bounds`: for a table of whole jobs, by seed, the slots below which no policy's mean completion time is; `bound_ratio`:
+    them, over the reference's mean completion times.
+    """
 
     contest: Contest
     policy: str
     runs: tuple[Measured, ...] = ()
     refused: str | None = None
     failed: bool = False  # as runs did
-    ratio: Interval = UNKNOWN
+    ratios: Mapping[Measure, Interval] = field(default_factory=dict)
+    references: Mapping[Measure, str] = field(default_factory=dict)
+    bounds: tuple[float, ...] = ()
+    bound_ratio: Interval = UNKNOWN
     judgment: Judgment | None = None
 
-    @property
-    def mean_queue(self) -> Interval:
-        return interval(run.mean_queue for run in self.runs)
+    def values(self, measure: Measure) -> list[float | None]:
+        """One for each seed."""
+        return [getattr(run, measure.key) for run in self.runs]
+
+    def mean(self, measure: Measure) -> Interval:
+        """Unknown unless every seed has a value."""
+        values = self.values(measure)
+        return UNKNOWN if measure.is_time and None in values else interval(values)
+
+    def ratio(self, measure: Measure) -> Interval:
+        """To the reference on the same jobs; unknown for the reference itself."""
+        return self.ratios.get(measure, UNKNOWN)
 
     @property
     def verdict(self) -> Verdict:
@@ -60,14 +82,25 @@ def shipped_agents() -> list[str]:
     return [f"agent:{name}" for name in pretrained_agents()]
 
 
-def entries_of(contests: Sequence[Contest], named: Sequence[str], reference: str) -> list[Entry]:
-    """The reference in every contest, then the policies: those named everywhere, agents that nobody named only at home."""
-    find_policy(reference)
-    for name in named:
+def entries_of(contests: Sequence[Contest], named: Sequence[str], reference: str | None) -> list[Entry]:
+    """The reference in every contest, then the policies: those named everywhere, agents that nobody named only at home.
+
+    Without a reference, and unless it is the best of them, mean queues have REFERENCE.
+    """
+    for name in (*([] if reference in (None, BEST) else [str(reference)]), *named):
         find_policy(name)
-    usual = [] if named else [*DEFAULT_POLICIES, *shipped_agents()]
-    policies = dict.fromkeys([reference, *named, *usual])
-    return [Entry(each, name) for each in contests for name in policies if name not in usual or at_home(name, each)]
+    entries = []
+    for each in contests:
+        usual = [] if named else [*(JOB_POLICIES if each.of_jobs else DEFAULT_POLICIES), *shipped_agents()]
+        first = [] if reference_of(each, reference) == BEST else [reference_of(each, reference)]
+        policies = dict.fromkeys([*first, *named, *usual])
+        entries += [Entry(each, name) for name in policies if name not in usual or at_home(name, each)]
+    return entries
+
+
+def reference_of(contest: Contest, reference: str | None) -> str:
+    """The policy named, or what is usual: the best policy of each measure for whole jobs, REFERENCE for mean queues."""
+    return reference or (BEST if contest.of_jobs else REFERENCE)
 
 
 def at_home(policy: str, contest: Contest) -> bool:
@@ -79,7 +112,7 @@ def at_home(policy: str, contest: Contest) -> bool:
 
 
 def play(
-    entries: Sequence[Entry], reference: str, seeds: int, warmup: int | None, options: RunOptions, log: str | None
+    entries: Sequence[Entry], reference: str | None, seeds: int, warmup: int | None, options: RunOptions, log: str | None
 ) -> list[Standing]:
     """Make the runs that the log does not have yet; the standings in the order of the entries.
 
@@ -106,7 +139,7 @@ def play(
         failed = problem is None and len(found) < len(own)
         refusal = "runs failed (above)" if failed else problem
         standings.append(Standing(*entry, runs=() if refusal else found, refused=refusal, failed=failed))
-    return with_ratios(standings, reference)
+    return with_ratios(with_bounds(standings), reference)
 
 
 def runs_of_entry(entry: Entry, seeds: int, warmup: int | None) -> list[Run]:
@@ -116,7 +149,8 @@ def runs_of_entry(entry: Entry, seeds: int, warmup: int | None) -> list[Run]:
         wanted = seeds_for(policy, contest.workload, range(seeds))
     except InputError:  # `problem_of` says it
         wanted = [0]
-    return runs_of(contest.workload, [policy], wanted, contest.slots, {"warmup": warmup})
+    options = {"drain": True, "schedule": True} if contest.of_jobs else {"warmup": warmup}
+    return runs_of(contest.workload, [policy], wanted, contest.slots, options)
 
 
 def problem_of(run: Run) -> str | None:
@@ -129,15 +163,44 @@ def problem_of(run: Run) -> str | None:
     return None
 
 
-def with_ratios(standings: Sequence[Standing], reference: str) -> list[Standing]:
-    """Add to each the ratio of its mean queue to the reference's in the same contest; the reference itself gets none."""
-    references = {id(one.contest): one for one in standings if one.policy == reference}
+def with_bounds(standings: Sequence[Standing]) -> list[Standing]:
+    """Add to those on tables of whole jobs, seed by seed, the bound on the mean completion time."""
+    bounds: dict[int, tuple[float, ...]] = {}
+    for contest in {id(one.contest): one.contest for one in standings}.values():
+        runs = max((one.runs for one in standings if one.contest is contest), key=len)
+        if contest.of_jobs and runs:
+            with announce_if_slow(f"bounding the completion times of {contest.name}"):
+                bounds[id(contest)] = tuple(completion_bound(contest.workload.at(run.seed)).mean for run in runs)
+    return [replace(one, bounds=bounds.get(id(one.contest), ())) for one in standings]
+
+
+def with_ratios(standings: Sequence[Standing], reference: str | None = None) -> list[Standing]:
+    """Add to each, by measure, the ratio to the reference's in the same contest; the reference itself gets none."""
     found = []
     for one in standings:
-        against = references[id(one.contest)]
-        if one.policy != reference and one.runs and against.runs:
-            seeds = max(len(one.runs), len(against.runs))  # a single run stands beside those of every seed
-            above, below = ([run.mean_queue for run in each.runs * (seeds // len(each.runs))] for each in (one, against))
-            one = replace(one, ratio=ratio_of_means(above, below))
-        found.append(one)
+        ratios, references, bound = {}, {}, UNKNOWN
+        for measure in one.contest.measures:
+            against = reference_standing([each for each in standings if each.contest is one.contest], measure, reference)
+            if against is not None:
+                references[measure] = against.policy
+            if against is not None and one.policy != against.policy and one.runs and against.runs:
+                ratios[measure] = paired(one.values(measure), against.values(measure))
+            if measure == COMPLETION and one.bounds and against is not None and against.runs:
+                bound = paired(one.bounds, against.values(measure))
+        found.append(replace(one, ratios=ratios, references=references, bound_ratio=bound))
     return found
+
+
+def reference_standing(standings: Sequence[Standing], measure: Measure, reference: str | None) -> Standing | None:
+    """That of the reference among those of one contest; None if the best is asked for, and none has a mean."""
+    name = reference_of(standings[0].contest, reference)
+    if name != BEST:
+        return next(one for one in standings if one.policy == name)
+    known = [(mean, n) for n, one in enumerate(standings) if (mean := one.mean(measure).mean) is not None]
+    return standings[min(known)[1]] if known else None
+
+
+def paired(above: Sequence[float | None], below: Sequence[float | None]) -> Interval:
+    """The ratio of means, seed by seed; a single run stands beside those of every seed."""
+    seeds = max(len(above), len(below))
+    return ratio_of_means(*([*values] * (seeds // len(values)) for values in (above, below)))

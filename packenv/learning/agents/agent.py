@@ -14,6 +14,7 @@ from packenv.envs.core.batch import make_batch, on_cluster
 from packenv.envs.core.definition import Layout, Sizes
 from packenv.envs.core.server_summaries import forget_summaries
 from packenv.envs.episodes.guard import checked_guard, together
+from packenv.envs.job_fill.absent import ASSUMED, assumptions
 from packenv.envs.observation.features import NO_TYPES
 from packenv.envs.observation.layout import sizes_of
 from packenv.envs.options import split
@@ -23,7 +24,7 @@ from packenv.learning.agents.guarded import Guarded, GuardedState
 from packenv.learning.agents.inference.best_action import FROM_WEIGHTS
 from packenv.learning.agents.inference.later_features import FORMER_CONTEXT, with_later_features
 from packenv.learning.agents.inference.weights import Weights
-from packenv.learning.agents.learned import Learned, LearnedState
+from packenv.learning.agents.learned import Learned, LearnedState, remark_on
 from packenv.policy import Setting, find_registered, guarantee_of, initial_state_of, needs_of
 from packenv.units import UNIT
 
@@ -91,7 +92,8 @@ class SavedAgent:
         jobs = None
         if self.definition.follows_jobs:
             jobs = whole_jobs(setting.table, setting.capacity, setting.workload.network, by_data=layout.by_data)
-        own = LearnedState(None, network, scale, jobs)  # type: ignore[arg-type]  # `attach` makes the batch
+        offers = np.zeros(3, np.int64)
+        own = LearnedState(None, network, scale, jobs, offers)  # type: ignore[arg-type]  # `attach` makes the batch
         if self.guard is None:
             return own
         return GuardedState(own, initial_state_of(self.guard, self._setting_of_guard(setting), seed), np.zeros(1, np.int64))
@@ -112,6 +114,20 @@ class SavedAgent:
         batch = on_cluster(state.batch, cluster)
         forget_summaries(batch)
         return state._replace(batch=batch)
+
+    def notice(self, setting: Setting) -> str | None:
+        """Of which columns that it learned with this table has none, and what is assumed; None where nothing is."""
+        jobs, learned_on = setting.workload.jobs, self.about.get("workload")
+        if not self.definition.follows_jobs or jobs is None:
+            return None
+        name = learned_on.get("name") if isinstance(learned_on, dict) else learned_on
+        columns = self.about["environment"].get("columns", () if name == setting.workload.name else ASSUMED)
+        found = assumptions(jobs, columns)
+        return None if found is None else f"{self.name}: {setting.workload.name} has {found}"
+
+    def remark(self, state: Any) -> str | None:
+        """What there is to say after a run, from the policy's state: whether groups of tasks were hidden from the agent."""
+        return remark_on(state if self.guard is None else state.agent)
 
     def guarantee(self, setting: Setting) -> float:
         """The share of ρ* that a theorem promises for its guard; 0 without a guard."""

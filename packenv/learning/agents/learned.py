@@ -34,6 +34,10 @@ class LearnedState(NamedTuple):
     network: Any
     mean_service: NDArray[np.float64]  # (1,) slots
     jobs: WholeJobs | None  # until the cluster is known, where the environment follows whole jobs
+    offers: NDArray[np.int64]  # (3,) decisions, those at which groups were hidden, and the most that were: HIDDEN
+
+
+DECISIONS, HIDDEN, MOST_HIDDEN = range(3)
 
 
 @schedules(Learned)
@@ -44,11 +48,22 @@ def schedule_learned(policy: Learned, cluster: Cluster, state: LearnedState) -> 
     begin(policy.rules, b)
     while turn.phase == DECIDING:
         observe(policy.rules, b)
+        count_offers(b, state.offers)
         action = only_action(b)
         if action == NONE:
             action = best_action(state.network, b)
         b.action[0] = action
         act(policy.rules, b)
+
+
+@compiled
+def count_offers(b: Batch, offers: NDArray[np.int64]) -> None:
+    """Note how many groups fit and are not offered; there are groups in environments of whole jobs only."""
+    if b.fitting.shape[0] > 0 and b.offered.shape[1] > 0:
+        hidden = b.fitting[0] - b.offered.shape[1]
+        offers[DECISIONS] += 1
+        offers[HIDDEN] += hidden > 0
+        offers[MOST_HIDDEN] = max(offers[MOST_HIDDEN], hidden)
 
 
 @compiled
@@ -61,3 +76,14 @@ def only_action(b: Batch) -> int:
                 return NONE
             only = a
     return only
+
+
+def remark_on(state: LearnedState) -> str | None:
+    """What there is to say of a run; None if all groups that fitted were offered at every decision."""
+    decisions, hidden, most = map(int, state.offers)
+    if not hidden:
+        return None
+    fitted = (
+        f"more than {state.batch.offered.shape[1]} groups of tasks fitted at {hidden / decisions:.1%} of {decisions:,} decisions"
+    )
+    return f"{fitted}; at most {most:,} were hidden, those of the jobs with the most work left"

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from packenv.envs.job_fill.absent import columns_of
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.settings import EVOLUTION, Settings
 from packenv.units import UNIT
@@ -29,6 +30,7 @@ def agent_metadata(settings: Settings, command: str, samples: int, kept: str, me
             "kind": settings.environment,
             "resources": settings.workload.D,
             "options": options | settings.own_options(),
+            **({} if settings.workload.jobs is None else {"columns": columns_of(settings.workload.jobs)}),
         },
         "network": {"kind": settings.network, "hidden": settings.hidden},
         "guard": guard,

@@ -8,6 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from packenv.runs.plot_style import COLOURS, GREY, light_grid
+from packenv.studies.beside import BOUND, LEGEND, MARK
 from packenv.studies.finding import Row
 
 
@@ -17,10 +18,11 @@ def draw_delay(small: list[Row], compared: list[Row], sticky: list[Row], title: 
     (locality, slots), (apart, shared) = figure.subplots(2, 2)
     draw_locality(locality, small)
     draw_sticky(slots, sticky)
+    compared = [row for row in compared if row["policy"] != BOUND]  # of jobs; drawn are times of tasks
     hot = [row for row in compared if row["network"].startswith("hot")]
     draw_intervals(apart, [row for row in compared if row not in hot], "each task reads a block of its own")
     draw_intervals(shared, hot, "many tasks read the same few blocks")
-    figure.suptitle(title, fontsize=11)
+    figure.suptitle(f"{title}; {LEGEND}", fontsize=11)
     figure.savefig(path, dpi=110)
 
 
@@ -57,7 +59,8 @@ def draw_intervals(axes: Any, rows: list[Row], what: str) -> None:
             waited = "of which scheduling delay" if first and k else None
             axes.barh(place, row["scheduling_delay"], 0.36, color="none", edgecolor="white", hatch="////", lw=0, label=waited)
             axes.annotate(f" {row['locality']:.2f}", (high or mean, place), va="center", fontsize=7)
-    axes.set_yticks(range(len(policies)), policies, fontsize=8)
+    marked = {row["policy"] for row in rows if row["in_paper"] == "no"}
+    axes.set_yticks(range(len(policies)), [name + MARK * (name in marked) for name in policies], fontsize=8)
     axes.set_ylim(len(policies) - 0.4, -0.6)
     axes.margins(x=0.12)
     axes.set_title(what, fontsize=10, pad=22)

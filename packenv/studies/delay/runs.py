@@ -11,6 +11,7 @@ from packenv.results.result import Result
 from packenv.runs.run import by_policy, runs_of
 from packenv.runs.runner import run_all
 from packenv.runs.statistics import interval
+from packenv.studies.beside import BESIDE, BOUND
 from packenv.studies.finding import Row, Settings, columns
 from packenv.workloads.named.blocks import OVERHEAD, SLOT_SECONDS, Readers, head_of_line
 from packenv.workloads.network import NODE
@@ -22,7 +23,8 @@ SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.2310, 0.3)  # D over the number of server
 SMALL_JOBS = 100
 FAIR, FIXED, DYNAMIC = "fair", "delay", "delay-dynamic"
 OTHERS = tuple(f"delay:interval={seconds}" for seconds in (1, 10, 30, 1000))  # the last never leaves home
-COMPARED = (FAIR, OTHERS[0], FIXED, *OTHERS[1:], "delay:paper", DYNAMIC, "delay-dynamic:paper")
+IN_PAPER = (FAIR, OTHERS[0], FIXED, *OTHERS[1:], "delay:paper", DYNAMIC, "delay-dynamic:paper")
+COMPARED = (*IN_PAPER, *BESIDE)
 NETWORKS = {
     "constant": "delay/facebook",
     "changing": "delay/changing",
@@ -45,6 +47,7 @@ class Measures(NamedTuple):
     overhead: float
     scheduling_delay: float
     beyond_bound: float  # share of the tasks whose overhead and scheduling delay exceed twice the usual overhead
+    makespan: float
 
 
 def skips_for(servers: int) -> int:
@@ -86,19 +89,26 @@ def measures_by_policy(made: Workload, policies: Sequence[str], seeds: int, sett
 
 def measures_of(result: Result) -> Measures:
     data, jobs = result.data, result.jobs
-    assert data is not None and jobs is not None and jobs.mean is not None
+    assert data is not None and jobs is not None and jobs.mean is not None and jobs.makespan is not None
     slots = (jobs.mean, data.completion.mean(), data.overhead.mean(), data.scheduling_delay.mean())
     lost = data.overhead + data.scheduling_delay
     beyond = float((lost > 2 * round(OVERHEAD / SLOT_SECONDS) + 1).mean())  # a slot more: the one of the next offer
-    return Measures(*[data.share(NODE) or 0.0, *(float(SLOT_SECONDS * each) for each in slots), beyond])
+    return Measures(
+        *[data.share(NODE) or 0.0, *(float(SLOT_SECONDS * each) for each in slots), beyond, SLOT_SECONDS * jobs.makespan]
+    )
 
 
 def row_of(policy: str, found: list[Measures]) -> Row:
     """Means over the seeds with their 95 % intervals."""
-    row: Row = {"policy": policy, "seeds": len(found)}
+    row: Row = {"policy": policy, "in_paper": "yes" if policy in IN_PAPER else "no", "seeds": len(found)}
     for name in Measures._fields:
         row |= columns(name, interval(getattr(each, name) for each in found))
     return row
+
+
+def bound_row(bounds: list[float]) -> Row:
+    """The lower bound on the mean completion time of jobs, in seconds; of nothing else."""
+    return row_of(BOUND, []) | {"seeds": len(bounds)} | columns("completion", interval(bounds))
 
 
 def sticky_rows(jobs: int, seeds: int, settings: Settings) -> list[Row]:

@@ -18,9 +18,10 @@ from packenv.results.occupancy import occupancy
 from packenv.results.result import Result
 from packenv.runs.statistics import certainly_above, certainly_below, interval, ratio
 from packenv.runs.text import counted
+from packenv.studies.beside import BOUND, completion_bounds, notes_of
 from packenv.studies.finding import Claim, Finding, Row, Settings, claim_with_number
 from packenv.studies.price.gain import PRICE_BLOCKING, gain_claim, gain_rows
-from packenv.studies.price.runs import COMPARED, NAMES, NOT_COMPARED, POLICIES, PRICES, makespans, row, runs_of
+from packenv.studies.price.runs import COMPARED, NAMES, NOT_COMPARED, POLICIES, PRICES, completions, makespans, row, runs_of
 from packenv.workloads.named.registry import workload
 from packenv.workloads.workload import Workload
 
@@ -68,6 +69,10 @@ def reproduce(figure: str, settings: Settings) -> Finding:
     ]
     title = f"{WHAT[figure]}; 100 jobs of 1–5 phases on 2 machines, {counted(seeds, 'seed')}{settings.remark}"
     rows = [row(policy, measure, own[measure]) for policy, own in values.items() for measure in own]
+    bounds = completion_bounds(setting, seeds)
+    rows.append(row(BOUND, "completion", bounds))
+    by_policy = {measure: {policy: own[measure] for policy, own in values.items()} for measure in ("makespan", "completion")}
+    notes = notes_of(figure, by_policy["makespan"], by_policy["completion"], bounds, "price", "slots")
     paths, gains = path_rows(curves), gain_rows(every)
 
     def draw(path: Path) -> None:
@@ -75,7 +80,7 @@ def reproduce(figure: str, settings: Settings) -> Finding:
 
         draw_curves(paths, rows, gains, title, path)
 
-    return Finding(figure, title, claims, {"": paths, "_measures": rows, "_gain": gains}, draw)
+    return Finding(figure, title, claims, {"": paths, "_measures": rows, "_gain": gains}, draw, notes)
 
 
 def curves_of(setting: Workload, result: Result, end: int) -> Curves:
@@ -99,7 +104,7 @@ def values_of(results: Sequence[Result], curves: Sequence[Curves], ends: Sequenc
         "utilisation": [float(np.mean([share or 0.0 for share in result.utilisation])) for result in results],
         "efficiency": [float(own.efficiency[:end].mean()) for own, end in zip(curves, ends, strict=True)],
         "unfairness": [float(own.unfairness[:end].mean()) for own, end in zip(curves, ends, strict=True)],
-        "completion": [None if result.jobs is None else result.jobs.mean for result in results],
+        "completion": completions(results),
     }
 
 

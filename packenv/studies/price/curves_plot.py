@@ -9,10 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from packenv.runs.plot_style import COLOURS, GREY, light_grid
+from packenv.studies.beside import LEGEND
 from packenv.studies.finding import Row
 from packenv.studies.price.gain import ORDER, UNBLOCKED
 from packenv.studies.price.plot import LOOKS
-from packenv.studies.price.runs import COMPARED, NAMES, NOT_COMPARED, POLICIES, PRICES
+from packenv.studies.price.runs import COMPARED, NOT_COMPARED, POLICIES, PRICES, label
 
 PANELS = (
     ("efficiency", "share of all value", "Efficiency"),
@@ -31,15 +32,15 @@ def draw_curves(rows: list[Row], measures: list[Row], gains: list[Row], title: s
     figure = Figure(figsize=(15.5, 8.2), layout="constrained")
     grid: Any = figure.subplots(2, len(PANELS) + 1, width_ratios=[1, 1, 1, 1.05])
     for line, (beside, policies) in enumerate(BESIDE):
-        for axes, (measure, label, heading) in zip(grid[line], PANELS, strict=False):
+        for axes, (measure, unit, heading) in zip(grid[line], PANELS, strict=False):
             draw_measure(axes, rows, policies, measure)
             axes.set_xlabel("slot")
-            axes.set_ylabel(label)
+            axes.set_ylabel(unit)
             axes.set_title(f"{heading}, beside {beside}", fontsize=10, loc="left")
         grid[line, 0].legend(fontsize=8.5, frameon=False, loc="lower right")
     draw_means(grid[0, -1], [row for row in measures if row["measure"] == "makespan"])
     draw_gains(grid[1, -1], [row for row in gains if row["difference"] in PARTS])
-    figure.suptitle(f"{title}; bands and bars: 95 % intervals", fontsize=10, x=0.01, ha="left")
+    figure.suptitle(f"{title}; bands and bars: 95 % intervals; {LEGEND}", fontsize=10, x=0.01, ha="left")
     figure.savefig(path, dpi=110)
 
 
@@ -48,7 +49,7 @@ def draw_measure(axes: Axes, rows: list[Row], policies: tuple[str, ...], measure
         own = [row for row in rows if row["policy"] == policy]
         colour, style = LOOKS[policy]
         slots = [row["slot"] for row in own]
-        axes.plot(slots, [row[measure] for row in own], style, color=colour, linewidth=1.7, label=NAMES[policy])
+        axes.plot(slots, [row[measure] for row in own], style, color=colour, linewidth=1.7, label=label(policy))
         if own[0][f"{measure}_low"] is not None:
             low, high = ([row[f"{measure}_{end}"] for row in own] for end in ("low", "high"))
             axes.fill_between(slots, low, high, color=colour, alpha=0.12, linewidth=0)
@@ -66,7 +67,7 @@ def draw_means(axes: Axes, rows: list[Row]) -> None:
         axes.plot([low, high], [n, n], style, color=colour, linewidth=2)
         axes.plot(row["mean"], n, "o", color=colour, markerfacecolor=colour if style == "-" else "white")
         axes.text(1.01, n, f"{row['mean']:.1f}", transform=axes.get_yaxis_transform(), va="center", fontsize=9, color=colour)
-    axes.set_yticks(range(len(POLICIES)), [NAMES[policy] for policy in POLICIES], fontsize=8.5)
+    axes.set_yticks(range(len(POLICIES)), [label(policy) for policy in POLICIES], fontsize=8.5)
     axes.invert_yaxis()
     axes.set_xlabel("slots")
     axes.set_title("Makespan", fontsize=10, loc="left")

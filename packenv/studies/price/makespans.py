@@ -12,6 +12,7 @@ from packenv.results.result import Result
 from packenv.runs.progress import COMPILING, announce_if_slow
 from packenv.runs.statistics import certainly_below, interval
 from packenv.runs.text import counted, number
+from packenv.studies.beside import BOUND, completion_bounds, notes_of
 from packenv.studies.finding import Claim, Finding, Row, Settings, claim_with_number
 from packenv.studies.price.gain import PRICE_BLOCKING, gain_claim, gain_rows
 from packenv.studies.price.runs import (
@@ -24,7 +25,9 @@ from packenv.studies.price.runs import (
     SAT,
     SEEDS,
     Runs,
+    completions,
     has_sat,
+    label,
     least_makespan,
     longest_job,
     makespans,
@@ -113,7 +116,7 @@ def against_sat(figure: str, what: str, settings: Settings) -> Finding:
         claims = [shorter_than_fifo(figure, runs, sat, over) for sat in sats]
     else:
         claims = [Claim(figure, sat_claim(figure, "SAT"), False, f"{LEFT_OUT}; {over}")]
-    return spread(figure, what, runs, bounds, claims, settings)
+    return spread(figure, what, setting, runs, bounds, claims, settings)
 
 
 def sat_claim(figure: str, name: str) -> str:
@@ -145,15 +148,20 @@ def reproduce_abundant(settings: Settings) -> Finding:
         for other in NOT_COMPARED
     ]
     what = "One abundant resource: 100 jobs of 1–5 phases"
-    return spread(figure, what, runs, bounds, claims, settings)
+    return spread(figure, what, setting, runs, bounds, claims, settings)
 
 
-def spread(figure: str, what: str, runs: Runs, bounds: list[float], claims: list[Claim], settings: Settings) -> Finding:
+def spread(
+    figure: str, what: str, setting: Workload, runs: Runs, bounds: list[float], claims: list[Claim], settings: Settings
+) -> Finding:
     """Makespans by policy and seed, and where price's gain over FIFO comes from, if there is one."""
     if shorter(runs, "price", "fifo").mean != 1:
         claims = [*claims, gain_claim(figure, runs)]
     table = {policy: makespans(results) for policy, results in runs.items()}
-    rows = [row(policy, "makespan", values) for policy, values in table.items()] + [row("lower bound", "makespan", bounds)]
+    ends = {policy: completions(results) for policy, results in runs.items()}
+    least = completion_bounds(setting, len(bounds))
+    rows = [row(policy, "makespan", values) for policy, values in (table | {BOUND: bounds}).items()]
+    rows += [row(policy, "completion", values) for policy, values in (ends | {BOUND: least}).items()]
     each: list[Row] = [
         {"seed": seed, "lower_bound": bounds[seed]} | {policy: values[seed] for policy, values in table.items()}
         for seed in range(len(bounds))
@@ -163,7 +171,8 @@ def spread(figure: str, what: str, runs: Runs, bounds: list[float], claims: list
     def draw(path: Path) -> None:
         from packenv.studies.price.plot import draw_makespans
 
-        draw_makespans({NAMES[policy]: values for policy, values in table.items()}, bounds, [*table], title, path)
+        draw_makespans({label(policy): values for policy, values in table.items()}, bounds, [*table], title, path)
 
     notes = [f"{figure}: makespan {', '.join(f'{NAMES[p]} {interval(values)}' for p, values in table.items())}"]
+    notes += notes_of(figure, table, ends, least, "price", "slots")
     return Finding(figure, title, claims, {"": rows, "_seeds": each, "_gain": gain_rows(runs)}, draw, notes)

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from packenv.runs.plot_style import COLOURS, GREY, light_grid, plain_numbers
+from packenv.studies.beside import LEGEND
 from packenv.studies.price.runs import FIXED_SAT, SAT
 
 Row = dict[str, Any]
@@ -23,6 +24,7 @@ LOOKS = {
     "fifo": (COLOURS[4], "-"),
     "fifo:blocking=false": (COLOURS[4], "--"),
     "bf-js": (COLOURS[5], "-"),
+    "drf": (COLOURS[5], "--"),
     "tetris": (COLOURS[3], "-"),
     "tetris:m=0,f=0": (COLOURS[3], "--"),
     SAT: (COLOURS[6], "--"),
@@ -87,7 +89,7 @@ def draw_makespans(
     plain_numbers(axes.xaxis)
     axes.grid(axis="x", alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.set_title(title.replace("; ", "\n"), fontsize=10, loc="left")
+    axes.set_title(f"{title}; {LEGEND}".replace("; ", "\n"), fontsize=10, loc="left")
     figure.savefig(path, dpi=130)
 
 

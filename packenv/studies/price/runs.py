@@ -11,6 +11,7 @@ from packenv.runs.run import by_policy
 from packenv.runs.run import runs_of as every_run
 from packenv.runs.runner import run_all
 from packenv.runs.statistics import Interval, interval, ratio
+from packenv.studies.beside import BOUND, MARK
 from packenv.studies.finding import Row, Settings
 from packenv.workloads.workload import Workload
 
@@ -25,6 +26,7 @@ NAMES = {
     "fifo": "FIFO, blocking",
     "fifo:blocking=false": "FIFO, not blocking",
     "bf-js": "BF-J/S",
+    "drf": "DRF",
     "tetris": "Tetris",
     "tetris:m=0,f=0": "Tetris, packing only",
     "price:blocking": "price, blocking",
@@ -34,8 +36,9 @@ NAMES = {
 PRICES = ("price", "price:welfare=1")
 COMPARED = ("priority", "capacity", "fifo")
 """The schedulers with which Zhang and Yao compare their own."""
-NOT_COMPARED = ("fifo:blocking=false", "bf-js", "tetris", "tetris:m=0,f=0")
+NOT_COMPARED = ("fifo:blocking=false", "bf-js", "drf", "tetris", "tetris:m=0,f=0")
 """Those with which it does not."""
+IN_PAPER = ("price", *COMPARED, SAT, FIXED_SAT, BOUND)
 POLICIES = (*PRICES, *COMPARED, *NOT_COMPARED)
 SEEDS, QUICK_SEEDS = 20, 5
 LEFT_OUT = "left out: policy `sat` and OR-tools are not installed"
@@ -80,5 +83,16 @@ def least_makespan(setting: Workload, seed: int) -> int:
 
 def row(policy: str, measure: str, values: Sequence[float | None]) -> Row:
     """A measure of a policy, over the seeds."""
-    found = interval(values)
-    return {"policy": policy, "measure": measure, "mean": found.mean, "low": found.low, "high": found.high, "seeds": len(values)}
+    found, in_paper = interval(values), "yes" if policy in IN_PAPER else "no"
+    about: Row = {"policy": policy, "in_paper": in_paper, "measure": measure}
+    return about | {"mean": found.mean, "low": found.low, "high": found.high, "seeds": len(values)}
+
+
+def label(policy: str) -> str:
+    """In pictures; LEGEND says what the mark is."""
+    return NAMES[policy] if policy in IN_PAPER else NAMES[policy] + MARK
+
+
+def completions(results: Sequence[Result]) -> list[float | None]:
+    """Mean completion times of jobs, in slots."""
+    return [None if result.jobs is None else result.jobs.mean for result in results]

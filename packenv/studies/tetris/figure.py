@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from packenv.runs.text import counted
+from packenv.studies.beside import completion_bounds, notes_of
 from packenv.studies.finding import Finding, Settings
 from packenv.studies.tetris.claims import claim_on_fragments, claims_on_demands, claims_on_fairness, claims_on_times
 from packenv.studies.tetris.runs import (
@@ -19,6 +20,7 @@ from packenv.studies.tetris.runs import (
     RESOURCES,
     SEEDS,
     SMALL,
+    bound_row,
     measures_by_demands,
     measures_by_policy,
     row_of,
@@ -33,7 +35,10 @@ def reproduce(settings: Settings) -> Finding:
     found = by_demands["correlated"]
     small = {D: analytics(jobs=SMALL, resources=D, kinds=False) for D in RESOURCES}
     fragments = {D: measures_by_policy(workload, FRAGMENTED, seeds, settings.runs) for D, workload in small.items()}
-    compared = [row_of(policy, found[policy]) for policy in COMPARED]
+    bounds = completion_bounds(analytics(jobs=jobs), seeds)
+    compared = [*(row_of(policy, found[policy]) for policy in COMPARED), bound_row(bounds)]
+    makespans, means = ({p: [getattr(each, what) for each in found[p]] for p in COMPARED} for what in ("makespan", "mean"))
+    notes = notes_of("tetris", makespans, means, bounds, "tetris", "slots")
     curve = [{"f": f} | row_of(policy, found[policy]) for f, policy in KNOBS.items()]
     sweep = [{"demands": name} | row_of(policy, by_demands[name][policy]) for name in DEMANDS for policy in OF_DEMANDS]
     pieces = [{"resources": D} | row_of(policy, fragments[D][policy]) for D in RESOURCES for policy in FRAGMENTED]
@@ -52,4 +57,4 @@ def reproduce(settings: Settings) -> Finding:
         claim_on_fragments(fragments),
     ]
     tables = {"": compared, "_fairness": curve, "_demands": sweep, "_fragmentation": pieces}
-    return Finding("tetris", title, claims, tables, draw)
+    return Finding("tetris", title, claims, tables, draw, notes)

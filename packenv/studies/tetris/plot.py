@@ -8,6 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from packenv.runs.plot_style import COLOURS, GREY, colours_for, light_grid
+from packenv.studies.beside import BOUND, LEGEND, MARK
 from packenv.studies.finding import Row
 from packenv.studies.tetris import runs
 
@@ -28,7 +29,7 @@ def draw_tetris(
     draw_curve(left, curve)
     draw_sweep(middle, sweep)
     draw_pieces(right, pieces)
-    figure.suptitle(title, fontsize=11)
+    figure.suptitle(f"{title}; {LEGEND}", fontsize=11)
     figure.savefig(path, dpi=110)
 
 
@@ -41,8 +42,13 @@ def colour_of(policy: str) -> str:
 
 
 def draw_bars(axes: Any, rows: list[Row], what: str, label: str) -> None:
-    """One bar per policy, the first one on top, with its 95 % interval."""
-    names = [row["policy"] for row in rows]
+    """One bar per policy, the first one on top, with its 95 % interval, and a line at the lower bound, if there is one."""
+    least = next(row[what] for row in rows if row["policy"] == BOUND)
+    rows = [row for row in rows if row["policy"] != BOUND]
+    names = [row["policy"] + (MARK if row["in_paper"] == "no" else "") for row in rows]
+    if least is not None:
+        axes.axvline(least, color="black", lw=1, ls=":", label=f"{BOUND} {least:,.0f}")
+        axes.legend(fontsize=8, frameon=False, loc="lower right")
     for n, row in enumerate(rows):
         low, high = row[f"{what}_low"], row[f"{what}_high"]
         error = None if low is None else [[row[what] - low], [high - row[what]]]

@@ -11,6 +11,7 @@ from packenv.results.result import Result
 from packenv.runs.run import by_policy, runs_of
 from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.statistics import interval
+from packenv.studies.beside import BOUND, added
 from packenv.studies.finding import Row, columns
 from packenv.workloads.named.analytics import analytics
 from packenv.workloads.workload import Workload
@@ -18,7 +19,9 @@ from packenv.workloads.workload import Workload
 FAIR = ("drf", "task-fair")  # check every resource
 TWO = ("drf:checked=2", "slot-fair")  # check cpu and memory only
 PACKING, LEFT = "tetris:m=0", "tetris:packing=0"
-COMPARED = ("tetris", "tetris:m=0.25", PACKING, LEFT, "bf-js", *FAIR, "slot-fair:checked=4", *TWO, "fifo-ff")
+OWN = ("tetris", "tetris:m=0.25", PACKING, LEFT, "bf-js", *FAIR, "slot-fair:checked=4", *TWO, "fifo-ff")
+COMPARED = (*OWN, *added(OWN))
+NOT_IN_PAPER = ("bf-js", "fifo-ff", "price", "fifo:blocking=false")
 KNOBS = {f: f"tetris:f={f:g}" for f in (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)}
 WEIGHTS = {0.0: PACKING, 0.1: "tetris:m=0.1", 0.25: "tetris:m=0.25", 0.5: "tetris:m=0.5", 1.0: "tetris", 2.0: "tetris:m=2"}
 OF_DEMANDS = tuple(dict.fromkeys([*WEIGHTS.values(), "bf-js", *FAIR, *TWO]))  # compared with both kinds of demands
@@ -80,7 +83,13 @@ def measures_of(workload: Workload, result: Result, fair: Result) -> Measures:
 
 def row_of(policy: str, found: list[Measures]) -> Row:
     """Means over the seeds with their 95 % intervals."""
-    row: Row = {"policy": policy, "seeds": len(found)}
+    row: Row = {"policy": policy, "in_paper": "no" if policy in NOT_IN_PAPER else "yes", "seeds": len(found)}
     for name in Measures._fields:
         row |= columns(name, interval(getattr(each, name) for each in found))
     return row
+
+
+def bound_row(bounds: list[float]) -> Row:
+    """The lower bound on the mean completion time; of nothing else."""
+    row = row_of(BOUND, []) | {"seeds": len(bounds), "in_paper": "no"}
+    return row | columns("mean", interval(bounds))

@@ -21,6 +21,7 @@ from packenv.workloads.workload import Workload
 
 STEPS = 16  # q_j is tried at so many equal steps of the longest path of job j
 ROUNDS = 8  # of choosing q again by what SRPT did
+SHOWN_AS = "lower bound (all known)"
 WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)  # and for so many jobs behind each
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from packenv.cli.judge.report import judge_report
 from packenv.cli.judge.tables import judgments_table
-from packenv.cli.leaderboard.cells import groups_of
 from packenv.cli.leaderboard.contests import Contest
 from packenv.cli.leaderboard.report import leaderboard_report
+from packenv.cli.leaderboard.scores import groups_of
 from packenv.cli.leaderboard.standings import Standing, with_ratios
 from packenv.cli.main import main
 from packenv.cli.report.page import Picture, page_of

@@ -25,7 +25,7 @@ def matrix(agent: str, weights: Weights, layer: str, shape: tuple[int, int]) -> 
     found = array(agent, weights, f"{layer}.weight")
     if found.shape != shape:
         sizes = f"{layer} has the shape {found.shape}, this cluster or these options need {shape}"
-        raise InputError(f"{agent}: made for another cluster or environment: {sizes}")
+        raise InputError(f"{agent}: made for another cluster, environment or set of features: {sizes}")
     return np.ascontiguousarray(found.T)
 
 

@@ -1,0 +1,203 @@
+"""Agents for whole jobs against all policies that know jobs, each with its best parameters: at home, elsewhere, weight by weight.
+
+    python experiments/whole_job_agents.py                                  # all agents for whole jobs that come with packenv
+    python experiments/whole_job_agents.py --agent runs/mine/agent --workload analytics --log agents.jsonl
+    python experiments/whole_job_agents.py --weights                        # without each of their features, one at a time
+
+For each measure the best parameters of a policy are chosen on other tables than those reported, and neither has been seen in
+training or its evaluations. Numbers are the agent's mean over the policy's on the same tables, with 95 % intervals: below 1 the
+agent is better. Elsewhere: other numbers of servers, other demands, and durations that are believed wrong by up to a half. With
+`--weights` the weights of a feature are set to zero, and numbers are means without it over means with it: above 1 it is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+import packenv
+from packenv.cli.leaderboard.measures import COMPLETION, OF_JOBS
+from packenv.cli.leaderboard.standings import problem_of
+from packenv.errors import InputError
+from packenv.learning.agents.agent import SavedAgent
+from packenv.learning.agents.saved import load_agent, pretrained_agents, save_agent
+from packenv.runs.log import RunLog
+from packenv.runs.measured import Measured
+from packenv.runs.run import Run, by_policy, runs_of
+from packenv.runs.runner import RunOptions
+from packenv.runs.statistics import interval, ratio_of_means
+from packenv.theory.completion.bound import completion_bound
+from packenv.units import UNIT
+from packenv.workloads.estimates import misjudged
+from packenv.workloads.named.analytics import analytics
+from packenv.workloads.named.dag import dag
+from packenv.workloads.workload import Workload
+
+REPORTED, CHOSEN = 2_000_000, 3_000_000  # first seeds: of the tables reported, and of those on which parameters are chosen
+SEEDS, QUICK_SEEDS, CHOOSING = 16, 2, 8
+GRID: dict[str, tuple[str, ...]] = {
+    "tetris": tuple(f"tetris:f={f},m={m}" for f in (0, 0.25) for m in (0, 0.5, 1, 2, 4)),
+    "drf": ("drf",),
+    "price": ("price", "price:welfare=1"),
+    "srpt": ("srpt", "srpt:total"),
+    "critical-path": ("critical-path",),
+    "most-work": ("most-work",),
+    "weighted-fair": tuple(f"weighted-fair:alpha={alpha}" for alpha in (-2, -1, -0.5, 0, 0.5)),
+    "graphene": tuple(f"graphene:long={long},large={large}" for long in (0.3, 0.5, 0.7) for large in (0.3, 0.5)),
+    "bf-js": ("bf-js",),
+    "fifo": ("fifo:blocking=false",),
+}
+"""By policy, the parameters that are tried; `fifo:blocking=false` backfills."""
+OF_DATA = {
+    "tetris": tuple(f"{policy},remote={remote}" for policy in GRID["tetris"] for remote in (0, 0.1, 0.4)),
+    "delay": ("delay", "delay:interval=1", "delay:interval=10", "delay:interval=30", "delay-dynamic"),
+}
+"""And on tables that say where data lie."""
+OF_VALUE = {"priority": ("priority",)}
+QUICK_GRID = {"tetris": ("tetris:f=0,m=1", "tetris:f=0,m=0"), "bf-js": ("bf-js",)}
+
+
+def grid_for(workload: Workload, quick: bool) -> dict[str, tuple[str, ...]]:
+    """The policies that can run on the workload, with the parameters to try."""
+    assert workload.jobs is not None
+    if quick:
+        return QUICK_GRID
+    grid = GRID | (OF_DATA if workload.jobs.home is not None else {}) | (OF_VALUE if workload.jobs.value is not None else {})
+    return {name: tried for name, tried in grid.items() if problem_of(Run(workload, tried[0])) is None}
+
+
+def elsewhere(name: str, home: Workload) -> dict[str, Workload]:
+    """Settings in which the agent was not trained."""
+    found: dict[str, Workload] = {}
+    if name == "analytics":
+        found = {f"{servers} servers": analytics(jobs=4 * servers, servers=servers) for servers in (10, 500)}
+        found |= {"independent demands": analytics(kinds=False), "two resources": analytics(resources=2)}
+    elif name == "dag":
+        found = {f"{servers} servers": dag(jobs=20 * servers, servers=servers) for servers in (5, 50)}
+    elif name.startswith("price/"):
+        found = {"10 machines": home.with_(servers="10x50:50"), "an abundant resource": packenv.workload("price/abundant")}
+        found |= {other: packenv.workload(other) for other in ("price/fig5", "price/fig8") if other != name}
+    return found | {"durations wrong by up to a half": misjudged(home, 0.5)}
+
+
+class Player:
+    """Makes runs of whole tables, and keeps them in a log."""
+
+    def __init__(self, processes: int | None, log: Path | None) -> None:
+        self.options, self.log = RunOptions(processes), RunLog(log)
+
+    def play(self, workload: Workload, policies: Sequence[str], first: int, seeds: int) -> dict[str, list[Measured]]:
+        """By policy, what is measured of each seed. A table that is not drawn by seed is one."""
+        count = seeds if workload.draw is not None else 1
+        runs = runs_of(workload, policies, range(first, first + count), options={"drain": True, "schedule": True})
+        with self.options as made, made.runner(most=len(runs)) as runner:
+            return by_policy(policies, self.log.complete(runs, runner, workload.name))
+
+
+def means(found: Sequence[Measured], key: str) -> list[float | None]:
+    return [getattr(each, key) for each in found]
+
+
+def compare(player: Player, agent: str, workload: Workload, title: str, seeds: int, quick: bool) -> None:
+    """Print the agent's measures, and their ratios to those of each policy with the parameters that were best elsewhere."""
+    grid = grid_for(workload, quick)
+    tried = player.play(workload, [policy for own in grid.values() for policy in own], CHOSEN, QUICK_SEEDS if quick else CHOOSING)
+
+    def best(name: str, key: str) -> str:
+        return min(grid[name], key=lambda policy: interval(means(tried[policy], key)).mean or np.inf)
+
+    chosen = {(name, measure.key): best(name, measure.key) for name in grid for measure in OF_JOBS}
+    found = player.play(workload, list(dict.fromkeys([agent, *chosen.values()])), REPORTED, seeds)
+    print(f"\n| {title}, {len(found[agent])} tables | {' | '.join(measure.name for measure in OF_JOBS)} |\n|---|--:|--:|--:|")
+    own = {measure.key: means(found[agent], measure.key) for measure in OF_JOBS}
+    print(f"| `{agent}` | {' | '.join(str(interval(values)) for values in own.values())} |")
+    for name in grid:
+        cells = []
+        for measure in OF_JOBS:
+            policy = chosen[name, measure.key]
+            knobs = policy.partition(":")[2]
+            over = ratio_of_means(own[measure.key], means(found[policy], measure.key))
+            cells.append(f"{over}{f' ({knobs})' if knobs else ''}")
+        print(f"| over `{name}` | {' | '.join(cells)} |")
+    bounds = [completion_bound(workload.at(run.seed)).mean for run in found[agent]]
+    print(f"| over the lower bound | {ratio_of_means(own[COMPLETION.key], bounds)} | – | – |", flush=True)
+
+
+def without_each(agent: SavedAgent) -> Iterator[tuple[str, float | None, SavedAgent]]:
+    """By feature that counts, its weight (of a sum network), and the agent with its weights set to zero."""
+    layout = agent.layout(np.full((1, 1), UNIT))
+    names = [*(each.name for each in layout.of_action), *(f"{each.name} (cluster)" for each in layout.of_context)]
+    for n, name in enumerate(names):
+        weights, weight = {key: value.copy() for key, value in agent.weights.items()}, None
+        if agent.network == "sum":
+            context = n >= len(layout.of_action)
+            row = weights["actor.of_context" if context else "actor.of_action"]
+            place = n - len(layout.of_action) if context else n
+            weight, row[place] = float(row[place]), 0.0
+        elif agent.network == "shared":
+            weights["actor.first.weight"][:, n] = 0.0
+        else:
+            raise InputError(f"{agent.name}: --weights reads sum and shared networks, not {agent.network}")
+        if weight != 0:
+            yield name, weight, SavedAgent(agent.name, agent.about, weights)
+
+
+def ablate(player: Player, agent: str, workload: Workload, seeds: int) -> None:
+    """Print by how much each measure is longer without each feature."""
+    with TemporaryDirectory() as folder:
+        weights: dict[str, tuple[str, float | None]] = {}
+        for n, (name, weight, one) in enumerate(without_each(load_agent(agent.removeprefix("agent:")))):
+            save_agent(Path(folder) / str(n), {k: v for k, v in one.about.items() if k not in ("format", "weights")}, one.weights)
+            weights[f"agent:{Path(folder) / str(n)}"] = name, weight
+        found = player.play(workload, [agent, *weights], REPORTED, seeds)
+    print(f"\n| `{agent}` without | weight | {' | '.join(measure.name for measure in OF_JOBS)} |\n|---|--:|--:|--:|--:|")
+    for policy, (name, weight) in weights.items():
+        losses = [ratio_of_means(means(found[policy], m.key), means(found[agent], m.key)) for m in OF_JOBS]
+        print(f"| {name} | {'–' if weight is None else f'{weight:.3g}'} | {' | '.join(map(str, losses))} |", flush=True)
+
+
+def homes(agents: Sequence[str], workload: str | None) -> list[tuple[str, str]]:
+    """The agents for whole jobs among those named, or that come with packenv, and the workload that each is for."""
+    found = []
+    for name in agents or pretrained_agents():
+        agent = load_agent(name)
+        about: Any = agent.about.get("workload")
+        if agent.definition.follows_jobs:
+            found.append((agent.name, workload or str(about.get("name") if isinstance(about, dict) else about)))
+        elif agents:
+            raise InputError(f"{agent.name} is not an agent for whole jobs: it acts in {agent.kind}")
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Compare agents, or take their features away one by one."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--agent", action="append", default=[], metavar="NAME", help="agent, by name or path; repeat for more")
+    parser.add_argument("--workload", metavar="NAME", help="where it is at home (default: where it was trained)")
+    parser.add_argument("--weights", action="store_true", help="set the weights of each feature to zero, one at a time")
+    parser.add_argument("--seeds", type=int, metavar="N", help=f"tables that are reported (default: {SEEDS})")
+    parser.add_argument("--log", type=Path, metavar="FILE", help="keep finished runs, and go on from there")
+    parser.add_argument("--processes", type=int, metavar="N", help="runs side by side (default: one per core)")
+    parser.add_argument("--quick", action="store_true", help="few policies and seeds, at home only: a first look, not a result")
+    said = parser.parse_args(arguments)
+    player, seeds = Player(said.processes, said.log), said.seeds or (QUICK_SEEDS if said.quick else SEEDS)
+    found = homes(said.agent, said.workload)
+    if not found:
+        print("no agent for whole jobs comes with packenv: name one with --agent")
+    for agent, name in found:
+        home = packenv.workload(name)
+        if said.weights:
+            ablate(player, agent, home, seeds)
+            continue
+        compare(player, agent, home, f"`{name}`", seeds, said.quick)
+        for where, workload in ({} if said.quick else elsewhere(name, home)).items():
+            compare(player, agent, workload, f"`{name}`, {where}", seeds, said.quick)
+
+
+if __name__ == "__main__":
+    main()
