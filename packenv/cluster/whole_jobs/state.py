@@ -34,6 +34,7 @@ class WholeJobs(Frame):
     of_phase: Ints  # (phases,) tasks of each phase
     value: Floats  # (jobs,) 1 without column `value`
     total: Ints  # (D,) capacity of the whole cluster, units
+    least: Ints  # (D,) units, smallest demand of any task for each resource
     # changes during a run
     homes: RowsByHome  # the waiting rows; of no places where tasks with different data are in different groups
     arrival: Ints  # (jobs,) slot in which the job's first task arrived, NONE before
@@ -71,6 +72,7 @@ def whole_jobs(jobs: Jobs, capacity: Ints, network: Network | None = None, *, by
         of_phase=np.bincount(book.phase[book.group], minlength=phases).astype(np.int64),
         value=np.asarray(value, np.float64).copy(),
         total=capacity.sum(axis=0),
+        least=jobs.demand.min(axis=0),
         homes=rows_by_home(None if by_data else jobs.home, book.group, network, len(capacity)),
         arrival=np.full(number, NONE, np.int64),
         left=np.bincount(job, minlength=number).astype(np.int64),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from packenv.cluster.queue.waiting import now
 from packenv.cluster.servers import reopen_all, server_count
 from packenv.cluster.state import NONE
-from packenv.cluster.whole_jobs.book import group_fits
+from packenv.cluster.whole_jobs.book import free_of, group_fits
 from packenv.cluster.whole_jobs.remaining_work import work_left
 from packenv.cluster.whole_jobs.state import EVERYWHERE, NEWS, note_slot, start_of_group
 from packenv.compiled.decorators import apart, compiled
@@ -130,6 +130,9 @@ def next_server(b: Batch, first: int) -> int:
 def any_fits(b: Batch, groups: NDArray[np.int32], count: int, server: int) -> bool:
     """Whether a waiting task of one of the first `count` groups fits on the server."""
     book = b.jobs.book
+    for r in range(b.jobs.least.shape[0]):
+        if free_of(b.c, server, r) < b.jobs.least[r]:
+            return False  # a full server, without a look at the groups
     for n in range(count):
         if book.waiting[groups[n]] > 0 and group_fits(b.c, book, groups[n], server):
             return True
@@ -150,17 +153,29 @@ def offer(b: Batch, server: int) -> None:
             if not group_fits(c, book, g, server):
                 continue
             fitting += 1
-            n = min(count, offered.shape[0] - 1)
-            if count == offered.shape[0] and not goes_before(b, left, g, n):
+            if count == offered.shape[0] and not goes_before(b, left, g, count - 1):
                 continue
-            while n > 0 and goes_before(b, left, g, n - 1):
+            place = place_among(b, left, g, count)
+            for n in range(min(count, offered.shape[0] - 1), place, -1):
                 offered[n], rank[n] = offered[n - 1], rank[n - 1]
-                n -= 1
-            offered[n], rank[n] = g, left
+            offered[place], rank[place] = g, left
             count = min(count + 1, offered.shape[0])
     b.fitting[c.e], b.foremost[c.e] = fitting, foremost
     for n in range(count, offered.shape[0]):
         offered[n] = NONE
+
+
+@compiled
+def place_among(b: Batch, left: float, g: int, count: int) -> int:
+    """How many of the first `count` groups are offered before group g, of a job with so much work left."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) >> 1
+        if goes_before(b, left, g, middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @compiled
