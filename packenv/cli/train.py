@@ -60,8 +60,8 @@ SPECIAL = {"true": True, "false": False}
 )
 @option("--guard-limit", type=int, default=500, help="The guard schedules while more tasks than this wait.")
 @click.option("--from", "start", metavar="AGENT", help="Start from the weights of this saved agent (a name or a path).")
-@click.option("--imitate", metavar="POLICY", type=POLICY, help="Train the agent to imitate this policy first.")
-@option("--imitation-steps", type=int, default=400, help="Steps of imitation.")
+@click.option("--imitate", metavar="POLICY", type=POLICY, help="Begin with weights that imitate this policy.")
+@click.option("--imitation-steps", type=int, default=0, help="Steps of imitation  [default: 400; JobFill 10,000].")
 @option("--samples", type=int, default=16_000_000, help="Train for so many decisions; cma-es: tasks.")
 @option("--envs", type=int, default=512, help="Environments that run side by side.")
 @option("--horizon", type=int, default=100_000, help="Slots of an episode.")
@@ -70,7 +70,8 @@ SPECIAL = {"true": True, "false": False}
     "--learning-rate",
     type=float,
     default=0.0,
-    help="Learning rate at the start, which falls to a tenth  [default: 0.001; dqn 0.0005]; cma-es: step size  [default: 0.15].",
+    help="Learning rate at the start, which falls to a tenth  [default: 0.001; dqn 0.0005]; cma-es: step size  "
+    "[default: 0.15; after --imitate 0.05].",
 )
 @option("--entropy", type=float, default=0.003, help="Weight of the entropy bonus.")
 @option("--lambda", "gae_lambda", type=float, default=0.95, help="λ of the generalised advantage estimate.")

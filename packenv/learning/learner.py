@@ -39,8 +39,11 @@ class Learner(ABC):
     def samples(self) -> int:
         """Samples made so far."""
 
-    def initialise(self) -> str | None:
-        """Set the actor's first weights as the settings say; return a line on how that went, if there is one."""
+    def initialise(self, say: Callable[[str], None] = print) -> str | None:
+        """Set the actor's first weights as the settings say; return a line on how that went, if there is one.
+
+        `say` is told what goes on meanwhile.
+        """
         if self.settings.start is not None:
             agent, kind = load_agent(self.settings.start), self.settings.environment
             if agent.definition.follows_jobs != find_definition(kind).follows_jobs:

@@ -24,6 +24,7 @@ WAITING_LIMIT = 4
 HIDDEN = {"shared": 32, "linear": 32, "sum": 32, "varying": 32, "mlp": 64}
 LEARNING_RATES = {"maskable-ppo": 1e-3, "ppo": 1e-3, "a2c": 1e-3, "dqn": 5e-4, "cma-es": 0.15}
 STEPS = {"maskable-ppo": 64, "ppo": 64, "a2c": 16, "dqn": 1, "cma-es": 1}
+STEP_AFTER_IMITATION = 0.05  # the learning rate of cma-es where the weights are good already
 EPOCHS = {"maskable-ppo": 3, "ppo": 3, "a2c": 1, "dqn": 1, "cma-es": 1}
 BATCH = {"maskable-ppo": 4096, "ppo": 4096, "a2c": 0, "dqn": 1024, "cma-es": 0}
 
@@ -59,7 +60,7 @@ class Settings:
     guard_limit: int = 500
     start: str | None = None  # a saved agent, by name or path, whose weights the actor starts from
     imitate: str | None = None  # a policy whose actions the actor learns first
-    imitation_steps: int = 400
+    imitation_steps: int = 0  # of each environment that the policy plays
     samples: int = 16_000_000
     envs: int = 512
     horizon: int = 100_000
@@ -73,6 +74,8 @@ class Settings:
     population: int = 0  # of cma-es
 
     def __post_init__(self) -> None:
+        if self.algorithm == EVOLUTION and self.imitate is not None and not self.learning_rate:
+            object.__setattr__(self, "learning_rate", STEP_AFTER_IMITATION)
         for name, table, key in (
             ("hidden", HIDDEN, self.network),
             ("learning_rate", LEARNING_RATES, self.algorithm),
@@ -90,7 +93,10 @@ class Settings:
         """The defaults that differ between environments of tasks and of whole jobs."""
         one_of("environment", self.environment, tuple(ENVIRONMENTS))
         of_jobs = find_definition(self.environment).follows_jobs
-        of_jobs_or_tasks = {"reward": ("completion", "size"), "window": (32, 16), "guard": (None, "bf-js")}
+        of_jobs_or_tasks = {
+            **{"reward": ("completion", "size"), "window": (32, 16), "guard": (None, "bf-js")},
+            "imitation_steps": (10_000, 400),
+        }
         for name, (for_jobs, for_tasks) in of_jobs_or_tasks.items():
             value = for_jobs if of_jobs else for_tasks
             if getattr(self, name) in ("", 0):
@@ -112,8 +118,6 @@ class Settings:
             raise InputError(
                 f"the {self.network} network reads the observation actions: choose --network mlp for {self.observation}"
             )
-        if self.algorithm == EVOLUTION and self.imitate is not None:
-            raise InputError(f"--imitate goes with {', '.join(ALGORITHMS[:-1])}: {EVOLUTION} learns from whole runs")
         if self.average_reward and self.algorithm not in ON_POLICY:
             raise InputError(f"the average reward goes with {', '.join(ON_POLICY)}, not with {self.algorithm}")
         if set(self.arrivals) - set(INTENSITIES) or len(self.arrivals) > 1:

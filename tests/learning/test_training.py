@@ -219,7 +219,6 @@ def test_loading_a_checkpoint_executes_nothing(tmp_path: Path) -> None:
         ("--network shared --observation full", "choose --network mlp"),
         ("--algo dqn --average-reward", "average reward goes with"),
         ("--algo cma-es --hidden 32", "at most 1,000 weights"),
-        ("--algo cma-es --network linear --imitate bf-s", "learns from whole runs"),
         ("--algo cma-es --network linear --population 3", "at least 4"),
         ("--network linear --observation full", "choose --network mlp"),
         ("--types 1", "types must be a whole number from 2"),

@@ -17,6 +17,7 @@ from packenv.executors.choose import PROCESSES, executor
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.evolution.cma_es import CmaEs
 from packenv.learning.evolution.trials import Trial, TrialRunner
+from packenv.learning.imitation.imitation import imitate_policy, scaled
 from packenv.learning.learner import Learner
 from packenv.learning.loads import workloads_at_loads
 from packenv.learning.networks.network import Network, form_of
@@ -44,6 +45,13 @@ class Evolution(Learner):
         self.about = agent_metadata(settings, "", 0, "last", {})
         self.started = 0
         self.said: dict[str, float] = {}
+
+    def initialise(self, say: Callable[[str], None] = print) -> str | None:
+        line = super().initialise(say)
+        if self.settings.imitate is not None:
+            line = imitate_policy(self.settings, self.network, say)
+            scaled(self.network)  # the step size is relative to weights of order 1
+        return line
 
     @property
     def samples(self) -> int:

@@ -83,3 +83,8 @@ def layer_of(layer: nn.Linear, own: Tensor, common: Tensor, rows: ValidActions) 
 def mean_of(each: Tensor, rows: ValidActions) -> Tensor:
     """(E, H) mean over the valid actions of each environment."""
     return to_environments(each, rows) / rows.valid
+
+
+def random_valid(mask: Tensor) -> Tensor:
+    """(E,) one of the valid actions of each row, all equally likely."""
+    return (torch.rand(mask.shape) * mask).argmax(dim=1)

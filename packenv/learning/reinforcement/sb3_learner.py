@@ -10,11 +10,11 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
 from packenv.envs.interfaces.sb3 import PackVecEnv
+from packenv.learning.imitation.imitation import imitate_policy
 from packenv.learning.learner import Learner
 from packenv.learning.reinforcement.advantages import AverageReward
 from packenv.learning.reinforcement.algorithms import MaskedDQN, make_model
 from packenv.learning.reinforcement.cluster_averages import ClusterAverages
-from packenv.learning.reinforcement.imitation import imitate_policy
 from packenv.learning.reinforcement.sb3_policies import network_of
 from packenv.learning.settings import Settings
 
@@ -43,10 +43,10 @@ class Sb3Learner(Learner):
     def samples(self) -> int:
         return int(self.model.num_timesteps)
 
-    def initialise(self) -> str | None:
-        line = super().initialise()
+    def initialise(self, say: Callable[[str], None] = print) -> str | None:
+        line = super().initialise(say)
         if self.settings.imitate is not None:
-            line = imitate_policy(self.settings, self.network)
+            line = imitate_policy(self.settings, self.network, say)
         if isinstance(self.model, MaskedDQN):
             self.model.copy_to_target()
         return line

@@ -103,8 +103,3 @@ def network_of(policy: Any) -> Network:
     holder: Any = policy.q_net if isinstance(policy, DQNPolicy) else policy
     network: Network = holder.network
     return network
-
-
-def random_valid(mask: Tensor) -> Tensor:
-    """(E,) one of the valid actions of each row, all equally likely."""
-    return (torch.rand(mask.shape) * mask).argmax(dim=1)

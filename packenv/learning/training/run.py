@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,7 @@ class TrainingRun:
         self.measured = {f"{by} ratio to {self.plan.against}": score}
         self.measured |= {f"{by} ratio to {self.plan.against} at {each.label}": each.ratio for each in compared}
         self.measured |= {f"{by} at {each.label}": each.agent for each in compared}
+        self.measured = {name: value for name, value in self.measured.items() if math.isfinite(value)}  # JSON has no infinity
         if score < self.best_score:
             self.best, self.best_score, self.best_at, self.best_measured = weights, score, samples, self.measured
         shown = self.measured | self.evaluation.bounds()

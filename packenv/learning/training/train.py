@@ -38,14 +38,14 @@ def train(settings: Settings, plan: RunPlan) -> TrainedAgent:
     learner = make_learner(settings, plan.threads, plan.on)
     checkpoint = plan.folder / CHECKPOINT
     resumes = checkpoint.exists()
-    line = None if resumes else learner.initialise()
-    make_folder(plan.folder)
-    write_json(plan.folder / SETTINGS, settings.record())
     run = TrainingRun(settings, plan, learner)
     if resumes:
         run.resume(checkpoint)
-        line = f"goes on after {learner.samples:,} samples, with fresh episodes"
     with TrainingProgress(plan.folder.name, settings.samples, learner.samples) as progress:
+        after = f"goes on after {learner.samples:,} samples, with fresh episodes"
+        line = after if resumes else learner.initialise(progress.say)
+        make_folder(plan.folder)
+        write_json(plan.folder / SETTINGS, settings.record())
         if line is not None:
             progress.say(line)
         return run.run(progress)
