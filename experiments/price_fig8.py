@@ -1,4 +1,4 @@
-"""Figures 8 to 10 of the price scheduler: efficiency, utilisation and fairness over time, beside eight others; makespans.
+"""Figures 8 to 10 of the price scheduler: efficiency, utilisation and fairness over time, beside nine others; makespans.
 
 100 jobs of 1 to 5 phases on two machines, demands of at most three fifths of a machine, 20 seeds.
 """

@@ -10,7 +10,7 @@ import pytest
 
 from packenv.cli.main import main
 from packenv.envs.job_fill.absent import ASSUMED, assumptions, columns_of
-from packenv.envs.job_fill.features import CLUSTER_FEATURES, GROUP_FEATURES, WAITS, WORK
+from packenv.envs.job_fill.features import ALIGNMENT, CLUSTER_FEATURES, GROUP_FEATURES, WAITS
 from packenv.jobs import Jobs
 from packenv.learning.agents.saved import save_agent
 from packenv.learning.training.plan import RunPlan
@@ -20,9 +20,9 @@ FIVE_JOBS = "\n".join(["arrival,size,service,job", *(f"0,0.4,1,{n}" for n in ran
 
 
 def agent(folder: Path, columns: list[str] | None = None, features: int = len(GROUP_FEATURES), window: int = 2) -> str:
-    """A weighted sum that prefers jobs with little work left, and never passes a server."""
+    """A weighted sum that prefers what is aligned with the free room, and never passes a server."""
     of_action = np.zeros(features, np.float32)
-    of_action[WORK], of_action[WAITS] = -1, -100
+    of_action[ALIGNMENT], of_action[WAITS] = 1, -100
     weights = {"actor.of_action": of_action, "actor.of_context": np.zeros(len(CLUSTER_FEATURES), np.float32)}
     options = {"observation": "actions", "J": 4, "types": None, "window": window}
     environment: dict[str, Any] = {"kind": "JobFill", "resources": 1, "options": options}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from packenv.api import simulate
 from packenv.cli.leaderboard.contests import Contest
-from packenv.cli.leaderboard.measures import BEST, COMPLETION, Measure
+from packenv.cli.leaderboard.measures import BEST, COMPLETION, QUEUE, Measure
 from packenv.cli.options.workload import DEFAULT_POLICIES
 from packenv.errors import InputError
 from packenv.policy import find_policy
@@ -62,9 +62,9 @@ class Standing:
         return [getattr(run, measure.key) for run in self.runs]
 
     def mean(self, measure: Measure) -> Interval:
-        """Unknown unless every seed has a value."""
+        """Of whole jobs unknown unless all of them ended with every seed."""
         values = self.values(measure)
-        return UNKNOWN if measure.is_time and None in values else interval(values)
+        return UNKNOWN if measure != QUEUE and None in values else interval(values)
 
     def ratio(self, measure: Measure) -> Interval:
         """To the reference on the same jobs; unknown for the reference itself."""

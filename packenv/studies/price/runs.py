@@ -11,7 +11,7 @@ from packenv.runs.run import by_policy
 from packenv.runs.run import runs_of as every_run
 from packenv.runs.runner import run_all
 from packenv.runs.statistics import Interval, interval, ratio
-from packenv.studies.beside import BOUND, MARK
+from packenv.studies.beside import MARK
 from packenv.studies.finding import Row, Settings
 from packenv.workloads.workload import Workload
 
@@ -38,7 +38,7 @@ COMPARED = ("priority", "capacity", "fifo")
 """The schedulers with which Zhang and Yao compare their own."""
 NOT_COMPARED = ("fifo:blocking=false", "bf-js", "drf", "tetris", "tetris:m=0,f=0")
 """Those with which it does not."""
-IN_PAPER = ("price", *COMPARED, SAT, FIXED_SAT, BOUND)
+IN_PAPER = ("price", *COMPARED, SAT, FIXED_SAT)
 POLICIES = (*PRICES, *COMPARED, *NOT_COMPARED)
 SEEDS, QUICK_SEEDS = 20, 5
 LEFT_OUT = "left out: policy `sat` and OR-tools are not installed"
