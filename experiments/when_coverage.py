@@ -83,6 +83,7 @@ def _moment(
     demand, lasting = jobs.demand / UNIT, jobs.service[running] - age
     known = Started(
         demand=demand[waiting],
+        row=np.arange(len(waiting)),
         endless=np.zeros(len(waiting), np.bool_),
         running_demand=demand[running],
         running_endless=np.zeros(len(running), np.bool_),

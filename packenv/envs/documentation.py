@@ -120,9 +120,7 @@ Tables = tuple[tuple[Feature, ...], tuple[Feature, ...]]
 """The features of actions, and of the context."""
 
 
-def documented(
-    environment: type[SingleEnv], of_configurations: bool = False, of_jobs: Tables | None = None
-) -> type[SingleEnv]:
+def documented(environment: type[SingleEnv], of_configurations: bool = False, of_jobs: Tables | None = None) -> type[SingleEnv]:
     """Complete the docstring of an environment: its own headings first, then what is the same for all environments.
 
     The rows of the table under "Own Arguments" become the first ones of "Arguments". `of_configurations`: whether its

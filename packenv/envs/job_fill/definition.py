@@ -22,9 +22,7 @@ DEFAULTS = {
 ASKED = ("changed", "always")
 
 
-def layout(
-    sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, passing: bool = True, ask: str = "changed"
-) -> Layout:
+def layout(sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, passing: bool = True, ask: str = "changed") -> Layout:
     """JobFill on a cluster of capacity (L, D) units."""
     if not options.describes_actions:
         raise InputError(f"JobFill has the observations 'actions' and 'normalized', not {options.observation!r}")

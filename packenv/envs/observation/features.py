@@ -64,6 +64,7 @@ CONTEXT_FEATURES = (
     Feature("small_room", SHARE, "servers with room up to ¼, full ones left out"),
 )
 
+
 def features_of(layout: Layout) -> tuple[tuple[Feature, ...], tuple[Feature, ...]]:
     """The tables of an environment's `actions` and `context`: its own, or those above."""
     return layout.of_action or ACTION_FEATURES, layout.of_context or CONTEXT_FEATURES
