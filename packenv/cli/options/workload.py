@@ -19,6 +19,7 @@ from packenv.workloads.workload import INTENSITIES, Workload
 
 if TYPE_CHECKING:  # brings pyarrow with it
     from packenv.workloads.kubernetes.cluster import Cluster
+    from packenv.workloads.kubernetes.durations import Durations
 
 SLOT_SECONDS_HELP = "Seconds in a slot, for a trace: an exact decimal  [default: job lines (.tr) 0.0005, others 0.1]."
 RESOURCES_HELP = "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest."
@@ -40,7 +41,7 @@ class WorkloadOptions:
     source: str | None
     servers: str | None = None
     sizes: str | None = None
-    service: str | tuple[Law, ...] | None = None
+    service: str | tuple[Law, ...] | Durations | None = None
     load: float | None = None
     intensity: float | None = None
     rate: float | None = None
@@ -90,18 +91,21 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
     return _with_rate(Workload(**custom)), {}
 
 
-def with_durations(options: WorkloadOptions, trace: str | None) -> WorkloadOptions:
-    """The options with laws of services from stretches of a trace, if one is named. Raises InputError."""
-    if trace is None:
+def with_durations(options: WorkloadOptions, path: str | None) -> WorkloadOptions:
+    """The options with past durations by owner, or with those of a trace in stretches, if a file is named. Raises InputError."""
+    if path is None:
         return options
     if not is_cluster_file(options.source):
         raise InputError("--durations goes with a cluster as kubectl prints it")
     if options.service is not None:
         raise InputError("give one of --service and --durations")
+    from packenv.workloads.kubernetes.durations import is_durations, read_durations
     from packenv.workloads.kubernetes.started import stretches
     from packenv.workloads.traces import read_trace
 
-    return replace(options, service=stretches(read_trace(trace).jobs(slot_seconds=options.slot_seconds or "1").jobs.service))
+    if is_durations(path):
+        return replace(options, service=read_durations(path))
+    return replace(options, service=stretches(read_trace(path).jobs(slot_seconds=options.slot_seconds or "1").jobs.service))
 
 
 def shown_slot(options: WorkloadOptions, found: Workload) -> float | None:
@@ -152,7 +156,7 @@ def is_cluster_file(source: str | None) -> bool:
     return is_cluster(Path(source))
 
 
-def cluster_from(options: WorkloadOptions) -> tuple[Cluster, tuple[Law, ...], float]:
+def cluster_from(options: WorkloadOptions) -> tuple[Cluster, tuple[Law, ...] | Durations, float]:
     """The cluster of a file that kubectl printed, the laws of services, and the seconds of a slot. Raises InputError."""
     from packenv.workloads.kubernetes import read_cluster
     from packenv.workloads.traces.table import exact

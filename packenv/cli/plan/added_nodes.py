@@ -24,6 +24,7 @@ from packenv.runs.runner import RunOptions
 from packenv.runs.text import counted, listed
 from packenv.workloads.kubernetes.changed import changed, emptiest_first, kind_of
 from packenv.workloads.kubernetes.cluster import Cluster
+from packenv.workloads.kubernetes.durations import Durations
 from packenv.workloads.laws import Law
 
 
@@ -35,7 +36,7 @@ class AskedCluster:
     goals: Sequence[QueueGoal]
     policies: tuple[str, ...]
     seeds: int
-    service: tuple[Law, ...]
+    service: tuple[Law, ...] | Durations
     slot_seconds: float
 
     def runs(self, policy: str, ask: AskRuns) -> QueueRuns:
@@ -48,7 +49,7 @@ def plan_added(asked: AskedCluster, add: str | None, made: RunOptions) -> Shown:
     nodes = AddedNodes(cluster, kind_of(cluster, add), asked.seeds)
     grown = changed(cluster, nodes.kind, 1)
     check_pods(goals, grown, bool(asked.service))
-    print_cluster(grown, bool(asked.service), len(cluster.nodes))
+    print_cluster(grown, asked.service, len(cluster.nodes))
     with text_console().status(f"{cluster.name}: the fewest nodes of any policy"):
         bound = nodes.bound(goals, lambda own: own.workload(asked.service or None, asked.slot_seconds))
 
@@ -66,7 +67,7 @@ def plan_added(asked: AskedCluster, add: str | None, made: RunOptions) -> Shown:
             ("Nodes", f"{len(cluster.nodes):,}, and nodes like {nodes.kind.name}"),
             ("Pods in the queue", f"{len(grown.waiting):,}"),
         ]
-        section = Section("Nodes to add", notes=list(grown.notes(bool(asked.service))), tables=[rows_of(table)])
+        section = Section("Nodes to add", notes=list(grown.notes(asked.service)), tables=[rows_of(table)])
         first, *others = said.splitlines()
         return Report(f"How many nodes {cluster.name} needs", first, about, [section], [*others, *map(str, refused)])
 

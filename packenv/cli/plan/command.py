@@ -91,7 +91,7 @@ def grown(said: WorkloadOptions, growth: str | None) -> Workload:
 @click.option(
     "--when", "asks_when", is_flag=True, help="When waiting pods would start, on a cluster as kubectl prints it (JSON)."
 )
-@click.option("--durations", type=PATH, help="A trace; how long its tasks took is the law of services, with --when.")
+@click.option("--durations", type=PATH, help="How long pods took: a file with owner and seconds, or a trace; for a cluster.")
 @click.option("--slots", type=COUNT, help=f"Slots of each run of a workload  [default: {DEFAULT_SLOTS:,}].")
 @click.option(
     "--seeds",

@@ -31,7 +31,7 @@ def plan_failed_nodes(asked: AskedCluster, without: str, made: RunOptions) -> Sh
     names = [*dict.fromkeys(name.strip() for name in without.split(","))]
     left = without_nodes(asked.cluster, names)
     check_pods(asked.goals, left, bool(asked.service))
-    print_cluster(asked.cluster, bool(asked.service), len(asked.cluster.nodes))
+    print_cluster(asked.cluster, asked.service, len(asked.cluster.nodes))
 
     def compare(policy: str, ask: AskRuns, say: Say) -> FailedNodes:
         say(f"with and without {counted(len(names), 'node')}")
@@ -48,7 +48,7 @@ def plan_failed_nodes(asked: AskedCluster, without: str, made: RunOptions) -> Sh
             ("Nodes", f"{nodes:,}, and {nodes - len(names):,} without {listed(names)}"),
             ("Policies", ", ".join(asked.policies)),
         ]
-        notes = ["The measures are of the same pods in both.", *asked.cluster.notes(bool(asked.service))]
+        notes = ["The measures are of the same pods in both.", *asked.cluster.notes(asked.service)]
         section = Section("With and without these nodes", notes=notes, tables=[rows_of(table)])
         first, *others = said.splitlines()
         return Report(f"What if nodes of {asked.cluster.name} fail", first, about, [section], others)

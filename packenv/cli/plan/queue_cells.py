@@ -11,6 +11,8 @@ from packenv.planning.search import Trial
 from packenv.runs.statistics import Interval, interval, mean_and_half
 from packenv.runs.text import NONE, counted, estimate
 from packenv.workloads.kubernetes.cluster import Cluster
+from packenv.workloads.kubernetes.durations import Durations
+from packenv.workloads.laws import Law
 
 NEVER = "never"
 """In place of a time: in some run not all pods start."""
@@ -32,12 +34,12 @@ def mean_or_none(values: Sequence[float | None]) -> list[float | None]:
     return [*(Interval(None, None, None) if None in values else interval(values))]
 
 
-def print_cluster(cluster: Cluster, ends: bool, nodes: int) -> None:
+def print_cluster(cluster: Cluster, service: tuple[Law, ...] | Durations, nodes: int) -> None:
     """Print what the cluster is, what is assumed, and what is left out. `nodes`: those of today."""
     console = text_console()
     waiting = counted(len(cluster.waiting), "pod")
     console.print(f"[bold]{cluster.name}[/bold]: {counted(nodes, 'node')}, {waiting} in the queue", highlight=False)
-    for line in cluster.notes(ends):
+    for line in cluster.notes(service):
         console.print(line, highlight=False, markup=False)
     if cluster.left_out:
         left_out = ", ".join(f"{count} {reason}" for reason, count in cluster.left_out.items())

@@ -12,6 +12,7 @@ from packenv.planning.search import AskRuns, Trial, mean_of
 from packenv.results.result import Result
 from packenv.runs.run import Run
 from packenv.workloads.kubernetes.cluster import Cluster
+from packenv.workloads.kubernetes.durations import Durations
 from packenv.workloads.kubernetes.started import ENDLESS, Started
 from packenv.workloads.laws import Law
 from packenv.workloads.workload import Workload
@@ -23,7 +24,7 @@ class QueueRuns:
 
     policy: str
     goals: Sequence[QueueGoal]
-    service: tuple[Law, ...]
+    service: tuple[Law, ...] | Durations
     slot_seconds: float
     ask: AskRuns
 

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.units import to_units
+from packenv.workloads.kubernetes.durations import Durations
 from packenv.workloads.kubernetes.objects import Node, Pod, read_objects
+from packenv.workloads.kubernetes.owners import OwnerTimes
 from packenv.workloads.kubernetes.started import Started
 from packenv.workloads.laws import Law
 from packenv.workloads.traces.format import first_bytes
@@ -62,13 +64,13 @@ class Cluster:
     def name(self) -> str:
         return Path(self.source).name
 
-    def workload(self, service: Law | Sequence[Law] | None = None, slot_seconds: float = 1.0) -> Workload:
+    def workload(self, service: Law | Sequence[Law] | Durations | None = None, slot_seconds: float = 1.0) -> Workload:
         """The waiting pods as tasks that are there in slot 0, on nodes that begin with the running pods.
 
         service       law of a whole service, in slots, of pods that end by themselves; the time that remains to a running pod
                       is drawn from it too, given that the pod has lasted until now. Pods that are restarted whenever they end
                       (restartPolicy Always), and without a law all pods, are in service longer than any run. Of several laws
-                      each seed has one
+                      each seed has one; Durations are past ones by owner
         slot_seconds  length of a slot
 
         Every seed draws other times. Raises InputError if no pod waits.
@@ -76,6 +78,11 @@ class Cluster:
         if not self.waiting and not self.again:
             raise InputError(f"{self.source}: no pod waits for a node, so there is nothing to place")
         age = np.array([self.now - (pod.created if pod.started is None else pod.started) for pod in self.running])
+        age = np.maximum(age, 0.0) / slot_seconds
+        if isinstance(service, Durations):
+            services: tuple[Law, ...] | OwnerTimes = service.times(self.waiting, self.running, age, slot_seconds)
+        else:
+            services = () if service is None else (service,) if isinstance(service, Law) else tuple(service)
         started = Started(
             demand=self.demand,
             row=self.row,
@@ -83,22 +90,24 @@ class Cluster:
             running_demand=self.running_demand,
             running_endless=np.array([pod.endless for pod in self.running], np.bool_),
             server=self.node,
-            age=np.maximum(age, 0.0) / slot_seconds,
-            services=() if service is None else (service,) if isinstance(service, Law) else tuple(service),
+            age=age,
+            services=services,
             again=self.again,
             names=tuple(pod.name for pod in (*self.waiting, *(self.running[n] for n in self.again))),
-            notes=self.notes(service is not None),
+            notes=self.notes(service),
         )
         return Workload(jobs=started, servers=self.capacity, name=self.name, resources=self.resources, slot_seconds=slot_seconds)
 
-    def notes(self, ends: bool) -> tuple[str, ...]:
+    def notes(self, service: Law | Sequence[Law] | Durations | None) -> tuple[str, ...]:
         """Lines that say what begins, what is assumed of times, and what is ignored."""
+        ends = service not in (None, ())
         begun = [pod for pod, node in zip(self.running, self.node, strict=True) if node >= 0]
         ending = sum(not pod.endless for pod in begun) if ends else 0
         times = f"{len(begun)} pods run at the start" + (f", {ending} of them for a time that is drawn" if ending else "")
         law = "; others do not end" if ends else "; no pod ends (--service says how long those that can end last)"
         ignored = ", ".join(f"{count} {what}" for what, count in self.ignored.items())
-        return (self.about, times + law, *([f"ignored: {ignored}"] if ignored else []))
+        past = service.notes([*begun, *self.waiting]) if isinstance(service, Durations) else ()
+        return (self.about, times + law, *past, *([f"ignored: {ignored}"] if ignored else []))
 
 
 def is_cluster(path: Path) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from packenv.jobs import Jobs
 from packenv.units import to_units
 from packenv.workloads.in_service import InService
+from packenv.workloads.kubernetes.owners import LAWS, OwnerTimes, random_of
 from packenv.workloads.laws import Empirical, Law
 
 Ints = NDArray[np.int64]
@@ -20,7 +21,7 @@ ENDLESS = 2**31
 """Slots of a task that does not end: more than any run has (68 years of seconds)."""
 
 STRETCH, MOST_STRETCHES = 100, 1000
-WAITING, RUNNING, LAWS = 0, 1, 2  # streams of random numbers
+WAITING, RUNNING = 0, 1  # streams of random numbers
 STEPS = 64  # of a bisection: doubles have no more
 
 
@@ -35,7 +36,8 @@ class Started:
     running_endless: Bools  # (m,)
     server: Ints  # (m,) -1: its node is taken away
     age: Floats  # (m,) slots in service so far
-    services: tuple[Law, ...]  # of pods that end, in slots: each seed has one of them; none: no pod ends
+    services: tuple[Law, ...] | OwnerTimes
+    """Of pods that end, in slots: each seed has one of the laws; none: no pod ends."""
     again: tuple[int, ...] = ()  # of the running pods, by number: they start again, behind those that wait
     names: tuple[str, ...] = ()  # of the waiting pods, and of those that start again
     notes: tuple[str, ...] = ()  # lines on what is assumed and ignored
@@ -60,9 +62,14 @@ class Started:
     def _slots(self, seed: int, stream: int, row: Ints, age: Floats, endless: Bools) -> Ints:
         if not self.services:
             return np.full(len(age), ENDLESS)
-        law = self.services[_random(seed, LAWS).integers(len(self.services))]
-        uniform = _random(seed, stream).random(int(row.max(initial=-1)) + 1)[row]
-        return np.where(endless, ENDLESS, remaining(law, age, uniform))
+        uniform = random_of(seed, stream).random(int(row.max(initial=-1)) + 1)[row]
+        if isinstance(self.services, OwnerTimes):
+            group = self.services.waiting if stream == WAITING else self.services.running
+            slots = self.services.slots(self.services.owners(seed), group, age, uniform)
+        else:
+            law = self.services[random_of(seed, LAWS).integers(len(self.services))]
+            slots = remaining(law, age, uniform)
+        return np.where(endless, ENDLESS, slots)
 
 
 def stretches(services: Ints) -> tuple[Law, ...]:
@@ -73,10 +80,6 @@ def stretches(services: Ints) -> tuple[Law, ...]:
     step = max(STRETCH // 2, len(services) // MOST_STRETCHES)
     first = range(0, max(len(services) - STRETCH, 0) + 1, step)
     return tuple(Empirical(services[n : n + STRETCH]) for n in first)
-
-
-def _random(seed: int, stream: int) -> np.random.Generator:
-    return np.random.Generator(np.random.Philox(np.random.SeedSequence((seed, stream))))
 
 
 def remaining(law: Law, age: Floats, uniform: Floats) -> Ints:
