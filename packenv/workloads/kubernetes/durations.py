@@ -58,7 +58,7 @@ class Durations:
         name = [pod.owner or pod.name if n is None else self.owners[n] for pod, n in zip(pods, own, strict=True)]
         groups = {one: n for n, one in enumerate(dict.fromkeys(name))}
         known = dict(zip(name, own, strict=True))
-        group = np.array([groups[one] for one in name], np.int64)
+        group = np.array([-1 if pod.endless else groups[one] for pod, one in zip(pods, name, strict=True)], np.int64)
         slots = self.seconds / slot_seconds
         return OwnerTimes(
             values=tuple(np.sort(slots[self.owner == n]) for n in range(len(self.owners))),

@@ -31,8 +31,8 @@ class OwnerTimes:
     """What each owner's durations are, in slots; and to which group, pods of one owner, each pod of a cluster belongs."""
 
     values: tuple[Floats, ...]  # of each known owner, ascending
-    waiting: Ints  # (n,) group of each waiting pod
-    running: Ints  # (m,) group of each running pod
+    waiting: Ints  # (n,) group of each waiting pod; -1: it does not end
+    running: Ints  # (m,) group of each running pod; -1: it does not end
     age: Floats  # (m,)
     known: tuple[int | None, ...]  # of each group, the number of the known owner, if there is one
     keys: tuple[int, ...]  # of each group, a number of its own, whatever other pods there are
@@ -52,13 +52,26 @@ class OwnerTimes:
         uniform = [random_of(seed, LAWS, key).random() for key in self.keys]
         return [int(np.searchsorted(own, u * own[-1], "right")) for own, u in zip(self.chances, uniform, strict=True)]
 
-    def slots(self, owners: Sequence[int], group: Ints, age: Floats, uniform: Floats) -> Ints:
-        """(n,) slots that remain of pods of these groups and ages: the inverse of the distribution function at `uniform`."""
+    def remaining(self, owners: Sequence[int], uniform: Floats) -> Ints:
+        """(m,) slots that remain of the running pods: the inverse of the distribution function at `uniform` (m,)."""
+        return self._drawn(self.running, self.age, uniform, [self.values[own] for own in owners])
+
+    def slots(self, owners: Sequence[int], uniform: Floats, running: Ints) -> Ints:
+        """(n,) slots of the waiting pods, when so many (m,) remain of those that run: these count with their group's durations.
+
+        Pods that have ended by now are the short ones of those that began together; without the others all would be too short.
+        """
+        whole = self.age + running
+        values = [np.sort(np.append(self.values[own], whole[self.running == n])) for n, own in enumerate(owners)]
+        return self._drawn(self.waiting, np.zeros(len(uniform)), uniform, values)
+
+    def _drawn(self, group: Ints, age: Floats, uniform: Floats, values: Sequence[Floats]) -> Ints:
+        """(n,) what remains, by the durations of each group."""
         found = np.ones(len(group))
-        for one in np.unique(group):
+        for one in np.unique(group[group >= 0]):
             rows = np.flatnonzero(group == one)
-            found[rows] = left_over(self.values[owners[one]], self.every, age[rows], uniform[rows])
-        return np.maximum(np.ceil(found), 1).astype(np.int64)
+            found[rows] = left_over(values[one], self.every, age[rows], uniform[rows])
+        return np.maximum(np.ceil(np.round(found, 6)), 1).astype(np.int64)
 
     def _chance(self, group: int, own: int | None) -> Floats:
         if own is not None:

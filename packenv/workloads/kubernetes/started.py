@@ -64,12 +64,15 @@ class Started:
             return np.full(len(age), ENDLESS)
         uniform = random_of(seed, stream).random(int(row.max(initial=-1)) + 1)[row]
         if isinstance(self.services, OwnerTimes):
-            group = self.services.waiting if stream == WAITING else self.services.running
-            slots = self.services.slots(self.services.owners(seed), group, age, uniform)
+            owners = self.services.owners(seed)
+            if stream == RUNNING:
+                slots = self.services.remaining(owners, uniform)
+            else:
+                slots = self.services.slots(owners, uniform, self.remaining(seed))
         else:
             law = self.services[random_of(seed, LAWS).integers(len(self.services))]
             slots = remaining(law, age, uniform)
-        return np.where(endless, ENDLESS, slots)
+        return np.where(endless, ENDLESS, np.minimum(slots, ENDLESS))
 
 
 def stretches(services: Ints) -> tuple[Law, ...]:

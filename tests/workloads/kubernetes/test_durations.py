@@ -56,6 +56,22 @@ def test_pods_of_one_owner_last_alike(tmp_path: Path) -> None:
     assert (half.in_service(0)[0][2], half(0).service.max()) == (2000, 2500)
 
 
+def test_running_pods_count_with_those_that_ended() -> None:
+    """Of 20 pods that began together two have ended, after 10 slots; the 18 others are still there."""
+    past, ever = np.array([10.0, 10.0]), np.full(50, 100.0)
+    group = np.zeros(18, np.int64)
+    times = OwnerTimes(
+        (past, ever), waiting=np.zeros(1000, np.int64), running=group, age=np.full(18, 30.0), known=(0,), keys=(7,)
+    )
+    owners = times.owners(3)
+    assert owners == [0]
+    left = times.remaining(owners, np.linspace(0, 0.99, 18))
+    assert left.tolist() == [70] * 18  # as of all durations: none of the owner's is so long
+    slots = times.slots(owners, (np.arange(1000) + 0.5) / 1000, left)
+    assert np.mean(slots == 10) == pytest.approx((2 + 0.5 * 2 / 52) / 20.5, abs=2e-3)
+    assert set(slots.tolist()) == {10, 100}
+
+
 def test_what_remains_has_the_law_given_the_age() -> None:
     """Against the shares of a mixture: 3 durations of the owner, and all with a weight of a half together."""
     values, every = np.array([10.0, 20.0, 40.0]), np.array([10.0, 15.0, 20.0, 40.0, 90.0])
