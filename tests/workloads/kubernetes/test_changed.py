@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from packenv.errors import InputError
+from packenv.runs.keys import digest_of_workload
 from packenv.workloads.kubernetes import read_cluster
 from packenv.workloads.kubernetes.changed import changed, emptiest_first, kind_of, without_nodes
 from packenv.workloads.kubernetes.cluster import Cluster
@@ -88,3 +90,11 @@ def test_taken_away(cluster: Cluster) -> None:
         without_nodes(cluster, ["a", "b", "big"])
     again = without_nodes(changed(cluster, small, -1), ["a"])  # numbers of nodes move on, pods are queued once
     assert again.again == (1, 0) and again.node.tolist() == [-1, -1, 0] and np.all(again.row == np.arange(2))
+
+
+def test_a_log_tells_clusters_apart(cluster: Cluster) -> None:
+    """The queue is the same; what runs has lasted for another time, or is gone."""
+    old = replace(cluster, now=cluster.now + 60)
+    emptier = replace(cluster, running=cluster.running[1:], running_demand=cluster.running_demand[1:], node=cluster.node[1:])
+    clusters = [cluster, old, emptier, cluster]
+    assert len({digest_of_workload(one.workload(Geometric(1000))) for one in clusters}) == 3
