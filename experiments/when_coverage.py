@@ -14,8 +14,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +27,9 @@ from packenv.planning.when import DRAWS, NEVER, intervals, starts
 from packenv.runs.run import Run, make
 from packenv.units import UNIT
 from packenv.workloads.in_service import InService
+from packenv.workloads.kubernetes.owners import OwnerTimes
 from packenv.workloads.kubernetes.started import ENDLESS, Started, stretches
-from packenv.workloads.laws import Empirical, Law
+from packenv.workloads.laws import Empirical
 from packenv.workloads.traces import read_trace
 from packenv.workloads.workload import Workload
 
@@ -42,15 +44,64 @@ class Moment(NamedTuple):
     truth: NDArray[np.int64]  # (waiting,) slots until each starts, with the true durations
 
 
-def split(jobs: Jobs, group: NDArray[np.int64], shuffled: bool, seed: int) -> tuple[NDArray[np.int64], Jobs]:
-    """The durations of one half of the groups of tasks, in order of arrival, and the tasks of the other half."""
+class Made(NamedTuple):
+    """A trace to be replayed."""
+
+    jobs: Jobs
+    group: NDArray[np.int64]  # of each task; a group is held back as a whole
+    owner: NDArray[np.int64]  # of each task
+    servers: str
+
+
+class Half(NamedTuple):
+    """One half of a trace: its tasks, in order of arrival, and the owner of each."""
+
+    jobs: Jobs
+    owner: NDArray[np.int64]
+
+
+def split(made: Made, shuffled: bool, seed: int) -> tuple[Half, Half]:
+    """One half of the groups of tasks, and the other half."""
     random = np.random.default_rng(seed)
+    jobs = made.jobs
     services = random.permutation(jobs.service) if shuffled else jobs.service
-    mine = (random.permutation(int(group.max()) + 1) % 2 == 0)[group]
-    return services[mine], Jobs(jobs.arrival[~mine], jobs.demand[~mine], services[~mine])
+    mine = (random.permutation(int(made.group.max()) + 1) % 2 == 0)[made.group]
+    halves = [Half(Jobs(jobs.arrival[own], jobs.demand[own], services[own]), made.owner[own]) for own in (mine, ~mine)]
+    return halves[0], halves[1]
 
 
-def moments(workload: Workload, laws: tuple[Law, ...], policy: str, count: int, seed: int) -> list[Moment]:
+Known = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]], Any]
+"""What is assumed of times in service, from the tasks that have ended, wait, and are in service, and the ages of those."""
+
+
+def by_owner(known: Half, held_back: Half, ended_too: bool = True) -> Known:
+    """As of --durations with owners: each owner's durations of the known half, and those that have ended by now."""
+
+    def services(ended, waiting, running, age):  # type: ignore[no-untyped-def]
+        past = {}
+        rows = [(known.owner, known.jobs.service)] + (
+            [(held_back.owner[ended], held_back.jobs.service[ended])] if ended_too else []
+        )
+        owner, service = (np.concatenate(column) for column in zip(*rows, strict=True))
+        order = np.argsort(owner, kind="stable")
+        names, first = np.unique(owner[order], return_index=True)
+        past = dict(zip(names.tolist(), np.split(service[order].astype(np.float64), first[1:]), strict=True))
+        number = {name: n for n, name in enumerate(past)}
+        here = np.concatenate([held_back.owner[waiting], held_back.owner[running]])
+        groups, group = np.unique(here, return_inverse=True)
+        return OwnerTimes(
+            values=tuple(np.sort(own) for own in past.values()),
+            waiting=group[: len(waiting)],
+            running=group[len(waiting) :],
+            age=age.astype(np.float64),
+            known=tuple(number.get(name) for name in groups.tolist()),
+            keys=tuple(groups.tolist()),
+        )
+
+    return services
+
+
+def moments(workload: Workload, known: Known, policy: str, count: int, seed: int) -> list[Moment]:
     """States of a replay at random moments at which enough tasks wait."""
     jobs = workload.jobs
     assert jobs is not None
@@ -63,7 +114,9 @@ def moments(workload: Workload, laws: tuple[Law, ...], policy: str, count: int, 
         running = np.flatnonzero((schedule.start <= now) & (schedule.end > now))
         if len(waiting) >= FEWEST:
             age = now - schedule.start[running]
-            found.append(_moment(workload, policy, laws, waiting, running, schedule.server[running], age))
+            ended = np.flatnonzero((schedule.start >= 0) & (schedule.end <= now))
+            services = known(ended, waiting, running, age)
+            found.append(_moment(workload, policy, services, waiting, running, schedule.server[running], age))
         if len(found) == count:
             break
     return found
@@ -72,7 +125,7 @@ def moments(workload: Workload, laws: tuple[Law, ...], policy: str, count: int, 
 def _moment(
     workload: Workload,
     policy: str,
-    laws: tuple[Law, ...],
+    services: Any,
     waiting: NDArray[np.int64],
     running: NDArray[np.int64],
     server: NDArray[np.int32],
@@ -83,12 +136,13 @@ def _moment(
     demand, lasting = jobs.demand / UNIT, jobs.service[running] - age
     known = Started(
         demand=demand[waiting],
+        row=np.arange(len(waiting)),
         endless=np.zeros(len(waiting), np.bool_),
         running_demand=demand[running],
         running_endless=np.zeros(len(running), np.bool_),
         server=server.astype(np.int64),
         age=age.astype(np.float64),
-        services=laws,
+        services=services,
     )
     begun: list[InService] = [*zip(demand[running].tolist(), server.tolist(), lasting.tolist(), strict=True)]
     table = Jobs(np.zeros(len(waiting), np.int64), jobs.demand[waiting], jobs.service[waiting])
@@ -109,20 +163,26 @@ def coverage(found: list[Moment], policy: str) -> dict[str, float]:
     return {"moments": len(shares), "coverage": float(np.mean(shares)), "error": float(np.std(shares) / np.sqrt(len(shares)))}
 
 
-def openb(folder: Path) -> tuple[Jobs, NDArray[np.int64], str]:
-    """Alibaba's pods by the minute, each on its own, on two of the largest nodes."""
+def openb(folder: Path) -> Made:
+    """Alibaba's pods by the minute, each on its own, on two of the largest nodes. Pods alike stand for those of an owner."""
     jobs = read_trace(folder / "alibaba2023_openb_pods.parquet").jobs(slot_seconds=60, sizes="all").jobs
-    return jobs, np.arange(len(jobs)), "2x1:1:1"
+    return Made(jobs, np.arange(len(jobs)), np.unique(jobs.demand, axis=0, return_inverse=True)[1].ravel(), "2x1:1:1")
 
 
-def hawk(folder: Path) -> tuple[Jobs, NDArray[np.int64], str]:
-    """Google's tasks of 2011 in the form of Hawk's jobs, on 25 servers."""
+def hawk(folder: Path) -> Made:
+    """Google's tasks of 2011 in the form of Hawk's jobs, which are held back as a whole and are the owners, on 25 servers."""
     jobs = read_trace(folder / "google2011_hawk_jobs.parquet").jobs(slot_seconds="0.1").jobs
     assert jobs.job is not None
-    return jobs, jobs.job, "25"
+    return Made(jobs, jobs.job, jobs.job, "25")
 
 
-TRACES = {"google2011 hawk jobs": hawk, "openb pods": openb}
+TRACES = {"hawk": hawk, "openb": openb}
+KNOW: dict[str, Callable[[Half, Half], Known]] = {
+    "shuffled": lambda known, held_back: lambda *now: (Empirical(known.jobs.service),),
+    "stretches": lambda known, held_back: lambda *now: stretches(known.jobs.service),
+    "owners": by_owner,
+    "owners, none that ended": lambda known, held_back: by_owner(known, held_back, ended_too=False),
+}
 
 
 def main(words: list[str] | None = None) -> None:
@@ -130,16 +190,19 @@ def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--moments", type=int, default=40)
     parser.add_argument("--policy", default="bf-js")
+    parser.add_argument("--trace", choices=[*TRACES], action="append")
+    parser.add_argument("--know", choices=[*KNOW], action="append")
     parser.add_argument("--json", type=Path)
     said = parser.parse_args(words)
     records = []
-    for shuffled in (True, False):
-        for name, made in TRACES.items():
-            jobs, group, servers = made(Path(os.environ["PACKENV_TRACES"]))
-            known, held_back = split(jobs, group, shuffled, seed=0)
-            laws = (Empirical(known),) if shuffled else stretches(known)
-            found = moments(Workload(jobs=held_back, servers=servers, name=name), laws, said.policy, said.moments, seed=0)
-            records.append({"trace": name, "shuffled": shuffled, "policy": said.policy, **coverage(found, said.policy)})
+    for name in said.trace or TRACES:
+        made = TRACES[name](Path(os.environ["PACKENV_TRACES"]))
+        for know in said.know or KNOW:
+            shuffled = know == "shuffled"
+            known, held_back = split(made, shuffled, seed=0)
+            workload = Workload(jobs=held_back.jobs, servers=made.servers, name=name)
+            found = moments(workload, KNOW[know](known, held_back), said.policy, said.moments, seed=0)
+            records.append({"trace": name, "know": know, "policy": said.policy, **coverage(found, said.policy)})
             print(records[-1], flush=True)
     if said.json:
         said.json.write_text(json.dumps(records, indent=1) + "\n")

@@ -39,7 +39,7 @@ def _hash(parts: list[Any]) -> str:
 
 
 def digest_of_workload(workload: Workload) -> str:
-    """A hash of the laws, rate and servers of a random workload; of a table, of every column and the servers."""
+    """A hash of the laws, rate and servers of a random workload; of a table, of every column, the servers, and its draws."""
     digest = hashlib.sha256()
     if workload.jobs is None:
         digest.update(json.dumps([workload.to_dict(), workload.rho], sort_keys=True).encode())
@@ -48,6 +48,7 @@ def digest_of_workload(workload: Workload) -> str:
         for column in fields(workload.jobs):
             digest.update(column.name.encode())
             _absorb(digest, getattr(workload.jobs, column.name), set())
+        _absorb(digest, workload.draw, set())  # what runs at the start is no row of the table
     return digest.hexdigest()
 
 

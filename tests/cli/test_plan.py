@@ -151,9 +151,10 @@ def test_growth_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (("-g", "p50 wait <= 1", "--types", "1=1,0.2=0.1"), "--types 0.2: no task of"),
         (
             ("-g", "p50 wait <= 1", "--types", "1=1", "--draws", 3),
-            "--draws, --max-demand and --plot go with a number of equal servers",
+            "--draws does not go with --types, the cheapest mix",
         ),
         (("-g", "p50 wait <= 1", "--growth", "0"), "--growth must be above 0"),
+        (("-g", "p50 wait <= 1", "--add", "1"), "--add does not go with a number of equal servers"),
         ((), "a trace is served by any number of servers in the end: give a --goal, such as p95 wait <= 60s"),
         (("-g", "p50 wait <= 1", "--slots", 9), "--slots is for workloads"),
         (("-g", "p50 wait <= 1", "--servers", "1x1,1x0.5"), "has servers of 2 kinds: say which, such as --servers 1x1"),
@@ -172,7 +173,7 @@ def test_growth_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
             ("-g", "p50 wait <= 5", "--servers", "1x1,2x0.4", "--without", "0"),
             "without these servers, row 0: a demand of 0.5 fits in no server; the largest has 0.4",
         ),
-        (("-g", "p50 wait <= 5", "--types", "1=1", "--without", "0"), "--without goes with a cluster"),
+        (("-g", "p50 wait <= 5", "--types", "1=1", "--without", "0"), "--without does not go with --types"),
     ],
 )
 def test_bad_input(tasks: Path, more: tuple[object, ...], problem: str, capsys: pytest.CaptureFixture[str]) -> None:

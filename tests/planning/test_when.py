@@ -83,7 +83,7 @@ def test_durations_of_a_trace(tmp_path: Path) -> None:
     ("words", "problem"),
     [
         (("paper/fig4b",), "paper/fig4b does not begin with tasks in service"),
-        (("CLUSTER", "-g", "max queue <= 5"), "no --goal, --types, --without, --log, --plot or --report goes with it"),
+        (("CLUSTER", "-g", "max queue <= 5"), "--goal does not go with --when, which says when pods start"),
         (("CLUSTER", "--draws", 5), "5 draws are too few for 80% intervals"),
         (("CLUSTER", "--servers", 5), "--servers does not go with a cluster as it is"),
         (("CLUSTER", "--speedup", 2), "--speedup does not go with a cluster as it is"),
@@ -99,13 +99,10 @@ def test_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tupl
     assert problem in said and "\n" not in said
 
 
-def test_a_cluster_is_not_planned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["plan", str(cluster(tmp_path)), "-g", "max queue <= 5"])
-    assert "--when says when its waiting pods would start" in capsys.readouterr().err
+def test_durations_are_for_clusters(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["plan", "paper/fig4b", "--durations", "trace.csv"])
-    assert "--durations goes with --when" in capsys.readouterr().err
+    assert "--durations does not go with a number of equal servers" in capsys.readouterr().err
 
 
 MOMENTS, SLOT = 100, "0.01"  # short slots, so that few starts are equal

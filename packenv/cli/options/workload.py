@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from packenv.errors import InputError, RowError
 from packenv.jobs import Jobs
@@ -16,6 +16,10 @@ from packenv.workloads.network import Network, parse_network
 from packenv.workloads.resources import chosen_resources, with_resources
 from packenv.workloads.servers import Servers, as_servers
 from packenv.workloads.workload import INTENSITIES, Workload
+
+if TYPE_CHECKING:  # brings pyarrow with it
+    from packenv.workloads.kubernetes.cluster import Cluster
+    from packenv.workloads.kubernetes.durations import Durations
 
 SLOT_SECONDS_HELP = "Seconds in a slot, for a trace: an exact decimal  [default: job lines (.tr) 0.0005, others 0.1]."
 RESOURCES_HELP = "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest."
@@ -37,7 +41,7 @@ class WorkloadOptions:
     source: str | None
     servers: str | None = None
     sizes: str | None = None
-    service: str | tuple[Law, ...] | None = None
+    service: str | tuple[Law, ...] | Durations | None = None
     load: float | None = None
     intensity: float | None = None
     rate: float | None = None
@@ -56,8 +60,8 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
     `servers`: those of a trace for which none are given.
     """
     network = parse_network(options.racks, options.network, options.reading, options.serving)
-    if options.source is not None and _is_cluster(options.source):
-        return _as_it_is(options, options.source)
+    if is_cluster_file(options.source):
+        return _as_it_is(options)
     if options.source is not None and _is_file(options.source) and not _is_workload(options.source):
         return _trace(replace(options, servers=options.servers or servers), options.source, network)
     changes: dict[str, Any] = {key: getattr(options, key) for key in INTENSITIES if getattr(options, key) is not None}
@@ -87,18 +91,21 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
     return _with_rate(Workload(**custom)), {}
 
 
-def with_durations(options: WorkloadOptions, trace: str | None) -> WorkloadOptions:
-    """The options with laws of services from stretches of a trace, if one is named. Raises InputError."""
-    if trace is None:
+def with_durations(options: WorkloadOptions, path: str | None) -> WorkloadOptions:
+    """The options with past durations by owner, or with those of a trace in stretches, if a file is named. Raises InputError."""
+    if path is None:
         return options
-    if options.source is None or not _is_cluster(options.source):
+    if not is_cluster_file(options.source):
         raise InputError("--durations goes with a cluster as kubectl prints it")
     if options.service is not None:
         raise InputError("give one of --service and --durations")
+    from packenv.workloads.kubernetes.durations import is_durations, read_durations
     from packenv.workloads.kubernetes.started import stretches
     from packenv.workloads.traces import read_trace
 
-    return replace(options, service=stretches(read_trace(trace).jobs(slot_seconds=options.slot_seconds or "1").jobs.service))
+    if is_durations(path):
+        return replace(options, service=read_durations(path))
+    return replace(options, service=stretches(read_trace(path).jobs(slot_seconds=options.slot_seconds or "1").jobs.service))
 
 
 def shown_slot(options: WorkloadOptions, found: Workload) -> float | None:
@@ -140,20 +147,21 @@ def _is_workload(source: str) -> bool:
     return not is_trace(source)
 
 
-def _is_cluster(source: str) -> bool:
+def is_cluster_file(source: str | None) -> bool:
     """Whether a file is what kubectl prints of a cluster."""
-    if not source.endswith(".json"):
+    if source is None or not source.endswith(".json"):
         return False
     from packenv.workloads.kubernetes import is_cluster  # brings pyarrow with it
 
     return is_cluster(Path(source))
 
 
-def _as_it_is(options: WorkloadOptions, source: str) -> tuple[Workload, dict[str, int]]:
-    """The workload that begins where a cluster is, and what of the cluster is left out. Raises InputError."""
+def cluster_from(options: WorkloadOptions) -> tuple[Cluster, tuple[Law, ...] | Durations, float]:
+    """The cluster of a file that kubectl printed, the laws of services, and the seconds of a slot. Raises InputError."""
     from packenv.workloads.kubernetes import read_cluster
     from packenv.workloads.traces.table import exact
 
+    source = str(options.source)
     for option in ("sizes", *INTENSITIES, "servers", "racks", "network", "reading", "serving"):
         if getattr(options, option) is not None:
             raise InputError(f"--{option} does not go with a cluster as it is: {source} says it itself")
@@ -162,10 +170,15 @@ def _as_it_is(options: WorkloadOptions, source: str) -> tuple[Workload, dict[str
     wanted, sizes = chosen_resources(options.resources)
     if sizes == "max" and wanted is not None:
         raise InputError("--resources max: does not go with a cluster as it is, whose nodes have several capacities: name them")
-    service = parse_law(options.service, "--service") if isinstance(options.service, str) else options.service
-    seconds = exact(options.slot_seconds or "1", "--slot-seconds")
-    cluster = read_cluster(source, wanted)
-    return cluster.workload(service, float(seconds)), cluster.left_out
+    service = options.service or ()
+    laws = (parse_law(service, "--service"),) if isinstance(service, str) else service
+    return read_cluster(source, wanted), laws, float(exact(options.slot_seconds or "1", "--slot-seconds"))
+
+
+def _as_it_is(options: WorkloadOptions) -> tuple[Workload, dict[str, int]]:
+    """The workload that begins where a cluster is, and what of the cluster is left out. Raises InputError."""
+    cluster, laws, slot_seconds = cluster_from(options)
+    return cluster.workload(laws or None, slot_seconds), cluster.left_out
 
 
 def _trace(options: WorkloadOptions, source: str, network: Network | None) -> tuple[Workload, dict[str, int]]:

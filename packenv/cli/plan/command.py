@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -15,14 +16,19 @@ from packenv.cli.options.shared import COUNT, FILE, JSON, option
 from packenv.cli.options.workload import (
     WorkloadOptions,
     chosen_policies,
+    cluster_from,
+    is_cluster_file,
     shown_slot,
     with_durations,
     workload_from,
 )
 from packenv.cli.outputs import check_outputs, write_all
+from packenv.cli.plan.added_nodes import AskedCluster, plan_added
+from packenv.cli.plan.failed_nodes import plan_failed_nodes
 from packenv.cli.plan.failure import plan_failure
 from packenv.cli.plan.mixes import kinds_as_servers, plan_mixes
-from packenv.cli.plan.numbers import Asked, plan_numbers
+from packenv.cli.plan.numbers import Asked, Shown, plan_numbers
+from packenv.cli.plan.questions import FAILED_NODES, FAILURE, MIX, NODES, WHEN, Question, asked_question
 from packenv.cli.plan.tables import LEFT_OUT
 from packenv.cli.plan.when import plan_when
 from packenv.cli.report.page import write_report
@@ -33,22 +39,24 @@ from packenv.planning.failure import parse_failing
 from packenv.planning.goals import EXAMPLES
 from packenv.planning.kinds import parse_kinds
 from packenv.planning.plan import DEFAULT_SLOTS, SEEDS, run_length, wanted_goals
+from packenv.planning.running_cluster.goals import QUEUE_SEEDS, parse_queue_goals
 from packenv.planning.when import DRAWS
-from packenv.runs.runner import RunOptions
-from packenv.workloads.in_service import begins_busy
 from packenv.workloads.traces.table import exact
 from packenv.workloads.workload import Workload
 
+CLUSTER_POLICIES = ("bf-js",)
+"""Those with which a cluster as it is, is planned unless others are named."""
 
-def grown(said: WorkloadOptions, growth: str) -> Workload:
+
+def grown(said: WorkloadOptions, growth: str | None) -> Workload:
     """The workload with its arrivals `growth` times as many in the same time.
 
     Those of a trace come faster: each task is there once, and none at the same time as its copy. Its days become shorter.
     """
-    factor = exact(growth, "--growth")
     workload, _ = workload_from(said, servers="1")
-    if factor == 1:
+    if growth is None:
         return workload
+    factor = exact(growth, "--growth")
     if workload.jobs is None:
         return workload.with_(rate=float(factor * Fraction(workload.rate)))
     speedup = Decimal(growth) * Decimal(said.speedup)
@@ -69,46 +77,35 @@ def grown(said: WorkloadOptions, growth: str) -> Workload:
 @shared.resources
 @shared.slot_seconds
 @option("--speedup", default="1", help="β: arrivals of a trace come this many times as fast.")
-@option("--growth", default="1", help="Arrivals grow by this factor: a trace comes so much faster, a workload has more tasks.")
+@click.option("--growth", help="Arrivals grow by this factor: a trace comes so much faster, a workload has more tasks.")
 @click.option(
     "--draws",
     type=click.IntRange(0, 1000),
     help=f"Numbers for so many other draws of days, or seeds  [default: 0]; --when: of unknown times  [default: {DRAWS}].",
 )
-@click.option("--without", metavar="SERVERS", help="What if these servers fail, such as 3,7,10-12, numbered from 0?")
+@click.option(
+    "--without", metavar="SERVERS", help="What if these fail? Servers such as 3,7,10-12, from 0; nodes of a cluster by name."
+)
+@click.option("--add", metavar="NODE", help="Nodes to add to a cluster: like this one, or a capacity  [default: the commonest].")
 @click.option("--max-demand", type=float, help="Also without the tasks of a trace that need more: what do they cost?")
 @click.option(
     "--when", "asks_when", is_flag=True, help="When waiting pods would start, on a cluster as kubectl prints it (JSON)."
 )
-@click.option("--durations", type=PATH, help="A trace; how long its tasks took is the law of services, with --when.")
+@click.option("--durations", type=PATH, help="How long pods took: a file with owner and seconds, or a trace; for a cluster.")
 @click.option("--slots", type=COUNT, help=f"Slots of each run of a workload  [default: {DEFAULT_SLOTS:,}].")
-@option("--seeds", type=COUNT, default=SEEDS, help="Runs with each number of servers; as many others confirm the answer.")
+@click.option(
+    "--seeds",
+    type=COUNT,
+    help=f"Runs with each number; as many others confirm the answer  [default: {SEEDS}, of a cluster as it is {QUEUE_SEEDS}].",
+)
 @shared.run_options
 @click.option("--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks.")
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write the answers, and all that was tried, as JSON; - is standard output.")
 @click.option("--plot", type=FILE, help="Draw each goal's measure against the number of servers (PNG, PDF, SVG).")
 @shared.report_option
-def plan(
-    wanted: tuple[str, ...],
-    policies: tuple[str, ...],
-    slots: int | None,
-    seeds: int,
-    made: RunOptions,
-    types: str | None,
-    growth: str,
-    draws: int | None,
-    asks_when: bool,
-    durations: str | None,
-    max_demand: float | None,
-    without: str | None,
-    log: str | None,
-    form: str,
-    json_path: str | None,
-    plot: str | None,
-    report: str | None,
-    **words: Any,
-) -> None:
+@click.pass_context
+def plan(ctx: click.Context, /, form: str, json_path: str | None, plot: str | None, report: str | None, **given: Any) -> None:
     """Find the least number of servers with which each policy meets your goals, and a bound that no policy can beat.
 
     \b
@@ -118,39 +115,54 @@ def plan(
     packenv plan trace.parquet -g "mean wait <= 9s" --types 1=0.50,2=0.95
     packenv plan trace.parquet -g "p95 wait <= 60s" --servers 40 --without 0-9
     packenv plan cluster.json --when --service exponential:3600
+    packenv plan cluster.json -g "max wait <= 1h" --service exponential:3600
+    packenv plan cluster.json -g "max wait <= 1h" --without node-3,node-7
     """
-    check_outputs(json_path, log, plot=plot, report=report)
-    if asks_when:
-        if wanted or types or without or log or plot or report:
-            raise InputError("--when says when pods start: no --goal, --types, --without, --log, --plot or --report goes with it")
-        cluster, left_out = workload_from(with_durations(WorkloadOptions(**words), durations), servers="1")
-        own = chosen_policies(policies or ("bf-js",))
-        plan_when(cluster, left_out, own, slots or DEFAULT_SLOTS, DRAWS if draws is None else draws, made, form, json_path)
+    check_outputs(json_path, given["log"], plot=plot, report=report)
+    given = {name: value for name, value in given.items() if name != "form"}
+    said = WorkloadOptions(**{each.name: given[each.name] for each in fields(WorkloadOptions) if each.name in given})
+    question = asked_question(ctx.params, is_cluster_file(said.source))
+    if question is WHEN:
+        cluster, left_out = workload_from(with_durations(said, given["durations"]), servers="1")
+        own, draws = chosen_policies(given["policies"] or CLUSTER_POLICIES), given["draws"]
+        draws, slots = DRAWS if draws is None else draws, given["slots"] or DEFAULT_SLOTS
+        plan_when(cluster, left_out, own, slots, draws, given["made"], form, json_path)
         return
-    if durations is not None:
-        raise InputError("--durations goes with --when")
-    named = chosen_policies(policies)
-    kinds = None if types is None else parse_kinds(types)
-    said = WorkloadOptions(**words | kinds_as_servers(kinds, words["servers"]))
-    workload = grown(said, growth)
-    if begins_busy(workload):
-        raise InputError(f"{workload.name} is a cluster as it is: --when says when its waiting pods would start")
-    goals, length = wanted_goals(workload, wanted, mixed=kinds is not None or without is not None), run_length(workload, slots)
-    asked = Asked(workload, goals, named, seeds, length, shown_slot(said, workload), draws or 0, max_demand)
-    if kinds is not None and (draws or max_demand is not None or plot is not None):
-        raise InputError("--draws, --max-demand and --plot go with a number of equal servers, not with --types")
-    if max_demand is not None and workload.jobs is None:
-        raise InputError("--max-demand is for traces: the laws of a workload say what tasks there are")
-    if without is not None:
-        if kinds is not None or draws or max_demand is not None or plot is not None:
-            raise InputError("--without goes with a cluster: no --types, --draws, --max-demand or --plot goes with it")
-        if said.servers is None and workload.jobs is not None:
-            raise InputError("--without goes with --servers, which says what the whole cluster is")
-        found = plan_failure(asked, parse_failing(without, len(workload.servers)), made, log)
-    else:
-        found = plan_numbers(asked, made, log) if kinds is None else plan_mixes(asked, kinds, made, log)
+    found = (of_cluster if question in (NODES, FAILED_NODES) else of_servers)(question, said, given)
     show(form, found.tables, found.records, LEFT_OUT)
     text_console().print(found.answer, highlight=False)
     pictures = [] if found.draw is None else [(plot, found.draw)]
     pages = [(report, lambda path: write_report(found.report(), path))]
     write_all((json_path, lambda path: write_json(path, found.records)), *pictures, *pages)
+
+
+def of_servers(question: Question, said: WorkloadOptions, given: Mapping[str, Any]) -> Shown:
+    """A plan of servers for a workload or a trace. Raises InputError."""
+    named = chosen_policies(given["policies"])
+    kinds = None if given["types"] is None else parse_kinds(given["types"])
+    said = replace(said, **kinds_as_servers(kinds, said.servers))
+    workload = grown(said, given["growth"])
+    mixed = question in (MIX, FAILURE)
+    goals, length = wanted_goals(workload, given["wanted"], mixed=mixed), run_length(workload, given["slots"])
+    shown, seeds, most_demand = shown_slot(said, workload), given["seeds"] or SEEDS, given["max_demand"]
+    asked = Asked(workload, goals, named, seeds, length, shown, given["draws"] or 0, most_demand)
+    if most_demand is not None and workload.jobs is None:
+        raise InputError("--max-demand is for traces: the laws of a workload say what tasks there are")
+    if question is FAILURE:
+        if said.servers is None and workload.jobs is not None:
+            raise InputError("--without goes with --servers, which says what the whole cluster is")
+        return plan_failure(asked, parse_failing(given["without"], len(workload.servers)), given["made"], given["log"])
+    if kinds is not None:
+        return plan_mixes(asked, kinds, given["made"], given["log"])
+    return plan_numbers(asked, given["made"], given["log"])
+
+
+def of_cluster(question: Question, said: WorkloadOptions, given: Mapping[str, Any]) -> Shown:
+    """A plan of nodes for a cluster as it is. Raises InputError."""
+    cluster, service, slot_seconds = cluster_from(with_durations(said, given["durations"]))
+    own, seeds = chosen_policies(given["policies"] or CLUSTER_POLICIES), given["seeds"] or QUEUE_SEEDS
+    goals = parse_queue_goals(given["wanted"], slot_seconds)
+    asked = AskedCluster(cluster, goals, own, seeds, service, slot_seconds)
+    if question is FAILED_NODES:
+        return plan_failed_nodes(asked, given["without"], given["made"])
+    return plan_added(asked, given["add"], given["made"])

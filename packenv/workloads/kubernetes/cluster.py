@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.units import to_units
+from packenv.workloads.kubernetes.durations import Durations
 from packenv.workloads.kubernetes.objects import Node, Pod, read_objects
+from packenv.workloads.kubernetes.owners import OwnerTimes
 from packenv.workloads.kubernetes.started import Started
 from packenv.workloads.laws import Law
 from packenv.workloads.traces.format import first_bytes
@@ -44,50 +46,68 @@ class Cluster:
     nodes: tuple[str, ...]  # L names
     capacity: Floats  # (L, D)
     running: tuple[Pod, ...]
-    node: NDArray[np.int64]  # (running,) number of each pod's node
+    node: NDArray[np.int64]  # (running,) number of each pod's node; -1: it is taken away
     running_demand: Floats  # (running, D)
     waiting: tuple[Pod, ...]
     demand: Floats  # (waiting, D)
+    row: NDArray[np.int64]  # (waiting,) each one's place in the queue as it was read
     left_out: dict[str, int]
     ignored: dict[str, int]
     now: float  # s since 1970: the latest time in the file
     about: str  # what capacity 1 is
+    unfit: tuple[Pod, ...] = ()  # waiting pods that fit on no node
+    unfit_demand: Floats = field(default_factory=lambda: np.zeros((0, 1)))  # (unfit, D)
+    again: tuple[int, ...] = ()  # of the running pods, by number: queued behind those that wait, to start again
+    stranded: tuple[str, ...] = ()  # pods for which no node is left
 
-    def workload(self, service: Law | Sequence[Law] | None = None, slot_seconds: float = 1.0) -> Workload:
+    @property
+    def name(self) -> str:
+        return Path(self.source).name
+
+    def workload(self, service: Law | Sequence[Law] | Durations | None = None, slot_seconds: float = 1.0) -> Workload:
         """The waiting pods as tasks that are there in slot 0, on nodes that begin with the running pods.
 
         service       law of a whole service, in slots, of pods that end by themselves; the time that remains to a running pod
                       is drawn from it too, given that the pod has lasted until now. Pods that are restarted whenever they end
                       (restartPolicy Always), and without a law all pods, are in service longer than any run. Of several laws
-                      each seed has one
+                      each seed has one; Durations are past ones by owner
         slot_seconds  length of a slot
 
         Every seed draws other times. Raises InputError if no pod waits.
         """
-        if not self.waiting:
+        if not self.waiting and not self.again:
             raise InputError(f"{self.source}: no pod waits for a node, so there is nothing to place")
         age = np.array([self.now - (pod.created if pod.started is None else pod.started) for pod in self.running])
+        age = np.maximum(age, 0.0) / slot_seconds
+        if isinstance(service, Durations):
+            services: tuple[Law, ...] | OwnerTimes = service.times(self.waiting, self.running, age, slot_seconds)
+        else:
+            services = () if service is None else (service,) if isinstance(service, Law) else tuple(service)
         started = Started(
             demand=self.demand,
-            endless=np.array([pod.endless for pod in self.waiting]),
+            row=self.row,
+            endless=np.array([pod.endless for pod in self.waiting], np.bool_),
             running_demand=self.running_demand,
             running_endless=np.array([pod.endless for pod in self.running], np.bool_),
             server=self.node,
-            age=np.maximum(age, 0.0) / slot_seconds,
-            services=() if service is None else (service,) if isinstance(service, Law) else tuple(service),
-            names=tuple(pod.name for pod in self.waiting),
-            notes=self.notes(service is not None),
+            age=age,
+            services=services,
+            again=self.again,
+            names=tuple(pod.name for pod in (*self.waiting, *(self.running[n] for n in self.again))),
+            notes=self.notes(service),
         )
-        name = Path(self.source).name
-        return Workload(jobs=started, servers=self.capacity, name=name, resources=self.resources, slot_seconds=slot_seconds)
+        return Workload(jobs=started, servers=self.capacity, name=self.name, resources=self.resources, slot_seconds=slot_seconds)
 
-    def notes(self, ends: bool) -> tuple[str, ...]:
+    def notes(self, service: Law | Sequence[Law] | Durations | None) -> tuple[str, ...]:
         """Lines that say what begins, what is assumed of times, and what is ignored."""
-        ending = sum(not pod.endless for pod in self.running) if ends else 0
-        times = f"{len(self.running)} pods run at the start" + (f", {ending} of them for a time that is drawn" if ending else "")
+        ends = service not in (None, ())
+        begun = [pod for pod, node in zip(self.running, self.node, strict=True) if node >= 0]
+        ending = sum(not pod.endless for pod in begun) if ends else 0
+        times = f"{len(begun)} pods run at the start" + (f", {ending} of them for a time that is drawn" if ending else "")
         law = "; others do not end" if ends else "; no pod ends (--service says how long those that can end last)"
         ignored = ", ".join(f"{count} {what}" for what, count in self.ignored.items())
-        return (self.about, times + law, *([f"ignored: {ignored}"] if ignored else []))
+        past = service.notes([*begun, *self.waiting]) if isinstance(service, Durations) else ()
+        return (self.about, times + law, *past, *([f"ignored: {ignored}"] if ignored else []))
 
 
 def is_cluster(path: Path) -> bool:
@@ -112,7 +132,7 @@ def read_cluster(path: str | Path, wanted: Wanted = None) -> Cluster:
     largest = [max(node.offers.get(name, Fraction(0)) for node in usable) for name in resources]
     number = {node.name: n for n, node in enumerate(usable)}
     capacity = _shares([node.offers for node in usable], resources, largest)
-    running, waiting = [], []
+    running, waiting, unfit = [], [], []
     for pod, demand in zip(alive, _shares([pod.asks for pod in alive], resources, largest), strict=True):
         if pod.node is not None and pod.node not in number:
             left_out[NO_NODE] += 1
@@ -122,10 +142,13 @@ def read_cluster(path: str | Path, wanted: Wanted = None) -> Cluster:
             running.append((pod, demand))
         elif pod.held:
             left_out[HELD] += 1
-        elif not (to_units(capacity) >= to_units(demand)).all(axis=1).any():
+        elif wanted is None and _asks_for_more(pod, usable):
             left_out[FITS_NOWHERE] += 1
+        elif not (to_units(capacity) >= to_units(demand)).all(axis=1).any():
+            unfit.append((pod, demand))
         else:
             waiting.append((pod, demand))
+    left_out[FITS_NOWHERE] += len(unfit)
     left_out[COMPLETED] = len(pods) - len(alive)
     waiting.sort(key=lambda each: (each[0].created, each[0].name))
     now = max([node.seen for node in nodes] + [time for pod in pods for time in (pod.created, pod.started) if time is not None])
@@ -141,10 +164,13 @@ def read_cluster(path: str | Path, wanted: Wanted = None) -> Cluster:
         running_demand=np.array([demand for _, demand in running]).reshape(-1, len(resources)),
         waiting=tuple(pod for pod, _ in waiting),
         demand=np.array([demand for _, demand in waiting]).reshape(-1, len(resources)),
+        row=np.arange(len(waiting)),
         left_out={reason: count for reason, count in left_out.items() if count},
         ignored={reason: count for reason, count in ignored.items() if count},
         now=now,
         about="capacity 1: the largest node, " + ", ".join(map(_amount, resources, largest)),
+        unfit=tuple(pod for pod, _ in unfit),
+        unfit_demand=np.array([demand for _, demand in unfit]).reshape(-1, len(resources)),
     )
     _check_room(found)
     return found
@@ -160,6 +186,12 @@ def _resources(path: Path, nodes: list[Node], pods: list[Pod], wanted: Wanted) -
     if not known:
         raise InputError(f"{path}: no node says what it offers (status, allocatable)")
     return wanted_of(wanted, known, usual or known, path)
+
+
+def _asks_for_more(pod: Pod, nodes: list[Node]) -> bool:
+    """Whether a pod asks for an extended resource that no node offers."""
+    extended = [name for name, amount in pod.asks.items() if "/" in name and amount > 0]
+    return any(all(node.offers.get(name, 0) == 0 for node in nodes) for name in extended)
 
 
 def _shares(found: list[dict[str, Fraction]], resources: tuple[str, ...], largest: list[Fraction]) -> Floats:

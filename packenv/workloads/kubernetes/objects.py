@@ -32,6 +32,7 @@ class Pod(NamedTuple):
     """What is taken of a pod. Times in seconds since 1970."""
 
     name: str  # namespace/name
+    owner: str  # namespace/name of its controller; empty if it has none
     asks: Amounts
     node: str | None
     created: float
@@ -95,8 +96,10 @@ def _pod(item: dict[str, Any], name: str) -> Pod:
     created = _time(metadata, "creationTimestamp")
     if created is None:
         raise InputError("metadata, creationTimestamp: is missing")
+    namespace = metadata.get("namespace", "default")
     return Pod(
-        f"{metadata.get('namespace', 'default')}/{name}",
+        f"{namespace}/{name}",
+        _owner(metadata, namespace),
         requests_of(spec),
         node or None,
         created,
@@ -106,6 +109,12 @@ def _pod(item: dict[str, Any], name: str) -> Pod:
         spec.get("restartPolicy", "Always") == "Always",
         tuple(_ignored(spec)),
     )
+
+
+def _owner(metadata: dict[str, Any], namespace: str) -> str:
+    """The controller among the objects that own it."""
+    names = [each.get("name") for each in objects(metadata, "ownerReferences") if each.get("controller") is True]
+    return f"{namespace}/{names[0]}" if names and isinstance(names[0], str) else ""
 
 
 def _ignored(spec: dict[str, Any]) -> list[str]:

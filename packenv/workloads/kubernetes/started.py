@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from packenv.jobs import Jobs
 from packenv.units import to_units
 from packenv.workloads.in_service import InService
+from packenv.workloads.kubernetes.owners import LAWS, OwnerTimes, random_of
 from packenv.workloads.laws import Empirical, Law
 
 Ints = NDArray[np.int64]
@@ -20,7 +21,7 @@ ENDLESS = 2**31
 """Slots of a task that does not end: more than any run has (68 years of seconds)."""
 
 STRETCH, MOST_STRETCHES = 100, 1000
-WAITING, RUNNING, LAWS = 0, 1, 2  # streams of random numbers
+WAITING, RUNNING = 0, 1  # streams of random numbers
 STEPS = 64  # of a bisection: doubles have no more
 
 
@@ -29,29 +30,49 @@ class Started:
     """A function from a seed to the table of the waiting pods; `in_service` has those that run. Demands in units of capacity."""
 
     demand: Floats  # (n, D) of the waiting pods
+    row: Ints  # (n,) which random number is a pod's: that of its place in the queue as it was read
     endless: Bools  # (n,)
     running_demand: Floats  # (m, D)
     running_endless: Bools  # (m,)
-    server: Ints  # (m,)
+    server: Ints  # (m,) -1: its node is taken away
     age: Floats  # (m,) slots in service so far
-    services: tuple[Law, ...]  # of pods that end, in slots: each seed has one of them; none: no pod ends
-    names: tuple[str, ...] = ()  # of the waiting pods
+    services: tuple[Law, ...] | OwnerTimes
+    """Of pods that end, in slots: each seed has one of the laws; none: no pod ends."""
+    again: tuple[int, ...] = ()  # of the running pods, by number: they start again, behind those that wait
+    names: tuple[str, ...] = ()  # of the waiting pods, and of those that start again
     notes: tuple[str, ...] = ()  # lines on what is assumed and ignored
 
     def __call__(self, seed: int) -> Jobs:
-        slots = self._slots(seed, WAITING, np.zeros(len(self.demand)), self.endless)
-        return Jobs(np.zeros(len(slots), np.int64), to_units(self.demand), slots)
+        """The table; a pod that starts again is in service for what it has been already, and for what remained."""
+        slots = self._slots(seed, WAITING, self.row, np.zeros(len(self.demand)), self.endless)
+        again = np.array(self.again, np.int64)
+        whole = np.minimum(np.ceil(self.age[again]).astype(np.int64) + self.remaining(seed)[again], ENDLESS)
+        demand = np.concatenate([self.demand, self.running_demand[again]])
+        return Jobs(np.zeros(len(demand), np.int64), to_units(demand), np.concatenate([slots, whole]))
 
     def in_service(self, seed: int) -> list[InService]:
-        """The running pods, each with the slots that remain."""
-        slots = self._slots(seed, RUNNING, self.age, self.running_endless)
-        return [*zip(self.running_demand.tolist(), self.server.tolist(), slots.tolist(), strict=True)]
+        """The running pods, but for those whose node is taken away, each with the slots that remain."""
+        rows = zip(self.running_demand.tolist(), self.server.tolist(), self.remaining(seed).tolist(), strict=True)
+        return [row for row in rows if row[1] >= 0]
 
-    def _slots(self, seed: int, stream: int, age: Floats, endless: Bools) -> Ints:
+    def remaining(self, seed: int) -> Ints:
+        """(m,) slots that remain of each running pod's service."""
+        return self._slots(seed, RUNNING, np.arange(len(self.age)), self.age, self.running_endless)
+
+    def _slots(self, seed: int, stream: int, row: Ints, age: Floats, endless: Bools) -> Ints:
         if not self.services:
             return np.full(len(age), ENDLESS)
-        law = self.services[_random(seed, LAWS).integers(len(self.services))]
-        return np.where(endless, ENDLESS, remaining(law, age, _random(seed, stream).random(len(age))))
+        uniform = random_of(seed, stream).random(int(row.max(initial=-1)) + 1)[row]
+        if isinstance(self.services, OwnerTimes):
+            owners = self.services.owners(seed)
+            if stream == RUNNING:
+                slots = self.services.remaining(owners, uniform)
+            else:
+                slots = self.services.slots(owners, uniform, self.remaining(seed))
+        else:
+            law = self.services[random_of(seed, LAWS).integers(len(self.services))]
+            slots = remaining(law, age, uniform)
+        return np.where(endless, ENDLESS, np.minimum(slots, ENDLESS))
 
 
 def stretches(services: Ints) -> tuple[Law, ...]:
@@ -62,10 +83,6 @@ def stretches(services: Ints) -> tuple[Law, ...]:
     step = max(STRETCH // 2, len(services) // MOST_STRETCHES)
     first = range(0, max(len(services) - STRETCH, 0) + 1, step)
     return tuple(Empirical(services[n : n + STRETCH]) for n in first)
-
-
-def _random(seed: int, stream: int) -> np.random.Generator:
-    return np.random.Generator(np.random.Philox(np.random.SeedSequence((seed, stream))))
 
 
 def remaining(law: Law, age: Floats, uniform: Floats) -> Ints:

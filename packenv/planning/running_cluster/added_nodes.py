@@ -1,0 +1,122 @@
+"""The least number of nodes to add to a cluster as it is, so that its queue meets goals; or the most that can be taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from packenv.planning.running_cluster.goals import QueueGoal
+from packenv.planning.running_cluster.trials import QueueRuns
+from packenv.planning.running_cluster.wait_bound import WaitBound
+from packenv.planning.search import NoneMeets, Trial, least_from, mean_of
+from packenv.runs.text import counted
+from packenv.workloads.kubernetes.changed import NodeKind, changed
+from packenv.workloads.kubernetes.cluster import Cluster
+from packenv.workloads.workload import Workload
+
+
+class Added(NamedTuple):
+    """The answer for one policy. Trials are by seeds that the search did not use."""
+
+    policy: str
+    number: int  # nodes to add; below 0: nodes that can be taken away
+    at: Trial  # with that number
+    below: Trial | None  # with one less, on the same seeds; None if that leaves no node, or no node like these
+    tried: tuple[tuple[int, Trial], ...]  # numbers that the search looked at
+
+
+@dataclass(frozen=True)
+class AddedNodes:
+    """What may change: a number of nodes of one kind. `seeds` of them search, as many others confirm."""
+
+    cluster: Cluster
+    kind: NodeKind
+    seeds: int
+
+    @property
+    def fewest(self) -> int:
+        """The least number that leaves a node; below 0."""
+        like = int(self.kind.is_on(self.cluster).sum())
+        return -min(like, len(self.cluster.nodes) - 1)
+
+    @property
+    def most(self) -> int:
+        """The most that are tried: one for each pod that waits."""
+        return max(len(changed(self.cluster, self.kind, 1).waiting), 1)
+
+    def bound(self, goals: Sequence[QueueGoal], workload: Callable[[Cluster], Workload]) -> int:
+        """With fewer nodes no policy meets the goals, on the seeds that confirm the answer."""
+
+        def may_be(count: int) -> bool:
+            own = changed(self.cluster, self.kind, count)
+            if own.stranded:
+                return False
+            if not own.waiting and not own.again:
+                return True
+            made = workload(own)
+            bounds = [WaitBound(made, seed) for seed in self.fresh]
+            return all(goal.met(mean_of([bound.least(goal) for bound in bounds])) for goal in goals)
+
+        low, high = self.fewest - 1, self.most
+        if may_be(0):
+            high = 0
+        else:
+            low, step = 0, 1
+            while low + step < high and not may_be(low + step):
+                low, step = low + step, 2 * step
+            high = min(low + step, high)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if may_be(middle) else (middle, high)
+        return high
+
+    @property
+    def fresh(self) -> range:
+        """The seeds that confirm the answer."""
+        return range(self.seeds, 2 * self.seeds)
+
+    def least(self, runs: QueueRuns, bound: int, say: Callable[[str], None]) -> Added:
+        """Look for the least number, at least `bound`, with which a policy meets the goals. Raises NoneMeets if none does.
+
+        From the cluster as it is in steps that double, then by halves; seeds that this did not use confirm it, or move it.
+        """
+
+        def trials(seeds: range) -> dict[int, Trial]:
+            tried: dict[int, Trial] = {}
+
+            def enough(number: int) -> bool:
+                if number > self.most:
+                    raise NoneMeets(self._never(runs, tried))
+                if number not in tried:
+                    say(f"{number:+,} nodes")
+                    tried[number] = self._trial(runs, number, seeds)
+                return tried[number].meets
+
+            starts.append(least_from(starts[-1], bound, enough))
+            return tried
+
+        starts = [max(0, bound)]
+        searched = trials(range(self.seeds))
+        fresh = trials(self.fresh)
+        number = starts[-1]
+        if number - 1 not in fresh and number > self.fewest:  # not tried, for the bound rules it out
+            fresh[number - 1] = self._trial(runs, number - 1, self.fresh)
+        return Added(runs.policy, number, fresh[number], fresh.get(number - 1), tuple(sorted(searched.items())))
+
+    def _trial(self, runs: QueueRuns, number: int, seeds: range) -> Trial:
+        """With pods that fit on none of the nodes, no measure is known."""
+        own = changed(self.cluster, self.kind, number)
+        if own.stranded:
+            return Trial(len(own.nodes), [[None]] * len(runs.goals), stable=True, queued=True, met=[False] * len(runs.goals))
+        return runs.trial(own, runs.times(own, seeds))
+
+    def _never(self, runs: QueueRuns, tried: dict[int, Trial]) -> str:
+        """With the most nodes that were tried, the first goal that is not met."""
+        most = max(tried)
+        trial = tried[most]
+        goal, own = next((goal, own) for goal, own, met in zip(runs.goals, trial.values, trial.met, strict=True) if not met)
+        value = mean_of(own)
+        found = "not known: not all pods start" if value is None else f"{value:,.4g} slots"
+        with_these = f"with {counted(most, 'node')} more, one for each pod, the {goal.title} is {found}"
+        return f"{runs.policy}: no number of nodes like {self.kind.name} meets {goal.text!r}: {with_these}"
