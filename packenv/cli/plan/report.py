@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.table import Table
+
 from packenv.api import simulate
 from packenv.cli.plan.mix_tables import mix_answer, mix_table, money
-from packenv.cli.plan.tables import plan_table
 from packenv.cli.report.drawing import Rule, colours_of
 from packenv.cli.report.lines import Line, LineChart, Point
 from packenv.cli.report.occupancy import Played, occupancy_figure
@@ -39,16 +40,16 @@ def plan_report(
     seeds: int,
     slots: int | None,
     said: Sequence[str],
+    tables: Sequence[Table],
 ) -> Report:
     """`said`: the answer, then what was asked beside it. `refused`: why other policies meet the goals with no number of servers.
 
-    `seeds`, `slots`: of the runs.
+    `seeds`, `slots`: of the runs. `tables`: as they are printed.
     """
     curves = [_figure(plans, n, goal, bound, slot_seconds) for n, goal in enumerate(goals)] or [_stable(plans, bound)]
     tried = [_tried(plan, goals, slot_seconds) for plan in plans]
-    table = rows_of(plan_table(workload, goals, plans, bound, slot_seconds))
     sections = [
-        Section("What each number of servers gives", curves, tables=[table]),
+        Section("What each number of servers gives", curves, tables=[rows_of(table) for table in tables]),
         Section("All that was tried", notes=[_confirmed(plans)], tables=tried),
     ]
     best = min(plans, key=lambda plan: plan.servers)
