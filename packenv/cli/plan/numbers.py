@@ -17,7 +17,7 @@ from packenv.planning.certainty import Certainty, certainty
 from packenv.planning.demand_limit import WithoutLargest, without_largest
 from packenv.planning.goals import Goal
 from packenv.planning.log import PlanLog
-from packenv.planning.lower_bounds.bound import fewest_servers
+from packenv.planning.lower_bounds.queue_servers import fewest_for
 from packenv.planning.plan import GAP, SECONDS, run_kind
 from packenv.planning.search import AskRuns, NoneMeets, Plan, Search
 from packenv.runs.runner import RunOptions
@@ -60,14 +60,14 @@ def plan_numbers(asked: Asked, made: RunOptions, log: str | None) -> Shown:
     workload, goals, slot_seconds = asked.workload, asked.goals, asked.shown_slot
     runs = asked.log(log)
     with text_console().status(f"{workload.name}: the fewest servers of any policy"):
-        bound = fewest_servers(workload, goals, GAP, SECONDS)
+        bound = fewest_for(workload, goals, asked.policies, GAP, SECONDS)
 
     known: dict[str, Certainty] = {}
     smaller: dict[str, WithoutLargest] = {}
 
     def plan(policy: str, ask: AskRuns, say: Say) -> Plan:
         search = asked.search(policy)
-        found = search.run(bound, ask, lambda servers: say(f"{servers:,} servers"))
+        found = search.run(bound.servers, ask, lambda servers: say(f"{servers:,} servers"))
         if asked.draws:
             known[policy] = certainty(search, found.servers, asked.draws, ask, lambda draw: say(f"draw {draw + 1:,}"))
         if asked.most_demand is not None:

@@ -19,6 +19,7 @@ from packenv.jobs import Jobs
 from packenv.planning.goals import Goal
 from packenv.planning.kinds import Kinds
 from packenv.planning.lower_bounds.cost_bound import CostBound
+from packenv.planning.lower_bounds.queue_servers import Fewest
 from packenv.planning.mixes import MixPlan
 from packenv.planning.plan import run_kind
 from packenv.planning.search import Plan, Trial, mean_of, with_servers
@@ -34,7 +35,7 @@ def plan_report(
     plans: Sequence[Plan],
     refused: Sequence[str],
     goals: Sequence[Goal],
-    bound: int,
+    bound: Fewest,
     workload: Workload,
     slot_seconds: float | None,
     seeds: int,
@@ -62,7 +63,7 @@ def plan_report(
         ("A server", ":".join(f"{each:g}" for each in workload.servers.capacity[0])),
         ("Policies", ", ".join(plan.policy for plan in plans)),
         ("Runs with each number", _runs(workload, seeds, slots)),
-        ("No policy needs fewer than", counted(bound, "server")),
+        (f"No {bound.whom} needs fewer than", counted(bound.servers, "server")),
     ]
     title = f"How many servers for {workload.name}"
     return Report(title, said[0], asked, [*sections, *([profile] if profile else [])], [*said[1:], *refused])
@@ -126,7 +127,7 @@ def _unit(goal: Goal, slot_seconds: float | None) -> str:
     return "" if not goal.is_time else " slots" if slot_seconds is None else " seconds"
 
 
-def _figure(plans: Sequence[Plan], n: int, goal: Goal, bound: int, slot_seconds: float | None) -> Figure:
+def _figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slot_seconds: float | None) -> Figure:
     """A goal's measure against the number of servers, a line for each policy: filled marks meet all goals."""
     scale, unit = _scale(goal, slot_seconds), _unit(goal, slot_seconds)
     lines, largest = [], 0.0
@@ -147,7 +148,7 @@ def _figure(plans: Sequence[Plan], n: int, goal: Goal, bound: int, slot_seconds:
         f"{goal.title}{f' ({unit.strip()})' if unit else ''}",
         max(top, 1.25 * limit) or 1.0,
         across=[Rule(limit, goal.text)],
-        up=[Rule(bound, f"any policy: {bound:,} at least")],
+        up=[Rule(bound.servers, f"any {bound.whom}: {bound.servers:,} at least")],
         whole=True,
     )
     said = "; ".join(_said(plan, n, scale, unit) for plan in plans)
@@ -163,14 +164,19 @@ def _said(plan: Plan, n: int, scale: float, unit: str) -> str:
     return f"{plan.policy}: {value(plan.at)} with {counted(plan.servers, 'server')}{less}"
 
 
-def _stable(plans: Sequence[Plan], bound: int) -> Figure:
+def _stable(plans: Sequence[Plan], bound: Fewest) -> Figure:
     """Without a goal: which numbers of servers are stable."""
     numbers = [trial.servers for plan in plans for trial in plan.tried]
     entries = []
     for plan, colour in zip(plans, colours_of([plan.policy for plan in plans]), strict=True):
         marks = [Mark(trial.servers, filled=trial.stable, text=_said_of(plan, trial)) for trial in plan.tried]
         entries.append(Entry(plan.policy, colour, marks=marks, text=f"{plan.servers:,}"))
-    chart = RowChart(entries, "servers", (min(bound, *numbers) - 0.5, max(numbers) + 0.5), [Rule(bound, "any policy at least")])
+    chart = RowChart(
+        entries,
+        "servers",
+        (min(bound.servers, *numbers) - 0.5, max(numbers) + 0.5),
+        [Rule(bound.servers, f"any {bound.whom} at least")],
+    )
     said = "; ".join(f"{plan.policy} is stable with {counted(plan.servers, 'server')}" for plan in plans)
     return Figure("Which numbers of servers are stable", f"{said}. Filled marks are stable.", chart)
 
