@@ -45,10 +45,10 @@ def certainty(
     for draw in range(draws):
         progress(draw)
         if jobs is None or block is None:
-            found.append(search.least_near(servers, 1, 2 * search.seeds + draw, ask))
+            found.append(search.least_near(servers, 1, [2 * search.seeds + draw], ask))
         else:
             other = search.of(search.workload.with_(jobs=drawn_blocks(jobs, block, draw)))
-            found.append(other.least_near(servers, 1, 0, ask))
+            found.append(other.least_near(servers, 1, [0], ask))
     return Certainty(tuple(sorted(found)), block)
 
 

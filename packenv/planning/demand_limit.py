@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.jobs import Jobs
-from packenv.planning.search import AskRuns, Search, least_from
+from packenv.planning.search import AskRuns, Search
 from packenv.units import to_units
 
 
@@ -32,8 +32,7 @@ def without_largest(search: Search, servers: int, limit: float, ask: AskRuns) ->
         raise InputError("a limit on demands is for traces: the laws of a workload say what tasks there are")
     kept = np.asarray((jobs.demand <= to_units(limit)).all(axis=1), np.bool_)
     other = search.of(search.workload.with_(jobs=some_rows(jobs, kept)))
-    seeds = other.seeds_of(range(search.seeds))
-    found = least_from(servers, 1, lambda count: other.enough(other.trial(count, seeds, ask)))
+    found = other.least_near(servers, 1, other.seeds_of(range(search.seeds)), ask)
     work = jobs.demand * jobs.service[:, None].astype(np.float64)
     every = work.sum(axis=0)
     share = float((work[~kept].sum(axis=0)[every > 0] / every[every > 0]).max())

@@ -15,11 +15,15 @@ from packenv.workloads.workload import Workload
 UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 """Seconds of a unit of time; `slots`, or no unit, counts slots."""
 
-WAITS = {"mean": "mean_delay", "p50": "delay_p50", "p95": "delay_p95", "p99": "delay_p99"}
+WAITS = {
+    "mean": "mean_delay",
+    **{"p50": "delay_p50", "p90": "delay_p90", "p95": "delay_p95", "p99": "delay_p99", "p99.9": "delay_p999"},
+    "max": "max_delay",
+}
 QUEUES = {"mean": "mean_queue", "max": "max_queue"}
-COMPLETIONS = {"mean": None, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "max": 1.0}
+COMPLETIONS = {"mean": None, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
 STATISTICS = {"wait": [*WAITS], "queue": [*QUEUES], "completion": [*COMPLETIONS], "makespan": [""], "utilisation": [""]}
-GOAL = re.compile(r"\s*(?:(\w+)\s+)?(\w+)\s*(<=|>=)\s*([^\s%a-zA-Z]+(?:[eE][+-]?\d+)?)\s*(%|[a-zA-Z]*)\s*")
+GOAL = re.compile(r"\s*(?:([\w.]+)\s+)?(\w+)\s*(<=|>=)\s*([^\s%a-zA-Z]+(?:[eE][+-]?\d+)?)\s*(%|[a-zA-Z]*)\s*")
 EXAMPLES = "p95 wait <= 60s, mean queue <= 10, p99 completion <= 2h, makespan <= 1d, utilisation >= 70%"
 
 

@@ -89,6 +89,15 @@ class MixSearch:
         """Whether all goals but the utilisation are met; not asked of mixes that the bound rules out."""
         return self.bound.rows.admit(counts) and self.search.enough(self._try(counts).trial)
 
+    def _check(self, counts: Counts) -> Trial:
+        """The trial of a mix that is not enough. Raises NoneMeets if more machines cannot be."""
+        trial = self._try(counts).trial
+        halves = (one.trial for one in self.tried.values() if all(2 * n <= m for n, m in zip(one.counts, counts, strict=True)))
+        why = self.search.why_hopeless(trial, halves)
+        if why is not None:
+            raise NoneMeets(self.search.never(trial, why))
+        return trial
+
     def _runs(self, counts: Counts) -> bool:
         """Whether there are machines for every task."""
         rows = self.bound.rows
@@ -106,9 +115,7 @@ class MixSearch:
 
         low, high, step = 1.0, 1.0, FIRST_STEP
         while not self._enough(mix(high)):
-            trial = self._try(mix(high)).trial
-            if trial.stable and not trial.queued:
-                raise NoneMeets(self.search.never(trial, ", where no task waits,"))
+            trial = self._check(mix(high))
             low, high, step = high, high + step, 2 * step
             if self.most is not None and self.kinds.total(mix(high)) >= self.kinds.total(self.most):
                 if self._enough(self.most):
@@ -153,9 +160,7 @@ class MixSearch:
     def _mended(self, counts: Counts) -> Counts:
         """With the present seeds: machines are added until the goals are met, and taken away while they are."""
         while not self._enough(counts):
-            trial = self._try(counts).trial
-            if trial.stable and not trial.queued:
-                raise NoneMeets(self.search.never(trial, ", where no task waits,"))
+            trial = self._check(counts)
             if self.most is not None and self.kinds.total(counts) > self.kinds.total(self.most):
                 raise NoneMeets(self.search.never(trial, ", which cost more than one for each task,"))
             more = sorted(range(len(counts)), key=lambda g: (self.kinds.cost[g], g))

@@ -9,7 +9,7 @@ from typing import Any
 from packenv.errors import InputError
 from packenv.executors.local import ThisProcess
 from packenv.planning.goals import EXAMPLES, Goal, check_goals, parse_goal
-from packenv.planning.lower_bounds.bound import fewest_servers
+from packenv.planning.lower_bounds.queue_servers import fewest_for
 from packenv.planning.reachable import check_reachable
 from packenv.planning.search import Plan, Search
 from packenv.runs.runner import Runner
@@ -37,15 +37,15 @@ def plan_servers(
     slots     of each run of a stream; a table is run to its end
     executor  where the runs take place, as of `packenv.simulate_many`
 
-    `Plan.servers` meets the goals, one server less does not: `Plan.at`, `Plan.below`; `fewest_servers` of
-    packenv.planning.lower_bounds is the bound that no policy can beat. Raises InputError for goals that cannot be read or that no
-    number of servers meets, servers of several kinds, and data that lie on servers.
+    `Plan.servers` meets the goals, one server less does not: `Plan.at`, `Plan.below`; `fewest_for` of
+    packenv.planning.lower_bounds.queue_servers is the bound that no policy can beat. Raises InputError for goals that cannot be
+    read or that no number of servers meets, servers of several kinds, and data that lie on servers.
     """
     known = workload if workload.jobs is not None else resolved(workload)
     wanted = wanted_goals(known, goals)
     with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
         search = Search(known, policy, wanted, seeds, run_length(known, slots), run_kind(known))
-        return search.run(fewest_servers(known, wanted, GAP, SECONDS), runner.all)
+        return search.run(fewest_for(known, wanted, [policy], GAP, SECONDS).servers, runner.all)
 
 
 def wanted_goals(workload: Workload, texts: Sequence[str], mixed: bool = False) -> list[Goal]:

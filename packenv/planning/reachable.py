@@ -14,7 +14,7 @@ from packenv.results.job_times import JobTimes, job_numbers, job_times
 from packenv.results.schedule import Schedule
 from packenv.runs.text import counted
 
-FEWEST = {"p50": 2, "p90": 10, "p95": 20, "p99": 100}
+FEWEST = {"p50": 2, "p90": 10, "p95": 20, "p99": 100, "p99.9": 1000}
 """With fewer tasks, or jobs, the quantile is the largest of all."""
 
 

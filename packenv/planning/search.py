@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -11,7 +11,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from packenv.errors import InputError
+from packenv.planning.bracketing import least_from, least_up
 from packenv.planning.goals import Goal
+from packenv.planning.most_used import most_used
 from packenv.policy import name_of
 from packenv.results.result import Result
 from packenv.results.stability import UNSTABLE, Verdict, combine
@@ -32,6 +34,7 @@ class Seen(NamedTuple):
     verdict: Verdict
     stopped: str | None
     max_queue: int
+    mean_queue: float | None = None
 
     def plain(self) -> dict[str, Any]:
         """In JSON's types."""
@@ -51,10 +54,15 @@ class Trial(NamedTuple):
     stable: bool  # a stream: the verdict of all seeds together is not "unstable"; no run was stopped
     queued: bool  # whether a task ever waited for others in the last slot of any event
     met: list[bool]  # of each goal: by its mean over the seeds
+    mean_queues: tuple[float | None, ...] = ()  # of each seed
 
     @property
     def meets(self) -> bool:
         return self.stable and all(self.met)
+
+    def same_queue(self, other: Trial) -> bool:
+        """Whether the mean queue is known and the same to the last digit, seed by seed."""
+        return bool(self.mean_queues) and None not in self.mean_queues and self.mean_queues == other.mean_queues
 
 
 class Plan(NamedTuple):
@@ -76,7 +84,7 @@ class AskRuns(Protocol):
 
 def seen(workload: Workload, result: Result, goals: Sequence[Goal]) -> Seen:
     """The `Extract` of a plan's runs."""
-    return Seen([goal.value(result) for goal in goals], result.verdict, result.stopped, result.max_queue or 0)
+    return Seen([goal.value(result) for goal in goals], result.verdict, result.stopped, result.max_queue or 0, result.mean_queue)
 
 
 def with_servers(workload: Workload, count: int) -> Workload:
@@ -145,41 +153,41 @@ class Search:
 
     def _least(self, bound: int, at: Callable[[int], Trial]) -> tuple[Trial, ...]:
         """All trials, by number of servers: the least number that is enough, and one less unless that is below the bound."""
-        tried: dict[int, Trial] = {}
-
-        def enough(servers: int) -> bool:
-            tried[servers] = at(servers)
-            return self.enough(tried[servers])
-
-        low, high, step = bound - 1, bound, max(1, bound // 16)
-        while not enough(high):
-            trial = tried[high]
-            if trial.stable and not trial.queued:
-                raise NoneMeets(self.never(trial, ", where no task waits,"))
-            if high >= self.most:
-                raise NoneMeets(self.never(trial, self.said_of_most))
-            low, high, step = high, min(high + step, self.most), 2 * step
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if enough(middle) else (middle, high)
-        return tuple(tried[servers] for servers in sorted(tried))
+        used = most_used(self.workload, self.goals)
+        if bound > used:
+            raise NoneMeets(f"{self.name}: no number of servers will do: at least {bound:,} are needed, {said_of_used(used)}")
+        tried = _Tried(self, at, used)
+        least_up(bound, tried.most, tried.enough, tried.check)
+        return tuple(tried.trials[servers] for servers in sorted(tried.trials))
 
     def _confirmed(self, servers: int, bound: int, at: Callable[[int], Trial]) -> tuple[Trial | None, Trial]:
         """The nearest number from `servers` that is enough while one less is not, after the trial of that."""
-        tried: dict[int, Trial] = {}
+        tried = _Tried(self, at, most_used(self.workload, self.goals))
+        found = least_from(servers, bound, tried.most, tried.enough, tried.check)
+        if not tried.trials[found].meets:
+            raise NoneMeets(self.never(tried.trials[found], ", the fewest for the others with other seeds,"))
+        return tried.trials.get(found - 1), tried.trials[found]
 
-        def enough(count: int) -> bool:
-            trial = tried[count] = tried.get(count) or at(count)
-            return self.enough(trial)
+    def least_near(self, servers: int, bound: int, seeds: Sequence[int], ask: AskRuns) -> int:
+        """The least number that is enough with these seeds, looked for from `servers` on; at least `bound`. Raises NoneMeets."""
+        tried = _Tried(self, lambda count: self.trial(count, seeds, ask), None)
+        return least_from(servers, bound, tried.most, tried.enough, tried.check)
 
-        found = least_from(servers, bound, enough)
-        if not tried[found].meets:
-            raise NoneMeets(self.never(tried[found], ", the fewest for the others with other seeds,"))
-        return tried.get(found - 1), tried[found]
+    def why_hopeless(self, trial: Trial, halves: Iterable[Trial]) -> str | None:
+        """Why no larger number is enough if this one is not, for `never`; None where one may be.
 
-    def least_near(self, servers: int, bound: int, seed: int, ask: AskRuns) -> int:
-        """The least number that is enough in one run with this seed, looked for from `servers` on; at least `bound`."""
-        return least_from(servers, bound, lambda count: self.enough(self.trial(count, [seed], ask)))
+        halves  trials of at most half as many servers: what waits with twice as many as with them does not wait for servers
+        """
+        if trial.stable and not trial.queued:
+            return ", where no task waits,"
+        same = next((half for half in halves if trial.stable and half.stable and trial.same_queue(half)), None)
+        if same is not None:
+            return f", whose queue is that of {same.servers:,},"
+        return None
+
+    def unused(self, trial: Trial) -> bool:
+        """Whether a goal on the utilisation is broken."""
+        return any(goal.measure == "utilisation" and not met for goal, met in zip(self.goals, trial.met, strict=True))
 
     def trial(self, servers: int, seeds: Sequence[int], ask: AskRuns) -> Trial:
         """Run all seeds on so many servers."""
@@ -194,7 +202,8 @@ class Search:
         unstable = self.workload.jobs is None and combine(result.verdict for result in results).kind == UNSTABLE
         met = [goal.met(mean_of(own)) for goal, own in zip(self.goals, values, strict=True)]
         queued = any(result.max_queue > 0 for result in results)
-        return Trial(len(workload.servers), values, not (stopped or unstable), queued, met)
+        queues = tuple(result.mean_queue for result in results)
+        return Trial(len(workload.servers), values, not (stopped or unstable), queued, met, queues)
 
     def never(self, trial: Trial, why: str) -> str:
         shown = ((goal, mean_of(own)) for goal, own, met in zip(self.goals, trial.values, trial.met, strict=True) if not met)
@@ -206,29 +215,38 @@ class Search:
         return f"{self.name}: no number of servers meets {goal.text!r}: {with_these}"
 
 
-def least_from(start: int, bound: int, enough: Callable[[int], bool]) -> int:
-    """A number that is enough while one less is not, or `bound`: from `start` in steps that double, then by halves.
+class _Tried:
+    """What was tried with the same seeds, by number of servers.
 
-    The number has been asked for, and so has one less unless it is `bound`. Raises NoneMeets if up to MOST_SERVERS none is.
+    used  with how many servers at most the tasks can use them as a goal asks for; None: the utilisation does not matter
     """
-    step = 1
-    if enough(start):
-        high, low = start, start - 1
-        while low >= bound and enough(low):
-            step *= 2
-            high, low = low, low - step
-        low = max(low, bound - 1)
-    else:
-        low, high = start, start + 1
-        while not enough(high):
-            step *= 2
-            low, high = high, high + step
-            if high > MOST_SERVERS:
-                raise NoneMeets(f"with {low:,} servers, the most that were tried, the goals are not met")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+
+    def __init__(self, search: Search, at: Callable[[int], Trial], used: int | None) -> None:
+        self.search, self.at, self.used = search, at, used
+        self.most = search.most if used is None else min(search.most, used)
+        self.trials: dict[int, Trial] = {}
+
+    def enough(self, servers: int) -> bool:
+        if servers not in self.trials:
+            self.trials[servers] = self.at(servers)
+        return self.search.enough(self.trials[servers])
+
+    def check(self, servers: int) -> None:
+        """Raise NoneMeets if these servers are not enough and more of them cannot be."""
+        trial, search = self.trials[servers], self.search
+        why = search.why_hopeless(trial, (half for half in self.trials.values() if 2 * half.servers <= servers))
+        if why is not None:
+            raise NoneMeets(search.never(trial, why))
+        if self.used is not None and servers >= self.used < search.most:
+            raise NoneMeets(f"{search.never(trial, '')}, {said_of_used(self.used)}")
+        if self.used is not None and search.workload.jobs is None and trial.stable and search.unused(trial):
+            raise NoneMeets(search.never(trial, ", of which more would be used too little,"))
+        if servers >= search.most:
+            raise NoneMeets(search.never(trial, search.said_of_most))
+
+
+def said_of_used(used: int) -> str:
+    return f"and more than {used:,} are used too little under every policy"
 
 
 def mean_of(values: Sequence[float | None]) -> float | None:

@@ -45,8 +45,11 @@ class Result:
     mean_waiting_size: float | None  # units of capacity
     mean_delay: float | None
     delay_p50: float | None
+    delay_p90: float | None
     delay_p95: float | None
     delay_p99: float | None
+    delay_p999: float | None
+    max_delay: int | None
     utilisation: tuple[float | None, ...]  # (D,) share of the cluster's capacity in service; None if it has no capacity
     verdict: Verdict
     load: float | None  # share of ρ*, if the workload was given by its load

@@ -53,7 +53,7 @@ def test_the_limit_itself_is_met() -> None:
     assert all(goal.met(goal.value(result)) for goal in wanted_goals(THREE, texts))
 
 
-@pytest.mark.parametrize("statistic, fewest", [("p50", 2), ("p95", 20), ("p99", 100)])
+@pytest.mark.parametrize("statistic, fewest", [("p50", 2), ("p95", 20), ("p99", 100), ("p99.9", 1000)])
 def test_a_quantile_of_enough_tasks_is_not_the_largest(statistic: str, fewest: int) -> None:
     """On one server that they fill one by one: the quantile of so many waits is below the largest, of one fewer it is that."""
     for count, refused in ((fewest, False), (fewest - 1, True)):

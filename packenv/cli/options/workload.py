@@ -183,10 +183,12 @@ def _as_it_is(options: WorkloadOptions) -> tuple[Workload, dict[str, int]]:
 
 def _trace(options: WorkloadOptions, source: str, network: Network | None) -> tuple[Workload, dict[str, int]]:
     from packenv.workloads.traces import Trace, read_trace
+    from packenv.workloads.traces.philly_machines import beside, machines_left_out
 
     for option in ("sizes", "service", *INTENSITIES):
         if getattr(options, option) is not None:
             raise InputError(f"--{option} does not go with a trace, which says it itself")
+    options = replace(options, servers=options.servers or beside(source))
     if options.servers is None:
         raise InputError("a trace needs --servers, for example --servers 160")
     wanted, sizes = chosen_resources(options.resources)
@@ -209,7 +211,7 @@ def _trace(options: WorkloadOptions, source: str, network: Network | None) -> tu
         )
     except RowError as error:
         raise InputError(f"{recorded.where(error.row)}: {error.problem}") from None
-    return made, dict(converted.dropped)
+    return made, dict(converted.dropped) | machines_left_out(options.servers)
 
 
 def _servers(options: WorkloadOptions, resources: int, names: tuple[str, ...] | None) -> Servers:

@@ -9,6 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from packenv.cli.plan.all_policies import Say, plan_all
+from packenv.cli.plan.common_number import common_record, common_table, compare_at_common
 from packenv.cli.plan.tables import answer, certain, certainty_record, plan_record, plan_table, without, without_record
 from packenv.cli.report.page import Report
 from packenv.cli.tables import text_console
@@ -16,7 +17,7 @@ from packenv.planning.certainty import Certainty, certainty
 from packenv.planning.demand_limit import WithoutLargest, without_largest
 from packenv.planning.goals import Goal
 from packenv.planning.log import PlanLog
-from packenv.planning.lower_bounds.bound import fewest_servers
+from packenv.planning.lower_bounds.queue_servers import fewest_for
 from packenv.planning.plan import GAP, SECONDS, run_kind
 from packenv.planning.search import AskRuns, NoneMeets, Plan, Search
 from packenv.runs.runner import RunOptions
@@ -59,14 +60,14 @@ def plan_numbers(asked: Asked, made: RunOptions, log: str | None) -> Shown:
     workload, goals, slot_seconds = asked.workload, asked.goals, asked.shown_slot
     runs = asked.log(log)
     with text_console().status(f"{workload.name}: the fewest servers of any policy"):
-        bound = fewest_servers(workload, goals, GAP, SECONDS)
+        bound = fewest_for(workload, goals, asked.policies, GAP, SECONDS)
 
     known: dict[str, Certainty] = {}
     smaller: dict[str, WithoutLargest] = {}
 
     def plan(policy: str, ask: AskRuns, say: Say) -> Plan:
         search = asked.search(policy)
-        found = search.run(bound, ask, lambda servers: say(f"{servers:,} servers"))
+        found = search.run(bound.servers, ask, lambda servers: say(f"{servers:,} servers"))
         if asked.draws:
             known[policy] = certainty(search, found.servers, asked.draws, ask, lambda draw: say(f"draw {draw + 1:,}"))
         if asked.most_demand is not None:
@@ -76,6 +77,9 @@ def plan_numbers(asked: Asked, made: RunOptions, log: str | None) -> Shown:
 
     plans, refused = plan_all(asked.policies, plan, made, runs)
     say_refused(refused, plans)
+    common = compare_at_common([asked.search(one.policy) for one in plans], plans, made, runs)
+    tables = [plan_table(workload, goals, plans, bound, slot_seconds)]
+    tables += [common_table(workload, goals, common, slot_seconds)] if common else []
 
     def draw(path: str) -> None:
         from packenv.cli.plan.plot import draw_plans  # brings matplotlib with it
@@ -86,10 +90,11 @@ def plan_numbers(asked: Asked, made: RunOptions, log: str | None) -> Shown:
         from packenv.cli.plan.report import plan_report  # brings the profile of traces with it
 
         problems = [*map(str, refused)]
-        return plan_report(plans, problems, goals, bound, workload, slot_seconds, asked.seeds, asked.slots, said)
+        return plan_report(plans, problems, goals, bound, workload, slot_seconds, asked.seeds, asked.slots, said, tables)
 
     records = [
         plan_record(workload, goals, one, bound)
+        | common_record(goals, common, one.policy)
         | certainty_record(known.get(one.policy))
         | without_record(smaller.get(one.policy))
         for one in plans
@@ -97,7 +102,7 @@ def plan_numbers(asked: Asked, made: RunOptions, log: str | None) -> Shown:
     said = [answer(workload, goals, plans, bound)]
     said += [without(one, smaller[one.policy]) for one in plans if one.policy in smaller]
     said += [certain(one.policy, known[one.policy]) for one in plans if one.policy in known]
-    return Shown([plan_table(workload, goals, plans, bound, slot_seconds)], "\n".join(said), records, draw, report)
+    return Shown(tables, "\n".join(said), records, draw, report)
 
 
 def say_refused(refused: Sequence[NoneMeets], plans: Sequence[Any]) -> None:

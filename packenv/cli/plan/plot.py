@@ -13,13 +13,14 @@ from matplotlib.ticker import MaxNLocator
 
 from packenv.files import atomic_path
 from packenv.planning.goals import Goal
+from packenv.planning.lower_bounds.queue_servers import Fewest
 from packenv.planning.search import Plan, mean_of
 from packenv.runs.plot_style import GREY, MARKERS, colours_for, light_grid, plain_numbers
 from packenv.workloads.workload import Workload
 
 
 def draw_plans(
-    plans: Sequence[Plan], goals: Sequence[Goal], bound: int, workload: Workload, slot_seconds: float | None, path: str
+    plans: Sequence[Plan], goals: Sequence[Goal], bound: Fewest, workload: Workload, slot_seconds: float | None, path: str
 ) -> None:
     """A panel for each goal with a line for each policy: filled marks meet all goals. Dotted: the limit, and the lower bound.
 
@@ -42,9 +43,11 @@ def draw_plans(
             _limit(axes, goal, goal.limit * scale, "slots" if slot_seconds is None else "seconds")
         else:
             axes.set_yticks([0, 1], ["unstable", "stable"])
-        axes.axvline(bound, color=GREY, linestyle=":")
+        axes.axvline(bound.servers, color=GREY, linestyle=":")
         label = {"va": "bottom", "ha": "left", "fontsize": 8, "color": GREY}
-        axes.text(bound, 1.0, f" any policy: {bound:,} at least", transform=axes.get_xaxis_transform(), **label)
+        axes.text(
+            bound.servers, 1.0, f" any {bound.whom}: {bound.servers:,} at least", transform=axes.get_xaxis_transform(), **label
+        )
         axes.set_xlabel("servers")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         plain_numbers(axes.xaxis)

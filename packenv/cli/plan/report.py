@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.table import Table
+
 from packenv.api import simulate
 from packenv.cli.plan.mix_tables import mix_answer, mix_table, money
-from packenv.cli.plan.tables import plan_table
 from packenv.cli.report.drawing import Rule, colours_of
 from packenv.cli.report.lines import Line, LineChart, Point
 from packenv.cli.report.occupancy import Played, occupancy_figure
@@ -18,6 +19,7 @@ from packenv.jobs import Jobs
 from packenv.planning.goals import Goal
 from packenv.planning.kinds import Kinds
 from packenv.planning.lower_bounds.cost_bound import CostBound
+from packenv.planning.lower_bounds.queue_servers import Fewest
 from packenv.planning.mixes import MixPlan
 from packenv.planning.plan import run_kind
 from packenv.planning.search import Plan, Trial, mean_of, with_servers
@@ -33,22 +35,22 @@ def plan_report(
     plans: Sequence[Plan],
     refused: Sequence[str],
     goals: Sequence[Goal],
-    bound: int,
+    bound: Fewest,
     workload: Workload,
     slot_seconds: float | None,
     seeds: int,
     slots: int | None,
     said: Sequence[str],
+    tables: Sequence[Table],
 ) -> Report:
     """`said`: the answer, then what was asked beside it. `refused`: why other policies meet the goals with no number of servers.
 
-    `seeds`, `slots`: of the runs.
+    `seeds`, `slots`: of the runs. `tables`: as they are printed.
     """
     curves = [_figure(plans, n, goal, bound, slot_seconds) for n, goal in enumerate(goals)] or [_stable(plans, bound)]
     tried = [_tried(plan, goals, slot_seconds) for plan in plans]
-    table = rows_of(plan_table(workload, goals, plans, bound, slot_seconds))
     sections = [
-        Section("What each number of servers gives", curves, tables=[table]),
+        Section("What each number of servers gives", curves, tables=[rows_of(table) for table in tables]),
         Section("All that was tried", notes=[_confirmed(plans)], tables=tried),
     ]
     best = min(plans, key=lambda plan: plan.servers)
@@ -61,7 +63,7 @@ def plan_report(
         ("A server", ":".join(f"{each:g}" for each in workload.servers.capacity[0])),
         ("Policies", ", ".join(plan.policy for plan in plans)),
         ("Runs with each number", _runs(workload, seeds, slots)),
-        ("No policy needs fewer than", counted(bound, "server")),
+        (f"No {bound.whom} needs fewer than", counted(bound.servers, "server")),
     ]
     title = f"How many servers for {workload.name}"
     return Report(title, said[0], asked, [*sections, *([profile] if profile else [])], [*said[1:], *refused])
@@ -125,7 +127,7 @@ def _unit(goal: Goal, slot_seconds: float | None) -> str:
     return "" if not goal.is_time else " slots" if slot_seconds is None else " seconds"
 
 
-def _figure(plans: Sequence[Plan], n: int, goal: Goal, bound: int, slot_seconds: float | None) -> Figure:
+def _figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slot_seconds: float | None) -> Figure:
     """A goal's measure against the number of servers, a line for each policy: filled marks meet all goals."""
     scale, unit = _scale(goal, slot_seconds), _unit(goal, slot_seconds)
     lines, largest = [], 0.0
@@ -146,7 +148,7 @@ def _figure(plans: Sequence[Plan], n: int, goal: Goal, bound: int, slot_seconds:
         f"{goal.title}{f' ({unit.strip()})' if unit else ''}",
         max(top, 1.25 * limit) or 1.0,
         across=[Rule(limit, goal.text)],
-        up=[Rule(bound, f"any policy: {bound:,} at least")],
+        up=[Rule(bound.servers, f"any {bound.whom}: {bound.servers:,} at least")],
         whole=True,
     )
     said = "; ".join(_said(plan, n, scale, unit) for plan in plans)
@@ -162,14 +164,19 @@ def _said(plan: Plan, n: int, scale: float, unit: str) -> str:
     return f"{plan.policy}: {value(plan.at)} with {counted(plan.servers, 'server')}{less}"
 
 
-def _stable(plans: Sequence[Plan], bound: int) -> Figure:
+def _stable(plans: Sequence[Plan], bound: Fewest) -> Figure:
     """Without a goal: which numbers of servers are stable."""
     numbers = [trial.servers for plan in plans for trial in plan.tried]
     entries = []
     for plan, colour in zip(plans, colours_of([plan.policy for plan in plans]), strict=True):
         marks = [Mark(trial.servers, filled=trial.stable, text=_said_of(plan, trial)) for trial in plan.tried]
         entries.append(Entry(plan.policy, colour, marks=marks, text=f"{plan.servers:,}"))
-    chart = RowChart(entries, "servers", (min(bound, *numbers) - 0.5, max(numbers) + 0.5), [Rule(bound, "any policy at least")])
+    chart = RowChart(
+        entries,
+        "servers",
+        (min(bound.servers, *numbers) - 0.5, max(numbers) + 0.5),
+        [Rule(bound.servers, f"any {bound.whom} at least")],
+    )
     said = "; ".join(f"{plan.policy} is stable with {counted(plan.servers, 'server')}" for plan in plans)
     return Figure("Which numbers of servers are stable", f"{said}. Filled marks are stable.", chart)
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from packenv.planning.certainty import Certainty
 from packenv.planning.demand_limit import WithoutLargest
 from packenv.planning.goals import Goal
+from packenv.planning.lower_bounds.queue_servers import Fewest
 from packenv.planning.search import Plan, Trial, mean_of
 from packenv.runs.statistics import interval, mean_and_half
 from packenv.runs.text import NONE, counted, estimate
@@ -20,10 +21,12 @@ from packenv.workloads.workload import Workload
 LEFT_OUT = ("stable with one less",)
 
 
-def plan_table(workload: Workload, goals: Sequence[Goal], plans: Sequence[Plan], bound: int, slot_seconds: float | None) -> Table:
+def plan_table(
+    workload: Workload, goals: Sequence[Goal], plans: Sequence[Plan], bound: Fewest, slot_seconds: float | None
+) -> Table:
     """For each policy the number of servers, and each goal's measure with that number and with one less."""
     unit = "slots" if slot_seconds is None else "seconds"
-    title = f"{workload.name}: servers, at least {bound:,} for any policy" + (f"; times in {unit}" if goals else "")
+    title = f"{workload.name}: servers, at least {bound.servers:,} for any {bound.whom}" + (f"; times in {unit}" if goals else "")
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     table.add_column("policy", no_wrap=True)
     table.add_column("servers", justify="right", no_wrap=True)
@@ -46,16 +49,16 @@ def cell(trial: Trial | None, n: int, goal: Goal, slot_seconds: float | None) ->
     return estimate(*mean_and_half([None if value is None else value * scale for value in trial.values[n]]))
 
 
-def answer(workload: Workload, goals: Sequence[Goal], plans: Sequence[Plan], bound: int) -> str:
+def answer(workload: Workload, goals: Sequence[Goal], plans: Sequence[Plan], bound: Fewest) -> str:
     """The plan in a sentence or two."""
     best = min(plans, key=lambda plan: plan.servers)
     what = " and ".join(goal.text for goal in goals) or "a stable queue"
     fewest = [plan.policy for plan in plans if plan.servers == best.servers]
     said = f"{counted(best.servers, 'server')} with {' or '.join(fewest)} for {what}"
-    if best.servers == bound:
-        return f"{said}; no policy needs fewer."
-    spared = f"{1 - bound / best.servers:.0%}"
-    return f"{said}; no policy can do with fewer than {bound:,}, so that at most {spared} of them could be saved."
+    if best.servers == bound.servers:
+        return f"{said}; no {bound.whom} needs fewer."
+    spared = f"{1 - bound.servers / best.servers:.0%}"
+    return f"{said}; no {bound.whom} can do with fewer than {bound.servers:,}, so that at most {spared} of them could be saved."
 
 
 SHARES = {"interval_80": 0.8, "interval_95": 0.95}
@@ -90,14 +93,15 @@ def without_record(found: WithoutLargest | None) -> dict[str, Any]:
     return {} if found is None else {"without_largest": found._asdict()}
 
 
-def plan_record(workload: Workload, goals: Sequence[Goal], plan: Plan, bound: int) -> dict[str, Any]:
+def plan_record(workload: Workload, goals: Sequence[Goal], plan: Plan, bound: Fewest) -> dict[str, Any]:
     """The JSON of one policy's plan; times are in slots."""
     return {
         "workload": workload.name,
         "server": workload.servers.capacity[0].tolist(),
         "policy": plan.policy,
         "servers": plan.servers,
-        "bound": bound,
+        "bound": bound.servers,
+        "bound_of": f"every {bound.whom}",
         "slot_seconds": workload.slot_seconds,
         "confirmed": plan.fresh,
         "goals": [

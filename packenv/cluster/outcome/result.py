@@ -30,7 +30,7 @@ def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seco
     capacity = cluster.capacity.sum(axis=0).astype(np.float64)
     used = cluster.measures.used[0] / max(measured, 1)
     trajectory = _trajectory(cluster)
-    p50, p95, p99 = _delay_quantiles(cluster, (0.5, 0.95, 0.99))
+    p50, p90, p95, p99, p999 = _delay_quantiles(cluster, (0.5, 0.9, 0.95, 0.99, 0.999))
     return Result(
         policy=policy,
         workload=workload.name,
@@ -47,8 +47,11 @@ def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seco
         mean_waiting_size=float(head["size_sum"]) / measured / UNIT if measured else None,
         mean_delay=int(head["delay_sum"]) / int(head["delay_count"]) if head["delay_count"] else None,
         delay_p50=p50,
+        delay_p90=p90,
         delay_p95=p95,
         delay_p99=p99,
+        delay_p999=p999,
+        max_delay=int(head["delay_max"]) if head["delay_count"] else None,
         utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
         verdict=judge_run(trajectory.waiting_size, trajectory.bin_slots, workload.mean_service, workload.intensity),
         load=workload.load,

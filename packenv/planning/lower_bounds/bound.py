@@ -13,8 +13,10 @@ from packenv.planning.lower_bounds.table_cost import TableCost
 from packenv.theory.capacity.max_workload import max_workload
 from packenv.workloads.workload import Workload
 
-OUTSIDE = {"p50": 0.5, "p95": 0.05, "p99": 0.01}
+OUTSIDE = {"p50": 0.5, "p90": 0.1, "p95": 0.05, "p99": 0.01, "p99.9": 0.001, "max": 0.0}
 """The share of the tasks that a quantile of the wait says nothing about."""
+
+LONGEST = 2.0**60  # slots: longer waits bound nothing
 
 
 def fewest_servers(workload: Workload, goals: list[Goal], gap: float, seconds: float) -> int:
@@ -45,9 +47,10 @@ def wait_limits(workload: Workload, goals: Sequence[Goal]) -> list[WaitLimit]:
     found = []
     for goal in goals:
         if goal.measure == "wait" and goal.statistic == "mean":
-            found.append(WaitLimit(math.floor(goal.limit * len(jobs) * (1 + 1e-12) + 1e-9), None))
+            found.append(WaitLimit(math.floor(min(goal.limit * len(jobs) * (1 + 1e-12) + 1e-9, LONGEST)), None))
         elif goal.measure == "wait":
-            found.append(WaitLimit(math.floor(_exact(goal.limit)), math.floor(OUTSIDE[goal.statistic] * len(jobs) + 1e-9)))
+            wait = goal.limit if goal.statistic == "max" else _exact(goal.limit)  # the largest is recorded as it is
+            found.append(WaitLimit(math.floor(min(wait, LONGEST)), math.floor(OUTSIDE[goal.statistic] * len(jobs) + 1e-9)))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Reads the machines of published clusters as capacities of servers: Google's of 2011, and Alibaba's nodes of 2023."""
+"""Reads the machines of published clusters as capacities of servers: Google's of 2011, Alibaba's nodes of 2023, Philly's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.workloads.traces.columns import Columns, decimals, headless, is_csv, is_parquet, names_of
-from packenv.workloads.traces.formats import openb
+from packenv.workloads.traces.formats import openb, philly
+from packenv.workloads.traces.philly_machines import is_machine_list, read_machine_list
 
 COLUMNS = {
     "time": pa.int64(),
@@ -31,6 +32,8 @@ def is_machines(path: str | os.PathLike[str]) -> bool:
     where = Path(path)
     if where.is_dir():
         return bool(_parts(where))
+    if is_machine_list(where):
+        return True
     if not (where.is_file() and (is_parquet(where) or is_csv(where))):
         return False
     names = names_of(where)
@@ -42,12 +45,12 @@ def initial_capacities(path: str | os.PathLike[str], resources: tuple[str, ...] 
 
     Google's cluster of 2011 (cpu, memory), by machine id: a folder with `machine_events/`, or a file with columns time_s,
     machine_id, event, cpu, mem. Alibaba's of 2023 (cpu, memory, gpu), in the order of the file: a list of nodes with columns
-    cpu_milli, memory_mib, gpu. `resources`: names of the resources to read, by default all. Machines of unknown capacity, or
-    without any of the resources, are left out. Raises InputError if none is left, and for an unknown resource.
+    cpu_milli, memory_mib, gpu. Philly's (gpu): `cluster_machine_list`, in the order of the file. `resources`: names of the
+    resources to read, by default all. Machines of unknown capacity, or without any of the resources, are left out. Raises
+    InputError if none is left, and for an unknown resource.
     """
     where = Path(path)
-    names = names_of(where) if is_parquet(where) or is_csv(where) else []
-    known, capacity = (openb.RESOURCES, openb.node_capacities(where)) if openb.is_nodes(names) else _google(where, names)
+    known, capacity = _known(where)
     chosen = known if resources is None else resources
     for name in chosen:
         if name not in known:
@@ -56,6 +59,14 @@ def initial_capacities(path: str | os.PathLike[str], resources: tuple[str, ...] 
             )
     capacity = capacity[:, [known.index(name) for name in chosen]]
     return np.asarray(capacity[(capacity > 0).any(axis=1)], np.float64)
+
+
+def _known(where: Path) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """The names of the resources, and (L, D) capacities."""
+    if is_machine_list(where):
+        return philly.RESOURCES, read_machine_list(where).capacity
+    names = names_of(where) if is_parquet(where) or is_csv(where) else []
+    return (openb.RESOURCES, openb.node_capacities(where)) if openb.is_nodes(names) else _google(where, names)
 
 
 def _google(where: Path, names: list[str]) -> tuple[tuple[str, ...], NDArray[np.float64]]:

@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from packenv.cli.main import main
 from packenv.errors import InputError
 from packenv.units import UNIT
-from packenv.workloads.traces import Trace, is_trace, read_trace
+from packenv.workloads.servers import parse_servers
+from packenv.workloads.traces import Trace, initial_capacities, is_trace, read_trace
+from packenv.workloads.traces.philly_machines import NO_GPU, TWICE, UNKNOWN, read_machine_list
 
 
 def job(submitted: str, *attempts: Any, status: str = "Pass", vc: str = "a") -> dict[str, Any]:
@@ -105,3 +108,52 @@ def test_damaged_and_other_json(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cluster_job_log: not JSON"):
         read_trace(file)
     assert not is_trace(log(tmp_path / "other", [{"a": 1}]))
+
+
+HEAD = "machineId,number of GPUs,single GPU mem\n"
+MACHINES = HEAD + "m0,8,24GB\nm1, 2, 12GB\nm2,0,0GB\nm3,,24GB\nm1,8,24GB\nm4,8,24GB\n\n"
+
+
+def test_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three of six lines are machines with GPUs. They are the servers of the log beside them, and of --servers."""
+    jobs, list_ = log(tmp_path / "cluster_job_log"), tmp_path / "cluster_machine_list"
+    list_.write_text(MACHINES)
+    capacity, left_out = read_machine_list(list_)
+    assert capacity.tolist() == [[1.0], [0.25], [1.0]]
+    assert left_out == {NO_GPU: 1, UNKNOWN: 1, TWICE: 1}
+    assert parse_servers(str(list_)).capacity.tolist() == initial_capacities(list_).tolist() == capacity.tolist()
+    out = tmp_path / "out.json"
+    for words in ([], ["--servers", str(list_)]):
+        main(["evaluate", str(jobs), "-p", "fifo-ff", "--slot-seconds", "10", "--json", str(out), *words])
+        assert json.loads(out.read_text())[0]["servers"] == 3
+        said = " ".join(capsys.readouterr().out.split())
+        assert "1 machines without a GPU, 1 machines with an unknown number of GPUs, 1 machines listed before" in said
+    main(["evaluate", str(jobs), "-p", "fifo-ff", "--slot-seconds", "10", "--json", str(out), "--servers", "5"])
+    assert json.loads(out.read_text())[0]["servers"] == 5 and "machines" not in capsys.readouterr().out
+    with pytest.raises(InputError, match="machines, not tasks: they go with --servers"):
+        read_trace(list_)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("m5,8", "line 2: 3 columns are expected, not 2"),
+        ("m5,eight,24GB", "line 2, number of GPUs: 'eight' is not a whole number"),
+        ("m5,-8,24GB", "line 2, number of GPUs: '-8' is not a whole number"),
+        (",8,24GB", "line 2, machineId: is empty"),
+        ("m5,0,24GB", "no machine with a known number of GPUs"),
+    ],
+)
+def test_machines_that_are_none(tmp_path: Path, line: str, problem: str) -> None:
+    list_ = tmp_path / "machines"
+    list_.write_text(HEAD + line + "\n")
+    with pytest.raises(InputError, match=problem):
+        read_machine_list(list_)
+
+
+def test_another_list_is_not_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = log(tmp_path / "cluster_job_log")
+    (tmp_path / "cluster_machine_list").write_text("machineId,GPUs\nm0,8\n")
+    with pytest.raises(SystemExit):
+        main(["evaluate", str(jobs), "-p", "fifo-ff", "--slot-seconds", "10"])
+    assert "a trace needs --servers" in capsys.readouterr().err
