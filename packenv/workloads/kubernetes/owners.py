@@ -40,7 +40,7 @@ class OwnerTimes:
     @cached_property
     def every(self) -> Floats:
         """The durations of all owners, ascending."""
-        return np.sort(np.concatenate(self.values))
+        return np.sort(self.joined)
 
     @cached_property
     def chances(self) -> list[Floats]:
@@ -78,16 +78,25 @@ class OwnerTimes:
             return np.asarray(np.arange(len(self.values)) == own, np.float64)
         ages = self.age[self.running == group]
         size = len(ages) + int((self.waiting == group).sum())
-        likely = np.array([np.log(tail(values, self.every, ages)).sum() for values in self.values])
-        large = np.array([len(values) for values in self.values])
-        likely[large < min(size, FEW, large.max())] = -np.inf
+        likely = np.zeros(len(self.values)) + sum(np.log(self.tails(age)) for age in ages)
+        likely[self.count < min(size, FEW, self.count.max())] = -np.inf
         return np.asarray(np.exp(likely - likely.max()), np.float64)
 
+    @cached_property
+    def count(self) -> Ints:
+        """(owners,) how many durations of each owner are known."""
+        return np.array([len(values) for values in self.values], np.int64)
 
-def tail(values: Floats, every: Floats, age: Floats) -> Floats:
-    """(n,) the chance to last longer than each age, never 0."""
-    own, of_all = longer(values, age), longer(every, age)
-    return np.asarray((own + LENT * np.maximum(of_all, 1 / len(every)) / len(every)) / (len(values) + LENT), np.float64)
+    @cached_property
+    def joined(self) -> Floats:
+        """The durations of all owners, one owner after the other."""
+        return np.concatenate(self.values)
+
+    def tails(self, age: float) -> Floats:
+        """(owners,) the chance to last longer than an age by the law of each owner; never 0."""
+        longer_ones = np.add.reduceat((self.joined > age).astype(np.int64), np.cumsum(self.count) - self.count)
+        of_all = max(int(longer_ones.sum()), 1) / len(self.joined)
+        return np.asarray((longer_ones + LENT * of_all) / (self.count + LENT), np.float64)
 
 
 def longer(values: Floats, age: Floats) -> Floats:

@@ -12,7 +12,7 @@ import pytest
 from packenv.errors import InputError
 from packenv.workloads.kubernetes import read_cluster
 from packenv.workloads.kubernetes.durations import Durations, is_durations, read_durations
-from packenv.workloads.kubernetes.owners import OwnerTimes, central, left_over, tail
+from packenv.workloads.kubernetes.owners import OwnerTimes, central, left_over
 from tests.workloads.kubernetes.sample import container, listed, node, pod
 
 
@@ -75,14 +75,15 @@ def test_running_pods_count_with_those_that_ended() -> None:
 def test_what_remains_has_the_law_given_the_age() -> None:
     """Against the shares of a mixture: 3 durations of the owner, and all with a weight of a half together."""
     values, every = np.array([10.0, 20.0, 40.0]), np.array([10.0, 15.0, 20.0, 40.0, 90.0])
-    n = 60_000
+    n, no_pod = 60_000, np.zeros(0, np.int64)
     uniform = (np.arange(n) + 0.5) / n
     for age in (0.0, 12.0, 20.0, 50.0):
         left = left_over(values, every, np.full(n, age), uniform) + age
         weight = {x: (x in values) + 0.5 / 5 for x in every if x > age}
         for x, own in weight.items():
             assert np.mean(left == x) == pytest.approx(own / sum(weight.values()), abs=1e-3)
-        assert tail(values, every, np.array([age]))[0] == pytest.approx(sum(weight.values()) / 3.5)
+        both = OwnerTimes((values, np.array([15.0, 90.0])), no_pod, no_pod, np.zeros(0), known=(), keys=())
+        assert both.tails(age)[0] == pytest.approx(sum(weight.values()) / 3.5)
     assert left_over(values, every, np.array([100.0]), np.array([0.3])).tolist() == [0.0]
 
 
