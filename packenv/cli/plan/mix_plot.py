@@ -53,9 +53,9 @@ def draw_mixes(
             limit_line(axes, goal, goal.limit * scale, "slots" if slot_seconds is None else "seconds")
         else:
             axes.set_yticks([0, 1], ["unstable", "stable"])
-        axes.axvline(float(bound.value), color=GREY, linestyle=":")
+        axes.axvline(float(bound.whole), color=GREY, linestyle=":")
         where = {"transform": axes.get_xaxis_transform(), "va": "bottom", "ha": "left", "fontsize": 8, "color": GREY}
-        axes.text(float(bound.value), 1.0, f" any mix: {money(bound.value)} at least", **where)
+        axes.text(float(bound.whole), 1.0, f" any mix: {money(bound.whole)} at least", **where)
         axes.set_xlabel("cost")
         plain_numbers(axes.xaxis)
         light_grid(axes)

@@ -37,7 +37,7 @@ def mix_report(
         ("Goals", "; ".join(goal.text for goal in goals) or "a stable queue"),
         ("Machines", "; ".join(f"{text} at {money(cost)}" for text, cost in zip(kinds.texts, kinds.cost, strict=True))),
         ("Policies", ", ".join(plan.policy for plan in plans)),
-        ("No mix costs less than", money(bound.value)),
+        ("No mix costs less than", money(bound.whole)),
     ]
     title = f"Which machines for {workload.name}"
     curves = [_figure(plans, n, goals, kinds, bound, slot_seconds) for n in range(max(1, len(goals)))]
@@ -77,7 +77,7 @@ def _figure(
         f"{name}{f' ({unit.strip()})' if unit else ''}",
         max(top, 1.25 * limit) or 1.0,
         across=[] if goal is None else [Rule(limit, goal.text)],
-        up=[Rule(float(bound.value), f"any mix: {money(bound.value)} at least")],
+        up=[Rule(float(bound.whole), f"any mix: {money(bound.whole)} at least")],
         steps=True,
     )
     ran = "; ".join(f"{plan.policy}: {len(plan.tried):,} mixes were run" for plan in plans)
