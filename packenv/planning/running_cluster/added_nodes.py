@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from packenv.planning.bracketing import least_from
 from packenv.planning.running_cluster.goals import QueueGoal
 from packenv.planning.running_cluster.trials import QueueRuns
 from packenv.planning.running_cluster.wait_bound import WaitBound
-from packenv.planning.search import NoneMeets, Trial, least_from, mean_of
+from packenv.planning.search import NoneMeets, Trial, mean_of
 from packenv.runs.text import counted
 from packenv.workloads.kubernetes.changed import NodeKind, changed
 from packenv.workloads.kubernetes.cluster import Cluster
@@ -86,14 +87,16 @@ class AddedNodes:
             tried: dict[int, Trial] = {}
 
             def enough(number: int) -> bool:
-                if number > self.most:
-                    raise NoneMeets(self._never(runs, tried))
                 if number not in tried:
                     say(f"{number:+,} nodes")
                     tried[number] = self._trial(runs, number, seeds)
                 return tried[number].meets
 
-            starts.append(least_from(starts[-1], bound, enough))
+            def check(number: int) -> None:
+                if number >= self.most:
+                    raise NoneMeets(self._never(runs, tried))
+
+            starts.append(least_from(starts[-1], bound, self.most, enough, check))
             return tried
 
         starts = [max(0, bound)]
