@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from packenv.cli.main import main
+from packenv.cli.plan.mix_points import best_so_far, mix_points
+from packenv.planning.goals import parse_goal
+from packenv.planning.mixes import MixPlan, MixTrial
+from packenv.planning.search import Trial
 from packenv.runs.runner import Runner
 from packenv.simulation import simulate
 from packenv.workloads.servers import Servers
@@ -84,6 +89,34 @@ def test_kinds_of_machines(tasks: Path, capsys: pytest.CaptureFixture[str], tmp_
     (record,) = json.loads(out.read_text())
     assert record["machines"] == [0, 2] and record["cost"] == record["bound"] == 3.8
     assert record["one_less"][0] is None and not record["one_less"][1]["meets"]
+
+
+def test_a_picture_and_a_page_of_mixes(tasks: Path, tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    page, picture = tmp_path / "mix.html", tmp_path / "mix.png"
+    words = ("--types", "1=1,2=1.9", "-g", "mean wait <= 0", "-g", "utilisation >= 10%", "-p", "bf-js")
+    plan(tasks, *words, "--report", page, "--plot", picture)
+    assert picture.stat().st_size > 10_000
+    said = page.read_text()
+    for part in ("mean wait against cost", "utilisation against cost", "With 2x2 and bf-js", "any mix: 3.8 at least", "were run"):
+        assert part in said
+    assert "bf-js, 2x2 for 3.8: 0 slots" in said
+    plan("--sizes", "uniform:0.6:0.9", "--service", "geometric:50", "--rate", 0.09, "--slots", 2000, "-p", "bf-js", "--seeds", 1,
+         "--types", "1=1,2=1.9", "--report", page, "--plot", picture)  # fmt: skip
+    assert "stable against cost" in page.read_text()
+
+
+def test_the_best_of_no_more_cost() -> None:
+    trials = [
+        MixTrial((n, 0), Fraction(n), Trial(n, [[value], [value]], True, True, [False] * 2))
+        for n, value in enumerate([5.0, 7.0, 2.0, 3.0])
+    ]
+    made = MixPlan("bf-js", trials[0], (), tuple(trials), False, True)
+    for n, (text, best) in enumerate((("mean wait <= 1", [5, 5, 2, 2]), ("utilisation >= 10%", [5, 7, 7, 7]))):
+        goals = [parse_goal("mean wait <= 1", None), parse_goal("utilisation >= 10%", None)]
+        points = mix_points(made, goals, n)
+        assert goals[n].text == text and [point.cost for point in points] == [0, 1, 2, 3]
+        assert best_so_far(points, goals[n]) == best
 
 
 def test_a_log_gives_the_same_bytes(tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from packenv import Jobs, Workload
 from packenv.errors import InputError
 from packenv.planning.goals import parse_goal
 from packenv.planning.kinds import Kinds, check_kinds, one_for_each_task, parse_kinds, with_mix
-from packenv.planning.lower_bounds.cost_bound import least_cost
+from packenv.planning.lower_bounds.cost_bound import CostBound, Rows, least_cost, whole_cost
 from packenv.planning.lower_bounds.cost_proof import CostProof, TableTasks
 from packenv.planning.lower_bounds.stream_cost import StreamCost
 from packenv.planning.mixes import MixPlan, MixSearch
@@ -27,13 +27,13 @@ from packenv.workloads.laws import Constant, Fixed
 from tests.planning.test_plans import ask
 
 
-def planned(jobs: Jobs, types: str, goal: str) -> tuple[MixPlan, Kinds, Workload, Fraction]:
+def planned(jobs: Jobs, types: str, goal: str) -> tuple[MixPlan, Kinds, Workload, CostBound]:
     kinds = parse_kinds(types)
     workload = Workload(jobs=jobs, servers=kinds.one_of_each)
     goals = [parse_goal(goal, None)]
     bound = least_cost(workload, goals, kinds, 0.001, 2.0)
     search = Search(workload, "bf-js", goals, 1, None, {"drain": True})
-    return MixSearch(search, kinds, bound, ask).run(), kinds, workload, bound.value
+    return MixSearch(search, kinds, bound, ask).run(), kinds, workload, bound
 
 
 def coarse_table(seed: int) -> Jobs:
@@ -55,7 +55,7 @@ def test_against_every_mix(seed: int, types: str) -> None:
             if goal.met(goal.value(result)):
                 costs[counts] = kinds.total(counts)
     assert costs[plan.at.counts] == plan.at.cost and plan.at.trial.meets
-    assert bound <= min(costs.values())
+    assert bound.value <= bound.whole <= min(costs.values())
     assert plan.at.cost <= min(costs.values()) * Fraction(11, 10)
     assert all(less is None or not less.trial.meets for less in plan.dropped)
 
@@ -65,8 +65,22 @@ def test_by_hand() -> None:
     jobs = Jobs.of([0] * 12, [0.4] * 12, [10] * 12)
     plan, kinds, _, bound = planned(jobs, "1=1,2=1.9", "p99 wait <= 0")
     assert kinds.shown(plan.at.counts) == "1x1,2x2" and plan.at.cost == Fraction("4.8")
-    assert bound == pytest.approx(12 / 5 * 1.9, rel=1e-3)
+    assert bound.value == pytest.approx(12 / 5 * 1.9, rel=1e-3)
+    assert bound.whole == plan.at.cost
     assert [less is not None and less.trial.meets for less in plan.dropped] == [False, False]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whole_machines_against_every_mix(seed: int) -> None:
+    """Random rows, some of which a kind does not help: the cheapest mix that satisfies all of them, by trying each."""
+    rng = np.random.default_rng(seed)
+    kinds = parse_kinds(("1=1,2=1.8", "1=1,2=1.9,0.5=0.55", "1=0.7")[seed % 3])
+    held = rng.integers(0, 6, (4, len(kinds))) * 1.0
+    held[:, rng.integers(len(kinds))] += 1.0  # some kind serves every row
+    need = rng.uniform(0, 12, 4)
+    every = itertools.product(range(14), repeat=len(kinds))
+    rows = Rows(held, need, np.ones(4))
+    assert whole_cost(rows, kinds) == min(kinds.total(counts) for counts in every if (held @ counts >= need).all())
 
 
 def test_kinds_that_some_tasks_need() -> None:
@@ -74,7 +88,7 @@ def test_kinds_that_some_tasks_need() -> None:
     jobs = Jobs.of([0, 1, 1], [[0.9, 0.9], [0.5, 0.1], [0.5, 0.1]], [10] * 3)
     plan, kinds, _, bound = planned(jobs, "1:1=9,1:0.2=1", "p99 wait <= 0")
     assert kinds.shown(plan.at.counts) == "1x1:1,1x1:0.2"
-    assert bound <= plan.at.cost == 10
+    assert bound.value <= bound.whole == plan.at.cost == 10
 
 
 def test_a_proof_is_checked_apart_from_the_solver() -> None:

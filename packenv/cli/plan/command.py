@@ -102,7 +102,7 @@ def grown(said: WorkloadOptions, growth: str | None) -> Workload:
 @click.option("--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks.")
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write the answers, and all that was tried, as JSON; - is standard output.")
-@click.option("--plot", type=FILE, help="Draw each goal's measure against the number of servers (PNG, PDF, SVG).")
+@click.option("--plot", type=FILE, help="Draw each goal's measure against the number of servers, or the cost (PNG, PDF, SVG).")
 @shared.report_option
 @click.pass_context
 def plan(ctx: click.Context, /, form: str, json_path: str | None, plot: str | None, report: str | None, **given: Any) -> None:

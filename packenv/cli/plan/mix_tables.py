@@ -13,7 +13,7 @@ from rich.table import Table
 from packenv.cli.plan.tables import cell
 from packenv.planning.goals import Goal
 from packenv.planning.kinds import Kinds
-from packenv.planning.lower_bounds.cost_bound import CostBound, rounded
+from packenv.planning.lower_bounds.cost_bound import CostBound
 from packenv.planning.mixes import MixPlan, MixTrial
 from packenv.planning.search import mean_of
 from packenv.runs.statistics import interval
@@ -55,10 +55,10 @@ def mix_answer(goals: Sequence[Goal], kinds: Kinds, plans: Sequence[MixPlan], bo
     best = min(plans, key=lambda plan: plan.at.cost)
     what = " and ".join(goal.text for goal in goals) or "a stable queue"
     said = f"{kinds.shown(best.at.counts)} for {money(best.at.cost)} with {best.policy} for {what}"
-    if best.at.cost == bound.value:
+    if best.at.cost == bound.whole:
         return f"{said}; no mix costs less under any policy."
-    above = float(best.at.cost / bound.value - 1)
-    return f"{said}, {above:.1%} above {money(bound.value)}: no mix costs less than that under any policy."
+    above = float(best.at.cost / bound.whole - 1)
+    return f"{said}, {above:.1%} above {money(bound.whole)}: no mix costs less than that under any policy."
 
 
 def mix_record(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plan: MixPlan, bound: CostBound) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def mix_record(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plan: Mi
         "types": [{"server": text, "cost": float(one)} for text, one in zip(kinds.texts, kinds.cost, strict=True)],
         **_mix(kinds, plan.at),
         "bound": float(bound.value),
-        "bound_whole": float(kinds.total(rounded(bound.rows, kinds, 1.0))),
+        "bound_whole": float(bound.whole),
         "slot_seconds": workload.slot_seconds,
         "confirmed": plan.fresh,
         "thorough": plan.thorough,

@@ -43,10 +43,15 @@ def plan_mixes(asked: Asked, kinds: Kinds, made: RunOptions, log: str | None) ->
 
     records = [mix_record(workload, goals, kinds, one, bound) for one in plans]
 
+    def draw(path: str) -> None:
+        from packenv.cli.plan.mix_plot import draw_mixes  # brings matplotlib with it
+
+        draw_mixes(plans, goals, kinds, bound, workload, slot_seconds, path)
+
     def report() -> Report:
-        from packenv.cli.plan.report import mix_report  # brings the profile of traces with it
+        from packenv.cli.plan.mix_report import mix_report  # brings the profile of traces with it
 
         return mix_report(plans, [*map(str, refused)], goals, kinds, bound, workload, slot_seconds)
 
     table = mix_table(workload, goals, kinds, plans, slot_seconds)
-    return Shown([table], mix_answer(goals, kinds, plans, bound), records, None, report)
+    return Shown([table], mix_answer(goals, kinds, plans, bound), records, draw, report)

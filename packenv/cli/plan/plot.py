@@ -40,7 +40,7 @@ def draw_plans(
                 face = colour if trial.meets else "white"
                 axes.plot(trial.servers, value, MARKERS.get(plan.policy, "o"), color=colour, markerfacecolor=face)
         if goal is not None:
-            _limit(axes, goal, goal.limit * scale, "slots" if slot_seconds is None else "seconds")
+            limit_line(axes, goal, goal.limit * scale, "slots" if slot_seconds is None else "seconds")
         else:
             axes.set_yticks([0, 1], ["unstable", "stable"])
         axes.axvline(bound.servers, color=GREY, linestyle=":")
@@ -59,7 +59,8 @@ def draw_plans(
     pyplot.close(figure)
 
 
-def _limit(axes: Any, goal: Goal, limit: float, unit: str) -> None:
+def limit_line(axes: Any, goal: Goal, limit: float, unit: str) -> None:
+    """The goal's limit across the picture, and its axis."""
     axes.axhline(limit, color=GREY, linestyle=":")
     axes.set_ylabel(goal.title + (f" ({unit})" if goal.is_time else ""))
     axes.set_title(goal.text, fontsize=10, loc="right")

@@ -39,7 +39,7 @@ def _question(said: str, *options: str) -> Question:
 
 PLANNED = "wanted", "growth", "slots", "seeds", "log", "report"
 NUMBER = _question("a number of equal servers", *PLANNED, "draws", "max_demand", "plot")
-MIX = _question("--types, the cheapest mix", *PLANNED, "types")
+MIX = _question("--types, the cheapest mix", *PLANNED, "types", "plot")
 FAILURE = _question("--without, a cluster whose servers fail", *PLANNED, "without")
 WHEN = _question("--when, which says when pods start", "durations", "draws", "slots")
 NODES = _question("a plan of a cluster as it is", "wanted", "add", "durations", "seeds", "report")

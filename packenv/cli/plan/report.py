@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from packenv.api import simulate
-from packenv.cli.plan.mix_tables import mix_answer, mix_table, money
 from packenv.cli.report.drawing import Rule, colours_of
 from packenv.cli.report.lines import Line, LineChart, Point
 from packenv.cli.report.occupancy import Played, occupancy_figure
@@ -17,10 +16,7 @@ from packenv.cli.report.rows import Entry, Mark, RowChart
 from packenv.cli.report.tables import rows_of
 from packenv.jobs import Jobs
 from packenv.planning.goals import Goal
-from packenv.planning.kinds import Kinds
-from packenv.planning.lower_bounds.cost_bound import CostBound
 from packenv.planning.lower_bounds.queue_servers import Fewest
-from packenv.planning.mixes import MixPlan
 from packenv.planning.plan import run_kind
 from packenv.planning.search import Plan, Trial, mean_of, with_servers
 from packenv.runs.text import NONE, counted, number
@@ -55,10 +51,11 @@ def plan_report(
     ]
     best = min(plans, key=lambda plan: plan.servers)
     if workload.jobs is not None and len(workload.jobs) <= MOST_TASKS:
-        sections.insert(1, _cluster(best, workload, workload.jobs, slot_seconds))
+        title = f"With {counted(best.servers, 'server')} and {best.policy}"
+        sections.insert(1, occupied(title, with_servers(workload, best.servers), best.policy, workload.jobs, slot_seconds))
     profile = profile_section(workload, slot_seconds)
     asked = [
-        ("Work", _work(workload)),
+        ("Work", work_of(workload)),
         ("Goals", "; ".join(goal.text for goal in goals) or "a stable queue"),
         ("A server", ":".join(f"{each:g}" for each in workload.servers.capacity[0])),
         ("Policies", ", ".join(plan.policy for plan in plans)),
@@ -69,31 +66,7 @@ def plan_report(
     return Report(title, said[0], asked, [*sections, *([profile] if profile else [])], [*said[1:], *refused])
 
 
-def mix_report(
-    plans: Sequence[MixPlan],
-    refused: Sequence[str],
-    goals: Sequence[Goal],
-    kinds: Kinds,
-    bound: CostBound,
-    workload: Workload,
-    slot_seconds: float | None,
-) -> Report:
-    """The page of `packenv plan --types`: the mix of each policy, its cost, and what one machine less does."""
-    table = rows_of(mix_table(workload, goals, kinds, plans, slot_seconds))
-    profile = profile_section(workload, slot_seconds)
-    asked = [
-        ("Work", _work(workload)),
-        ("Goals", "; ".join(goal.text for goal in goals) or "a stable queue"),
-        ("Machines", "; ".join(f"{text} at {money(cost)}" for text, cost in zip(kinds.texts, kinds.cost, strict=True))),
-        ("Policies", ", ".join(plan.policy for plan in plans)),
-        ("No mix costs less than", money(bound.value)),
-    ]
-    title = f"Which machines for {workload.name}"
-    sections = [Section("The cheapest machines that were found", tables=[table]), *([profile] if profile else [])]
-    return Report(title, mix_answer(goals, kinds, plans, bound), asked, sections, refused)
-
-
-def _work(workload: Workload) -> str:
+def work_of(workload: Workload) -> str:
     tasks = f"{counted(len(workload.jobs), 'task')}, " if workload.jobs is not None else ""
     return f"{workload.name}: {tasks}{number(workload.rate)} tasks per slot"
 
@@ -110,26 +83,25 @@ def _confirmed(plans: Sequence[Plan]) -> str:
     return "All numbers of servers saw the same tasks."
 
 
-def _cluster(plan: Plan, workload: Workload, jobs: Jobs, slot_seconds: float | None) -> Section:
+def occupied(title: str, there: Workload, policy: str, jobs: Jobs, slot_seconds: float | None) -> Section:
     """How full the servers of the answer are: the search keeps no schedule, so that this takes a run of its own."""
-    there = with_servers(workload, plan.servers)
-    result = simulate(there, plan.policy, schedule=True, **run_kind(workload))
+    result = simulate(there, policy, schedule=True, **run_kind(there))
     assert result.schedule is not None
-    played = Played(plan.policy, jobs, result.schedule, result.slots)
-    return Section(f"With {counted(plan.servers, 'server')} and {plan.policy}", [occupancy_figure(there, [played], slot_seconds)])
+    played = Played(policy, jobs, result.schedule, result.slots)
+    return Section(title, [occupancy_figure(there, [played], slot_seconds)])
 
 
-def _scale(goal: Goal, slot_seconds: float | None) -> float:
+def scale_of(goal: Goal, slot_seconds: float | None) -> float:
     return slot_seconds or 1.0 if goal.is_time else 1.0
 
 
-def _unit(goal: Goal, slot_seconds: float | None) -> str:
+def unit_of(goal: Goal, slot_seconds: float | None) -> str:
     return "" if not goal.is_time else " slots" if slot_seconds is None else " seconds"
 
 
 def _figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slot_seconds: float | None) -> Figure:
     """A goal's measure against the number of servers, a line for each policy: filled marks meet all goals."""
-    scale, unit = _scale(goal, slot_seconds), _unit(goal, slot_seconds)
+    scale, unit = scale_of(goal, slot_seconds), unit_of(goal, slot_seconds)
     lines, largest = [], 0.0
     for plan, colour in zip(plans, colours_of([plan.policy for plan in plans]), strict=True):
         known = [(trial, value * scale) for trial in plan.tried if (value := mean_of(trial.values[n])) is not None]
@@ -190,11 +162,14 @@ def _state(trial: Trial) -> str:
 
 
 def _tried(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None) -> Rows:
-    head = ["servers", *(f"{goal.title}{f' ({unit.strip()})' if (unit := _unit(goal, slot_seconds)) else ''}" for goal in goals)]
+    head = [
+        "servers",
+        *(f"{goal.title}{f' ({unit.strip()})' if (unit := unit_of(goal, slot_seconds)) else ''}" for goal in goals),
+    ]
     rows = []
     for trial in plan.tried:
         means = [mean_of(own) for own in trial.values]
-        values = [number(None if m is None else m * _scale(goal, slot_seconds)) for goal, m in zip(goals, means, strict=True)]
+        values = [number(None if m is None else m * scale_of(goal, slot_seconds)) for goal, m in zip(goals, means, strict=True)]
         rows.append([f"{trial.servers:,}", *values, _state(trial), "yes" if trial.meets else "no"])
     numeric = [True] * (1 + len(goals)) + [False, False]
     return Rows(f"What the search tried with {plan.policy}", [*head, "queue", "meets all goals"], rows, numeric, folded=True)

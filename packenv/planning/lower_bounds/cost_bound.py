@@ -22,6 +22,7 @@ from packenv.workloads.demand import largest_demands
 from packenv.workloads.workload import Workload
 
 CLOSE = 1e-9  # by which a row may be missed, for floats
+MOST_CELLS = 2 * 10**7  # rows × mixes that are held against them
 
 
 class Rows(NamedTuple):
@@ -37,11 +38,15 @@ class Rows(NamedTuple):
 
 
 class CostBound(NamedTuple):
-    """No mix costs less than `value`. `proof`: None if nothing is known but that each task must fit some machine."""
+    """No mix costs less than `value`. `proof`: None if nothing is known but that each task must fit some machine.
+
+    whole  no mix of whole machines costs less: those that do were all held against the rows
+    """
 
     value: Fraction
     proof: CostProof | StreamCostProof | None
     rows: Rows
+    whole: Fraction
 
 
 def least_cost(workload: Workload, goals: Sequence[Goal], kinds: Kinds, gap: float, seconds: float) -> CostBound:
@@ -66,7 +71,8 @@ def least_cost(workload: Workload, goals: Sequence[Goal], kinds: Kinds, gap: flo
         held += [*own]
         needs += needed.tolist()
         rooms += [1.0] * len(needed)
-    return CostBound(value, proof, Rows(np.array(held), np.array(needs), np.array(rooms)))
+    rows = Rows(np.array(held), np.array(needs), np.array(rooms))
+    return CostBound(value, proof, rows, max(value, whole_cost(rows, kinds)))
 
 
 def rounded(rows: Rows, kinds: Kinds, times: float) -> tuple[int, ...]:
@@ -77,6 +83,28 @@ def rounded(rows: Rows, kinds: Kinds, times: float) -> tuple[int, ...]:
     if found.x is None:
         raise InputError("the cheapest mix of whole machines was not found: fewer kinds of machines")
     return tuple(math.floor(count + 0.5) for count in found.x)
+
+
+def whole_cost(rows: Rows, kinds: Kinds) -> Fraction:
+    """The least cost of a mix of whole machines that the rows admit; 0 where there are too many mixes to try.
+
+    For all numbers of the other kinds that cost no more than one such mix, the rows say how many of the cheapest kind are needed.
+    """
+    known = kinds.total(rounded(rows, kinds, 1.0))
+    last = min(range(len(kinds)), key=lambda g: kinds.cost[g])
+    others = [g for g in range(len(kinds)) if g != last]
+    ranges = [math.floor(known / kinds.cost[g]) + 1 for g in others]
+    if math.prod(ranges) * len(rows.need) > MOST_CELLS:
+        return Fraction(0)
+    counts = np.indices(ranges).reshape(len(others), math.prod(ranges))  # (G - 1, mixes)
+    missing = rows.need[:, None] * (1 - CLOSE) - rows.held[:, others] @ counts  # (rows, mixes)
+    alone = rows.held[:, last]
+    needed = np.ceil(np.maximum(missing[alone > 0] / alone[alone > 0, None], 0).max(axis=0, initial=0)).astype(np.int64)
+    admitted = (missing[alone == 0] <= 0).all(axis=0)
+    unit = math.lcm(*(one.denominator for one in kinds.cost))
+    cost = [int(one * unit) for one in kinds.cost]
+    total = np.array([cost[g] for g in others], np.int64) @ counts + cost[last] * needed
+    return Fraction(int(total[admitted].min()), unit) if admitted.any() else Fraction(0)
 
 
 def _fitting(workload: Workload) -> list[Floats]:

@@ -114,8 +114,16 @@ class CostProof:
     def value(self, tasks: TableTasks, capacity: Ints, cost: Sequence[Fraction]) -> Fraction:
         """A cost below which no mix of machines of capacity (G, D) units and these costs meets the limit.
 
-        n_g machines of each kind hold Σ n_g Σ times · length · most_g at the most, and all tasks that are not spared cost S
-        at the least: Σ n_g cost_g >= S · min_g cost_g / Σ times · length · most_g.
+        Σ n_g held_g >= S of `row` gives Σ n_g cost_g >= S · min_g cost_g / held_g.
+        """
+        held, least = self.row(tasks, capacity)
+        shares = [one / most for one, most in zip(cost, held, strict=True) if most > 0]
+        return least * min(shares) if shares else Fraction(0)
+
+    def row(self, tasks: TableTasks, capacity: Ints) -> tuple[list[int], int]:
+        """What one machine of each kind holds of the windows' prices, Σ times · length · most_g, and S that all must hold.
+
+        S is what all tasks that are not spared cost at the least.
         """
         held = [0] * len(capacity)
         together = np.zeros(len(tasks.jobs), np.int64)
@@ -133,10 +141,7 @@ class CostProof:
                 together += window.times * price * overlap
             for kind, most in enumerate(most_of(window.rule, capacity)):
                 held[kind] += window.times * length * most
-        if self.limit.spared is not None:
-            least = sum_of_kept(together, self.limit.spared)
-        shares = [one / most for one, most in zip(cost, held, strict=True) if most > 0]
-        return least * min(shares) if shares else Fraction(0)
+        return held, least if self.limit.spared is None else sum_of_kept(together, self.limit.spared)
 
 
 def sum_of_kept(values: Ints, spared: int) -> int:

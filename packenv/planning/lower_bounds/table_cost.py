@@ -81,8 +81,15 @@ class TableCost:
         return [PricedWindow(rule, *one, 1) for one in ranked(found)[:most]]
 
     def necessary(self) -> tuple[Floats, Floats]:
-        """Rows (rows, G) and needs (rows,): what every mix that meets the limit must hold. Each window stands for itself."""
+        """Rows (rows, G) and needs (rows,): what every mix that meets the limit must hold.
+
+        Each window stands for itself, and all those of the best proof together.
+        """
         held, need = [], []
+        if self.best is not None and len(self.best.windows) > 1:
+            together, least = self.best.row(self.tasks, self.capacity)
+            held.append(np.array([one / max(together) for one in together]))
+            need.append(least / max(together))
         for row in self.rows:
             price = self.tasks.prices(row.rule)
             overlap = sure_overlap(self.tasks.jobs, self.limit.each, row.start, row.end)
