@@ -25,6 +25,7 @@ from packenv.cli.leaderboard.measures import COMPLETION, OF_JOBS
 from packenv.cli.leaderboard.standings import problem_of
 from packenv.errors import InputError
 from packenv.learning.agents.agent import SavedAgent
+from packenv.learning.agents.inference.later_features import with_later_features
 from packenv.learning.agents.saved import load_agent, pretrained_agents, save_agent
 from packenv.runs.log import RunLog
 from packenv.runs.measured import Measured
@@ -129,22 +130,26 @@ def compare(player: Player, agent: str, workload: Workload, title: str, seeds: i
 
 
 def without_each(agent: SavedAgent) -> Iterator[tuple[str, float | None, SavedAgent]]:
-    """By feature that counts, its weight (of a sum network), and the agent with its weights set to zero."""
+    """By feature that counts, its weight (of sums, without sign), and the agent with its weights set to zero."""
     layout = agent.layout(np.full((1, 1), UNIT))
+    features, context = len(layout.of_action), len(layout.of_context)
     names = [*(each.name for each in layout.of_action), *(f"{each.name} (cluster)" for each in layout.of_context)]
+    about = agent.about | {"network": agent.about["network"] | {"context": context}}
     for n, name in enumerate(names):
-        weights, weight = {key: value.copy() for key, value in agent.weights.items()}, None
-        if agent.network == "sum":
-            context = n >= len(layout.of_action)
-            row = weights["actor.of_context" if context else "actor.of_action"]
-            place = n - len(layout.of_action) if context else n
-            weight, row[place] = float(row[place]), 0.0
+        weights = with_later_features(agent.weights, features, context, agent.context)
+        weights, weight = {key: value.copy() for key, value in weights.items()}, None
+        if agent.network in ("sum", "varying"):
+            keys = ("actor.of_action", "actor.per_waiting") if n < features else ("actor.of_context",)
+            rows, place = [weights[key] for key in keys if key in weights], n if n < features else n - features
+            weight = sum(abs(float(row[place])) for row in rows)
+            for row in rows:
+                row[place] = 0.0
         elif agent.network == "shared":
             weights["actor.first.weight"][:, n] = 0.0
         else:
-            raise InputError(f"{agent.name}: --weights reads sum and shared networks, not {agent.network}")
+            raise InputError(f"{agent.name}: --weights reads sum, varying and shared networks, not {agent.network}")
         if weight != 0:
-            yield name, weight, SavedAgent(agent.name, agent.about, weights)
+            yield name, weight, SavedAgent(agent.name, about, weights)
 
 
 def ablate(player: Player, agent: str, workload: Workload, seeds: int) -> None:

@@ -27,7 +27,12 @@ def agent(folder: Path, columns: list[str] | None = None, features: int = len(GR
     options = {"observation": "actions", "J": 4, "types": None, "window": window}
     environment: dict[str, Any] = {"kind": "JobFill", "resources": 1, "options": options}
     environment |= {} if columns is None else {"columns": columns}
-    about = {"environment": environment, "network": {"kind": "sum", "hidden": 0}, "guard": None, "workload": {"name": "other"}}
+    about = {
+        "environment": environment,
+        "network": {"kind": "sum", "hidden": 0, "context": len(CLUSTER_FEATURES)},
+        "guard": None,
+        "workload": {"name": "other"},
+    }
     save_agent(folder / "mine", about, weights)
     return f"agent:{folder / 'mine'}"
 
@@ -70,14 +75,12 @@ def test_columns_that_a_table_lacks(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_another_set_of_features(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
-        evaluated(tmp_path, agent(tmp_path, features=len(GROUP_FEATURES) - 3), capsys)
+        evaluated(tmp_path, agent(tmp_path, features=len(GROUP_FEATURES) + 3), capsys)
     assert left.value.code == 2
     said = capsys.readouterr().err.strip()
     n = len(GROUP_FEATURES)
-    assert (
-        f"an agent for another set of features: it weighs {n - 3} features of an action, the environment of this version has {n}"
-        in said
-    )
+    found = f"'actor.of_action' weighs {n + 3} features, the environment of this version has {n}"
+    assert f"an agent for another set of features: {found}" in said
     assert "\n" not in said and str(tmp_path / "mine") in said
 
 

@@ -95,7 +95,7 @@ def test_agents_for_whole_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert rows[1].split("|")[2].strip() == str(ratio_of_means(means[agent], means["bf-js"]))
     module.main([*words, *log, "--weights"])
     table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in capsys.readouterr().out.splitlines()[1:]]
-    assert [row[:2] for row in table[2:]] == [["waits", "-100"], ["alignment", "1"]]
+    assert [row[:2] for row in table[2:]] == [["waits", "100"], ["alignment", "1"]]
     passed, unaligned = table[2:]
     assert passed[2].startswith("1 [") and unaligned[3] != passed[3]  # what is aligned scores above 0, that of passing
     assert not unaligned[3].startswith("1 [1, 1]")

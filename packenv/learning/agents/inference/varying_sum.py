@@ -12,7 +12,7 @@ from packenv.envs.core.state import Batch
 from packenv.envs.observation.features import WAITS, waiting_feature
 from packenv.errors import InputError
 from packenv.learning.agents.inference.vectors import Floats, add_scaled, copy_to
-from packenv.learning.agents.inference.weights import Weights, vector
+from packenv.learning.agents.inference.weights import Weights, of_features
 
 
 class VaryingNetwork(NamedTuple):
@@ -40,9 +40,9 @@ def varying_network(agent: str, weights: Weights, layout: Layout) -> VaryingNetw
         raise InputError(f"{agent}: a varying network sees observation='actions', and how many tasks wait in its context")
     features, context = layout.observed["actions"][1], layout.observed["context"][0]
     return VaryingNetwork(
-        vector(agent, weights, "actor.of_action", features),
-        vector(agent, weights, "actor.per_waiting", features),
-        vector(agent, weights, "actor.of_context", context),
+        of_features(agent, weights, "actor.of_action", features),
+        of_features(agent, weights, "actor.per_waiting", features),
+        of_features(agent, weights, "actor.of_context", context),
         waiting,
         np.zeros(features, np.float32),
     )

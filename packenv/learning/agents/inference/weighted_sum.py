@@ -12,7 +12,7 @@ from packenv.envs.core.state import Batch
 from packenv.envs.observation.features import WAITS
 from packenv.errors import InputError
 from packenv.learning.agents.inference.vectors import Floats
-from packenv.learning.agents.inference.weights import Weights, array, vector
+from packenv.learning.agents.inference.weights import Weights, of_features
 
 
 class SumNetwork(NamedTuple):
@@ -32,14 +32,9 @@ def sum_network(agent: str, weights: Weights, layout: Layout) -> SumNetwork:
     if "actions" not in layout.observed:
         raise InputError(f"{agent}: a sum network sees observation='actions'")
     features, context = layout.observed["actions"][1], layout.observed["context"][0]
-    for key, needed, what in (("of_action", features, "of an action"), ("of_context", context, "of the cluster")):
-        found = array(agent, weights, f"actor.{key}")
-        if found.shape != (needed,):
-            has = f"it weighs {found.size} features {what}, the environment of this version has {needed}"
-            raise InputError(f"{agent}: an agent for another set of features: {has}")
     return SumNetwork(
-        vector(agent, weights, "actor.of_action", features),
-        vector(agent, weights, "actor.of_context", context),
+        of_features(agent, weights, "actor.of_action", features),
+        of_features(agent, weights, "actor.of_context", context),
     )
 
 

@@ -35,3 +35,12 @@ def vector(agent: str, weights: Weights, key: str, length: int) -> NDArray[np.fl
     if found.shape != (length,):
         raise InputError(f"{agent}: {key!r} has the shape {found.shape} instead of ({length},)")
     return found
+
+
+def of_features(agent: str, weights: Weights, key: str, features: int) -> NDArray[np.float32]:
+    """(features,) weights of features. Raises InputError for another number of them: later versions have more."""
+    found = array(agent, weights, key)
+    if found.shape != (features,):
+        has = f"{key!r} weighs {found.size} features, the environment of this version has {features}"
+        raise InputError(f"{agent}: an agent for another set of features: {has}")
+    return found
