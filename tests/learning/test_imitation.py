@@ -12,7 +12,7 @@ from packenv.learning.imitation.demonstrations import Demonstrations
 from packenv.learning.imitation.fit import RIDGE, SPREAD, fit
 from packenv.learning.networks.network import Network, mask_of
 
-N, A, F, C = 3000, 6, 5, 3
+N, A, F, C = 2000, 6, 5, 3
 
 
 def shown_by(rule: np.ndarray, noise: float, seed: int) -> Demonstrations:

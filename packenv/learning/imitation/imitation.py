@@ -51,4 +51,4 @@ def scaled(network: Network) -> None:
     with torch.no_grad():
         largest = max(float(weights.abs().max()) for weights in network.actor.parameters())
         for weights in network.actor.parameters():
-            weights /= max(largest, 1e-9)
+            weights.div_(max(largest, 1e-9))
