@@ -1,6 +1,6 @@
 """T
 
-    python agents/analytics.py --out analytics            # 100 million tasks: TIME
+    python agents/analytics.py --out analytics            # 90 million tasks: TIME
     python agents/analytics.py --out analytics --quick    # a first look
 
 TEXT
@@ -19,10 +19,9 @@ SETTINGS = Settings(
     packenv.workload("analytics"),
     environment="JobFill",
     algorithm="cma-es",
-    network="varying",
+    network="sum",
     reward="completion",
-    learning_rate=0.2,
-    samples=100_000_000,  # tasks that candidates start, in all
+    samples=90_000_000,  # tasks that candidates start, in all
 )
 FIRST_WEIGHTS = {"alignment": 1.0, "work": -2.0, "waits": -3.0}
 AGAINST = "tetris:f=0,m=2"

@@ -1,6 +1,6 @@
 """Evolve `agent:price-fig5`: one job of 100 phases at a time on ten servers (figure 5 of the price scheduler), makespan.
 
-    python agents/price_fig5.py --out price-fig5            # 8 million tasks: TIME
+    python agents/price_fig5.py --out price-fig5            # 4 million tasks: TIME
     python agents/price_fig5.py --out price-fig5 --quick    # a first look
 
 TEXT
@@ -23,7 +23,7 @@ SETTINGS = Settings(
     window=128,  # all phases of a hundred jobs that may start at a time
     reward="makespan",
     learning_rate=0.25,
-    samples=8_000_000,  # tasks that candidates start, in all
+    samples=4_000_000,  # tasks that candidates start, in all
 )
 FIRST_WEIGHTS = {"log_path": 1.0, "alignment": 0.5}
 AGAINST = "critical-path"
