@@ -42,7 +42,7 @@ from packenv.workloads.workload import Workload
 REPORTED, CHOSEN = 2_000_000, 3_000_000  # first seeds: of the tables reported, and of those on which parameters are chosen
 SEEDS, QUICK_SEEDS, CHOOSING = 16, 2, 8
 GRID: dict[str, tuple[str, ...]] = {
-    "tetris": tuple(f"tetris:f={f},m={m}" for f in (0, 0.25) for m in (0, 0.5, 1, 2, 4)),
+    "tetris": tuple(f"tetris:f={f},m={m}" for f in (0, 0.25) for m in (0, 0.5, 1, 2, 4, 100)),
     "drf": ("drf",),
     "price": ("price", "price:welfare=1"),
     "srpt": ("srpt", "srpt:total"),
@@ -55,7 +55,7 @@ GRID: dict[str, tuple[str, ...]] = {
 }
 """By policy, the parameters that are tried; `fifo:blocking=false` backfills."""
 OF_DATA = {
-    "tetris": tuple(f"{policy},remote={remote}" for policy in GRID["tetris"] for remote in (0, 0.1, 0.4)),
+    "tetris": tuple(f"{policy},remote={remote}" for policy in GRID["tetris"] for remote in (0, 0.1, 0.4, 0.9)),
     "delay": ("delay", "delay:interval=1", "delay:interval=10", "delay:interval=30", "delay-dynamic"),
 }
 """And on tables that say where data lie."""
