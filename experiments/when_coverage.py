@@ -153,15 +153,23 @@ def _moment(
 
 
 def coverage(found: list[Moment], policy: str) -> dict[str, float]:
-    """The share of tasks that start within their intervals: mean over moments, and its standard error."""
-    shares = []
+    """The share of tasks that start within their intervals, and after them: means over moments; standard error of the first."""
+    shares, after = [], []
     for moment in found:
         times = np.array([make(Run(moment.workload, policy, seed, ENDLESS, {"schedule": True}), starts) for seed in range(DRAWS)])
         later = moment.truth > 0  # what starts at once starts at once in every draw
-        own = [each.low <= true <= each.high for each, true in zip(intervals(times), moment.truth, strict=True)]
+        found_intervals = intervals(times)
+        own = [each.low <= true <= each.high for each, true in zip(found_intervals, moment.truth, strict=True)]
         if later.any():
             shares.append(float(np.mean(np.array(own)[later])))
-    return {"moments": len(shares), "coverage": float(np.mean(shares)), "error": float(np.std(shares) / np.sqrt(len(shares)))}
+            late = [true > each.high for each, true in zip(found_intervals, moment.truth, strict=True)]
+            after.append(float(np.mean(np.array(late)[later])))
+    return {
+        "moments": len(shares),
+        "coverage": float(np.mean(shares)),
+        "later": float(np.mean(after)),
+        "error": float(np.std(shares) / np.sqrt(len(shares))),
+    }
 
 
 def openb(folder: Path) -> Made:
