@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
@@ -69,6 +70,19 @@ class LocalProcesses(WorkerProcesses):
             started = SPAWN.Value("i", 0)
         super().__init__(processes, _begin, (self.shares, started))
         self.workers = processes
+        self.files: tempfile.TemporaryDirectory[str] | None = None
+
+    def folder(self) -> str:
+        """A folder for what these processes share, which goes with them."""
+        if self.files is None:
+            self.files = tempfile.TemporaryDirectory(prefix="packenv-", ignore_cleanup_errors=True)
+        return self.files.name
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """As of every executor."""
+        super().shutdown(wait, cancel_futures=cancel_futures)
+        if self.files is not None:
+            self.files.cleanup()
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         """Wait for all runs; after an exception end the processes at once, in the middle of their runs."""

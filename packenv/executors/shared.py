@@ -10,6 +10,7 @@ from collections import OrderedDict
 from concurrent.futures import Executor
 from typing import Any, NamedTuple, Protocol
 
+from packenv.executors.mapped import Mapped, mapped
 from packenv.jobs import Jobs
 
 KEPT = 4  # values that a process keeps unpickled: those of several judgments take turns
@@ -46,7 +47,8 @@ class Shared(NamedTuple):
             return _kept[self.key]
         while len(_kept) >= KEPT:
             _kept.popitem(last=False)
-        loader = _Loader(io.BytesIO(self.handle.get()))
+        buffers = self.handle.buffers() if isinstance(self.handle, Mapped) else None
+        loader = _Loader(io.BytesIO(self.handle.get()), buffers=buffers)
         loader.tables = {table.key: table for table in self.tables}
         _kept[self.key] = found = loader.load()
         return found
@@ -55,11 +57,13 @@ class Shared(NamedTuple):
 class Sharing:
     """Shares values through an executor: one that has `share(bytes)` sends them to each machine once.
 
-    A table of jobs is pickled once, and kept once in each process, however many values have it in them.
+    A table of jobs is pickled once, and kept once in each process, however many values have it in them. The processes of an
+    executor that has a `folder()` map the arrays of a large one into their memory from a file there.
     """
 
     def __init__(self, executor: Executor) -> None:
         self.send: Any = getattr(executor, "share", None)
+        self.folder: Any = getattr(executor, "folder", None)
         self.tables: dict[int, tuple[Jobs, Shared]] = {}  # by identity; the table is kept, so that it stays unique
 
     def share(self, value: Any) -> Shared:
@@ -71,12 +75,17 @@ class Sharing:
 
     def table(self, jobs: Jobs) -> Shared:
         if id(jobs) not in self.tables:
-            self.tables[id(jobs)] = jobs, self._shared(pickle.dumps(jobs, pickle.HIGHEST_PROTOCOL), ())
+            inside = None if self.folder is None else mapped(jobs, self.folder)
+            own = self._shared(pickle.dumps(jobs, pickle.HIGHEST_PROTOCOL), ()) if inside is None else Shared(_key(), inside)
+            self.tables[id(jobs)] = jobs, own
         return self.tables[id(jobs)][1]
 
     def _shared(self, data: bytes, tables: tuple[Shared, ...]) -> Shared:
-        key = f"{os.getpid()}-{os.urandom(4).hex()}-{next(_numbers)}"
-        return Shared(key, Bytes(data) if self.send is None else self.send(data), tables)
+        return Shared(_key(), Bytes(data) if self.send is None else self.send(data), tables)
+
+
+def _key() -> str:
+    return f"{os.getpid()}-{os.urandom(4).hex()}-{next(_numbers)}"
 
 
 class _Dumper(pickle.Pickler):

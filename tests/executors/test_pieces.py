@@ -196,3 +196,47 @@ def test_executors_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(InputError, match=r"needs Ray, which is not installed: pip install 'packenv\[ray\]'"):
         executor("ray")
+
+
+def where_it_lies(jobs: packenv.Jobs) -> tuple[bool, str, int]:
+    """Whether the arrays of a table are mapped from a file, may be written to, and what they add up to."""
+    base: Any = jobs.demand
+    while isinstance(base, np.ndarray):
+        base = base.base
+    kind = type(base.obj).__name__ if isinstance(base, memoryview) else type(base).__name__
+    before = int(jobs.arrival[3])
+    jobs.arrival[3] += 1  # a page of this process alone
+    written = int(jobs.arrival[3]) == before + 1
+    jobs.arrival[3] -= 1
+    return written, kind, int(jobs.arrival.sum() + 3 * jobs.demand.sum() + 5 * jobs.service.sum())
+
+
+def large_table(rows: int) -> packenv.Jobs:
+    rng = np.random.default_rng(0)
+    return packenv.Jobs.of(np.arange(rows), rng.uniform(0.1, 0.2, (rows, 1)), rng.integers(1, 9, rows))
+
+
+def test_a_large_table_is_mapped_by_every_process() -> None:
+    """Its arrays lie in a file that goes with the processes; those of a small one travel, as do those to threads."""
+    for rows, lies in ((60_000, "mmap"), (500, "")):
+        jobs = large_table(rows)
+        expected = int(jobs.arrival.sum() + 3 * jobs.demand.sum() + 5 * jobs.service.sum())
+        with LocalProcesses(2) as processes:
+            pieces = Pieces(processes)
+            found = [outcome.value for outcome in pieces.each(where_it_lies, [jobs] * 4)]
+            folder = None if processes.files is None else Path(processes.files.name)
+            assert [each.stat().st_size > 2**20 for each in folder.iterdir()] == [True] if folder else not lies
+        assert [own[2] for own in found] == [expected] * 4 and all(own[0] for own in found)
+        assert not lies or {own[1] for own in found} == {lies}
+        assert folder is None or not folder.exists()
+    with Counting() as threads:
+        assert {outcome.value[1] for outcome in Pieces(threads).each(where_it_lies, [large_table(60_000)])} != {"mmap"}
+
+
+def test_runs_on_a_mapped_table_are_the_same() -> None:
+    workload = packenv.Workload(jobs=large_table(60_000), servers=2)
+    with LocalProcesses(2) as processes:
+        there, again = packenv.simulate_many(workload, ["fifo-ff"], 2, executor=processes)["fifo-ff"]
+    here = packenv.simulate(workload, "fifo-ff")
+    assert (there.mean_queue, there.delay_p99, there.started) == (here.mean_queue, here.delay_p99, here.started)
+    assert again.mean_queue == here.mean_queue
