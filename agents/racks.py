@@ -1,6 +1,6 @@
 """Evolve `agent:racks` again: one task a server, data in one of five racks.
 
-    python agents/racks.py --out racks            # 25 million tasks: TIME on one core
+    python agents/racks.py --out racks            # 20 million tasks: a quarter of an hour on one core
     python agents/racks.py --out racks --quick    # a first look
 
 The agent fills one server at a time, with the task of a group whose data are nearest. The weights start as data here, or in
@@ -22,7 +22,7 @@ SETTINGS = Settings(
     algorithm="cma-es",
     network="sum",
     reward="completion",
-    samples=25_000_000,  # tasks that candidates start, in all
+    samples=20_000_000,  # tasks that candidates start, in all
 )
 FIRST_WEIGHTS = {"here": 1.0, "same_rack": 1.0, "log_work": -1.0, "waits": -3.0}
 AGAINST = "tetris:f=0,m=2,remote=0.9"  # the policy that the agent is compared with
