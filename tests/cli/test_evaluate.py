@@ -29,7 +29,7 @@ OF_DATA = (
     *("node_local", "rack_local", "remote", "task_completion", "task_service", "remote_slots", "scheduling_delay", "no_room"),
     "node_local_by_job_size",
 )
-WHOLE = ("fragmentation", "over_allocation", "unfairness", "efficiency", "progress_variance", "slowed")
+WHOLE = ("fragmentation", "over_allocation", "unfairness", "efficiency", "progress_variance", "slowed", "completion_bound")
 BY_CLASS = tuple(f"{length}_p{percent}" for length in ("short", "long") for percent in (50, 90, 99))
 MORE_FIELDS = (
     "slot_seconds",
