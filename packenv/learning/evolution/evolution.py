@@ -86,13 +86,14 @@ class Evolution(Learner):
         scores = run(trials)
         measured = np.array([score.measure for score in scores]).reshape(self.population, -1)
         merit = np.log(np.maximum(measured, 1e-9)).mean(axis=1)  # the lower, the better
+        ended = merit[np.isfinite(merit)]
         self.search.tell(draws, np.argsort(merit, kind="stable").tolist())
-        self.started += sum(score.started for score in scores)
+        self.started += max(sum(score.started for score in scores), 1)  # so that training ends where all pass for ever
         self.said = {
             f"train/median {self.by.removeprefix('mean ')} at {label}": float(np.median(measured[:, n]))
             for n, (label, _) in enumerate(self.workloads)
         }
         self.said |= {
             "train/step size": float(self.search.step),
-            "train/spread of the scores": float(merit[np.isfinite(merit)].std()),
+            "train/spread of the scores": float(ended.std()) if len(ended) else math.inf,
         }
