@@ -30,7 +30,7 @@ def test_flow_shop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ends = {row["order"]: 0 for row in rows(tmp_path / "price-fig1.csv")}
     for row in rows(tmp_path / "price-fig1.csv"):
         ends[row["order"]] = max(ends[row["order"]], int(row["end"]))
-    others = {"FIFO, not blocking": 10, "BF-J/S": 10, "Tetris": 8, "Tetris, packing only": 10}
+    others = {"FIFO, not blocking": 10, "BF-J/S": 10, "Tetris": 8, "Tetris, packing only": 10, "DRF": 10}
     assert ends == {"FIFO, reversed": 8, "FIFO, blocking": 10, "price, welfare 0.1": 8} | others
 
 
