@@ -48,7 +48,9 @@ SPECIAL = {"true": True, "false": False}
 @click.option("--window", type=int, default=0, help="How many tasks (JobFill: groups) the agent sees  [default: 16; JobFill 32].")
 @option("--observation", default="actions", help="actions, full or compact.")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the environment: passing, rule, …")
-@click.option("--reward", default="", help="size, tasks, queue, …; JobFill: completion, makespan, value  [default: the first].")
+@click.option(
+    "--reward", default="", help="size, tasks, queue, …; JobFill: completion, makespan, value [:unfairness=PRICE]  [default: the first]."
+)
 @option("--reward-scale", type=float, default=1.0, help="Multiply rewards by this.")
 @option("--timescale", type=float, default=5000.0, help="Discount a reward t slots ahead by exp(−t/timescale).")
 @click.option("--average-reward", is_flag=True, help="Maximise the mean reward per slot instead of the discounted sum.")
@@ -157,7 +159,7 @@ def plan_of(settings: Settings, words: dict[str, Any]) -> dict[str, Any]:
             raise InputError(f"--{key.replace('_', '-')} must not be negative, not {words[key]}")
     from packenv.learning.objective import QUEUE, objective
 
-    words["against"] = words["against"] or ("bf-js" if objective(settings.reward) == QUEUE else "tetris:f=0")
+    words["against"] = words["against"] or ("bf-js" if objective(settings.reward).measure == QUEUE else "tetris:f=0")
     find_policy(words["against"])
     out = words["out"]
     check_outputs(out)

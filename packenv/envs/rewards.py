@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ class Passage(NamedTuple):
     guarded: Numbers  # slots that passed under the guard
     unfinished: Numbers  # ∫ jobs that have arrived and not ended, dt; 0 where whole jobs are not followed
     unfinished_value: Numbers  # ∫ Σ of their values dt
+    missing_shares: Numbers  # ∫ Σ over owners with waiting tasks of what each lacks of its fair share, as a share of it, dt
     baseline: Numbers  # ∫ Q dt of the baseline over the same slots; 0 unless the reward is `advantage`
 
 
@@ -88,19 +90,58 @@ def makespan(passage: Passage) -> Numbers:
     return 0.0 - passage.elapsed
 
 
-OF_JOBS = (completion, value)
-"""Rewards that only environments which follow whole jobs can give."""
-
 REWARDS: dict[str, Reward] = {
     **{"queue": queue, "delay": delay, "size": size, "work": work, "tasks": tasks, "advantage": advantage},
     **{"completion": completion, "value": value, "makespan": makespan},
 }
 
 
+WITH_PRICE = ("completion", "value", "makespan")
+"""Rewards that `:unfairness=PRICE` can follow."""
+
+
+class Priced(NamedTuple):
+    """A reward with a price on unfairness.
+
+    With `completion:unfairness=2` a job costs 1 in every slot until it has ended, and up to 2 more while it has waiting tasks and
+    less than its fair share. Over a table that is done, what is added sums to the price times `missing_shares` of
+    `packenv.results.fairness`.
+    """
+
+    reward: Reward
+    price: float
+
+    def __call__(self, passage: Passage) -> Numbers:
+        return self.reward(passage) - self.price * passage.missing_shares
+
+
 def find_reward(reward: str | Reward) -> Reward:
     """A reward by name, or the callable itself. Raises InputError for an unknown name, with the nearest ones."""
     if callable(reward):
         return reward
-    if reward not in REWARDS:
-        raise InputError(f"unknown reward {reward!r}{nearest(str(reward), list(REWARDS))}")
-    return REWARDS[reward]
+    name, price = name_and_price(reward)
+    return Priced(REWARDS[name], price) if price else REWARDS[name]
+
+
+def name_and_price(reward: str) -> tuple[str, float]:
+    """The name of a reward and its price on unfairness, 0 without one: NAME, or NAME:unfairness=PRICE. Raises InputError."""
+    name, colon, option = str(reward).partition(":")
+    if name not in REWARDS:
+        raise InputError(f"unknown reward {reward!r}{nearest(name, list(REWARDS))}")
+    if not colon:
+        return name, 0.0
+    key, _, number = option.partition("=")
+    if key != "unfairness" or name not in WITH_PRICE:
+        raise InputError(f"reward {reward!r}: only {' and '.join(WITH_PRICE)} have an option, unfairness=PRICE")
+    try:
+        price = float(number)
+    except ValueError:
+        price = math.nan
+    if not 0 <= price < math.inf:
+        raise InputError(f"reward {reward!r}: the price of unfairness must be a number >= 0, not {number!r}")
+    return name, price
+
+
+def of_jobs(reward: Reward) -> bool:
+    """Whether only environments that follow whole jobs can give it."""
+    return reward in (completion, value) or isinstance(reward, Priced)

@@ -1,62 +1,66 @@
-"""What training lowers and evaluations compare: the mean queue, or a measure of whole jobs."""
+"""What training lowers and evaluations compare: the mean queue, or a measure of whole jobs with a price on unfairness."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from packenv.api import simulate
-from packenv.results.result import Result
+from packenv.envs.rewards import name_and_price
+from packenv.jobs import Jobs
+from packenv.results.fairness import missing_shares
+from packenv.results.job_times import JobTimes, job_times
 from packenv.workloads.workload import Workload
 
-QUEUE = "mean queue"
+QUEUE, COMPLETION, BY_VALUE, MAKESPAN = "mean queue", "mean completion", "mean completion by value", "makespan"
+OF_REWARD = {"completion": COMPLETION, "value": BY_VALUE, "makespan": MAKESPAN}
 
 
-def objective(reward: str) -> str:
+class Objective(NamedTuple):
+    """A measure of a run: the less, the better. What unfairness costs is added to measures of whole jobs."""
+
+    measure: str
+    unfairness: float = 0.0  # price of a slot in which an owner with waiting tasks has nothing of its fair share
+
+    def __str__(self) -> str:
+        return f"{self.measure} with unfairness at {self.unfairness:g}" if self.unfairness else self.measure
+
+
+def objective(reward: str) -> Objective:
     """What an agent that is trained with this reward is compared by."""
-    return {"completion": "mean completion", "value": "mean completion by value", "makespan": "makespan"}.get(reward, QUEUE)
+    name, price = name_and_price(reward)
+    return Objective(OF_REWARD.get(name, QUEUE), price)
 
 
-def measure(workload: Workload, policy: Any, slots: int | None, seed: int, by: str) -> tuple[float, int]:
-    """The objective `by` of one run, in tasks or slots, and how many tasks started.
+def measure(workload: Workload, policy: Any, slots: int | None, seed: int, by: Objective) -> tuple[float, int]:
+    """The objective of one run, in tasks or slots, and how many tasks started.
 
     A table is played to its end; one with jobs that never end, as the policy passes for ever, measures infinity.
     """
     if workload.jobs is None:
         result = simulate(workload, policy, slots, seed)
-    else:
-        result = simulate(workload, policy, None, seed, drain=True)
-        if result.jobs is not None and result.jobs.makespan is None:
-            return math.inf, result.started
-    return MEASURES[by](result, workload, seed), result.started
+        return result.mean_queue or 0.0, result.started
+    result = simulate(workload, policy, None, seed, drain=True, schedule=True)
+    jobs, schedule = workload.at(seed).jobs, result.schedule
+    assert jobs is not None and schedule is not None
+    times = result.jobs or job_times(jobs, schedule, result.slots)  # of tasks, where the table names no jobs
+    if times.makespan is None:
+        return math.inf, result.started
+    if by.measure == QUEUE:
+        return result.mean_queue or 0.0, result.started
+    cost, count = total_and_count(by.measure, jobs, times)
+    if by.unfairness:
+        cost += by.unfairness * missing_shares(jobs, schedule, workload.servers.units)[0]
+    return cost / count, result.started
 
 
-def _mean_queue(result: Result, workload: Workload, seed: int) -> float:
-    return result.mean_queue or 0.0
-
-
-def _mean_completion(result: Result, workload: Workload, seed: int) -> float:
-    return (result.jobs.mean if result.jobs is not None else None) or 0.0
-
-
-def _makespan(result: Result, workload: Workload, seed: int) -> float:
-    return float((result.jobs.makespan if result.jobs is not None else None) or 0)
-
-
-def _mean_by_value(result: Result, workload: Workload, seed: int) -> float:
-    table, times = workload.at(seed).jobs, result.jobs
-    if table is None or times is None or table.value is None:
-        return _mean_completion(result, workload, seed)
-    value = table.value[np.unique(times.job, return_index=True)[1]]
-    return float((value * (times.end - times.arrival)).sum() / value.sum())
-
-
-MEASURES: dict[str, Callable[[Result, Workload, int], float]] = {
-    QUEUE: _mean_queue,
-    "mean completion": _mean_completion,
-    "mean completion by value": _mean_by_value,
-    "makespan": _makespan,
-}
+def total_and_count(measure: str, jobs: Jobs, times: JobTimes) -> tuple[float, float]:
+    """The sum that the reward of the measure adds up to, without its sign, and over how much the measure is its mean."""
+    if measure == MAKESPAN:
+        return float(times.makespan or 0), 1.0
+    value = np.ones(len(times.end))
+    if measure == BY_VALUE and jobs.value is not None:
+        value = jobs.value[np.unique(times.job, return_index=True)[1]]
+    return float((value * (times.end - times.arrival)).sum()), float(value.sum())

@@ -9,7 +9,7 @@ from typing import Any
 from packenv.envs.episodes.seeds import mix
 from packenv.envs.options import one_of, whole
 from packenv.envs.registration import ENVIRONMENTS, find_definition
-from packenv.envs.rewards import REWARDS
+from packenv.envs.rewards import name_and_price
 from packenv.errors import InputError
 from packenv.policy import find_policy, find_registered
 from packenv.workloads.workload import INTENSITIES, Workload
@@ -106,7 +106,7 @@ class Settings:
         one_of("algorithm", self.algorithm, ALGORITHMS)
         one_of("network", self.network, NETWORKS)
         one_of("observation", self.observation, ("actions", "full", "compact"))  # "normalized" is for other libraries
-        one_of("reward", self.reward, tuple(REWARDS))
+        name_and_price(self.reward)
         for policy in (self.imitate, self.baseline):
             if policy is not None:
                 find_policy(policy)

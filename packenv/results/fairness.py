@@ -17,9 +17,17 @@ Floats = NDArray[np.float64]
 def unfairness(jobs: Jobs, schedule: Schedule, capacity: Ints) -> float:
     """How far owners (tenants, or jobs) with waiting tasks are below their fair share, on average: 0 is fair, 1 is no share.
 
+    `missing_shares`, averaged over these owners and slots. `capacity` (L, D) in units.
+    """
+    missing, time = missing_shares(jobs, schedule, capacity)
+    return missing / time if time else 0.0
+
+
+def missing_shares(jobs: Jobs, schedule: Schedule, capacity: Ints) -> tuple[float, float]:
+    """What owners with waiting tasks lack of their fair shares, added up over owners and slots, and the number of these.
+
     In every slot the fair share of each of the n owners with eligible tasks, waiting or in service, is 1/n of its dominant
-    resource. What an owner with waiting tasks lacks of that, as a share of it, is averaged over these owners and slots.
-    `capacity` (L, D) in units.
+    resource. What an owner with waiting tasks lacks of that counts as a share of it, between 0 and 1. `capacity` (L, D) in units.
     """
     owner = owner_numbers(jobs)
     rows = np.arange(len(jobs))
@@ -35,8 +43,7 @@ def unfairness(jobs: Jobs, schedule: Schedule, capacity: Ints) -> float:
     row = row[order]
     events = slot[order], owner[row], waits[order], holds[order], share[row]
     state = np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros((count, jobs.resources))
-    missing, time = _missing_shares(*events, *state, np.zeros(count, np.int64), np.full(count, NONE, np.int64))
-    return missing / time if time else 0.0
+    return _missing_shares(*events, *state, np.zeros(count, np.int64), np.full(count, NONE, np.int64))
 
 
 @compiled

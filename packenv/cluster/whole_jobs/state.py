@@ -20,7 +20,7 @@ from packenv.workloads.network import Network
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-ROWS, UNFINISHED, OWNERS, NEWS, EVERYWHERE = range(5)
+ROWS, UNFINISHED, OWNERS, NEWS, EVERYWHERE, PRESENT = range(6)
 """Positions in `WholeJobs.counts`."""
 
 
@@ -46,8 +46,10 @@ class WholeJobs(Frame):
     completed: Ints  # (phases,) tasks
     news: NDArray[np.int32]  # (G,) the groups that got new tasks in this slot
     noted: Ints  # (G,) the last slot in which a group was among `news`, NONE
-    counts: Ints  # (5,) rows that have arrived; unfinished jobs; owners with waiting tasks; groups in `news`;
-    #               1 if anything may fit anywhere in this slot
+    counts: Ints  # (6,) rows that have arrived; unfinished jobs; owners with waiting tasks; groups in `news`;
+    #               1 if anything may fit anywhere in this slot; owners with tasks that wait or are in service
+    waiting_owners: NDArray[np.int32]  # (owners,) waiting_owners[: counts[OWNERS]] have waiting tasks, in no particular order
+    owner_place: NDArray[np.int32]  # (owners,) index of an owner in it, valid while it has waiting tasks
     backlog: Ints  # (D,) Σ demand · expected slots over the tasks that have arrived and not started, units · slots
     unfinished_value: Floats  # (1,) Σ value of the unfinished jobs
 
@@ -83,7 +85,9 @@ def whole_jobs(jobs: Jobs, capacity: Ints, network: Network | None = None, *, by
         completed=np.zeros(phases, np.int64),
         news=np.zeros(len(first), np.int32),
         noted=np.full(len(first), NONE, np.int64),
-        counts=np.zeros(5, np.int64),
+        counts=np.zeros(6, np.int64),
+        waiting_owners=np.zeros(len(book.queued), np.int32),
+        owner_place=np.zeros(len(book.queued), np.int32),
         backlog=np.zeros(jobs.resources, np.int64),
         unfinished_value=np.zeros(1),
     )
@@ -131,6 +135,7 @@ def note_completed(c: Cluster, jobs: WholeJobs, i: int) -> None:
     jobs.left[j] -= 1
     jobs.in_service[j] -= 1
     jobs.completed[jobs.book.phase[g]] += 1
+    jobs.counts[PRESENT] -= not is_present(jobs, jobs.book.owner[j])
     if jobs.left[j] == 0:
         jobs.counts[UNFINISHED] -= 1
         jobs.unfinished_value[0] -= jobs.value[j]
@@ -164,9 +169,12 @@ def note_eligible(c: Cluster, jobs: WholeJobs, i: int) -> None:
     book = jobs.book
     row = row_of(c, i)
     g = book.group[row]
+    owner = book.owner[book.job[g]]
+    jobs.counts[PRESENT] += not is_present(jobs, owner)
     add(book, row, i)
     enter(jobs.homes, row)
-    if book.queued[book.owner[book.job[g]]] == 1:
+    if book.queued[owner] == 1:
+        jobs.waiting_owners[jobs.counts[OWNERS]], jobs.owner_place[owner] = owner, jobs.counts[OWNERS]
         jobs.counts[OWNERS] += 1
     if jobs.noted[g] != now(c):
         jobs.noted[g] = now(c)
@@ -187,8 +195,11 @@ def start_of_group(c: Cluster, jobs: WholeJobs, g: int, server: int) -> None:
     for r in range(jobs.backlog.shape[0]):
         jobs.not_started[book.job[g], r] -= book.demand[g, r] * book.duration[g]
     change_backlog(jobs, g, -1)
-    if book.queued[book.owner[book.job[g]]] == 0:
+    owner = book.owner[book.job[g]]
+    if book.queued[owner] == 0:
         jobs.counts[OWNERS] -= 1
+        last = jobs.waiting_owners[jobs.counts[OWNERS]]
+        jobs.waiting_owners[jobs.owner_place[owner]], jobs.owner_place[last] = last, jobs.owner_place[owner]
 
 
 @compiled
@@ -202,6 +213,24 @@ def mean_work_left(c: Cluster, jobs: WholeJobs) -> float:
 def nearest_task(jobs: WholeJobs, g: int, server: int) -> int:
     """The waiting row of group g whose data are nearest to the server; of those equally near the earliest."""
     return nearest_row(jobs.homes, jobs.book.ends[g], g, server)
+
+
+@compiled
+def is_present(jobs: WholeJobs, owner: int) -> bool:
+    """Whether an owner has tasks that wait or are in service."""
+    return jobs.book.queued[owner] > 0 or share_of(jobs, owner) > 0
+
+
+@compiled
+def missing_shares(jobs: WholeJobs) -> float:
+    """Σ over the owners with waiting tasks of what each lacks of its fair share, as a share of it.
+
+    The same as `packenv.results.fairness` adds up: a fair share is one over the owners with tasks that wait or are in service.
+    """
+    missing, present = 0.0, jobs.counts[PRESENT]
+    for n in range(jobs.counts[OWNERS]):
+        missing += max(1 - present * share_of(jobs, jobs.waiting_owners[n]), 0.0)
+    return missing
 
 
 @compiled

@@ -7,7 +7,7 @@ from packenv.cluster.queue.waiting import order_new, size_of
 from packenv.cluster.servers import close, reopen, reopen_all
 from packenv.cluster.slots import FINISHED, GROW, LIMIT, READY, all_done, begin_slot
 from packenv.cluster.state import NEVER, NONE
-from packenv.cluster.whole_jobs.state import UNFINISHED, follows
+from packenv.cluster.whole_jobs.state import UNFINISHED, follows, missing_shares
 from packenv.compiled.decorators import apart, compiled, fused
 from packenv.envs.core.oldest_tasks import leave_window
 from packenv.envs.core.server_summaries import add_starts, remove_completed, summarise_servers
@@ -39,6 +39,7 @@ def begin_step(b: Batch) -> None:
     turn.tasks = head.started
     turn.unfinished = 0.0
     turn.unfinished_value = 0.0
+    turn.missing_shares = 0.0
     turn.guarded = 0
 
 
@@ -64,6 +65,7 @@ def end_step(b: Batch) -> None:
     passage.guarded = float(turn.guarded)
     passage.unfinished = turn.unfinished
     passage.unfinished_value = turn.unfinished_value
+    passage.missing_shares = turn.missing_shares
     measure_episode(b)
     passage.slot = head.now
     passage.invalid = turn.invalid
@@ -97,8 +99,10 @@ def next_slot(b: Batch) -> int:
     reason = begin_slot(c, turn.until)
     turn.served += in_service * (c.head[c.e].now - before)
     if follows(b.jobs):
-        turn.unfinished += float(b.jobs.counts[UNFINISHED]) * (c.head[c.e].now - before)
-        turn.unfinished_value += b.jobs.unfinished_value[0] * (c.head[c.e].now - before)
+        elapsed = c.head[c.e].now - before
+        turn.unfinished += float(b.jobs.counts[UNFINISHED]) * elapsed
+        turn.unfinished_value += b.jobs.unfinished_value[0] * elapsed
+        turn.missing_shares += missing_shares(b.jobs) * elapsed
     if reason == GROW:
         return GROW
     turn.phase = OVER

@@ -49,6 +49,7 @@ turn_type = np.dtype(
         ("served", "f8"),  # ∫ size in service dt, in units, mean over the resources,
         ("unfinished", "f8"),  # ∫ unfinished jobs dt, where whole jobs are followed,
         ("unfinished_value", "f8"),  # ∫ their values dt,
+        ("missing_shares", "f8"),  # ∫ what owners with waiting tasks lack of their fair shares dt,
         ("guarded", "i8"),  # and slots that passed under the guard
         ("guard_slot", "i8"),  # the slot that the guard scheduled last
     ],
@@ -70,6 +71,7 @@ passage_type = np.dtype(
         ("guarded", "f8"),
         ("unfinished", "f8"),
         ("unfinished_value", "f8"),
+        ("missing_shares", "f8"),
         # of the episode so far, as in Result; utilisation: of the resource that is used most
         ("mean_queue", "f8"),
         ("mean_delay", "f8"),

@@ -32,7 +32,7 @@ from packenv.envs.episodes.workload_facts import check_jobs, levels_for, mean_sc
 from packenv.envs.observation.layout import sizes_of
 from packenv.envs.observation.normalized import Flattening, check_normalized
 from packenv.envs.options import LATEST, split
-from packenv.envs.rewards import OF_JOBS, Passage, advantage, find_reward
+from packenv.envs.rewards import Passage, advantage, find_reward, of_jobs
 from packenv.errors import InputError
 from packenv.policy import Setting
 from packenv.workloads.sampling import begin
@@ -74,7 +74,7 @@ class Core:
             self.flat = Flattening(layout)
         self.step_rows = step_of(self.layout.rules)
         self.reward = find_reward(options.reward)
-        if self.reward in OF_JOBS and not definition.follows_jobs:
+        if of_jobs(self.reward) and not definition.follows_jobs:
             raise InputError(f"reward {options.reward}: {definition.name} does not follow whole jobs; JobFill does")
         self.mean_size, self.mean_work = mean_scalar_size(self.workload), mean_work(self.workload)
         self.initial = initial_jobs(options.start, self.workload)

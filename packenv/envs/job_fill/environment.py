@@ -36,6 +36,16 @@ class JobFill(SingleEnv):
     (*): also written for the action that passes. Scarcity of a resource: Σ demand · expected slots over the tasks that have
     arrived and not started, eligible or not, over the capacity of the cluster. "compact" and "full" are not offered.
 
+    ## Its Own Rewards
+    | `"completion"` | minus the unfinished jobs, in every slot: over an episode, minus the sum of completion times (Little's law) |
+    |---|---|
+    | `"value"` | the same, each job weighted by its value |
+    | `"makespan"` | minus the slots that pass |
+
+    Each may end in `:unfairness=PRICE`, as in `"completion:unfairness=2"`: a job (or tenant) with waiting tasks and without any share
+    of the cluster costs the price in every slot, one with half its fair share half the price, and one with its fair share nothing. A
+    fair share is one over the jobs (or tenants) that have tasks. Over an episode: `packenv.results.fairness.missing_shares`.
+
     ## Its Own Defaults
     `workload="analytics"`, `horizon=None`, `window=32`, `observation="actions"`, `reward="completion"`,
     `waiting_limit=1_000_000`. It begins with an empty cluster, without a guard, and takes no `J` or `types`.

@@ -90,7 +90,7 @@ class Evolution(Learner):
         self.search.tell(draws, np.argsort(merit, kind="stable").tolist())
         self.started += max(sum(score.started for score in scores), 1)  # so that training ends where all pass for ever
         self.said = {
-            f"train/median {self.by.removeprefix('mean ')} at {label}": float(np.median(measured[:, n]))
+            f"train/median {str(self.by).removeprefix('mean ')} at {label}": float(np.median(measured[:, n]))
             for n, (label, _) in enumerate(self.workloads)
         }
         self.said |= {

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from packenv.executors.pieces import Pieces
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.weights import Weights
-from packenv.learning.objective import measure
+from packenv.learning.objective import Objective, measure
 from packenv.workloads.workload import Workload
 
 
@@ -21,7 +21,7 @@ class Trial(NamedTuple):
     workload: Workload
     slots: int
     seed: int
-    by: str  # what counts (packenv.learning.objective)
+    by: Objective
 
 
 class Score(NamedTuple):

@@ -53,7 +53,7 @@ class Evaluation:
 
     def bounds(self) -> dict[str, float]:
         """What no policy's mean queue comes below unless it knows durations, at the loads where something is known."""
-        if self.by != QUEUE:
+        if self.by.measure != QUEUE:
             return {}
         found = {label: known_bound(workload) for label, workload in self.workloads.items()}
         return {f"{SHOWN_AS} at {label}": value for label, value in found.items() if value > 0}

@@ -15,7 +15,10 @@ from packenv.envs.job_fill.features import CLUSTER_FEATURES, GROUP_FEATURES
 from packenv.envs.policy_agents.agent import PolicyAgent
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.metadata import agent_metadata
+from packenv.learning.objective import measure, objective
 from packenv.learning.settings import Settings
+from packenv.policies.replay import Replay
+from packenv.results.fairness import missing_shares
 from packenv.results.job_times import job_times
 from packenv.results.schedule import Schedule
 from packenv.workloads.named.analytics import analytics
@@ -38,10 +41,19 @@ def valued(seed: int) -> Jobs:
     return Jobs.of(job, np.full(n, 0.6), service, job=job, phase=np.tile([0, 1], n // 2), value=job + 1.0)
 
 
-@pytest.mark.parametrize("workload", [SMALL, packenv.Workload(jobs=valued, servers=2)], ids=["analytics", "valued"])
+def owned(seed: int) -> Jobs:
+    """Twenty jobs of three tenants."""
+    table = valued(seed)
+    return Jobs.of(table.arrival, np.full(20, 0.3), table.service, job=table.job, tenant=np.arange(20) // 2 % 3)
+
+
+BY_SEED = {"analytics": SMALL, **{draw.__name__: packenv.Workload(jobs=draw, servers=2) for draw in (valued, owned)}}
+
+
+@pytest.mark.parametrize("workload", BY_SEED.values(), ids=list(BY_SEED))
 def test_rewards_add_up_to_the_measures(workload: Any) -> None:
     sums, times = {}, None
-    for reward in ("completion", "value", "makespan"):
+    for reward in ("completion", "value", "makespan", "completion:unfairness=2", "makespan:unfairness=0.5"):
         env = make(workload=workload, reward=reward, passing=False, record_schedule=True)
         rewards, infos = play(env, seed=3, choose=Player(5))
         sums[reward] = -sum(rewards)
@@ -56,6 +68,13 @@ def test_rewards_add_up_to_the_measures(workload: Any) -> None:
     assert completion.sum() == sums["completion"]
     assert (value * completion).sum() == pytest.approx(sums["value"])
     assert table.value is None or sums["value"] != sums["completion"]
+    missing, _ = missing_shares(table, schedule, workload.servers.units)
+    assert missing > 0
+    assert sums["completion:unfairness=2"] - sums["completion"] == pytest.approx(2 * missing)
+    assert sums["makespan:unfairness=0.5"] - sums["makespan"] == pytest.approx(0.5 * missing)
+    for reward, count in (("completion", len(completion)), ("completion:unfairness=2", len(completion)), ("makespan:unfairness=0.5", 1)):
+        replayed, _ = measure(workload, Replay(schedule.start, schedule.server), None, infos[0]["seed"], objective(reward))
+        assert replayed == pytest.approx(sums[reward] / count)
 
 
 def passes(info: dict[str, Any]) -> int:
@@ -151,6 +170,9 @@ def test_with_equal_scores_the_job_with_the_least_work_left_goes_first() -> None
         ({"observation": "full"}, "'actions' and 'normalized', not 'full'"),
         ({"passing": "perhaps"}, "unknown passing 'perhaps'"),
         ({"reward": "complexion"}, "did you mean completion"),
+        ({"reward": "completion:fairness=1"}, "completion and value and makespan have an option, unfairness=PRICE"),
+        ({"reward": "queue:unfairness=1"}, "have an option, unfairness=PRICE"),
+        ({"reward": "value:unfairness=-1"}, "must be a number >= 0, not '-1'"),
     ],
 )
 def test_what_it_refuses(options: dict[str, Any], message: str) -> None:
