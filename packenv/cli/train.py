@@ -49,7 +49,9 @@ SPECIAL = {"true": True, "false": False}
 @option("--observation", default="actions", help="actions, full or compact.")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the environment: passing, rule, …")
 @click.option(
-    "--reward", default="", help="size, tasks, queue, …; JobFill: completion, makespan, value [:unfairness=PRICE]  [default: the first]."
+    "--reward",
+    default="",
+    help="size, tasks, queue, …; JobFill: completion, makespan, value [:unfairness=PRICE]  [default: the first].",
 )
 @option("--reward-scale", type=float, default=1.0, help="Multiply rewards by this.")
 @option("--timescale", type=float, default=5000.0, help="Discount a reward t slots ahead by exp(−t/timescale).")

@@ -120,7 +120,8 @@ def find_reward(reward: str | Reward) -> Reward:
     if callable(reward):
         return reward
     name, price = name_and_price(reward)
-    return Priced(REWARDS[name], price) if price else REWARDS[name]
+    found: Reward = REWARDS[name]
+    return Priced(found, price) if price else found
 
 
 def name_and_price(reward: str) -> tuple[str, float]:

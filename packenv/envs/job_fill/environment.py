@@ -37,14 +37,15 @@ class JobFill(SingleEnv):
     arrived and not started, eligible or not, over the capacity of the cluster. "compact" and "full" are not offered.
 
     ## Its Own Rewards
-    | `"completion"` | minus the unfinished jobs, in every slot: over an episode, minus the sum of completion times (Little's law) |
+    | `"completion"` | minus the unfinished jobs, in every slot: over an episode minus the sum of completion times |
     |---|---|
     | `"value"` | the same, each job weighted by its value |
     | `"makespan"` | minus the slots that pass |
 
-    Each may end in `:unfairness=PRICE`, as in `"completion:unfairness=2"`: a job (or tenant) with waiting tasks and without any share
-    of the cluster costs the price in every slot, one with half its fair share half the price, and one with its fair share nothing. A
-    fair share is one over the jobs (or tenants) that have tasks. Over an episode: `packenv.results.fairness.missing_shares`.
+    Each may end in `:unfairness=PRICE`, as in `"completion:unfairness=2"`: a job (or tenant) with waiting tasks and no share of
+    the cluster costs the price in every slot, one with half its fair share half the price, and one with its fair share
+    nothing. A fair share is one over the jobs (or tenants) with eligible tasks. In sum: the price times
+    `packenv.results.fairness.missing_shares`.
 
     ## Its Own Defaults
     `workload="analytics"`, `horizon=None`, `window=32`, `observation="actions"`, `reward="completion"`,

@@ -72,7 +72,11 @@ def test_rewards_add_up_to_the_measures(workload: Any) -> None:
     assert missing > 0
     assert sums["completion:unfairness=2"] - sums["completion"] == pytest.approx(2 * missing)
     assert sums["makespan:unfairness=0.5"] - sums["makespan"] == pytest.approx(0.5 * missing)
-    for reward, count in (("completion", len(completion)), ("completion:unfairness=2", len(completion)), ("makespan:unfairness=0.5", 1)):
+    for reward, count in (
+        ("completion", len(completion)),
+        ("completion:unfairness=2", len(completion)),
+        ("makespan:unfairness=0.5", 1),
+    ):
         replayed, _ = measure(workload, Replay(schedule.start, schedule.server), None, infos[0]["seed"], objective(reward))
         assert replayed == pytest.approx(sums[reward] / count)
 
