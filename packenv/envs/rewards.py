@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,7 +101,8 @@ WITH_PRICE = ("completion", "value", "makespan")
 """Rewards that `:unfairness=PRICE` can follow."""
 
 
-class Priced(NamedTuple):
+@dataclass(frozen=True)
+class Priced:
     """A reward with a price on unfairness.
 
     With `completion:unfairness=2` a job costs 1 in every slot until it has ended, and up to 2 more while it has waiting tasks and
@@ -120,8 +122,7 @@ def find_reward(reward: str | Reward) -> Reward:
     if callable(reward):
         return reward
     name, price = name_and_price(reward)
-    found: Reward = REWARDS[name]
-    return Priced(found, price) if price else found
+    return Priced(REWARDS[name], price) if price else REWARDS[name]
 
 
 def name_and_price(reward: str) -> tuple[str, float]:
