@@ -11,6 +11,7 @@ from packenv.cluster.state import DONE, NONE, Cluster
 from packenv.cluster.whole_jobs.below import path_below
 from packenv.cluster.whole_jobs.book import JobBook, add, job_book, note_end, start
 from packenv.cluster.whole_jobs.remaining_work import RemainingWork, note_no_work_left, note_overdue, note_start, remaining_work
+from packenv.cluster.whole_jobs.releases import Releases, begin_service, end_service, releases
 from packenv.compiled.decorators import apart, compiled, fused
 from packenv.compiled.frame import Frame
 from packenv.jobs import Jobs
@@ -36,6 +37,7 @@ class WholeJobs(Frame):
     total: Ints  # (D,) capacity of the whole cluster, units
     least: Ints  # (D,) units, smallest demand of any task for each resource
     # changes during a run
+    ahead: Releases
     homes: RowsByHome  # the waiting rows; of no places where tasks with different data are in different groups
     arrival: Ints  # (jobs,) slot in which the job's first task arrived, NONE before
     left: Ints  # (jobs,) tasks that have not completed
@@ -75,6 +77,7 @@ def whole_jobs(jobs: Jobs, capacity: Ints, network: Network | None = None, *, by
         value=np.asarray(value, np.float64).copy(),
         total=capacity.sum(axis=0),
         least=jobs.demand.min(axis=0),
+        ahead=releases(len(jobs), *capacity.shape),
         homes=rows_by_home(None if by_data else jobs.home, book.group, network, len(capacity)),
         arrival=np.full(number, NONE, np.int64),
         left=np.bincount(job, minlength=number).astype(np.int64),
@@ -132,6 +135,7 @@ def note_completed(c: Cluster, jobs: WholeJobs, i: int) -> None:
     j = jobs.book.job[g]
     note_end(c, jobs.book, i)
     note_no_work_left(jobs.work, jobs.book, row)
+    end_service(jobs.ahead, row, c.task[c.e, i].server)
     jobs.left[j] -= 1
     jobs.in_service[j] -= 1
     jobs.completed[jobs.book.phase[g]] += 1
@@ -190,6 +194,7 @@ def start_of_group(c: Cluster, jobs: WholeJobs, g: int, server: int) -> None:
     jobs.to_start[0] -= jobs.work.rate[g] * book.duration[g]
     note_start(c, jobs.work, book, row, server)
     start(c, book, row, server)
+    begin_service(jobs.ahead, row, server)
     leave(jobs.homes, row)
     jobs.in_service[book.job[g]] += 1
     for r in range(jobs.backlog.shape[0]):

@@ -9,6 +9,7 @@ from packenv.cluster.queue.waiting import now, waiting
 from packenv.cluster.servers import server_count
 from packenv.cluster.state import NONE
 from packenv.cluster.whole_jobs.book import free_of
+from packenv.cluster.whole_jobs.releases import first_step, look_ahead, slot_with
 from packenv.cluster.whole_jobs.remaining_work import work_left
 from packenv.cluster.whole_jobs.state import OWNERS, UNFINISHED, mean_work_left, nearest_task, share_of
 from packenv.compiled.decorators import apart, compiled
@@ -72,6 +73,29 @@ def describe_groups(b: Batch, server: int) -> None:
         if g == NONE:
             break
         jobs.longest[jobs.book.job[g]] = 0
+    describe_blocked(b, server, duration / max(tasks, 1.0))
+
+
+@apart
+def describe_blocked(b: Batch, server: int, duration: float) -> None:
+    """When the blocked group has room on the server, and what it loses by a start of another; in expected slots, over `duration`."""
+    e, jobs, book, blocked = b.c.e, b.jobs, b.jobs.book, b.blocked[b.c.e]
+    b.context[e, feature.LOG_BLOCKED] = 0.0
+    if server == NONE or blocked == NONE:
+        return
+    look_ahead(b.c, jobs.ahead, jobs.work, book, server)
+    first = first_step(jobs.ahead, book, blocked)
+    if first == NONE:
+        return
+    slot, left = jobs.ahead.slot[first], work_left(b.c, jobs.work, book.job[blocked])
+    b.context[e, feature.LOG_BLOCKED] = math.log1p((slot - now(b.c)) / duration)
+    for n in range(b.offered.shape[1]):
+        g = b.offered[e, n]
+        if g == NONE:
+            break
+        if b.rank[e, n] > left or (b.rank[e, n] == left and book.ends[g].head > book.ends[blocked].head):
+            later = slot_with(jobs.ahead, book, blocked, first, g, now(b.c) + book.duration[g])
+            b.actions[e, n, feature.LOG_DELAY] = math.log1p((later - slot) / duration)
 
 
 @compiled

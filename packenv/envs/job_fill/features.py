@@ -43,6 +43,11 @@ GROUP_FEATURES = (
     Feature("log_scarce_work", LOG_RATIO, "the same of all resources, each times its scarcity", negative=True),
     Feature("critical", SHARE, "longest path from its tasks, over the longest from those of its job that are offered"),
     Feature("log_work_of_all", "log of a ratio", "work left of its job, over the mean of the unfinished jobs", negative=True),
+    Feature(
+        "log_delay",
+        "log of 1 + ratio",
+        "slots by which the group that is blocked, if it goes before, would start later here, as durations are expected",
+    ),
 )
 
 CLUSTER_FEATURES = (
@@ -55,11 +60,12 @@ CLUSTER_FEATURES = (
     Feature("server_least", SHARE, "free share of the server's scarcest resource"),
     Feature("blocked", FLAG, "1: the group that would be offered first, if all of them fitted, does not fit on the server"),
     Feature("lacking", SHARE, "the most that it lacks of a resource, as a share of the server's capacity"),
+    Feature("log_blocked", "log of 1 + ratio", "expected slots until the group that is blocked has room on the server"),
 )
 
 # Positions, for compiled code.
 VALID, WAITS, ALIGNMENT, WORK, LOG_WORK, LOG_ALIGNMENT, LOG_PATH, LOG_DURATION, LOG_AGE = range(9)
 LOG_SCARCITY, LEFT_SCARCEST, OF_FREE, OF_SERVER, LEFT_LEAST, LEFT_MEAN, TASKS, IN_SERVICE = range(9, 17)
 PHASE_COMPLETED, PHASE_WAITING, FAIR_SHARE, VALUE, HERE, SAME_RACK = range(17, 23)
-LOG_BOTTLENECK, LOG_SCARCE_WORK, CRITICAL, LOG_WORK_OF_ALL = range(23, 27)
-GROUPS, HIDDEN, JOBS, PER_SERVER, FREE, SERVER_FREE, SERVER_LEAST, BLOCKED, LACKING = range(9)
+LOG_BOTTLENECK, LOG_SCARCE_WORK, CRITICAL, LOG_WORK_OF_ALL, LOG_DELAY = range(23, 28)
+GROUPS, HIDDEN, JOBS, PER_SERVER, FREE, SERVER_FREE, SERVER_LEAST, BLOCKED, LACKING, LOG_BLOCKED = range(10)
