@@ -23,7 +23,7 @@ STEPS = 32
 
 
 class Releases(Frame):
-    """The rows in service on L servers with D resources, of n rows; and what one server is expected to have free, step by step."""
+    """The rows in service on L servers with D resources, of n rows, and what one server is expected to have free from when on."""
 
     links: NDArray[np.void]  # (n,) link_type: the rows in service on each server
     ends: NDArray[np.void]  # (L,) ends_type

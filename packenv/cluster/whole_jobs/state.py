@@ -10,8 +10,8 @@ from packenv.cluster.queue.waiting import new_count, new_task, now, row_of
 from packenv.cluster.state import DONE, NONE, Cluster
 from packenv.cluster.whole_jobs.below import path_below
 from packenv.cluster.whole_jobs.book import JobBook, add, job_book, note_end, start
-from packenv.cluster.whole_jobs.remaining_work import RemainingWork, note_no_work_left, note_overdue, note_start, remaining_work
 from packenv.cluster.whole_jobs.releases import Releases, begin_service, end_service, releases
+from packenv.cluster.whole_jobs.remaining_work import RemainingWork, note_no_work_left, note_overdue, note_start, remaining_work
 from packenv.compiled.decorators import apart, compiled, fused
 from packenv.compiled.frame import Frame
 from packenv.jobs import Jobs

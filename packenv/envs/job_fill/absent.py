@@ -12,7 +12,7 @@ ASSUMED = {
     "estimate": "expected durations are the true ones (log_duration, log_path, work)",
     "value": "every job counts the same (value)",
     "tenant": "each job is an owner of its own (fair_share)",
-    "home": "data lie on every server (here, same_rack)",
+    "home": "data lie on every server (here, same_rack, log_overhead, log_home)",
 }
 """By column, what is assumed without it, and the features that say no more then."""
 

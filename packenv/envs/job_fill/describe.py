@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 
-from packenv.cluster.locality.distance import has_homes, level_of
+from packenv.cluster.locality.distance import has_homes, level_of, remote_slots
 from packenv.cluster.queue.waiting import now, waiting
 from packenv.cluster.servers import server_count
 from packenv.cluster.state import NONE
 from packenv.cluster.whole_jobs.book import free_of
-from packenv.cluster.whole_jobs.releases import first_step, look_ahead, slot_with
 from packenv.cluster.whole_jobs.remaining_work import work_left
 from packenv.cluster.whole_jobs.state import OWNERS, UNFINISHED, mean_work_left, nearest_task, share_of
 from packenv.compiled.decorators import apart, compiled
 from packenv.envs.core.state import Batch
 from packenv.envs.job_fill import features as feature
+from packenv.envs.job_fill.describe_ahead import describe_blocked, log_slots_to_home
 from packenv.envs.observation.features import HIGHEST
 from packenv.workloads.network import NODE, RACK
 
@@ -76,28 +76,6 @@ def describe_groups(b: Batch, server: int) -> None:
     describe_blocked(b, server, duration / max(tasks, 1.0))
 
 
-@apart
-def describe_blocked(b: Batch, server: int, duration: float) -> None:
-    """When the blocked group has room on the server, and what it loses by a start of another; in expected slots, over `duration`."""
-    e, jobs, book, blocked = b.c.e, b.jobs, b.jobs.book, b.blocked[b.c.e]
-    b.context[e, feature.LOG_BLOCKED] = 0.0
-    if server == NONE or blocked == NONE:
-        return
-    look_ahead(b.c, jobs.ahead, jobs.work, book, server)
-    first = first_step(jobs.ahead, book, blocked)
-    if first == NONE:
-        return
-    slot, left = jobs.ahead.slot[first], work_left(b.c, jobs.work, book.job[blocked])
-    b.context[e, feature.LOG_BLOCKED] = math.log1p((slot - now(b.c)) / duration)
-    for n in range(b.offered.shape[1]):
-        g = b.offered[e, n]
-        if g == NONE:
-            break
-        if b.rank[e, n] > left or (b.rank[e, n] == left and book.ends[g].head > book.ends[blocked].head):
-            later = slot_with(jobs.ahead, book, blocked, first, g, now(b.c) + book.duration[g])
-            b.actions[e, n, feature.LOG_DELAY] = math.log1p((later - slot) / duration)
-
-
 @compiled
 def ratio(amount: float, total: float, count: float) -> float:
     """The amount over the mean, total / count; 1 if all are 0."""
@@ -153,7 +131,11 @@ def describe_job(b: Batch, n: int, g: int, server: int) -> None:
     book = jobs.book
     j, phase, level = book.job[g], book.phase[g], NODE
     if has_homes(b.c):
-        level = level_of(b.c, nearest_task(jobs, g, server), server)
+        nearest = nearest_task(jobs, g, server)
+        level = level_of(b.c, nearest, server)
+        if level != NODE:
+            row[feature.LOG_OVERHEAD] = math.log1p(remote_slots(b.c, nearest, server) / book.duration[g])
+            row[feature.LOG_HOME] = log_slots_to_home(b, g, nearest)
     row[feature.TASKS] = log_count(book.waiting[g])
     row[feature.IN_SERVICE] = log_count(jobs.in_service[j])
     row[feature.PHASE_COMPLETED] = jobs.completed[phase] / jobs.of_phase[phase]
