@@ -60,7 +60,6 @@ def make_batch(
         rank=np.zeros((rows, layout.groups)),
         fitting=np.zeros(rows, np.int64),
         foremost=np.full(rows, NONE, np.int64),
-        blocked=np.full(rows, NONE, np.int64),
         unread=0,
         mask=np.zeros((rows, layout.actions), np.int8),
         **observed,

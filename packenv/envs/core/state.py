@@ -118,7 +118,6 @@ class Batch(Frame):
     offered: NDArray[np.int32]  # (E, K) groups of identical tasks that the actions start, NONE after the last
     rank: NDArray[np.float64]  # (E, K) work left of their jobs
     fitting: NDArray[np.int64]  # (E,) groups that fit on the server of the decision
-    blocked: NDArray[np.int64]  # (E,) the first in that order that does not fit now and would on the empty server, NONE
     foremost: NDArray[np.int64]  # (E,) the group that would be offered first if all of them fitted there, NONE without a server
     unread: int  # features that need not be written (packenv.envs.observation.features)
     # the observation

@@ -7,14 +7,14 @@ import math
 from packenv.cluster.locality.distance import has_homes, level_of, remote_slots
 from packenv.cluster.queue.waiting import now, waiting
 from packenv.cluster.servers import server_count
-from packenv.cluster.state import NONE
+from packenv.cluster.state import NEVER, NONE
 from packenv.cluster.whole_jobs.book import free_of
+from packenv.cluster.whole_jobs.releases import first_room
 from packenv.cluster.whole_jobs.remaining_work import work_left
 from packenv.cluster.whole_jobs.state import OWNERS, UNFINISHED, mean_work_left, nearest_task, share_of
 from packenv.compiled.decorators import apart, compiled
 from packenv.envs.core.state import Batch
 from packenv.envs.job_fill import features as feature
-from packenv.envs.job_fill.describe_ahead import describe_blocked, log_slots_to_home
 from packenv.envs.observation.features import HIGHEST
 from packenv.workloads.network import NODE, RACK
 
@@ -73,7 +73,6 @@ def describe_groups(b: Batch, server: int) -> None:
         if g == NONE:
             break
         jobs.longest[jobs.book.job[g]] = 0
-    describe_blocked(b, server, duration / max(tasks, 1.0))
 
 
 @compiled
@@ -150,6 +149,15 @@ def describe_job(b: Batch, n: int, g: int, server: int) -> None:
             bottleneck = max(bottleneck, of_cluster)
             scarce_work += of_cluster * jobs.backlog[r] / jobs.total[r]
     row[feature.LOG_BOTTLENECK], row[feature.LOG_SCARCE_WORK] = bottleneck, scarce_work
+
+
+@apart
+def log_slots_to_home(b: Batch, g: int, row: int) -> float:
+    """log(1 + x) of the expected slots until a server that has the data of a row of group g has room, over those of the row."""
+    c, jobs, places, soonest = b.c, b.jobs, b.c.source.locality, NEVER
+    for n in range(places.home_of[row], places.home_of[row + 1]):
+        soonest = min(soonest, first_room(c, jobs.ahead, jobs.work, jobs.book, g, places.home[n]))
+    return math.log1p((soonest - now(c)) / jobs.book.duration[g]) if soonest < NEVER else feature.NO_ROOM
 
 
 @apart

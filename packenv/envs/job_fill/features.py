@@ -12,7 +12,7 @@ from __future__ import annotations
 from packenv.envs.observation.features import COUNT, FLAG, SHARE, Feature
 
 RATIO, LOG_RATIO = "ratio to the mean of the offered", "log of that ratio"
-MORE, OVER_OWN = "log of 1 + that ratio", "log of 1 + the ratio to its own expected slots"
+OVER_OWN = "log of 1 + the ratio to its own expected slots"
 
 GROUP_FEATURES = (
     Feature("valid", FLAG, "1: the action is valid", of_wait=True),
@@ -44,11 +44,6 @@ GROUP_FEATURES = (
     Feature("log_scarce_work", LOG_RATIO, "the same of all resources, each times its scarcity", negative=True),
     Feature("critical", SHARE, "longest path from its tasks, over the longest from those of its job that are offered"),
     Feature("log_work_of_all", "log of a ratio", "work left of its job, over the mean of the unfinished jobs", negative=True),
-    Feature(
-        "log_delay",
-        MORE,
-        "slots by which the group that is blocked, if it goes before, would start later here, as durations are expected",
-    ),
     Feature("log_overhead", OVER_OWN, "slots that its nearest task runs longer here now, away from its data"),
     Feature("log_home", OVER_OWN, "expected slots until a server with the data of that task has room for it; 0 here"),
 )
@@ -63,15 +58,14 @@ CLUSTER_FEATURES = (
     Feature("server_least", SHARE, "free share of the server's scarcest resource"),
     Feature("blocked", FLAG, "1: the group that would be offered first, if all of them fitted, does not fit on the server"),
     Feature("lacking", SHARE, "the most that it lacks of a resource, as a share of the server's capacity"),
-    Feature("log_blocked", MORE, "expected slots until the group that is blocked has room on the server"),
 )
 
 # Positions, for compiled code.
 VALID, WAITS, ALIGNMENT, WORK, LOG_WORK, LOG_ALIGNMENT, LOG_PATH, LOG_DURATION, LOG_AGE = range(9)
 LOG_SCARCITY, LEFT_SCARCEST, OF_FREE, OF_SERVER, LEFT_LEAST, LEFT_MEAN, TASKS, IN_SERVICE = range(9, 17)
 PHASE_COMPLETED, PHASE_WAITING, FAIR_SHARE, VALUE, HERE, SAME_RACK = range(17, 23)
-LOG_BOTTLENECK, LOG_SCARCE_WORK, CRITICAL, LOG_WORK_OF_ALL, LOG_DELAY, LOG_OVERHEAD, LOG_HOME = range(23, 30)
-GROUPS, HIDDEN, JOBS, PER_SERVER, FREE, SERVER_FREE, SERVER_LEAST, BLOCKED, LACKING, LOG_BLOCKED = range(10)
+LOG_BOTTLENECK, LOG_SCARCE_WORK, CRITICAL, LOG_WORK_OF_ALL, LOG_OVERHEAD, LOG_HOME = range(23, 29)
+GROUPS, HIDDEN, JOBS, PER_SERVER, FREE, SERVER_FREE, SERVER_LEAST, BLOCKED, LACKING = range(9)
 
 NO_ROOM = 5.0
 """In place of the logarithm of slots that are not foreseen: no server with the data has room in the next releases."""

@@ -143,7 +143,7 @@ def any_fits(b: Batch, groups: NDArray[np.int32], count: int, server: int) -> bo
 def offer(b: Batch, server: int) -> None:
     """Write the groups that are offered on the server, in order, into `offered`; NONE after the last."""
     c, book, offered, rank = b.c, b.jobs.book, b.offered[b.c.e], b.rank[b.c.e]
-    count, fitting, foremost, least, blocked, least_blocked = 0, 0, NONE, 0.0, NONE, 0.0
+    count, fitting, foremost, least = 0, 0, NONE, 0.0
     if server != NONE:
         for k in range(book.count[0]):
             g = book.active[k]
@@ -151,10 +151,6 @@ def offer(b: Batch, server: int) -> None:
             if foremost == NONE or left < least or (left == least and book.ends[g].head < book.ends[foremost].head):
                 foremost, least = g, left
             if not group_fits(c, book, g, server):
-                first = blocked == NONE or left < least_blocked
-                if first or (left == least_blocked and book.ends[g].head < book.ends[blocked].head):
-                    if fits_empty(b, g, server):
-                        blocked, least_blocked = g, left
                 continue
             fitting += 1
             if count == offered.shape[0] and not goes_before(b, left, g, count - 1):
@@ -164,18 +160,9 @@ def offer(b: Batch, server: int) -> None:
                 offered[n], rank[n] = offered[n - 1], rank[n - 1]
             offered[place], rank[place] = g, left
             count = min(count + 1, offered.shape[0])
-    b.fitting[c.e], b.foremost[c.e], b.blocked[c.e] = fitting, foremost, blocked
+    b.fitting[c.e], b.foremost[c.e] = fitting, foremost
     for n in range(count, offered.shape[0]):
         offered[n] = NONE
-
-
-@compiled
-def fits_empty(b: Batch, g: int, server: int) -> bool:
-    """Whether a task of group g would fit on the server if nothing ran there."""
-    for r in range(b.c.capacity.shape[1]):
-        if b.jobs.book.demand[g, r] > b.c.capacity[server, r]:
-            return False
-    return True
 
 
 @compiled

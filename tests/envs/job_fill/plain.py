@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from packenv.jobs import Jobs
+import packenv
 
 PER_SLOT = 2**20  # work is counted in integers
 LOWEST = 1e-6
@@ -17,16 +17,18 @@ LOWEST = 1e-6
 class Plain:
     """One moment of an episode: rows of `start`, `end` and `server` are -1 where a task has not started.
 
-    `racks`: of each server. `by_data`: tasks with different data are in different groups.
+    `racks`: of each server. `by_data`: tasks with different data are in different groups. Slots last a second.
     """
 
     def __init__(
-        self, jobs: Jobs, capacity: Any, slot: int, start: Any, end: Any, server: Any, racks: Any = None, by_data: bool = False
+        self, workload: packenv.Workload, slot: int, start: Any, end: Any, server: Any, racks: Any = None, by_data: bool = False
     ) -> None:
-        self.jobs, self.capacity, self.slot, self.racks, self.by_data = jobs, capacity, slot, racks, by_data
+        assert workload.jobs is not None
+        self.jobs, self.network, self.capacity = workload.jobs, workload.network or packenv.Network(), workload.servers.units
+        self.slot, self.racks, self.by_data = slot, racks, by_data
         self.start, self.end, self.server = start, end, server
-        self.rows = range(len(jobs))
-        self.resources = range(jobs.resources)
+        self.rows = range(len(self.jobs))
+        self.resources = range(self.jobs.resources)
 
     # the table
 
@@ -75,9 +77,7 @@ class Plain:
         return bool(arrived and self.start[row] < 0 and all(self.completed(other) for other in self.waits_for(row)))
 
     def free(self, server: int) -> Any:
-        return self.capacity[server] - sum(
-            (self.jobs.demand[row] for row in self.rows if self.runs(row) and self.server[row] == server), 0 * self.capacity[0]
-        )
+        return self.capacity[server] - sum((self.jobs.demand[row] for row in self.on(server)), 0 * self.capacity[0])
 
     def work_left(self, row: int) -> int:
         return sum(self.rate(mate) * self.slots_left(mate) for mate in self.mates(row) if not self.completed(mate))
@@ -87,10 +87,25 @@ class Plain:
         return round(PER_SLOT * sum(d / (c or 1) for d, c in zip(self.jobs.demand[row], largest, strict=True)))
 
     def slots_left(self, row: int) -> int:
-        if self.start[row] < 0:
-            return self.expected(row)
+        return self.expected(row) if self.start[row] < 0 else max(self.expected_end(row) - self.slot, 0)
+
+    def expected_end(self, row: int) -> int:
         longer = int(self.end[row] - self.start[row] - self.jobs.service[row])  # reading over the network
-        return max(int(self.start[row]) + self.expected(row) + longer - self.slot, 0)
+        return int(self.start[row]) + self.expected(row) + longer
+
+    def first_room(self, row: int, server: int) -> float:
+        """The first slot in which the row is expected to have room on a server; infinity if there is none."""
+        ends = {other: max(self.expected_end(other), self.slot + 1) for other in self.on(server)}
+        for slot in sorted({self.slot, *ends.values()}):
+            free = self.capacity[server] - sum(
+                (self.jobs.demand[other] for other, end in ends.items() if end > slot), 0 * self.capacity[0]
+            )
+            if (self.jobs.demand[row] <= free).all():
+                return slot
+        return math.inf
+
+    def on(self, server: int) -> list[int]:
+        return [row for row in self.rows if self.runs(row) and self.server[row] == server]
 
     def groups(self) -> list[list[int]]:
         found: dict[Any, list[int]] = {}
@@ -108,7 +123,7 @@ class Plain:
 
     def actions(self, server: int, window: int, passing: bool) -> Any:
         groups = self.offered(server)[:window]
-        wanted = np.zeros((window + 1, 27))
+        wanted = np.zeros((window + 1, 29))
         wanted[window, :2] = passing, 1
         tasks = sum(map(len, groups))
         open_jobs = self.unfinished()
@@ -146,6 +161,7 @@ class Plain:
                 log(relative(self.scarce_work, row)),
                 self.path(row) / max(self.path(other[0]) for other in groups if self.job(other[0]) == self.job(row)),
                 log(self.work_left(row) * len(open_jobs) / sum(map(self.work_left, open_jobs))),
+                *self.away(self.nearest(group, server), server),
             ]
         return np.clip(wanted, -32, 32)
 
@@ -226,6 +242,17 @@ class Plain:
         here = not home or server in home
         rack = self.racks is not None and any(self.racks[other] == self.racks[server] for other in home)
         return float(here), float(here or rack)
+
+    def away(self, row: int, server: int) -> tuple[float, float]:
+        """What the row costs away from its data, and what it would wait for them."""
+        here, in_rack = self.near(row, server)
+        if here:
+            return 0.0, 0.0
+        factor = ([1.0] + [factor for since, factor in self.network.factor if since <= self.slot])[-1]
+        overhead = 0 if self.jobs.remote_overhead is None else float(self.jobs.remote_overhead[row])
+        longer = round(overhead * factor * (self.network.same_rack if in_rack else 1.0))
+        wait = min(self.first_room(row, other) for other in self.home(row)) - self.slot
+        return math.log1p(longer / self.expected(row)), math.log1p(wait / self.expected(row)) if wait < math.inf else 5.0
 
 
 def log(ratio: float) -> float:

@@ -48,7 +48,7 @@ def test_against_a_plain_reckoning(seed: int, placed: bool | None, ask: str) -> 
         c = core.parts[0].c
         rows = len(jobs)
         record = (c.measures.start[0, :rows], c.measures.end[0, :rows], c.measures.server[0, :rows])
-        plain = Plain(jobs, c.capacity, info["slot"], *(each.copy() for each in record), racks=racks, by_data=ask == "always")
+        plain = Plain(core.workload, info["slot"], *(each.copy() for each in record), racks=racks, by_data=ask == "always")
         server = int(core.parts[0].turn["server"][0])
         passing = seed % 2 == 0 and (ask == "always" or any(map(plain.runs, plain.rows)))
         np.testing.assert_allclose(seen["actions"], plain.actions(server, WINDOW, passing), rtol=1e-5, atol=1e-5)
