@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from packenv.cli.main import main
-from packenv.cli.plan.mix_points import best_so_far, mix_points
+from packenv.cli.plan.mixes.points import best_so_far, mix_points
 from packenv.planning.goals import parse_goal
 from packenv.planning.mixes import MixPlan, MixTrial
 from packenv.planning.search import Trial

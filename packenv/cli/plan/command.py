@@ -23,14 +23,14 @@ from packenv.cli.options.workload import (
     workload_from,
 )
 from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.plan.added_nodes import AskedCluster, plan_added
-from packenv.cli.plan.failed_nodes import plan_failed_nodes
-from packenv.cli.plan.failure import plan_failure
-from packenv.cli.plan.mixes import kinds_as_servers, plan_mixes
-from packenv.cli.plan.numbers import Asked, Shown, plan_numbers
+from packenv.cli.plan.mixes.mixes import kinds_as_servers, plan_mixes
 from packenv.cli.plan.questions import FAILED_NODES, FAILURE, MIX, NODES, WHEN, Question, asked_question
-from packenv.cli.plan.tables import LEFT_OUT
-from packenv.cli.plan.when import plan_when
+from packenv.cli.plan.running_cluster.added_nodes import AskedCluster, plan_added
+from packenv.cli.plan.running_cluster.failed_nodes import plan_failed_nodes
+from packenv.cli.plan.running_cluster.when import plan_when
+from packenv.cli.plan.servers.failure import plan_failure
+from packenv.cli.plan.servers.numbers import Asked, Shown, plan_numbers
+from packenv.cli.plan.servers.tables import LEFT_OUT
 from packenv.cli.report.page import write_report
 from packenv.cli.tables import format_option, show, text_console
 from packenv.errors import InputError

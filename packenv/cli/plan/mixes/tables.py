@@ -10,7 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from packenv.cli.plan.tables import cell
+from packenv.cli.plan.servers.tables import cell
 from packenv.planning.goals import Goal
 from packenv.planning.kinds import Kinds
 from packenv.planning.lower_bounds.cost_bound import CostBound

@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from packenv.cli.plan.all_policies import Say, plan_all
-from packenv.cli.plan.numbers import Asked, Shown
-from packenv.cli.plan.tables import cell
+from packenv.cli.plan.servers.numbers import Asked, Shown
+from packenv.cli.plan.servers.tables import cell
 from packenv.cli.report.page import Report, Section
 from packenv.cli.report.tables import rows_of
 from packenv.planning.failure import Failure, compare_failure, without_servers

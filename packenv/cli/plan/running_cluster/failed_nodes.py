@@ -9,10 +9,10 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from packenv.cli.plan.added_nodes import AskedCluster
 from packenv.cli.plan.all_policies import Say, plan_all
-from packenv.cli.plan.numbers import Shown
-from packenv.cli.plan.queue_cells import cell, goals_record, mean_or_none, print_cluster, seconds
+from packenv.cli.plan.running_cluster.added_nodes import AskedCluster
+from packenv.cli.plan.running_cluster.queue_cells import cell, goals_record, mean_or_none, print_cluster, seconds
+from packenv.cli.plan.servers.numbers import Shown
 from packenv.cli.report.page import Report, Section
 from packenv.cli.report.tables import rows_of
 from packenv.planning.running_cluster.failed_nodes import FailedNodes, compare_nodes

@@ -9,9 +9,9 @@ import matplotlib
 matplotlib.use("Agg")
 from matplotlib import pyplot
 
-from packenv.cli.plan.mix_points import best_so_far, mix_points
-from packenv.cli.plan.mix_tables import money
-from packenv.cli.plan.plot import limit_line
+from packenv.cli.plan.mixes.points import best_so_far, mix_points
+from packenv.cli.plan.mixes.tables import money
+from packenv.cli.plan.servers.plot import limit_line
 from packenv.files import atomic_path
 from packenv.planning.goals import Goal
 from packenv.planning.kinds import Kinds

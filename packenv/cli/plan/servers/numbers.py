@@ -9,8 +9,8 @@ from typing import Any
 from rich.table import Table
 
 from packenv.cli.plan.all_policies import Say, plan_all
-from packenv.cli.plan.common_number import common_record, common_table, compare_at_common
-from packenv.cli.plan.tables import answer, certain, certainty_record, plan_record, plan_table, without, without_record
+from packenv.cli.plan.servers.common_number import common_record, common_table, compare_at_common
+from packenv.cli.plan.servers.tables import answer, certain, certainty_record, plan_record, plan_table, without, without_record
 from packenv.cli.report.page import Report
 from packenv.cli.tables import text_console
 from packenv.planning.certainty import Certainty, certainty
@@ -82,12 +82,12 @@ def plan_numbers(asked: Asked, made: RunOptions, log: str | None) -> Shown:
     tables += [common_table(workload, goals, common, slot_seconds)] if common else []
 
     def draw(path: str) -> None:
-        from packenv.cli.plan.plot import draw_plans  # brings matplotlib with it
+        from packenv.cli.plan.servers.plot import draw_plans  # brings matplotlib with it
 
         draw_plans(plans, goals, bound, workload, slot_seconds, path)
 
     def report() -> Report:
-        from packenv.cli.plan.report import plan_report  # brings the profile of traces with it
+        from packenv.cli.plan.servers.report import plan_report  # brings the profile of traces with it
 
         problems = [*map(str, refused)]
         return plan_report(plans, problems, goals, bound, workload, slot_seconds, asked.seeds, asked.slots, said, tables)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from packenv.cli.plan.all_policies import Say, plan_all
-from packenv.cli.plan.mix_tables import mix_answer, mix_record, mix_table
-from packenv.cli.plan.numbers import Asked, Shown, say_refused
+from packenv.cli.plan.mixes.tables import mix_answer, mix_record, mix_table
+from packenv.cli.plan.servers.numbers import Asked, Shown, say_refused
 from packenv.cli.report.page import Report
 from packenv.cli.tables import text_console
 from packenv.errors import InputError
@@ -44,12 +44,12 @@ def plan_mixes(asked: Asked, kinds: Kinds, made: RunOptions, log: str | None) ->
     records = [mix_record(workload, goals, kinds, one, bound) for one in plans]
 
     def draw(path: str) -> None:
-        from packenv.cli.plan.mix_plot import draw_mixes  # brings matplotlib with it
+        from packenv.cli.plan.mixes.plot import draw_mixes  # brings matplotlib with it
 
         draw_mixes(plans, goals, kinds, bound, workload, slot_seconds, path)
 
     def report() -> Report:
-        from packenv.cli.plan.mix_report import mix_report  # brings the profile of traces with it
+        from packenv.cli.plan.mixes.report import mix_report  # brings the profile of traces with it
 
         return mix_report(plans, [*map(str, refused)], goals, kinds, bound, workload, slot_seconds)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from packenv.cli.plan.mix_points import best_so_far, mix_points
-from packenv.cli.plan.mix_tables import mix_answer, mix_table, money
-from packenv.cli.plan.report import ABOVE, MOST_TASKS, occupied, scale_of, unit_of, work_of
+from packenv.cli.plan.mixes.points import best_so_far, mix_points
+from packenv.cli.plan.mixes.tables import mix_answer, mix_table, money
+from packenv.cli.plan.servers.report import ABOVE, MOST_TASKS, occupied, scale_of, unit_of, work_of
 from packenv.cli.report.drawing import Rule, colours_of
 from packenv.cli.report.lines import Line, LineChart, Point
 from packenv.cli.report.page import Figure, Report, Section

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from packenv.cli.plan.all_policies import Say, plan_all
-from packenv.cli.plan.tables import cell
+from packenv.cli.plan.servers.tables import cell
 from packenv.planning.comparison import Compared, common_number, compared, trial_at
 from packenv.planning.goals import Goal
 from packenv.planning.log import PlanLog

@@ -11,8 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from packenv.cli.plan.all_policies import Say, plan_all
-from packenv.cli.plan.numbers import Shown, say_refused
-from packenv.cli.plan.queue_cells import cell, goals_record, print_cluster
+from packenv.cli.plan.running_cluster.queue_cells import cell, goals_record, print_cluster
+from packenv.cli.plan.servers.numbers import Shown, say_refused
 from packenv.cli.report.page import Report, Section
 from packenv.cli.report.tables import rows_of
 from packenv.cli.tables import text_console

@@ -1,0 +1,1 @@
+"""Plans of mixes of machines: the cheapest one that meets the goals."""
