@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
-import math
-from itertools import chain, repeat
+from collections.abc import Iterable
+from dataclasses import fields
 from typing import Any
 
 import click
 
 from packenv.cli.evaluate.about import begin_lines, notices, print_workload
-from packenv.cli.evaluate.records import record_of, summary_of
-from packenv.cli.evaluate.size_classes import by_size, mean_by_size, sizes_table
-from packenv.cli.evaluate.tables import LEFT_OUT, Times, classes_table, data_table, jobs_table, legend, results_table
-from packenv.cli.evaluate.whole_jobs import whole_jobs
+from packenv.cli.evaluate.comparison import DEFAULT_SLOTS, ask, compare
+from packenv.cli.evaluate.tables import LEFT_OUT, legend
 from packenv.cli.leaderboard.contests import contest_name
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import JSON, report_option, run_options
-from packenv.cli.options.workload import (
-    RESOURCES_HELP,
-    SLOT_SECONDS_HELP,
-    WorkloadOptions,
-    chosen_policies,
-    shown_slot,
-    workload_from,
-)
+from packenv.cli.options.workload import RESOURCES_HELP, SLOT_SECONDS_HELP, WorkloadOptions
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.report.page import write_report
 from packenv.cli.schedule_file import write_schedule
 from packenv.cli.tables import format_option, show, text_console
-from packenv.errors import InputError
 from packenv.files import write_json
-from packenv.runs.chance import seeds_for
 from packenv.runs.measured import measured
-from packenv.runs.run import runs_of
 from packenv.runs.runner import RunOptions, run_most
 from packenv.runs.tensorboard import TENSORBOARD_HELP, check_tensorboard, write_tensorboard
 from packenv.simulation import WAITING_LIMIT
-from packenv.workloads.estimates import misjudged
-from packenv.workloads.in_service import begins_busy
-from packenv.workloads.workload import INTENSITIES
-
-DEFAULT_SLOTS = 200_000
 
 
 @click.command()
@@ -92,17 +75,6 @@ DEFAULT_SLOTS = 200_000
 @report_option
 @click.option("--tensorboard", metavar="DIR", help=TENSORBOARD_HELP)
 def evaluate(
-    policies: tuple[str, ...],
-    estimate_error: float | None,
-    cutoff: float | None,
-    sized: bool,
-    slots: int | None,
-    backlog: int | None,
-    drain: bool,
-    warmup: int | None,
-    seed: int,
-    seeds: int,
-    max_waiting: int,
     made: RunOptions,
     schedule: str | None,
     form: str,
@@ -110,7 +82,7 @@ def evaluate(
     plot: str | None,
     report: str | None,
     tensorboard: str | None,
-    **words: Any,
+    **given: Any,
 ) -> None:
     """Compare policies on a workload (a name or a .json file) or a trace (see `packenv trace --help`).
 
@@ -119,93 +91,54 @@ def evaluate(
     packenv evaluate --sizes uniform:0.1:0.9 --servers 5 -p bf-js -p vqs:J=5
     packenv evaluate trace.parquet --servers 160 --speedup 1.3 --plot queues.png
     """
-    if seed < 0:
-        raise InputError(f"--seed must not be negative, not {seed}")
     check_outputs(schedule, json_path, plot=plot, report=report)
     check_tensorboard(tensorboard)
-    named = chosen_policies(policies)
-    said = WorkloadOptions(**words)
-    workload, dropped = workload_from(said)
-    if estimate_error is not None:
-        workload = misjudged(workload, estimate_error)
-    if backlog is not None and any(words[key] is not None for key in INTENSITIES):
-        raise InputError("--backlog says how much waits, whatever arrives: leave out --load, --intensity and --rate")
-    if backlog is not None and sized:
-        raise InputError("--by-size shows delays from arrival on; with --backlog nothing arrives at a time of its own")
-    if (workload.jobs is None or begins_busy(workload)) and slots is None:
-        slots = DEFAULT_SLOTS
-    has_jobs = workload.jobs is not None and workload.jobs.job is not None
-    if cutoff is not None and not (has_jobs and 0 < cutoff < math.inf):
-        raise InputError("--cutoff is a number of seconds above 0, for tables that say which tasks make a job")
-    scheduled = schedule is not None or has_jobs or sized or (report is not None and workload.jobs is not None)
-    options = {"drain": drain or None, "warmup": warmup, "waiting_limit": max_waiting, "schedule": scheduled, "backlog": backlog}
-    seeds_of = {name: seeds_for(name, workload, range(seed, seed + seeds)) for name in named}
-    runs = [run for name in named for run in runs_of(workload, [name], seeds_of[name], slots, options)]
+    words = {each.name: given.pop(each.name) for each in fields(WorkloadOptions)}
+    asked = ask(given, words, schedule is not None, report is not None)
+    workload, times, backlog = asked.workload, asked.times, asked.backlog
     console = text_console()
-    print_workload(console, workload.at(seed), dropped, f" with seed {seed}" if workload.draw else "", backlog)
-    for line in begin_lines(workload):
-        console.print(line, highlight=False)
-    noticed = notices(workload, named)
-    for notice in noticed:
-        console.print(notice, style="yellow")
-    once = [name for name in named if len(seeds_of[name]) < seeds]
+
+    def say(lines: Iterable[str], style: str | None = None) -> None:
+        for line in lines:
+            console.print(line, style=style, highlight=False)
+
+    print_workload(console, workload.at(asked.seed), asked.dropped, f" with seed {asked.seed}" if workload.draw else "", backlog)
+    say(begin_lines(workload))
+    noticed = notices(workload, tuple(asked.seeds))
+    say(noticed, "yellow")
+    once = [name for name, own in asked.seeds.items() if len(own) < given["seeds"]]
     if once:
-        console.print(f"no chance in the jobs, nor in {', '.join(once)}: one run, not {seeds}", highlight=False)
-    found, failure = run_most(runs, made)
-    left = iter(found)
-    groups = [[next(left) for _ in seeds_of[name]] for name in named]
-    by_policy = [[run for run in group if run is not None] for group in groups if None not in group]
-    if failure is not None and not by_policy:
+        say([f"no chance in the jobs, nor in {', '.join(once)}: one run, not {given['seeds']}"])
+    finished, failure = run_most(asked.runs, made)
+    found = compare(asked, finished)
+    if failure is not None and not found.by_policy:
         raise failure
-    results = [*chain(*by_policy)]
-    whole = whole_jobs(workload, by_policy, cutoff)
-    times = Times(shown_slot(said, workload))
-    summaries = [summary_of(*group, times.slot_seconds) for group in zip(by_policy, whole, strict=True)]
-    tables = [results_table(summaries, times)]
-    records = [*map(record_of, results, chain(*whole), repeat(times.slot_seconds))]
-    if sized:
-        classes = by_size(workload, by_policy)
-        for record, own in zip(records, chain(*classes), strict=True):
-            record["by_size"] = own
-        for summary, group in zip(summaries, classes, strict=True):
-            summary["by_size"] = mean_by_size(group)
-        tables.append(sizes_table(summaries, times))
-    if results[0].jobs is not None:
-        tables.append(jobs_table(summaries, times))
-        if cutoff is not None:
-            tables.append(classes_table(summaries, cutoff, times))
-    if results[0].data is not None:
-        tables.append(data_table(summaries, times))
-    show(form, tables, summaries, LEFT_OUT)
-    marks = legend(tables, summaries)
-    for line in marks:
-        console.print(line, highlight=False)
-    remarks = [f"{run.policy}: {run.remark} (seed {run.seed})" for run in (own[0] for own in by_policy) if run.remark]
-    for line in remarks:
-        console.print(line, style="yellow")
-    stopped = [f"{s['policy']}: stopped, {s['stopped']}" for s in summaries if s["stopped"]]
-    for line in stopped:
-        console.print(line, style="red")
+    show(form, found.tables, found.summaries, LEFT_OUT)
+    marks = legend(found.tables, found.summaries)
+    say(marks)
+    say(found.remarks, "yellow")
+    say(found.stopped, "red")
 
     def to_tensorboard(folder: str) -> None:
         where = contest_name(workload, words["speedup"]) if backlog is None else f"{workload.name}, {backlog} kept waiting"
-        for group in by_policy:
+        for group in found.by_policy:
             write_tensorboard(folder, where, group[0].policy, [*map(measured, group)])
 
     def draw(path: str) -> None:
         from packenv.cli.evaluate.plot import draw_runs  # brings matplotlib with it
 
-        draw_runs(by_policy, workload, path, backlog)
+        draw_runs(found.by_policy, workload, path, backlog)
 
     def tell(path: str) -> None:
         from packenv.cli.evaluate.report import evaluate_report  # brings the profile of traces with it
 
-        told = evaluate_report(by_policy, summaries, tables, marks, [*noticed, *remarks, *stopped], workload, times, backlog)
+        said = [*noticed, *found.remarks, *found.stopped]
+        told = evaluate_report(found.by_policy, found.summaries, found.tables, marks, said, workload, times, backlog)
         write_report(told, path)
 
     write_all(
-        (json_path, lambda path: write_json(path, [*records, *summaries])),
-        (schedule, lambda path: write_schedule(path, workload, results)),
+        (json_path, lambda path: write_json(path, [*found.records, *found.summaries])),
+        (schedule, lambda path: write_schedule(path, workload, found.results)),
         (tensorboard, to_tensorboard),
         (plot, draw),
         (report, tell),
