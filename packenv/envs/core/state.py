@@ -116,9 +116,10 @@ class Batch(Frame):
     waiting_sizes: NDArray[np.int32]  # (E, P + WIDTH) scratch: the sizes of the waiting tasks, where features need them
     jobs: WholeJobs  # of the row, where the environment follows whole jobs: then a batch has one row
     offered: NDArray[np.int32]  # (E, K) groups of identical tasks that the actions start, NONE after the last
-    rank: NDArray[np.float64]  # (E, K) work left of their jobs
+    rank: NDArray[np.float64]  # (E, K) work left of their jobs,
+    near: NDArray[np.int8]  # (E, K) and how near their data are to the server: NODE, RACK or ANY
     fitting: NDArray[np.int64]  # (E,) groups that fit on the server of the decision
-    foremost: NDArray[np.int64]  # (E,) the group that would be offered first if all of them fitted there, NONE without a server
+    foremost: NDArray[np.int64]  # (E,) the group of the job with the least work left, fitting or not; NONE without a server
     unread: int  # features that need not be written (packenv.envs.observation.features)
     # the observation
     queue: NDArray[np.float32]  # (E, K, D + 2)

@@ -56,7 +56,7 @@ CLUSTER_FEATURES = (
     Feature("free", SHARE, "free share of the cluster, mean over the resources"),
     Feature("server_free", SHARE, "free share of the server, mean over the resources"),
     Feature("server_least", SHARE, "free share of the server's scarcest resource"),
-    Feature("blocked", FLAG, "1: the group that would be offered first, if all of them fitted, does not fit on the server"),
+    Feature("blocked", FLAG, "1: the first group of the job with the least work left does not fit on the server"),
     Feature("lacking", SHARE, "the most that it lacks of a resource, as a share of the server's capacity"),
 )
 

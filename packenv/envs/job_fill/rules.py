@@ -1,9 +1,10 @@
 """JobFill: one server at a time, in index order, among those on which waiting tasks fit. An action names a group to start from.
 
-Offered are the groups of like tasks that fit on the server, those of jobs with the least work left first; of equal ones the
-earliest row. The task of the group whose data are nearest to the server starts. After a start the same server is asked again;
-a server that is passed is left out until its next completion or the next task that becomes eligible; with `ask="always"` until
-the next slot, or the end of a round in which something started.
+Offered are the groups of like tasks that fit on the server: those with data there first, then those with data in its rack; of
+equally near ones those of jobs with the least work left; of equal ones the earliest row. The task of the group whose data are
+nearest to the server starts. After a start the same server is asked again; a server that is passed is left out until its next
+completion or the next task that becomes eligible; with `ask="always"` until the next slot, or the end of a round in which
+something started.
 
 While no task is in service no server may be passed, and all that were passed are asked again, so that something runs while
 something waits. Not so with `ask="always"`: policies may wait with an empty cluster.
@@ -16,17 +17,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.cluster.locality.distance import has_homes, level_of
 from packenv.cluster.queue.waiting import now
 from packenv.cluster.servers import reopen_all, server_count
 from packenv.cluster.state import NONE
 from packenv.cluster.whole_jobs.book import free_of, group_fits
 from packenv.cluster.whole_jobs.remaining_work import work_left
-from packenv.cluster.whole_jobs.state import EVERYWHERE, NEWS, note_slot, start_of_group
+from packenv.cluster.whole_jobs.state import EVERYWHERE, NEWS, nearest_task, note_slot, start_of_group
 from packenv.compiled.decorators import apart, compiled
 from packenv.envs.core.between_decisions import pass_over, reopen_passed
 from packenv.envs.core.state import DECIDING, WAITING, Batch
 from packenv.envs.core.step import acts, begins, observes
 from packenv.envs.job_fill.describe import describe_cluster, describe_groups
+from packenv.workloads.network import NODE
 
 
 class JobFillRules(NamedTuple):
@@ -142,7 +145,7 @@ def any_fits(b: Batch, groups: NDArray[np.int32], count: int, server: int) -> bo
 @apart
 def offer(b: Batch, server: int) -> None:
     """Write the groups that are offered on the server, in order, into `offered`; NONE after the last."""
-    c, book, offered, rank = b.c, b.jobs.book, b.offered[b.c.e], b.rank[b.c.e]
+    c, book, offered, rank, near = b.c, b.jobs.book, b.offered[b.c.e], b.rank[b.c.e], b.near[b.c.e]
     count, fitting, foremost, least = 0, 0, NONE, 0.0
     if server != NONE:
         for k in range(book.count[0]):
@@ -153,12 +156,13 @@ def offer(b: Batch, server: int) -> None:
             if not group_fits(c, book, g, server):
                 continue
             fitting += 1
-            if count == offered.shape[0] and not goes_before(b, left, g, count - 1):
+            level = level_of_group(b, g, server)
+            if count == offered.shape[0] and not goes_before(b, level, left, g, count - 1):
                 continue
-            place = place_among(b, left, g, count)
+            place = place_among(b, level, left, g, count)
             for n in range(min(count, offered.shape[0] - 1), place, -1):
-                offered[n], rank[n] = offered[n - 1], rank[n - 1]
-            offered[place], rank[place] = g, left
+                offered[n], rank[n], near[n] = offered[n - 1], rank[n - 1], near[n - 1]
+            offered[place], rank[place], near[place] = g, left, level
             count = min(count + 1, offered.shape[0])
     b.fitting[c.e], b.foremost[c.e] = fitting, foremost
     for n in range(count, offered.shape[0]):
@@ -166,12 +170,22 @@ def offer(b: Batch, server: int) -> None:
 
 
 @compiled
-def place_among(b: Batch, left: float, g: int, count: int) -> int:
-    """How many of the first `count` groups are offered before group g, of a job with so much work left."""
+def level_of_group(b: Batch, g: int, server: int) -> int:
+    """How near the data of the group's nearest task lie to the server: NODE, RACK or ANY."""
+    if not has_homes(b.c):
+        return NODE
+    ends = b.jobs.book.ends[g]
+    row = ends.head if ends.head == ends.tail else nearest_task(b.jobs, g, server)
+    return level_of(b.c, row, server)
+
+
+@compiled
+def place_among(b: Batch, level: int, left: float, g: int, count: int) -> int:
+    """How many of the first `count` groups are offered before group g, so near, and of a job with so much work left."""
     low, high = 0, count
     while low < high:
         middle = (low + high) >> 1
-        if goes_before(b, left, g, middle):
+        if goes_before(b, level, left, g, middle):
             high = middle
         else:
             low = middle + 1
@@ -179,7 +193,9 @@ def place_among(b: Batch, left: float, g: int, count: int) -> int:
 
 
 @compiled
-def goes_before(b: Batch, left: float, g: int, n: int) -> bool:
-    """Whether group g, of a job with so much work left, is offered before the n-th."""
-    rank, ends = b.rank[b.c.e, n], b.jobs.book.ends
+def goes_before(b: Batch, level: int, left: float, g: int, n: int) -> bool:
+    """Whether group g, so near, and of a job with so much work left, is offered before the n-th."""
+    near, rank, ends = b.near[b.c.e, n], b.rank[b.c.e, n], b.jobs.book.ends
+    if level != near:
+        return level < near
     return left < rank or (left == rank and ends[g].head < ends[b.offered[b.c.e, n]].head)

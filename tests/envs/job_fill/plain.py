@@ -117,7 +117,10 @@ class Plain:
 
     def offered(self, server: int) -> list[list[int]]:
         fitting = [group for group in self.groups() if (self.jobs.demand[group[0]] <= self.free(server)).all()]
-        return sorted(fitting, key=lambda group: (self.work_left(group[0]), group[0]))
+        return sorted(fitting, key=lambda group: (self.distance(group, server), self.work_left(group[0]), group[0]))
+
+    def distance(self, group: list[int], server: int) -> float:
+        return -sum(self.near(self.nearest(group, server), server))
 
     # the observation
 
