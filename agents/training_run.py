@@ -100,15 +100,17 @@ def evolve_on_jobs(
     arguments: Sequence[str] | None,
     settings: Settings,
     against: str,
-    first_weights: dict[str, float],
+    first_weights: dict[str, float] | None = None,
     quick: int = 300_000,
 ) -> None:
-    """The `main` of a script that evolves an agent for whole jobs: weights on JobFill's features, those named to begin with.
+    """The `main` of a script that evolves an agent for whole jobs: weights on JobFill's features.
+
+    They begin as `first_weights`, by name, and the others as 0; without these as those of the agent `settings.start`.
 
     With --quick it has `quick` samples. The agent is compared with `against` on 16 tables that it has never seen, or 2.
     """
     given = options_of(main.__doc__, arguments, processes=2)  # candidates that run at a time
-    settings = replace(settings, seed=given.seed)
+    settings = replace(settings, seed=given.seed or settings.seed)
     if given.quick:
         settings = replace(settings, population=6, samples=quick)
     evolve(settings, given.out, given.processes, first_weights)

@@ -23,22 +23,27 @@ from packenv.runs.statistics import interval, ratio_of_means
 
 WORKLOAD = "analytics"
 TETRIS = tuple(f"tetris:f={f:g},m=1" for f in (0, 0.1, 0.25, 0.5, 0.75, 0.9))
-AGENTS = ("agent:analytics", "agent:analytics-fair")
-OTHERS = ("srpt", "price", "weighted-fair", "drf")
+AGENTS = ("agent:analytics", "agent:analytics-fair", "agent:analytics-fairer")
+WEIGHTED = tuple(f"weighted-fair:alpha={alpha:g}" for alpha in (-3, -2, -1, -0.5, 0))
+OTHERS = ("srpt", "price", "drf")
 Runs = Mapping[str, Sequence[Measured]]
-LINES = (("Tetris, m = 1, from f = 0 to .9", TETRIS, "o-"), ("agents", AGENTS, "D-"))
+LINES = (
+    ("Tetris, m = 1, from f = 0 to .9", TETRIS, "o-"),
+    ("weighted fair, from α = -3 to 0", WEIGHTED, "^-"),
+    ("agents", AGENTS, "D-"),
+)
 
 
 def mean(found: Runs, policy: str, key: str) -> float:
     return interval(means(found[policy], key)).mean or np.nan
 
 
-def at_the_same_unfairness(found: Runs, agent: str, tetris: Sequence[str]) -> list[float | None]:
-    """By table, the mean completion time on the line between the two of Tetris' points that are as unfair as the agent.
+def at_the_same_unfairness(found: Runs, agent: str, line: Sequence[str]) -> list[float | None]:
+    """By table, the mean completion time of policies on a line between the two points that are as unfair as the agent.
 
-    Beyond the last point its own: it is the most, or the least, unfair that Tetris can be.
+    Beyond the last point its own: it is the most, or the least, unfair that they can be.
     """
-    known = sorted(tetris, key=lambda policy: mean(found, policy, "unfairness"))
+    known = sorted(line, key=lambda policy: mean(found, policy, "unfairness"))
     at = [mean(found, policy, "unfairness") for policy in known]
     columns = np.array([means(found[policy], "mean_completion") for policy in known], float)
     return [float(np.interp(mean(found, agent, "unfairness"), at, column)) for column in columns.T]
@@ -55,7 +60,7 @@ def draw(found: Runs, path: Path) -> None:
         shown = sorted((policy for policy in policies if policy in found), key=lambda policy: mean(found, policy, "unfairness"))
         points: Any = [[mean(found, policy, key) for policy in shown] for key in ("unfairness", "mean_completion")]
         axes.plot(*points, style, color=colour, label=label)
-    axes.set(xlabel="unfairness (0: fair)", ylabel="mean completion time (slots)", ylim=(0, None), xlim=(0, None))
+    axes.set(xlabel="unfairness (0: fair)", ylabel="mean completion time (slots)", xlim=(0, None))
     axes.legend(frameon=False)
     light_grid(axes)
     with atomic_path(path) as temporary:
@@ -65,16 +70,19 @@ def draw(found: Runs, path: Path) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = options_of(__doc__, arguments)
-    tetris, others = (TETRIS[::3], ()) if options.quick else (TETRIS, OTHERS)
-    played = [*tetris, *others, *AGENTS]
+    tetris, weighted, others = (TETRIS[::3], WEIGHTED[::4], ()) if options.quick else (TETRIS, WEIGHTED, OTHERS)
+    played = [*tetris, *weighted, *others, *AGENTS]
     player = Player(options.processes, None)
     found = player.play(packenv.workload(WORKLOAD), played, REPORTED, QUICK_SEEDS if options.quick else SEEDS)
-    print("| policy | unfairness | mean completion | makespan | completion over Tetris' at the same unfairness |")
-    print("|---|--:|--:|--:|--:|")
+    print(
+        "| policy | unfairness | mean completion | makespan | completion over Tetris, as unfair | over weighted fair |"
+    )
+    print("|---|--:|--:|--:|--:|--:|")
     for policy in played:
+        own = means(found[policy], "mean_completion")
         cells = [str(interval(means(found[policy], key))) for key in ("unfairness", "mean_completion", "makespan")]
-        over = ratio_of_means(means(found[policy], "mean_completion"), at_the_same_unfairness(found, policy, tetris))
-        print(f"| `{policy}` | {' | '.join(cells)} | {'–' if policy in tetris else over} |")
+        over = [ratio_of_means(own, at_the_same_unfairness(found, policy, line)) for line in (tetris, weighted)]
+        print(f"| `{policy}` | {' | '.join(cells)} | {' | '.join(map(str, over))} |")
     picture = options.folder / "completion_against_fairness.png"
     draw(found, picture)
     print(os.path.relpath(picture))

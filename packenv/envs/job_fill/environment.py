@@ -16,8 +16,8 @@ class JobFill(SingleEnv):
     Jobs of many tasks, in phases or with predecessors, of one or several resources, with or without values, owners and places
     of their data: any finite table of jobs, such as the workload `analytics`. Decisions are about servers on which waiting
     tasks fit, in index order. Offered are groups of tasks that are alike (job, phase, demand, expected service): those that fit
-    on the server, of the jobs with the least work left first, `window` at most; those with data there before all others. Sizes of action and observation do not depend
-    on the number of jobs, servers or resources.
+    on the server, `window` at most; those with data there first, then those with data in the rack, and of these the jobs with
+    the least work left first. Sizes of action and observation do not depend on the number of jobs, servers or resources.
 
     Tasks of a group may have their data on different servers. The one that starts is the nearest to its data on the server
     of the decision: one whose data lie there, or that has none; else one with data in the rack; else any. Of equally near ones

@@ -11,6 +11,7 @@ import numpy as np
 
 from packenv.envs.job_fill.absent import columns_of
 from packenv.learning.agents.agent import SavedAgent
+from packenv.learning.objective import QUEUE, objective
 from packenv.learning.settings import EVOLUTION, Settings
 from packenv.units import UNIT
 
@@ -35,13 +36,14 @@ def agent_metadata(settings: Settings, command: str, samples: int, kept: str, me
         "network": {"kind": settings.network, "hidden": settings.hidden},
         "guard": guard,
     }
+    compares_queues = settings.algorithm == EVOLUTION and objective(settings.reward).measure == QUEUE
     seen = SavedAgent(settings.environment, acts, {}).layout(np.full((1, 1), UNIT)).observed
     acts["network"]["context"] = seen.get("context", (0,))[0]  # where features of actions end that are added later
     return acts | {
         "workload": record["workload"],
         "arrivals": record["arrivals"],
         "algorithm": settings.algorithm,
-        "reward": None if settings.algorithm == EVOLUTION else settings.reward,
+        "reward": None if compares_queues else settings.reward,
         "timescale": None if settings.average_reward or settings.algorithm == EVOLUTION else settings.timescale,
         "command": command,
         "seed": settings.seed,
