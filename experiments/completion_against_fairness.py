@@ -74,9 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     played = [*tetris, *weighted, *others, *AGENTS]
     player = Player(options.processes, None)
     found = player.play(packenv.workload(WORKLOAD), played, REPORTED, QUICK_SEEDS if options.quick else SEEDS)
-    print(
-        "| policy | unfairness | mean completion | makespan | completion over Tetris, as unfair | over weighted fair |"
-    )
+    print("| policy | unfairness | mean completion | makespan | completion over Tetris, as unfair | over weighted fair |")
     print("|---|--:|--:|--:|--:|--:|")
     for policy in played:
         own = means(found[policy], "mean_completion")

@@ -6,12 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.locality.rows_by_home import RowsByHome, enter, leave, nearest_row, rows_by_home
+from packenv.cluster.members import Members, add_member, no_members, remove_member
 from packenv.cluster.queue.waiting import new_count, new_task, now, row_of
 from packenv.cluster.state import DONE, NONE, Cluster
 from packenv.cluster.whole_jobs.below import path_below
 from packenv.cluster.whole_jobs.book import JobBook, add, job_book, note_end, start
 from packenv.cluster.whole_jobs.releases import Releases, begin_service, end_service, releases
 from packenv.cluster.whole_jobs.remaining_work import RemainingWork, note_no_work_left, note_overdue, note_start, remaining_work
+from packenv.cluster.whole_jobs.waiting_groups import WaitingGroups, note_none_waits, note_waiting, waiting_groups
 from packenv.compiled.decorators import apart, compiled, fused
 from packenv.compiled.frame import Frame
 from packenv.jobs import Jobs
@@ -21,7 +23,7 @@ from packenv.workloads.network import Network
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-ROWS, UNFINISHED, OWNERS, NEWS, EVERYWHERE, PRESENT = range(6)
+ROWS, UNFINISHED, PRESENT, NEWS, EVERYWHERE = range(5)
 """Positions in `WholeJobs.counts`."""
 
 
@@ -48,10 +50,10 @@ class WholeJobs(Frame):
     completed: Ints  # (phases,) tasks
     news: NDArray[np.int32]  # (G,) the groups that got new tasks in this slot
     noted: Ints  # (G,) the last slot in which a group was among `news`, NONE
-    counts: Ints  # (6,) rows that have arrived; unfinished jobs; owners with waiting tasks; groups in `news`;
-    #               1 if anything may fit anywhere in this slot; owners with tasks that wait or are in service
-    waiting_owners: NDArray[np.int32]  # (owners,) waiting_owners[: counts[OWNERS]] have waiting tasks, in no particular order
-    owner_place: NDArray[np.int32]  # (owners,) index of an owner in it, valid while it has waiting tasks
+    counts: Ints  # (5,) rows that have arrived; unfinished jobs; owners with tasks that wait or are in service; groups in
+    #               `news`; 1 if anything may fit anywhere in this slot
+    groups: WaitingGroups
+    owners: Members  # those with waiting tasks
     backlog: Ints  # (D,) Σ demand · expected slots over the tasks that have arrived and not started, units · slots
     unfinished_value: Floats  # (1,) Σ value of the unfinished jobs
 
@@ -68,6 +70,7 @@ def whole_jobs(jobs: Jobs, capacity: Ints, network: Network | None = None, *, by
     number, phases = len(book.owner), int(book.phase.max()) + 1
     not_started = np.zeros((number, jobs.resources), np.int64)
     np.add.at(not_started, job, (book.demand * book.duration[:, None])[book.group])
+    homes = rows_by_home(None if by_data else jobs.home, book.group, network, len(capacity))
     value = np.ones(number) if jobs.value is None else jobs.value[np.unique(job, return_index=True)[1]]
     return WholeJobs(
         book=book,
@@ -78,7 +81,7 @@ def whole_jobs(jobs: Jobs, capacity: Ints, network: Network | None = None, *, by
         total=capacity.sum(axis=0),
         least=jobs.demand.min(axis=0),
         ahead=releases(len(jobs), *capacity.shape),
-        homes=rows_by_home(None if by_data else jobs.home, book.group, network, len(capacity)),
+        homes=homes,
         arrival=np.full(number, NONE, np.int64),
         left=np.bincount(job, minlength=number).astype(np.int64),
         not_started=not_started,
@@ -88,9 +91,9 @@ def whole_jobs(jobs: Jobs, capacity: Ints, network: Network | None = None, *, by
         completed=np.zeros(phases, np.int64),
         news=np.zeros(len(first), np.int32),
         noted=np.full(len(first), NONE, np.int64),
-        counts=np.zeros(6, np.int64),
-        waiting_owners=np.zeros(len(book.queued), np.int32),
-        owner_place=np.zeros(len(book.queued), np.int32),
+        counts=np.zeros(5, np.int64),
+        groups=waiting_groups(book, homes.servers),
+        owners=no_members(len(book.queued)),
         backlog=np.zeros(jobs.resources, np.int64),
         unfinished_value=np.zeros(1),
     )
@@ -178,8 +181,9 @@ def note_eligible(c: Cluster, jobs: WholeJobs, i: int) -> None:
     add(book, row, i)
     enter(jobs.homes, row)
     if book.queued[owner] == 1:
-        jobs.waiting_owners[jobs.counts[OWNERS]], jobs.owner_place[owner] = owner, jobs.counts[OWNERS]
-        jobs.counts[OWNERS] += 1
+        add_member(jobs.owners, owner)
+    if book.waiting[g] == 1:
+        note_waiting(jobs.groups, book, g)
     if jobs.noted[g] != now(c):
         jobs.noted[g] = now(c)
         jobs.news[jobs.counts[NEWS]] = g
@@ -202,9 +206,9 @@ def start_of_group(c: Cluster, jobs: WholeJobs, g: int, server: int) -> None:
     change_backlog(jobs, g, -1)
     owner = book.owner[book.job[g]]
     if book.queued[owner] == 0:
-        jobs.counts[OWNERS] -= 1
-        last = jobs.waiting_owners[jobs.counts[OWNERS]]
-        jobs.waiting_owners[jobs.owner_place[owner]], jobs.owner_place[last] = last, jobs.owner_place[owner]
+        remove_member(jobs.owners, owner)
+    if book.waiting[g] == 0:
+        note_none_waits(jobs.groups, book, g)
 
 
 @compiled
@@ -233,8 +237,8 @@ def missing_shares(jobs: WholeJobs) -> float:
     The same as `packenv.results.fairness` adds up: a fair share is one over the owners with tasks that wait or are in service.
     """
     missing, present = 0.0, jobs.counts[PRESENT]
-    for n in range(jobs.counts[OWNERS]):
-        missing += max(1 - present * share_of(jobs, jobs.waiting_owners[n]), 0.0)
+    for n in range(jobs.owners.count[0]):
+        missing += max(1 - present * share_of(jobs, jobs.owners.number[n]), 0.0)
     return missing
 
 

@@ -11,7 +11,7 @@ from packenv.cluster.state import NEVER, NONE
 from packenv.cluster.whole_jobs.book import free_of
 from packenv.cluster.whole_jobs.releases import first_room
 from packenv.cluster.whole_jobs.remaining_work import work_left
-from packenv.cluster.whole_jobs.state import OWNERS, UNFINISHED, mean_work_left, nearest_task, share_of
+from packenv.cluster.whole_jobs.state import UNFINISHED, mean_work_left, nearest_task, share_of
 from packenv.compiled.decorators import apart, compiled
 from packenv.envs.core.state import Batch
 from packenv.envs.job_fill import features as feature
@@ -139,7 +139,7 @@ def describe_job(b: Batch, n: int, g: int, server: int) -> None:
     row[feature.IN_SERVICE] = log_count(jobs.in_service[j])
     row[feature.PHASE_COMPLETED] = jobs.completed[phase] / jobs.of_phase[phase]
     row[feature.PHASE_WAITING] = book.waiting[g] / jobs.left[j]
-    row[feature.FAIR_SHARE] = log_count(share_of(jobs, book.owner[j]) * jobs.counts[OWNERS])
+    row[feature.FAIR_SHARE] = log_count(share_of(jobs, book.owner[j]) * jobs.owners.count[0])
     row[feature.HERE] = level == NODE
     row[feature.SAME_RACK] = level in (NODE, RACK)
     bottleneck, scarce_work = 0.0, 0.0  # the first until all are known

@@ -14,22 +14,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from packenv.cluster.locality.distance import has_homes, level_of
 from packenv.cluster.queue.waiting import now
 from packenv.cluster.servers import reopen_all, server_count
 from packenv.cluster.state import NONE
-from packenv.cluster.whole_jobs.book import free_of, group_fits
-from packenv.cluster.whole_jobs.remaining_work import work_left
-from packenv.cluster.whole_jobs.state import EVERYWHERE, NEWS, nearest_task, note_slot, start_of_group
+from packenv.cluster.whole_jobs.state import EVERYWHERE, note_slot, start_of_group
 from packenv.compiled.decorators import apart, compiled
 from packenv.envs.core.between_decisions import pass_over, reopen_passed
 from packenv.envs.core.state import DECIDING, WAITING, Batch
 from packenv.envs.core.step import acts, begins, observes
 from packenv.envs.job_fill.describe import describe_cluster, describe_groups
-from packenv.workloads.network import NODE
+from packenv.envs.job_fill.offer import any_fits, any_new_fits, offer
 
 
 class JobFillRules(NamedTuple):
@@ -122,80 +116,8 @@ def next_server(b: Batch, first: int) -> int:
     c, jobs = b.c, b.jobs
     for server in range(first, server_count(c)):
         if jobs.counts[EVERYWHERE] or c.server[c.e, server].freed == now(c):
-            if any_fits(b, jobs.book.active, jobs.book.count[0], server):
+            if any_fits(b, server):
                 return server
-        elif any_fits(b, jobs.news, jobs.counts[NEWS], server):
+        elif any_new_fits(b, server):
             return server
     return NONE
-
-
-@compiled
-def any_fits(b: Batch, groups: NDArray[np.int32], count: int, server: int) -> bool:
-    """Whether a waiting task of one of the first `count` groups fits on the server."""
-    book = b.jobs.book
-    for r in range(b.jobs.least.shape[0]):
-        if free_of(b.c, server, r) < b.jobs.least[r]:
-            return False  # a full server, without a look at the groups
-    for n in range(count):
-        if book.waiting[groups[n]] > 0 and group_fits(b.c, book, groups[n], server):
-            return True
-    return False
-
-
-@apart
-def offer(b: Batch, server: int) -> None:
-    """Write the groups that are offered on the server, in order, into `offered`; NONE after the last."""
-    c, book, offered, rank, near = b.c, b.jobs.book, b.offered[b.c.e], b.rank[b.c.e], b.near[b.c.e]
-    count, fitting, foremost, least = 0, 0, NONE, 0.0
-    if server != NONE:
-        for k in range(book.count[0]):
-            g = book.active[k]
-            left = work_left(c, b.jobs.work, book.job[g])
-            if foremost == NONE or left < least or (left == least and book.ends[g].head < book.ends[foremost].head):
-                foremost, least = g, left
-            if not group_fits(c, book, g, server):
-                continue
-            fitting += 1
-            level = level_of_group(b, g, server)
-            if count == offered.shape[0] and not goes_before(b, level, left, g, count - 1):
-                continue
-            place = place_among(b, level, left, g, count)
-            for n in range(min(count, offered.shape[0] - 1), place, -1):
-                offered[n], rank[n], near[n] = offered[n - 1], rank[n - 1], near[n - 1]
-            offered[place], rank[place], near[place] = g, left, level
-            count = min(count + 1, offered.shape[0])
-    b.fitting[c.e], b.foremost[c.e] = fitting, foremost
-    for n in range(count, offered.shape[0]):
-        offered[n] = NONE
-
-
-@compiled
-def level_of_group(b: Batch, g: int, server: int) -> int:
-    """How near the data of the group's nearest task lie to the server: NODE, RACK or ANY."""
-    if not has_homes(b.c):
-        return NODE
-    ends = b.jobs.book.ends[g]
-    row = ends.head if ends.head == ends.tail else nearest_task(b.jobs, g, server)
-    return level_of(b.c, row, server)
-
-
-@compiled
-def place_among(b: Batch, level: int, left: float, g: int, count: int) -> int:
-    """How many of the first `count` groups are offered before group g, so near, and of a job with so much work left."""
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) >> 1
-        if goes_before(b, level, left, g, middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-@compiled
-def goes_before(b: Batch, level: int, left: float, g: int, n: int) -> bool:
-    """Whether group g, so near, and of a job with so much work left, is offered before the n-th."""
-    near, rank, ends = b.near[b.c.e, n], b.rank[b.c.e, n], b.jobs.book.ends
-    if level != near:
-        return level < near
-    return left < rank or (left == rank and ends[g].head < ends[b.offered[b.c.e, n]].head)

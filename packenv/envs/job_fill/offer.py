@@ -1,0 +1,186 @@
+"""Which groups JobFill offers on a server: those that fit, the nearest to their data first, then of the least work left.
+
+Jobs are looked at one by one. A job is passed over if none of its groups can come before the last one that is offered.
+"""
+
+from __future__ import annotations
+
+from packenv.cluster.locality.distance import has_homes, level_of
+from packenv.cluster.state import NONE
+from packenv.cluster.whole_jobs.book import free_of, group_fits
+from packenv.cluster.whole_jobs.remaining_work import work_left
+from packenv.cluster.whole_jobs.state import NEWS, nearest_task
+from packenv.cluster.whole_jobs.waiting_groups import first_pair
+from packenv.compiled.decorators import apart, compiled
+from packenv.envs.core.state import Batch
+from packenv.workloads.network import NODE, RACK
+
+
+@compiled
+def any_fits(b: Batch, server: int) -> bool:
+    """Whether a waiting task fits on the server."""
+    return has_room(b, server) and fitting_groups(b, server, 1) > 0
+
+
+@compiled
+def any_new_fits(b: Batch, server: int) -> bool:
+    """Whether a task of a group that got new ones in this slot fits on the server."""
+    book, jobs = b.jobs.book, b.jobs
+    if has_room(b, server):
+        for n in range(jobs.counts[NEWS]):
+            if book.waiting[jobs.news[n]] > 0 and group_fits(b.c, book, jobs.news[n], server):
+                return True
+    return False
+
+
+@compiled
+def has_room(b: Batch, server: int) -> bool:
+    """Whether the smallest demands of all tasks fit on the server: if not, it needs no look at the groups."""
+    for r in range(b.jobs.least.shape[0]):
+        if free_of(b.c, server, r) < b.jobs.least[r]:
+            return False
+    return True
+
+
+@compiled
+def fitting_groups(b: Batch, server: int, enough: int) -> int:
+    """How many groups with waiting tasks fit on the server; counted no further than `enough`."""
+    groups, count = b.jobs.groups, 0
+    for n in range(groups.kinds.count[0]):
+        kind = groups.kinds.number[n]
+        if group_fits(b.c, b.jobs.book, groups.example[kind], server):
+            count += groups.of_kind[kind]
+            if count >= enough:
+                break
+    return count
+
+
+@apart
+def offer(b: Batch, server: int) -> None:
+    """Write the groups that are offered on the server, in order, into `offered`; NONE after the last."""
+    e, jobs = b.c.e, b.jobs.groups.jobs
+    for n in range(b.offered.shape[1]):
+        b.offered[e, n] = NONE
+    b.fitting[e], b.foremost[e] = 0, NONE
+    if server == NONE:
+        return
+    b.fitting[e] = fitting_groups(b, server, b.jobs.book.count[0])
+    foremost = foremost_job(b)
+    b.foremost[e] = first_group(b, foremost)
+    count, level = 0, NODE
+    if b.jobs.groups.pairs.shape[0] > 0:  # otherwise all are at home everywhere, or groups are of tasks with the same data
+        level = RACK
+        for n in range(jobs.count[0]):
+            count = offer_at_home(b, jobs.number[n], server, count)
+    count = offer_job(b, foremost, level, server, count)
+    for n in range(jobs.count[0]):
+        if jobs.number[n] != foremost:
+            count = offer_job(b, jobs.number[n], level, server, count)
+
+
+@compiled
+def foremost_job(b: Batch) -> int:
+    """The job with waiting tasks that has the least work left; of equal ones that with the earliest of these tasks."""
+    jobs, first, least = b.jobs.groups.jobs, NONE, 0.0
+    for n in range(jobs.count[0]):
+        j = jobs.number[n]
+        left = work_left(b.c, b.jobs.work, j)
+        if first == NONE or left < least:
+            first, least = j, left
+        elif left == least and head_of(b, first_group(b, j)) < head_of(b, first_group(b, first)):
+            first = j
+    return first
+
+
+@compiled
+def first_group(b: Batch, j: int) -> int:
+    """The group of job j with its earliest waiting task."""
+    g = b.jobs.groups.ends[j].head
+    first = g
+    while g != NONE:
+        if head_of(b, g) < head_of(b, first):
+            first = g
+        g = b.jobs.groups.links[g].next
+    return first
+
+
+@compiled
+def head_of(b: Batch, g: int) -> int:
+    """The earliest waiting row of a group."""
+    return b.jobs.book.ends[g].head
+
+
+@apart
+def offer_at_home(b: Batch, j: int, server: int, count: int) -> int:
+    """Offer the groups of job j with tasks at home on the server; returns how many are offered."""
+    groups, left = b.jobs.groups, work_left(b.c, b.jobs.work, j)
+    for place in (NONE, server):
+        n = first_pair(groups, j, place)
+        while n < groups.pairs_of[j + 1] and groups.server[n] == place:
+            if b.jobs.homes.servers.pair[groups.pairs[n]].head != NONE:
+                count = offer_group(b, groups.group[n], NODE, left, server, count)
+            n += 1
+    return count
+
+
+@apart
+def offer_job(b: Batch, j: int, level: int, server: int, count: int) -> int:
+    """Offer the groups of job j, none of which is nearer than `level` unless it is offered; returns how many are offered."""
+    left = work_left(b.c, b.jobs.work, j)
+    if count == b.offered.shape[1]:
+        last = b.near[b.c.e, count - 1]
+        if level > last or (level == last and left > b.rank[b.c.e, count - 1]):
+            return count
+    g = b.jobs.groups.ends[j].head
+    while g != NONE:
+        near = level_of_group(b, g, server)
+        if near >= level:
+            count = offer_group(b, g, near, left, server, count)
+        g = b.jobs.groups.links[g].next
+    return count
+
+
+@compiled
+def level_of_group(b: Batch, g: int, server: int) -> int:
+    """How near the data of the group's nearest task lie to the server: NODE, RACK or ANY."""
+    if not has_homes(b.c):
+        return NODE
+    ends = b.jobs.book.ends[g]
+    return level_of(b.c, ends.head if ends.head == ends.tail else nearest_task(b.jobs, g, server), server)
+
+
+@compiled
+def offer_group(b: Batch, g: int, level: int, left: float, server: int, count: int) -> int:
+    """Put group g, of a job with so much work left, among the first `count`, if it fits; returns how many are offered then."""
+    e, most = b.c.e, b.offered.shape[1]
+    if count == most and not goes_before(b, level, left, g, count - 1):
+        return count
+    place = place_among(b, level, left, g, count)
+    if (place > 0 and b.offered[e, place - 1] == g) or not group_fits(b.c, b.jobs.book, g, server):
+        return count
+    for n in range(min(count, most - 1), place, -1):
+        b.offered[e, n], b.rank[e, n], b.near[e, n] = b.offered[e, n - 1], b.rank[e, n - 1], b.near[e, n - 1]
+    b.offered[e, place], b.rank[e, place], b.near[e, place] = g, left, level
+    return min(count + 1, most)
+
+
+@compiled
+def place_among(b: Batch, level: int, left: float, g: int, count: int) -> int:
+    """How many of the first `count` groups are offered before group g, or are it."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) >> 1
+        if goes_before(b, level, left, g, middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@compiled
+def goes_before(b: Batch, level: int, left: float, g: int, n: int) -> bool:
+    """Whether group g, so near, and of a job with so much work left, is offered before the n-th."""
+    near, rank = b.near[b.c.e, n], b.rank[b.c.e, n]
+    if level != near:
+        return level < near
+    return left < rank or (left == rank and head_of(b, g) < head_of(b, b.offered[b.c.e, n]))
