@@ -19,7 +19,7 @@ from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.agents.saved import load_agent, save_agent
 from packenv.learning.networks.network import Network, form_of, mask_of
-from packenv.learning.objective import measure, objective
+from packenv.learning.objective import Objective, measure, objective
 from packenv.learning.settings import Settings
 from packenv.learning.training.plan import RunPlan
 from packenv.learning.training.train import make_learner, train
@@ -32,24 +32,25 @@ def test_defaults_of_environments_of_tasks_and_of_jobs() -> None:
     of_tasks, of_jobs = Settings(packenv.workload("paper/fig4b")), Settings(SMALL, environment="JobFill")
     assert (of_tasks.reward, of_tasks.window, of_tasks.guard) == ("size", 16, "bf-js")
     assert (of_jobs.reward, of_jobs.window, of_jobs.guard) == ("completion", 32, None)
-    assert [objective(each.reward) for each in (of_tasks, of_jobs)] == ["mean queue", "mean completion"]
+    assert [str(objective(each.reward)) for each in (of_tasks, of_jobs)] == ["mean queue", "mean completion"]
+    assert str(objective("value:unfairness=0.5")) == "mean completion by value with unfairness at 0.5"
 
 
 def test_measures_are_those_of_the_run() -> None:
     run = packenv.simulate(SMALL, "tetris:f=0", seed=3, drain=True)
     assert run.jobs is not None
-    found = {by: measure(SMALL, "tetris:f=0", None, 3, by) for by in ("mean completion", "makespan")}
+    found = {by: measure(SMALL, "tetris:f=0", None, 3, Objective(by)) for by in ("mean completion", "makespan")}
     assert found == {"mean completion": (run.jobs.mean, run.started), "makespan": (run.jobs.makespan, run.started)}
     values = np.arange(1.0, 4.0)
     table = packenv.Jobs.of([0, 0, 0], [0.9, 0.9, 0.9], [2, 2, 2], job=np.arange(3), value=values)
-    by_value = measure(packenv.Workload(jobs=table, servers=1), "fifo-ff", None, 0, "mean completion by value")[0]
+    by_value = measure(packenv.Workload(jobs=table, servers=1), "fifo-ff", None, 0, Objective("mean completion by value"))[0]
     assert by_value == (values * [2, 4, 6]).sum() / 6
 
 
 def test_jobs_that_never_end_measure_infinity() -> None:
     """An agent that passes whatever is offered is worse than any that does not, and no mean of the jobs that did end."""
     table = packenv.Jobs.of([0, 0], [0.9, 0.9], [2, 2], job=np.arange(2))
-    never = measure(packenv.Workload(jobs=table, servers=1), OneTask(), None, 0, "mean completion")
+    never = measure(packenv.Workload(jobs=table, servers=1), OneTask(), None, 0, Objective("mean completion"))
     assert never == (math.inf, 1)
 
 
