@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from packenv.workloads.workload import Workload as Workload
 
 
-__version__ = "0.8.0"
+__version__ = "0.9.0"
 
 register_all()
 
