@@ -35,7 +35,7 @@ LONG = (
 MINUTES = (
     *("packenv reproduce", "packenv evaluate eagle/", "packenv evaluate delay/", "packenv evaluate price/"),
     *("packenv evaluate analytics", "packenv leaderboard -w paper/", "packenv worst-case", "packenv record paper/fig4b"),
-    "packenv train paper/fig4b --intensity 0.85:0.95",
+    *("packenv train paper/fig4b --intensity 0.85:0.95", "packenv evaluate worst.json"),
 )
 """Those that play whole studies, or train; they have tests of their own."""
 

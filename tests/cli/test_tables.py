@@ -129,7 +129,9 @@ JSON_COMMANDS = [
     ("trace", "convert", "tasks.csv", "converted.csv"),
     ("trace", "describe", "tasks.csv"),
     pytest.param(("trace", "profile", "tasks.csv"), marks=pytest.mark.slow),
-    pytest.param(("worst-case", "-p", "bf-js", "--tries", "5", "--processes", "1"), marks=pytest.mark.slow),
+    pytest.param(
+        ("worst-case", "-p", "bf-js", "--tries", "5", "--processes", "1"), marks=[pytest.mark.slow, pytest.mark.minutes]
+    ),
     ("warmup", "bf-js"),
     ("doctor",),
     ("record", "paper/fig3a", "--policy", "bf-js", "--episodes", "1", "--horizon", "50", "--out", "small-v0"),

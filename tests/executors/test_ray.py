@@ -131,6 +131,7 @@ def test_nodes_that_die_change_nothing(nodes: Nodes, tmp_path: Path) -> None:
         assert len((tmp_path / "log").read_text().splitlines()) == 8
 
 
+@pytest.mark.minutes
 def test_a_driver_that_dies_goes_on_from_its_log(nodes: Nodes, tmp_path: Path) -> None:
     line = f"{COMMANDS['leaderboard']} --seeds 24"
     nodes.run(line, tmp_path, "--json", "here.json")

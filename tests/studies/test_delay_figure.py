@@ -20,6 +20,7 @@ def test_the_closed_form() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.minutes
 def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(delay, "CLUSTERS", (60,))
     monkeypatch.setattr(delay, "STICKY_JOBS", (1, 50))
