@@ -86,4 +86,4 @@ def remark_on(state: LearnedState) -> str | None:
     fitted = (
         f"more than {state.batch.offered.shape[1]} groups of tasks fitted at {hidden / decisions:.1%} of {decisions:,} decisions"
     )
-    return f"{fitted}; at most {most:,} were hidden, those of the jobs with the most work left"
+    return f"{fitted}; at most {most:,} were hidden, the last in the order in which they are offered"
