@@ -1,6 +1,6 @@
 """Evolve `agent:changing` again: one task a server, data in one of five racks, and a network whose speed changes.
 
-    python agents/changing.py --out changing            # 40 million tasks: half an hour on one core
+    python agents/changing.py --out changing            # 40 million tasks: some 26 minutes on one core
     python agents/changing.py --out changing --quick    # a first look
 
 The agent fills one server at a time, with the task of a group whose data are nearest; groups with data there are offered first.

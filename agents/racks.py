@@ -1,6 +1,6 @@
 """Evolve `agent:racks` again: one task a server, data in one of five racks.
 
-    python agents/racks.py --out racks            # 40 million tasks: half an hour on one core
+    python agents/racks.py --out racks            # 40 million tasks: some 18 minutes on one core
     python agents/racks.py --out racks --quick    # a first look
 
 The same as agents/changing.py, from its weights on, where the speed of the network does not change.

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from packenv.cli.evaluate.about import begin_lines, notices, print_workload
-from packenv.cli.evaluate.comparison import DEFAULT_SLOTS, ask, compare
+from packenv.cli.evaluate.comparison import DEFAULT_SLOTS, ask, compare, finished_policies
 from packenv.cli.evaluate.tables import LEFT_OUT, legend
 from packenv.cli.leaderboard.contests import contest_name
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
@@ -110,9 +110,10 @@ def evaluate(
     if once:
         say([f"no chance in the jobs, nor in {', '.join(once)}: one run, not {given['seeds']}"])
     finished, failure = run_most(asked.runs, made)
-    found = compare(asked, finished)
-    if failure is not None and not found.by_policy:
+    by_policy = finished_policies(asked, finished)
+    if failure is not None and not by_policy:
         raise failure
+    found = compare(asked, by_policy)
     show(form, found.tables, found.summaries, LEFT_OUT)
     marks = legend(found.tables, found.summaries)
     say(marks)
@@ -121,19 +122,19 @@ def evaluate(
 
     def to_tensorboard(folder: str) -> None:
         where = contest_name(workload, words["speedup"]) if backlog is None else f"{workload.name}, {backlog} kept waiting"
-        for group in found.by_policy:
+        for group in by_policy:
             write_tensorboard(folder, where, group[0].policy, [*map(measured, group)])
 
     def draw(path: str) -> None:
         from packenv.cli.evaluate.plot import draw_runs  # brings matplotlib with it
 
-        draw_runs(found.by_policy, workload, path, backlog)
+        draw_runs(by_policy, workload, path, backlog)
 
     def tell(path: str) -> None:
         from packenv.cli.evaluate.report import evaluate_report  # brings the profile of traces with it
 
         said = [*noticed, *found.remarks, *found.stopped]
-        told = evaluate_report(found.by_policy, found.summaries, found.tables, marks, said, workload, times, backlog)
+        told = evaluate_report(by_policy, found.summaries, found.tables, marks, said, workload, times, backlog)
         write_report(told, path)
 
     write_all(

@@ -100,11 +100,16 @@ def ask(given: Mapping[str, Any], words: dict[str, Any], scheduled: bool, report
     return Asked(workload, dropped, seed, seeds, runs, Times(shown_slot(said, workload)), backlog, cutoff, sized)
 
 
-def compare(asked: Asked, finished: Sequence[Result | None]) -> Found:
-    """Measure the runs, in the order in which they were asked for. Policies with a run that failed, None, are left out."""
-    workload, times, left = asked.workload, asked.times, iter(finished)
+def finished_policies(asked: Asked, finished: Sequence[Result | None]) -> list[list[Result]]:
+    """The runs of each policy, of all in the order in which they were asked for, without policies with a failed run (None)."""
+    left = iter(finished)
     groups = [[next(left) for _ in own] for own in asked.seeds.values()]
-    by_policy = [[run for run in group if run is not None] for group in groups if None not in group]
+    return [[run for run in group if run is not None] for group in groups if None not in group]
+
+
+def compare(asked: Asked, by_policy: list[list[Result]]) -> Found:
+    """Measure the runs of one policy or more."""
+    workload, times = asked.workload, asked.times
     results = [*chain(*by_policy)]
     whole = whole_jobs(workload, by_policy, asked.cutoff)
     summaries = [summary_of(*group, times.slot_seconds) for group in zip(by_policy, whole, strict=True)]
@@ -117,10 +122,10 @@ def compare(asked: Asked, finished: Sequence[Result | None]) -> Found:
         for summary, group in zip(summaries, classes, strict=True):
             summary["by_size"] = mean_by_size(group)
         tables.append(sizes_table(summaries, times))
-    if results and results[0].jobs is not None:
+    if results[0].jobs is not None:
         tables.append(jobs_table(summaries, times))
         if asked.cutoff is not None:
             tables.append(classes_table(summaries, asked.cutoff, times))
-    if results and results[0].data is not None:
+    if results[0].data is not None:
         tables.append(data_table(summaries, times))
     return Found(by_policy, summaries, records, tables)
