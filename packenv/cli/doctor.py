@@ -15,6 +15,7 @@ from packenv.cli.options.shared import JSON
 from packenv.cli.outputs import check_outputs
 from packenv.compiled.health import cache_health, compiler_seconds
 from packenv.errors import InputError
+from packenv.executors.local import usable_cores
 from packenv.files import write_json
 from packenv.inputs.memory import GB, machine_memory, memory_limit
 
@@ -66,7 +67,7 @@ def examination() -> dict[str, Any]:
         "optional": {name: _version(name) for name in OPTIONAL},
         "cache": cache._asdict(),
         "compiler": {"seconds": round(seconds, 3)},
-        "cores": {"machine": os.cpu_count(), "usable": _usable_cores(), "load": _load()},
+        "cores": {"machine": os.cpu_count(), "usable": usable_cores(), "load": _load()},
         "memory": {"machine": machine_memory(), "reading": _limit()},
         "missing": [{"extra": name, "needs": needs, "command": _command(name)} for name, needs in extras.items()],
         "problems": problems,
@@ -133,10 +134,6 @@ def _version(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
-
-
-def _usable_cores() -> int | None:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def _load() -> float | None:

@@ -60,7 +60,7 @@ class Field:
         shape = self.shape_for(sizes)
         if self.is_absent(orders):
             shape = (shape[0], 0, *shape[2:])
-        array = aligned_zeros(shape, self.records or np.dtype(get_args(get_args(kind)[1])[0]))
+        array = aligned_zeros(shape, self.records or _dtype_of(kind))
         if callable(self.start):
             self.start(array)
         elif isinstance(self.start, Mapping):
@@ -69,6 +69,11 @@ class Field:
         elif self.start != 0:
             array[...] = self.start
         return array
+
+
+@functools.cache
+def _dtype_of(kind: Any) -> np.dtype[Any]:
+    return np.dtype(get_args(get_args(kind)[1])[0])
 
 
 class Part:
@@ -132,12 +137,14 @@ def _resized(frame: AnyFrame, sizes: Sizes, orders: int) -> AnyFrame:
     for name, (own, row) in table_of(type(frame)).items():
         old = getattr(frame, name)
         if isinstance(row, Part):
-            changes[name] = _resized(old, row.sizes(sizes, orders), orders)
+            part = _resized(old, row.sizes(sizes, orders), orders)
+            if part is not old:
+                changes[name] = part
         elif not row.is_absent(orders) and (row.rebuilt or row.shape_for(sizes) != old.shape):
             changes[name] = row.make(own, sizes, orders)
             if not row.rebuilt:
                 changes[name][tuple(slice(size) for size in old.shape)] = old
-    return frame.replace(**changes)
+    return frame.replace(**changes) if changes else frame
 
 
 def row_arrays(frame: Frame) -> list[NDArray[Any]]:

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Hashable
 from typing import Any, Self
 
 import numpy as np
@@ -40,15 +39,18 @@ class Frame:
     """A value of named arrays, integers and other frames (or NamedTuples), made from its annotated fields in order."""
 
     def __init__(self, **fields: Any) -> None:
-        names = [name for kind in reversed(type(self).__mro__) for name in vars(kind).get("__annotations__", {})]
-        if set(names) != set(fields):
-            raise TypeError(f"{type(self).__name__} has the fields {', '.join(names)}")
-        self._fields = tuple(names)
-        for name in names:
+        self._fields = _names_of(type(self))
+        if fields.keys() != set(self._fields):
+            raise TypeError(f"{type(self).__name__} has the fields {', '.join(self._fields)}")
+        words: list[int] = []
+        layout = []
+        for name in self._fields:
             setattr(self, name, fields[name])
-        self._words = np.array([word for name in names for word in _words(fields[name])], dtype=np.int64)
+            layout.append(_append_words(fields[name], words))
+        self._words = np.array(words, dtype=np.int64)
         self._address = int(self._words.ctypes.data)
-        self._numba_type_ = _frame_type(self)  # Numba looks here first
+        self._numba_type_ = _type_of_layout(type(self), tuple(layout))  # Numba looks here first
+        _remember(type(self), self._numba_type_)
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed."""
@@ -80,11 +82,8 @@ class Frame:
 
     def _now(self) -> dict[str, Any]:
         """The fields, with integers as compiled code has assigned them."""
-        return {name: _as_in_words(getattr(self, name), iter(words)) for name, words in self._words_by_field()}
-
-    def _words_by_field(self) -> list[tuple[str, list[int]]]:
-        offsets = [self._numba_type_.fields[name][1] for name in self._fields] + [len(self._words)]
-        return [(name, self._words[a:b].tolist()) for name, (a, b) in zip(self._fields, pairwise(offsets), strict=True)]
+        kinds = self._numba_type_.fields
+        return {name: _as_in_words(getattr(self, name), *kinds[name], self._words) for name in self._fields}
 
 
 def _frame_of(kind: type[Frame], fields: dict[str, Any]) -> Frame:
@@ -96,64 +95,68 @@ class FrameType(types.Type):
 
     def __init__(self, fields: tuple[tuple[str, types.Type, int], ...]) -> None:
         self.fields = {name: (kind, offset) for name, kind, offset in fields}
+        self.has_integers = any(kind is types.int64 or getattr(kind, "has_integers", False) for _, kind, _ in fields)
         super().__init__(name=f"Frame({hashlib.sha256(repr(fields).encode()).hexdigest()[:16]})")
 
 
-def _parts(value: Any) -> list[tuple[str, Any]] | None:
-    """The named fields of a frame or NamedTuple; None for other values."""
-    names = getattr(value, "_fields", None)
-    return None if names is None else [(name, getattr(value, name)) for name in names]
+@functools.cache
+def _names_of(kind: type[Frame]) -> tuple[str, ...]:
+    """The annotated fields of a class of frames, those of its bases first."""
+    return tuple(name for each in reversed(kind.__mro__) for name in vars(each).get("__annotations__", {}))
 
 
-def _words(value: Any) -> list[int]:
-    """The words of a value in the buffer."""
+def _append_words(value: Any, words: list[int]) -> Hashable:
+    """Append the words of a value to those of a buffer; returns its layout, from which `_type_of_layout` makes its type."""
+    if isinstance(value, np.ndarray):
+        if not value.flags.c_contiguous:
+            raise TypeError("arrays of a frame must be contiguous")
+        words += [0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides]
+        return value.dtype, value.ndim
     if isinstance(value, Frame):
-        return value._words.tolist()
-    parts = _parts(value)
-    if parts is not None:
-        return [word for _, part in parts for word in _words(part)]
-    if isinstance(value, np.ndarray):
-        return [0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides]
-    return [_natural_number(value)]
+        words += value._words.tolist()
+        return value._numba_type_, len(value._words)
+    if hasattr(value, "_fields"):
+        before = len(words)
+        found = _type_of_layout(type(value), tuple([_append_words(part, words) for part in value]))
+        _remember(type(value), found)
+        return found, len(words) - before
+    words.append(_natural_number(value))
+    return None
 
 
-def _as_in_words(value: Any, words: Iterator[int]) -> Any:
-    """A value with the integers that the next words have in their places."""
-    parts = _parts(value)
-    if parts is not None:
-        fields = {name: _as_in_words(part, words) for name, part in parts}
-        return type(value)(**fields)
-    if isinstance(value, np.ndarray):
-        for _ in range(HEADER + 2 * value.ndim):
-            next(words)
+@functools.cache
+def _type_of_layout(kind: type, layout: tuple[Any, ...]) -> FrameType:
+    """The type of a frame or NamedTuple whose fields are laid out so: an integer's None, an array's dtype and dimensions, or the
+    type of a part and its length in words."""
+    fields, offset = [], 0
+    names = _names_of(kind) if issubclass(kind, Frame) else kind._fields  # type: ignore[attr-defined]
+    for name, field in zip(names, layout, strict=True):
+        if field is None:
+            field_type, length = types.int64, 1
+        elif isinstance(field[0], FrameType):
+            field_type, length = field
+        else:
+            dtype, dimensions = field
+            field_type, length = types.Array(from_dtype(dtype), dimensions, "C", aligned=True), HEADER + 2 * dimensions
+        fields.append((name, field_type, offset))
+        offset += length
+    return _type_of_fields(tuple(fields))
+
+
+def _as_in_words(value: Any, kind: types.Type, offset: int, words: NDArray[np.int64]) -> Any:
+    """A field's value with the integers that the words from `offset` on have in their places."""
+    if kind is types.int64:
+        return int(words[offset])
+    if not getattr(kind, "has_integers", False):
         return value
-    return next(words)
+    fields = {name: _as_in_words(getattr(value, name), part, offset + k, words) for name, (part, k) in kind.fields.items()}
+    return type(value)(**fields)
 
 
 def _natural_number(value: int) -> int:
     if value < 0:
         raise ValueError(f"integers of a frame are never negative, to compiled code: {value}")
     return int(value)
-
-
-def _frame_type(value: Any) -> types.Type:
-    known: types.Type | None = getattr(value, "_numba_type_", None)
-    if known is not None:
-        return known
-    parts = _parts(value)
-    if parts is not None:
-        fields, offset = [], 0
-        for name, part in parts:
-            fields.append((name, _frame_type(part), offset))
-            offset += part._words.size if isinstance(part, Frame) else len(_words(part))
-        found = _type_of_fields(tuple(fields))
-        _remember(type(value), found)
-        return found
-    if isinstance(value, np.ndarray):
-        if not value.flags.c_contiguous:
-            raise TypeError("arrays of a frame must be contiguous")
-        return _array_type(value.dtype, value.ndim)
-    return types.int64
 
 
 _types: dict[type, set[types.Type]] = {}
@@ -180,13 +183,8 @@ def compiled_type(kind: type) -> types.Type:
 
 
 @functools.cache
-def _type_of_fields(fields: tuple[tuple[str, types.Type, int], ...]) -> types.Type:
+def _type_of_fields(fields: tuple[tuple[str, types.Type, int], ...]) -> FrameType:
     return FrameType(fields)
-
-
-@functools.cache
-def _array_type(dtype: np.dtype[Any], dimensions: int) -> types.Type:
-    return types.Array(from_dtype(dtype), dimensions, "C", aligned=True)
 
 
 @typeof_impl.register(Frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def prefetch(typing_context: Any, row: Any, position: Any) -> Any:
 
 def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
     """An array of zeros that starts at a cache line, so that aligned records of 64 bytes each lie in one line."""
-    size = int(np.prod(shape)) * dtype.itemsize
+    size = math.prod(shape) * dtype.itemsize
     memory = np.zeros(size + CACHE_LINE, np.uint8)
     start = -memory.ctypes.data % CACHE_LINE
     return memory[start : start + size].view(dtype).reshape(shape)

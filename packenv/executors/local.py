@@ -92,8 +92,13 @@ class LocalProcesses(WorkerProcesses):
         self.shutdown(wait=kind is None, cancel_futures=True)
 
 
+def usable_cores() -> int:
+    """How many cores this process may use: those that the system lets it run on, which may be fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def local_executor(processes: int | None, most: int | None = None) -> ThisProcess | LocalProcesses:
-    """As many processes as asked for (None: one per core), at most `most`; for a single one, this process itself."""
-    count = processes or os.cpu_count() or 1
+    """As many processes as asked for (None: one per usable core), at most `most`; for a single one, this process itself."""
+    count = processes or usable_cores()
     count = count if most is None else min(count, most)
     return ThisProcess() if count <= 1 else LocalProcesses(count)

@@ -80,7 +80,7 @@ def run(
     policy: Any,
     seed: int = 0,
     *,
-    places: int = 2,
+    places: int = 8,
     steps: int = 7,
     watch: Callable[[Any], None] | None = None,
 ) -> Outcome:
@@ -102,7 +102,7 @@ def run(
     while reason != FINISHED:
         reason = step(policy, c, state, until, steps)
         if reason == GROW:
-            c = grow(c, c.task.shape[1] + 3)
+            c = grow(c, 2 * c.task.shape[1] + 1)
             state = attached(policy, c, state)
         if watch is not None:
             watch(state)

@@ -14,8 +14,9 @@ from tests.reference import model, policies
 from tests.reference.cases_tetris import as_predecessors
 from tests.reference.instances import FREE, SERVERS, SIZES, Instance, random_instance
 from tests.reference.worked_cases import CASES
+from tests.seeds import seeds
 
-SEEDS = range(5)
+SEEDS = seeds(1, 5)
 
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("bf-j", {}),
@@ -120,14 +121,14 @@ def test_every_task_a_job(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["bf-js", "fifo-ff"])
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(5, 30))
 def test_phases(name: str, seed: int) -> None:
     rng = random.Random(f"{name}{seed}")
     compare(random_instance(rng, resources=rng.randint(1, 3), jobs=True), name, {})
 
 
 @pytest.mark.parametrize("name, options", [*OPTIONS, *JOB_OPTIONS], ids=str)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(1, 4))
 def test_data_that_lies_elsewhere(name: str, options: dict[str, Any], seed: int) -> None:
     """Tasks away from their data take longer under every policy, in racks and on networks that change."""
     rng = random.Random(f"{name}{options}{seed}")
@@ -153,7 +154,7 @@ OF_JOBS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("name, options", OF_JOBS, ids=str)
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(3, 20))
 def test_policies_that_know_jobs(name: str, options: dict[str, Any], seed: int) -> None:
     """Phases, tenants, wrong estimates, data that lies elsewhere, over-allocation."""
     rng = random.Random(f"{name}{options}{seed}")
@@ -161,7 +162,7 @@ def test_policies_that_know_jobs(name: str, options: dict[str, Any], seed: int) 
         compare(random_instance(rng, resources=3, servers=servers, jobs=True), name, options)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(6, 30))
 def test_barriers_of_phases_and_of_predecessors(seed: int) -> None:
     """Tetris does the same with a chain of phases and with the predecessors that stand for it."""
     rng = random.Random(seed)
@@ -173,7 +174,7 @@ def test_barriers_of_phases_and_of_predecessors(seed: int) -> None:
 
 
 @pytest.mark.parametrize("name, options", [case for case in OF_JOBS[::2] if "weights" not in case[1]], ids=str)
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(2, 10))
 def test_policies_that_know_jobs_with_one_resource(name: str, options: dict[str, Any], seed: int) -> None:
     rng = random.Random(f"{name}{options}{seed}")
     for jobs in (True, False):

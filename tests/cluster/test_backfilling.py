@@ -18,6 +18,7 @@ from tests.reference import backfilling, model
 from tests.reference.instances import Instance, random_instance
 from tests.reference.model import Server, World
 from tests.reference.table import Task
+from tests.seeds import seeds
 
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("easy", {}),
@@ -37,7 +38,7 @@ def wrongly_estimated(rng: random.Random, instance: Instance) -> Instance:
 
 @pytest.mark.parametrize("name, options", OPTIONS, ids=str)
 @pytest.mark.parametrize("resources", [1, 2, 3])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(1, 3))
 def test_against_reference(name: str, options: dict[str, Any], resources: int, seed: int) -> None:
     """True durations and wrong estimates, data that lies elsewhere, all kinds of servers."""
     rng = random.Random(f"{name}{options}{resources}{seed}")

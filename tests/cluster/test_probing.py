@@ -17,12 +17,13 @@ from tests.reference.cases_probing import drawing
 from tests.reference.instances import Instance
 from tests.reference.probing_instances import probing_instance, probing_options
 from tests.reference.table import Task
+from tests.seeds import seeds
 
 NAMES = ("sparrow", "hawk", "eagle", "lwl", "yaq")
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", seeds(6, 50))
 def test_fast_is_reference(name: str, seed: int) -> None:
     rng = random.Random(f"{name}{seed}")
     for _ in range(2):
@@ -68,7 +69,7 @@ def check_end(state: Any) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(3, 10))
 def test_at_every_slot(name: str, seed: int) -> None:
     rng = random.Random(f"state {name}{seed}")
     instance = replace(probing_instance(rng), slots=10_000)
@@ -125,7 +126,7 @@ def fifo(instance: Instance) -> dict[int, int]:
     return start
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(4, 20))
 def test_least_waiting_time_is_one_central_queue(seed: int) -> None:
     """With single tasks and exact estimates."""
     rng = random.Random(seed)

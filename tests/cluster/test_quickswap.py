@@ -19,13 +19,14 @@ from tests.cluster.test_against_reference import compare
 from tests.reference import model, quickswap
 from tests.reference.instances import SERVERS, SIZES, random_instance
 from tests.reference.model import Server, World
+from tests.seeds import seeds
 
 OPTIONS: list[dict[str, Any]] = [{}, {"threshold": 0}, {"threshold": 1}, {"types": 2}, {"threshold": 2, "types": 3}]
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("servers", SERVERS)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(1, 2))
 def test_against_reference(options: dict[str, Any], servers: str, seed: int) -> None:
     rng = random.Random(f"{options}{servers}{seed}")
     for kind in SIZES:

@@ -23,8 +23,9 @@ from tests.reference.case import rows, servers
 from tests.reference.instances import SERVERS, SIZES, Instance, random_instance, to_jobs
 from tests.reference.model import Scale, Server, World
 from tests.reference.table import Task
+from tests.seeds import seeds
 
-SEEDS = range(2)
+SEEDS = seeds(1, 2)
 
 KMW: list[dict[str, Any]] = [
     {"types": 3, "refresh": "empty"},

@@ -20,6 +20,7 @@ from tests.reference import whole_jobs
 from tests.reference.instances import SERVERS, Instance, random_instance
 from tests.reference.model import Server, World
 from tests.reference.table import Task
+from tests.seeds import seeds
 
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("critical-path", {}),
@@ -36,7 +37,7 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("name, options", OPTIONS, ids=str)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(1, 4))
 def test_random_instances(name: str, options: dict[str, Any], seed: int) -> None:
     """Phases, predecessors, tenants, wrong estimates, data that lies elsewhere."""
     rng = random.Random(f"{name}{options}{seed}")

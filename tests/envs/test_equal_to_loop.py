@@ -75,8 +75,7 @@ def equal(kind: str, options: dict[str, Any], policy: Any, workload: Any, slots:
 @pytest.mark.parametrize("kind, options, policy", EQUAL, ids=[f"{kind}-{policy}" for kind, _, policy in EQUAL])
 @pytest.mark.parametrize("name, changes, slots", WORKLOADS, ids=["fig4b", "fig4a", "unequal", "fig3b"])
 def test_start_for_start(kind: str, options: dict[str, Any], policy: str, name: str, changes: Any, slots: int) -> None:
-    for seed in (3, 4):
-        equal(kind, options, policy, packenv.workload(name, **changes), slots, seed)
+    equal(kind, options, policy, packenv.workload(name, **changes), slots, seed=3)
 
 
 @pytest.mark.parametrize("kind, options, policy", TWO)
@@ -100,8 +99,17 @@ STREAMED = [
 ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("policy", [*STREAMED, "agent:fig4b", "vqs:adaptive", "vqs-bf:stall"])
+DRIVERS = [*STREAMED, "agent:fig4b", "vqs:adaptive", "vqs-bf:stall"]
+DRIVEN = [(kind, policy) for policy in DRIVERS for kind in KINDS]
+
+
+def in_turn(number: int) -> Any:
+    """Every policy with one environment; with the other two in `make test-minutes`."""
+    marks = [] if number % len(KINDS) == number // len(KINDS) % len(KINDS) else [pytest.mark.minutes]
+    return pytest.param(*DRIVEN[number], marks=marks)
+
+
+@pytest.mark.parametrize(("kind", "policy"), map(in_turn, range(len(DRIVEN))))
 def test_every_policy_drives_every_environment(kind: str, policy: str) -> None:
     workload: Any = "paper/fig4a" if policy == "slot-fifo" else "paper/fig4b"
     env = gym.make(f"packenv/{kind}-v0", workload=workload, intensity=0.6, horizon=600)
@@ -173,8 +181,7 @@ def equal_to_the_end(policy: Any, workload: packenv.Workload, seed: int, **optio
 def test_policies_that_know_jobs(policy: str, workload: packenv.Workload) -> None:
     if (workload, policy) == (JOBS, "priority"):
         pytest.skip("these jobs have no values")
-    for seed in (0, 3):
-        equal_to_the_end(policy, workload, seed)
+    equal_to_the_end(policy, workload, 0)
     equal_to_the_end(policy, workload.at(3), 0)
 
 

@@ -57,7 +57,13 @@ def random_agent(
     return made, SavedAgent("agent:test", about, made.exported())
 
 
-@pytest.mark.parametrize(("kind", "observation", "network", "own"), FORMS)
+def marked(number: int) -> Any:
+    """The first form of each kind of network for `make test`, the others for `make test-minutes`."""
+    first = FORMS[number][2] not in [network for _, _, network, _ in FORMS[:number]]
+    return pytest.param(*FORMS[number], marks=[] if first else [pytest.mark.minutes])
+
+
+@pytest.mark.parametrize(("kind", "observation", "network", "own"), map(marked, range(len(FORMS))))
 def test_compiled_inference_is_the_network_in_the_environment(kind: str, observation: str, network: str, own: Any) -> None:
     """Start slots and servers of every task."""
     made, agent = random_agent(kind, observation, network, own)
@@ -91,7 +97,7 @@ def test_an_agent_runs_where_the_pool_grows_and_on_more_servers() -> None:
         assert run.max_queue is not None and run.max_queue > 50
 
 
-@pytest.mark.parametrize("seed", [7, 8, 9])
+@pytest.mark.parametrize("seed", [7, *(pytest.param(seed, marks=pytest.mark.minutes) for seed in (8, 9))])
 def test_agents_that_never_pass_drive_environments_like_any_policy(seed: int) -> None:
     """Which servers have been passed is not to be seen in a cluster."""
     from packenv.envs.policy_agents.agent import PolicyAgent

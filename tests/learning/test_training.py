@@ -53,10 +53,10 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     "arguments",
     [
         "--algo maskable-ppo --imitate bf-s --imitation-steps 30",
-        "--algo ppo --average-reward --keep last --option passing=true",
-        "--algo a2c --network mlp --observation compact --guard none",
-        "--algo dqn --env Configuration",
-        "paper/fig3a --env Placement --reward advantage --rate 0.014 --guard vqs",
+        pytest.param("--algo ppo --average-reward --keep last --option passing=true", marks=pytest.mark.slow),
+        pytest.param("--algo a2c --network mlp --observation compact --guard none", marks=pytest.mark.slow),
+        pytest.param("--algo dqn --env Configuration", marks=pytest.mark.minutes),
+        pytest.param("paper/fig3a --env Placement --reward advantage --rate 0.014 --guard vqs", marks=pytest.mark.slow),
         "--algo cma-es --network linear --types 12 --population 4 --intensity 0.5:0.6 --horizon 500",
     ],
 )

@@ -144,7 +144,8 @@ def test_agents_of_other_environments_are_no_beginning() -> None:
         make_learner(Settings(SMALL, environment="JobFill", algorithm="cma-es", network="sum", start="fig4a")).initialise()
 
 
-@pytest.mark.parametrize("algorithm", ["cma-es", "maskable-ppo"])
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["cma-es", pytest.param("maskable-ppo", marks=pytest.mark.minutes)])
 def test_a_run_leaves_an_agent_that_schedules_whole_jobs(tmp_path: Path, algorithm: str) -> None:
     few = {"samples": 3000, "envs": 4, "steps": 16, "batch": 32, "seed": 1, "window": 6}
     network = "varying" if algorithm == "cma-es" else "shared"
@@ -157,6 +158,7 @@ def test_a_run_leaves_an_agent_that_schedules_whole_jobs(tmp_path: Path, algorit
     assert run.started == len(SMALL.at(5).jobs or ()) and run.jobs is not None and run.jobs.makespan
 
 
+@pytest.mark.minutes
 def test_an_agent_that_never_ends_its_jobs_is_saved_all_the_same(tmp_path: Path) -> None:
     """JSON has no infinity: what was measured is left out."""
     _, passes = varying_agent(0.0, 1e4)

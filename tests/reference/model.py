@@ -5,6 +5,7 @@ Every slot is simulated and the policy is asked in every slot. Nothing here is s
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -51,18 +52,20 @@ class Server:
         return all(d <= free for d, free in list(zip(demand, self.residual, strict=True))[:checked])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scale:
     """One number for a vector: the largest demand relative to the largest server, rounded so that
     jobs which fit by the number fit in every resource. One resource: the number is the demand itself."""
 
     largest: Vector  # largest capacity of each resource over the servers
 
+    @functools.lru_cache(10_000)  # noqa: B019: few vectors, asked for again and again
     def size(self, demand: Vector) -> int:
         assert all(d == 0 for d, c in zip(demand, self.largest, strict=True) if c == 0), "demand of a resource nobody has"
         top = max(self.largest)
         return max(-(-d * top // c) for d, c in zip(demand, self.largest, strict=True) if c > 0)
 
+    @functools.lru_cache(10_000)  # noqa: B019
     def capacity(self, capacity: Vector) -> int:
         top = max(self.largest)
         return min(c * top // m for c, m in zip(capacity, self.largest, strict=True) if m > 0)

@@ -20,6 +20,7 @@ from tests.reference.model import Outcome, World, simulate
 from tests.reference.probing import PROBING, Probing
 from tests.reference.probing_instances import probing_instance, probing_options
 from tests.reference.probing_jobs import Book, largest_of, short_workers, slots_of
+from tests.seeds import seeds
 
 TWENTY = jobs(*((0, [1]) for _ in range(18)), (0, [5]), (0, [7]))
 
@@ -76,7 +77,7 @@ def run(instance: Instance, policy: Probing, watch: Callable[[World], None] | No
 
 
 @pytest.mark.parametrize("name", PROBING)
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(5, 40))
 def test_at_every_slot(name: str, seed: int) -> None:
     instance, options = random_case(name, seed)
     policy = PROBING[name](**options)
@@ -99,7 +100,7 @@ def test_at_every_slot(name: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["sparrow", "hawk", "eagle"])
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(5, 40))
 def test_every_probe_joins_one_queue_and_leaves_it(name: str, seed: int) -> None:
     instance, options = random_case(name, seed)
     policy = PROBING[name](**options)

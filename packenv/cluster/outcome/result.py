@@ -76,4 +76,5 @@ def _delay_quantiles(cluster: Cluster, shares: tuple[float, ...]) -> list[float 
     counts = np.cumsum(cluster.measures.delays[0])
     if counts[-1] == 0:
         return [None] * len(shares)
-    return [float(delay_values()[np.searchsorted(counts, np.ceil(share * counts[-1]))]) for share in shares]
+    values = delay_values()
+    return [float(values[np.searchsorted(counts, np.ceil(share * counts[-1]))]) for share in shares]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from packenv.errors import InputError
+from packenv.executors.local import usable_cores
 from packenv.policy import registered
 from packenv.results.schedule import Schedule
 from packenv.simulation import simulate
@@ -95,7 +95,7 @@ def optimal_schedule(
         raise InputError(f"the gap must be a number from 0 on, not {gap}")
     if workers is not None and workers < 1:
         raise InputError(f"workers must be at least 1, not {workers}")
-    cores = workers or os.cpu_count() or 1
+    cores = workers or usable_cores()
     tasks = tasks_of(workload, fixed_allocation)
     known = [hint] if hint is not None else heuristic_schedules(workload, warm_start, seed)
     found = [one for one in (as_found(tasks, schedule) for schedule in known) if one is not None]

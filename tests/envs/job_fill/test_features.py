@@ -34,7 +34,7 @@ def environment(seed: int, resources: int, placed: bool | None, **options: Any) 
 
 @pytest.mark.parametrize(
     ("seed", "placed", "ask"),
-    [*((seed, None, "changed") for seed in range(12)), *((seed, True, "changed") for seed in range(8)), (1, True, "always")],
+    [*((seed, None, "changed") for seed in range(3)), *((seed, True, "changed") for seed in range(3)), (1, True, "always")],
 )
 def test_against_a_plain_reckoning(seed: int, placed: bool | None, ask: str) -> None:
     """`placed`: tasks of equal demand and expected service have data of their own, some in the same rack."""

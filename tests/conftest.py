@@ -1,0 +1,31 @@
+"""Each worker of a run has one core; at the end, the files that took longest are named, so that growth is seen."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import Any
+
+import pytest
+
+SLOWEST = 10
+seconds: Counter[str] = Counter()
+
+
+def pytest_configure() -> None:
+    """One core for each worker, and so one process for each command: workers that start more would wait for each other."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if worker and hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    seconds[report.nodeid.partition("::")[0]] += report.duration
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    if len(seconds) > 1:
+        terminalreporter.section(f"slowest files, of {len(seconds)}")
+        for file, spent in seconds.most_common(SLOWEST):
+            terminalreporter.write_line(f"{spent:8.1f} s  {file}")
