@@ -1,67 +1,80 @@
-"""Policies that do not learn: one folder per paper. Each scheduling rule follows the paper's pseudo-code."""
+"""Policies that do not learn: one folder per paper. Each scheduling rule follows the paper's pseudo-code.
 
-from packenv.policies.backfilling.backfilling import Conservative, Easy
-from packenv.policies.backfilling.reserve import Reserve
-from packenv.policies.delay.delay import Delay, DelayDynamic, Fair
-from packenv.policies.eagle.hawk import Eagle, Hawk, LeastWaitingTime, Sparrow, Yaq
-from packenv.policies.optimal.optimal import Optimal
-from packenv.policies.optimal.saved import load_optimal, save_optimal
-from packenv.policies.price.job_order import JobFifo, Priority, SmallestDemand
-from packenv.policies.price.price import Price
-from packenv.policies.price.sat import Sat
-from packenv.policies.random_requirements.best_fit import BestFit, BestFitJobs, BestFitServers
-from packenv.policies.random_requirements.fifo import FifoFirstFit, SlotFifo
-from packenv.policies.random_requirements.max_weight import MaxWeight
-from packenv.policies.random_requirements.quickswap import Quickswap
-from packenv.policies.random_requirements.virtual_queues import VQS, VQSBestFit
-from packenv.policies.replay import Replay
-from packenv.policies.tetris.fair import DRF, SlotFair, TaskFair
-from packenv.policies.tetris.tetris import Tetris
-from packenv.policies.throughput_optimal.kmw import KMaxWeight
-from packenv.policies.throughput_optimal.msr import MSR
-from packenv.policies.whole_jobs.longest_below import CriticalPath, MostWork
-from packenv.policies.whole_jobs.srpt import Graphene, ShortestRemaining
-from packenv.policies.whole_jobs.weighted_fair import WeightedFair
+The names below are imported when they are first used.
+"""
 
-__all__ = [
-    "DRF",
-    "MSR",
-    "VQS",
-    "BestFit",
-    "BestFitJobs",
-    "BestFitServers",
-    "Conservative",
-    "CriticalPath",
-    "Delay",
-    "DelayDynamic",
-    "Eagle",
-    "Easy",
-    "Fair",
-    "FifoFirstFit",
-    "Graphene",
-    "Hawk",
-    "JobFifo",
-    "KMaxWeight",
-    "LeastWaitingTime",
-    "MaxWeight",
-    "MostWork",
-    "Optimal",
-    "Price",
-    "Priority",
-    "Quickswap",
-    "Replay",
-    "Reserve",
-    "Sat",
-    "ShortestRemaining",
-    "SlotFair",
-    "SlotFifo",
-    "SmallestDemand",
-    "Sparrow",
-    "TaskFair",
-    "Tetris",
-    "VQSBestFit",
-    "WeightedFair",
-    "Yaq",
-    "load_optimal",
-    "save_optimal",
-]
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packenv.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from packenv.policies.backfilling.backfilling import Conservative as Conservative
+    from packenv.policies.backfilling.backfilling import Easy as Easy
+    from packenv.policies.backfilling.reserve import Reserve as Reserve
+    from packenv.policies.delay.delay import Delay as Delay
+    from packenv.policies.delay.delay import DelayDynamic as DelayDynamic
+    from packenv.policies.delay.delay import Fair as Fair
+    from packenv.policies.eagle.hawk import Eagle as Eagle
+    from packenv.policies.eagle.hawk import Hawk as Hawk
+    from packenv.policies.eagle.hawk import LeastWaitingTime as LeastWaitingTime
+    from packenv.policies.eagle.hawk import Sparrow as Sparrow
+    from packenv.policies.eagle.hawk import Yaq as Yaq
+    from packenv.policies.optimal.optimal import Optimal as Optimal
+    from packenv.policies.optimal.saved import load_optimal as load_optimal
+    from packenv.policies.optimal.saved import save_optimal as save_optimal
+    from packenv.policies.price.job_order import JobFifo as JobFifo
+    from packenv.policies.price.job_order import Priority as Priority
+    from packenv.policies.price.job_order import SmallestDemand as SmallestDemand
+    from packenv.policies.price.price import Price as Price
+    from packenv.policies.price.sat import Sat as Sat
+    from packenv.policies.random_requirements.best_fit import BestFit as BestFit
+    from packenv.policies.random_requirements.best_fit import BestFitJobs as BestFitJobs
+    from packenv.policies.random_requirements.best_fit import BestFitServers as BestFitServers
+    from packenv.policies.random_requirements.fifo import FifoFirstFit as FifoFirstFit
+    from packenv.policies.random_requirements.fifo import SlotFifo as SlotFifo
+    from packenv.policies.random_requirements.max_weight import MaxWeight as MaxWeight
+    from packenv.policies.random_requirements.quickswap import Quickswap as Quickswap
+    from packenv.policies.random_requirements.virtual_queues import VQS as VQS
+    from packenv.policies.random_requirements.virtual_queues import VQSBestFit as VQSBestFit
+    from packenv.policies.replay import Replay as Replay
+    from packenv.policies.tetris.fair import DRF as DRF
+    from packenv.policies.tetris.fair import SlotFair as SlotFair
+    from packenv.policies.tetris.fair import TaskFair as TaskFair
+    from packenv.policies.tetris.tetris import Tetris as Tetris
+    from packenv.policies.throughput_optimal.kmw import KMaxWeight as KMaxWeight
+    from packenv.policies.throughput_optimal.msr import MSR as MSR
+    from packenv.policies.whole_jobs.longest_below import CriticalPath as CriticalPath
+    from packenv.policies.whole_jobs.longest_below import MostWork as MostWork
+    from packenv.policies.whole_jobs.srpt import Graphene as Graphene
+    from packenv.policies.whole_jobs.srpt import ShortestRemaining as ShortestRemaining
+    from packenv.policies.whole_jobs.weighted_fair import WeightedFair as WeightedFair
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        ".backfilling.backfilling": ["Conservative", "Easy"],
+        ".backfilling.reserve": ["Reserve"],
+        ".delay.delay": ["Delay", "DelayDynamic", "Fair"],
+        ".eagle.hawk": ["Eagle", "Hawk", "LeastWaitingTime", "Sparrow", "Yaq"],
+        ".optimal.optimal": ["Optimal"],
+        ".optimal.saved": ["load_optimal", "save_optimal"],
+        ".price.job_order": ["JobFifo", "Priority", "SmallestDemand"],
+        ".price.price": ["Price"],
+        ".price.sat": ["Sat"],
+        ".random_requirements.best_fit": ["BestFit", "BestFitJobs", "BestFitServers"],
+        ".random_requirements.fifo": ["FifoFirstFit", "SlotFifo"],
+        ".random_requirements.max_weight": ["MaxWeight"],
+        ".random_requirements.quickswap": ["Quickswap"],
+        ".random_requirements.virtual_queues": ["VQS", "VQSBestFit"],
+        ".replay": ["Replay"],
+        ".tetris.fair": ["DRF", "SlotFair", "TaskFair"],
+        ".tetris.tetris": ["Tetris"],
+        ".throughput_optimal.kmw": ["KMaxWeight"],
+        ".throughput_optimal.msr": ["MSR"],
+        ".whole_jobs.longest_below": ["CriticalPath", "MostWork"],
+        ".whole_jobs.srpt": ["Graphene", "ShortestRemaining"],
+        ".whole_jobs.weighted_fair": ["WeightedFair"],
+    },
+)

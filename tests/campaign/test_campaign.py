@@ -61,6 +61,7 @@ def test_what_is_executed_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert attempt(kind) == "a: executed"
 
 
+@pytest.mark.slow
 def test_a_bad_end_is_noticed(tmp_path: Path) -> None:
     broken = "import atexit\nimport packenv.policies as p\natexit.register(lambda: 1 / 0)\nclass Bad(p.BestFit): pass\n"
     (tmp_path / "bad.py").write_text(broken)

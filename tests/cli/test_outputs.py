@@ -65,7 +65,7 @@ def test_a_device_that_is_full_is_one_line_and_costs_nothing_else(tmp_path: Path
     assert "fifo-ff" in done.stdout and (tmp_path / "s.parquet").exists()
 
 
-@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+@pytest.mark.parametrize("name", ["-", pytest.param("/dev/stdout", marks=pytest.mark.slow)])
 def test_standard_output_gets_the_json_alone(name: str, tmp_path: Path) -> None:
     done = packenv_command(*EVALUATE, "--json", name, cwd=tmp_path)
     assert json.loads(done.stdout)[0]["policy"] == "fifo-ff"
@@ -110,6 +110,7 @@ def test_a_link_stays_a_link_and_a_private_file_private(tmp_path: Path) -> None:
     assert sorted(path.name for path in target.parent.iterdir()) == ["file.json", "made.json"]
 
 
+@pytest.mark.slow
 def test_full_disk_costs_only_what_has_no_room(tmp_path: Path) -> None:
     """A picture is larger than the others: the table is printed and they are written."""
     tensorboard = tmp_path / "runs"
@@ -141,6 +142,7 @@ def test_full_disk_and_a_log(tmp_path: Path) -> None:
     assert "are in board.jsonl already" in packenv_command(*board, "--seeds", "4", "--log", "board.jsonl", cwd=tmp_path).stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["out.csv", "out.csv.gz", "out.parquet"])
 def test_full_disk_and_a_converted_trace(name: str, tmp_path: Path) -> None:
     rows = "".join(f"{slot},0.{slot % 89 + 10},{slot * 7919 % 1000 + 1}\n" for slot in range(3000))

@@ -111,6 +111,7 @@ def test_an_interrupted_recording_leaves_nothing(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
     program = (
         "import resource, sys; from packenv.cli.main import main; import minari.dataset.minari_storage\n"

@@ -128,7 +128,7 @@ class Failing:
             raise KeyError("seed 3")
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_run_that_fails_does_not_stop_the_others(processes: int, capfd: pytest.CaptureFixture[str]) -> None:
     runs = runs_of(WORKLOAD, (Failing(), "bf-js"), range(5), slots=300)
     found, failure = run_most(runs, RunOptions(processes))

@@ -61,7 +61,7 @@ def test_several_tasks_on_a_server(k: int, per_server: int) -> None:
         ([(0.4,), (0.6,)], [0.5, 0.5], 0.6),
         pytest.param([(0.4,), (0.6,)], [0.3, 0.7], 0.65, marks=pytest.mark.minutes),
         pytest.param([(0.3,), (0.6,)], [0.5, 0.5], 0.65, marks=pytest.mark.minutes),
-        ([(0.35,), (0.5,)], [0.5, 0.5], 0.6),
+        pytest.param([(0.35,), (0.5,)], [0.5, 0.5], 0.6, marks=pytest.mark.minutes),
         pytest.param([(0.6, 0.3), (0.3, 0.6)], [0.5, 0.5], 0.6, marks=pytest.mark.minutes),
         ([(0.6, 0.2), (0.2, 0.9)], [0.5, 0.5], 0.6),
     ],
