@@ -59,7 +59,7 @@ class Scale:
 
     largest: Vector  # largest capacity of each resource over the servers
 
-    @functools.lru_cache(10_000)  # noqa: B019: few vectors, asked for again and again
+    @functools.lru_cache(10_000)  # noqa: B019
     def size(self, demand: Vector) -> int:
         assert all(d == 0 for d, c in zip(demand, self.largest, strict=True) if c == 0), "demand of a resource nobody has"
         top = max(self.largest)
