@@ -1,4 +1,4 @@
-"""`packenv reproduce` and `packenv bench`: commands of the folder `experiments`, which a checkout has and an installation lacks."""
+"""`packenv reproduce` and `packenv bench`: commands of the folder `experiments`, which only a checkout has."""
 
 from __future__ import annotations
 

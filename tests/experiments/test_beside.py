@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import packenv
+from experiments.comparators import BESIDE, PACKING, completion_bounds, note_on_bound, note_on_packing
+from experiments.delay import runs as delay
+from experiments.price import runs as price
+from experiments.tetris import runs as tetris
 from packenv import Jobs, Workload
-from packenv.studies.beside import BESIDE, PACKING, completion_bounds, note_on_bound, note_on_packing
-from packenv.studies.delay import runs as delay
-from packenv.studies.price import runs as price
-from packenv.studies.tetris import runs as tetris
 
 
 @pytest.mark.parametrize(

@@ -9,17 +9,13 @@ import numpy as np
 import pytest
 
 import packenv
+from experiments.finding import Claim, Settings
+from experiments.random_requirements import fig1, fig2, fig3, fig4, fig5
+from experiments.random_requirements.fig2 import partition, reduced_configurations
 from packenv.results.result import Result, Trajectory
 from packenv.results.stability import Verdict
 from packenv.runs.statistics import Interval, interval, ratio
 from packenv.runs.verdicts import joint_verdict, queue_growth, verdicts_in_words
-from packenv.studies.finding import Claim, Settings
-from packenv.studies.random_requirements.fig1 import figure as fig1
-from packenv.studies.random_requirements.fig2 import figure as fig2
-from packenv.studies.random_requirements.fig2.partition import partition, reduced_configurations
-from packenv.studies.random_requirements.fig3 import claims as fig3
-from packenv.studies.random_requirements.fig4 import claims as fig4
-from packenv.studies.random_requirements.fig5 import claims as fig5
 from packenv.workloads.traces.table import Trace
 
 POLICIES = ("bf-js", "vqs", "vqs-bf")

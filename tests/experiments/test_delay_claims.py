@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from packenv.studies.delay import claims, runs
-from packenv.studies.delay.runs import COMPARED, DYNAMIC, FIXED, Measures
-from packenv.studies.finding import Claim, Row
+from experiments.delay import claims, runs
+from experiments.delay.runs import COMPARED, DYNAMIC, FIXED, Measures
+from experiments.finding import Claim, Row
 
 EXACT = runs.closed_form(100, 24)
 

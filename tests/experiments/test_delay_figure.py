@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from experiments.comparators import BESIDE, BOUND
+from experiments.delay import runs as delay
 from packenv.cli.main import main
-from packenv.studies.beside import BESIDE, BOUND
-from packenv.studies.delay import runs as delay
 
 
 def test_the_closed_form() -> None:

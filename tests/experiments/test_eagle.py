@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 import packenv
+from experiments.eagle import runs, tables
+from experiments.eagle.claims import claims_on, claims_on_hawk, claims_on_mechanisms, claims_on_panels
+from experiments.eagle.runs import EAGLE, EAGLES, HAWK, MEASURES, MECHANISMS, OTHERS, WARMUP, Case, Measures
+from experiments.finding import Row
 from packenv import Jobs, Workload
 from packenv.cli.main import main
-from packenv.studies.eagle import rows as tables
-from packenv.studies.eagle import runs
-from packenv.studies.eagle.claims import claims_on, claims_on_hawk, claims_on_mechanisms, claims_on_panels
-from packenv.studies.eagle.runs import EAGLE, EAGLES, HAWK, MEASURES, MECHANISMS, OTHERS, WARMUP, Case, Measures
-from packenv.studies.finding import Row
 from packenv.workloads.named.eagle import MIXES, UTILISATION
 
 

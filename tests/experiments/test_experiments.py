@@ -4,33 +4,23 @@ from __future__ import annotations
 
 import importlib
 import re
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import packenv
+from experiments.random_requirements import fig4
+from experiments.reproduce import FIGURES, GROUPS
 from packenv.runs.statistics import interval, ratio_of_means
-from packenv.studies import FIGURES, GROUPS
-from packenv.studies.random_requirements.fig4 import figure as fig4
 from tests.learning.test_agent_notes import agent as untrained
 
 FOLDER = Path(packenv.__file__).parents[1] / "experiments"
-SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "figure_script")
-
-
-@pytest.fixture(autouse=True)
-def scripts_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.syspath_prepend(str(FOLDER))
-    yield
-    for name in (*SCRIPTS, "figure_script"):
-        sys.modules.pop(name, None)
+SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if '__name__ == "__main__"' in path.read_text(encoding="utf-8"))
 
 
 def script(name: str) -> ModuleType:
-    return importlib.import_module(name)
+    return importlib.import_module(f"experiments.{name}")
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -49,7 +39,7 @@ def test_the_list_is_complete() -> None:
 def test_a_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(fig4, "INTENSITIES", (0.85,))
     monkeypatch.setattr(fig4, "SLOTS", 20_000)
-    script("fig4b").main(["--quick", "--out", str(tmp_path / "new"), "--processes", "1"])
+    script("figures").main(["fig4b", "--quick", "--out", str(tmp_path / "new"), "--processes", "1"])
     assert (tmp_path / "new" / "fig4b.png").read_bytes().startswith(b"\x89PNG")
     assert "BF-J/S has shorter queues than VQS-BF" in capsys.readouterr().out
 
@@ -110,7 +100,7 @@ def test_no_agents_for_whole_jobs(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_figure_is_found() -> None:
     for name, place in FIGURES.items():
         module, _, function = place.partition(":")
-        assert callable(getattr(importlib.import_module(f"packenv.studies.{module}"), function)), name
+        assert callable(getattr(importlib.import_module(f"experiments.{module}"), function)), name
     assert {figure for group in GROUPS.values() for figure in group} < set(FIGURES)
 
 

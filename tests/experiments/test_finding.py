@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from experiments.finding import claim_with_number
 from packenv.runs.statistics import UNKNOWN, Interval
-from packenv.studies.finding import claim_with_number
 
 
 @pytest.mark.parametrize(

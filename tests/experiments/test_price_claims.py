@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from packenv.studies.finding import Claim
-from packenv.studies.price import curves, gain, growth, makespans, runs, times
+from experiments.finding import Claim
+from experiments.price import curves, gain, makespans, runs, solving_times
 
 Values = dict[str, dict[str, list[float | None]]]
 
@@ -87,7 +87,7 @@ def measured(seconds: Any, cap: float, seed: int = 0) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_exponential_times_are_shown_although_some_runs_were_stopped(seed: int) -> None:
-    claim = times.claim_of(measured(1e-3 * np.exp(0.3 * SIZE), 60, seed), "free")
+    claim = solving_times.claim_of(measured(1e-3 * np.exp(0.3 * SIZE), 60, seed), "free")
     assert claim.shown, claim
     assert "doubles with every 2." in claim.figures  # ln 2 / 0.3 = 2.3
 
@@ -99,7 +99,7 @@ def test_exponential_times_are_shown_although_some_runs_were_stopped(seed: int) 
     ids=["cubic", "cubic, most stopped", "cubic above a constant", "sixth power", "constant", "all stopped", "falling"],
 )
 def test_times_that_are_not_exponential_are_not_shown(seconds: Any) -> None:
-    claim = times.claim_of(measured(seconds, 60), "free")
+    claim = solving_times.claim_of(measured(seconds, 60), "free")
     assert not claim.shown, claim
 
 
@@ -108,7 +108,7 @@ def test_stopped_runs_are_no_times() -> None:
     """The cap itself does not bend the curve: with half the runs stopped the fit is that of the runs before they were."""
     whole, stopped = (measured(1e-2 * SIZE**3, cap) for cap in (1e9, 60))
     fits = [
-        growth.compare(SIZE, np.array([row["seconds"] for row in rows]), np.array([row["proven"] for row in rows])).fits[
+        solving_times.compare(SIZE, np.array([row["seconds"] for row in rows]), np.array([row["proven"] for row in rows])).fits[
             "a power"
         ]
         for rows in (whole, stopped)
@@ -121,12 +121,12 @@ def test_proofs_by_size() -> None:
     rows = [{"jobs": 2, "seconds": s, "proven": p} for s, p in ((1.0, True), (9.0, True), (10.0, False))] + [
         {"jobs": 4, "seconds": s, "proven": p} for s, p in ((1.0, True), (10.0, False), (10.0, False))
     ]
-    assert times.by_size(rows) == "2 jobs 2 of 3 proven, median 9 s; 4 jobs 1 of 3 proven, median not reached"
+    assert solving_times.by_size(rows) == "2 jobs 2 of 3 proven, median 9 s; 4 jobs 1 of 3 proven, median not reached"
 
 
 def test_cp_sat_alone_records_its_proof() -> None:
     pytest.importorskip("ortools")
-    proven = times.solve("free", 2, 0)
+    proven = solving_times.solve("free", 2, 0)
     assert proven["proven"] and proven["makespan"] == proven["bound"] > 0 and proven["seconds"] > 0
-    stopped = times.solve("free", 30, 0, limit=0.3)
+    stopped = solving_times.solve("free", 30, 0, limit=0.3)
     assert not stopped["proven"] and stopped["bound"] < stopped["makespan"]

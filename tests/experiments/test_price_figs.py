@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import packenv
+from experiments.price import curves as price_curves
+from experiments.price import runs as price_runs
 from packenv import Jobs, Workload
 from packenv.cli.main import main
-from packenv.studies.price import curves as price_curves
-from packenv.studies.price import runs as price_runs
 
 
 def reproduce(folder: Path, *arguments: object) -> None:
@@ -42,8 +42,8 @@ def test_a_setting_that_cannot_bind_says_so(tmp_path: Path, capsys: pytest.Captu
 def test_what_is_not_installed_is_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("price.makespans", "price.times"):
-        monkeypatch.setattr(f"packenv.studies.{module}.has_sat", lambda: False)
+    for module in ("price.makespans", "price.solving_times"):
+        monkeypatch.setattr(f"experiments.{module}.has_sat", lambda: False)
     reproduce(tmp_path, "price-fig3", "price-fig4", "--seeds", 2)
     out = capsys.readouterr().out
     assert out.count("not shown  the makespan of SAT") == 1 and out.count("not shown  solving time") == 2

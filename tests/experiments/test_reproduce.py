@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 import packenv
+from experiments.finding import Claim, Finding, write_finding
+from experiments.random_requirements import fig3, fig4
 from packenv.cli.main import main
-from packenv.studies.finding import Claim, Finding, write_finding
-from packenv.studies.random_requirements.fig3 import claims as fig3
-from packenv.studies.random_requirements.fig4 import figure as fig4_figure
 from packenv.units import UNIT
 from packenv.workloads.traces import SlotTrace
 
@@ -70,7 +69,7 @@ def test_fig3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_fig4(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fig4_figure, "INTENSITIES", (0.85, 0.95))
+    monkeypatch.setattr(fig4, "INTENSITIES", (0.85, 0.95))
     reproduce("fig4b", "fig4a", "--out", tmp_path, "--slots", 3000, "--seeds", 2, "--processes", 1)
     out = capsys.readouterr().out
     assert out.index("Figure 4(a)") < out.index("Figure 4(b)")
@@ -89,7 +88,7 @@ def test_fig4(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: p
 def test_fig4b_alone_says_what_it_lacks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fig4_figure, "INTENSITIES", (0.85,))
+    monkeypatch.setattr(fig4, "INTENSITIES", (0.85,))
     reproduce("fig4b", "--out", tmp_path, "--slots", 1000, "--seeds", 1, "--processes", 1, "--quick")
     out = capsys.readouterr().out
     assert "packenv reproduce fig4a fig4b" in out and "(quick" in out

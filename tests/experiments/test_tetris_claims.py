@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from packenv.studies.finding import Claim
-from packenv.studies.tetris import claims
-from packenv.studies.tetris.runs import COMPARED, FAIR, FRAGMENTED, KNOBS, OF_DEMANDS, PACKING, RESOURCES, TWO, Measures
+from experiments.finding import Claim
+from experiments.tetris import claims
+from experiments.tetris.runs import COMPARED, FAIR, FRAGMENTED, KNOBS, OF_DEMANDS, PACKING, RESOURCES, TWO, Measures
 
 Found = dict[str, list[Measures]]
 
