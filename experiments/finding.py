@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from packenv.files import atomic_path
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import Interval, certainly_above, certainly_below
-from packenv.workloads.traces import SlotTrace, Trace
+
+if TYPE_CHECKING:  # they bring the readers of all formats with them
+    from packenv.workloads.traces import SlotTrace, Trace
 
 Row = dict[str, Any]
 
