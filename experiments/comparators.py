@@ -15,14 +15,14 @@ BESIDE = (PACKING, "tetris", "drf", "price", "bf-js", "fifo:blocking=false")
 
 BOUND = "lower bound"
 MARK, LEGEND = " †", "† not in the paper"
-TOLD = {PACKING: "packing alone (tetris:m=0,f=0)"}
+NAMES = {PACKING: "packing alone (tetris:m=0,f=0)"}
 Values = Mapping[str, Sequence[float | None]]
 """By policy, one for each seed."""
 
 
-def added(own: Sequence[str]) -> tuple[str, ...]:
+def added(policies: Sequence[str]) -> tuple[str, ...]:
     """Those of BESIDE that are not among a study's own."""
-    return tuple(policy for policy in BESIDE if policy not in own)
+    return tuple(policy for policy in BESIDE if policy not in policies)
 
 
 def completion_bounds(workload: Workload, seeds: int) -> list[float]:
@@ -44,8 +44,8 @@ def note_on_packing(study: str, makespans: Values, of_paper: str, unit: str) -> 
     others = [policy for policy in (PACKING, of_paper) if policy != best]
     if best == PACKING:
         others.append(min((policy for policy in means if policy not in (best, of_paper)), key=lambda policy: means[policy]))
-    said = [f"{_told(p)} {means[p]:,.1f}, {ratio(makespans[p], makespans[best])} times as long" for p in others]
-    return f"{study}: {_told(best)} has the shortest makespan, {means[best]:,.1f} {unit}; {'; '.join(said)}"
+    comparisons = [f"{_name(p)} {means[p]:,.1f}, {ratio(makespans[p], makespans[best])} times as long" for p in others]
+    return f"{study}: {_name(best)} has the shortest makespan, {means[best]:,.1f} {unit}; {'; '.join(comparisons)}"
 
 
 def note_on_bound(study: str, completions: Values, bounds: Sequence[float], unit: str) -> str:
@@ -53,10 +53,10 @@ def note_on_bound(study: str, completions: Values, bounds: Sequence[float], unit
     means = {policy: mean for policy, values in completions.items() if (mean := interval(values).mean) is not None}
     best = min(means, key=lambda policy: means[policy])
     shown = dict.fromkeys([best, *([PACKING] if PACKING in means else [])])
-    said = [f"{_told(p)} {means[p]:,.1f}, {ratio(completions[p], bounds)} times that" for p in shown]
+    comparisons = [f"{_name(p)} {means[p]:,.1f}, {ratio(completions[p], bounds)} times that" for p in shown]
     least = number(interval(bounds).mean)
-    return f"{study}: no mean completion time is below {least} {unit}, even if all is known beforehand; {'; '.join(said)}"
+    return f"{study}: no mean completion time is below {least} {unit}, even if all is known beforehand; {'; '.join(comparisons)}"
 
 
-def _told(policy: str) -> str:
-    return TOLD.get(policy, policy)
+def _name(policy: str) -> str:
+    return NAMES.get(policy, policy)

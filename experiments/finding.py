@@ -42,11 +42,11 @@ class Claim(NamedTuple):
         return {"figure": self.figure, "claim": self.claim, "verdict": self.verdict, "figures": self.figures}
 
 
-def claim_with_number(figure: str, claim: str, found: Interval, published: float, figures: str, none: float = 1.0) -> Claim:
+def claim_with_number(figure: str, claim: str, measured: Interval, published: float, figures: str, none: float = 1.0) -> Claim:
     """A claim of a number: shown if the interval contains it and lies on its side of `none`, the value without any effect;
     direction only if it lies on that side, but elsewhere. A single seed has no interval, and shows the direction at most."""
-    on_its_side = (certainly_below if published < none else certainly_above)(found, none)
-    contained = found.low is not None and found.high is not None and found.low <= published <= found.high
+    on_its_side = (certainly_below if published < none else certainly_above)(measured, none)
+    contained = measured.low is not None and measured.high is not None and measured.low <= published <= measured.high
     return Claim(figure, claim, on_its_side and contained, figures, direction=on_its_side)
 
 
@@ -102,19 +102,19 @@ class Finding:
         return [f"{self.figure}.png", *(f"{self.figure}{part}.csv" for part in self.tables), f"{self.figure}_claims.csv"]
 
 
-def columns(name: str, found: Interval) -> Row:
+def columns(name: str, measured: Interval) -> Row:
     """A mean and the ends of its interval as three columns: NAME, NAME_low, NAME_high."""
-    return {name: found.mean, f"{name}_low": found.low, f"{name}_high": found.high}
+    return {name: measured.mean, f"{name}_low": measured.low, f"{name}_high": measured.high}
 
 
 def write_finding(finding: Finding, folder: Path) -> None:
     """The picture, the tables and the claims of a figure: all of them appear, or none."""
     with ExitStack() as whole:
-        picture, *tables, told = [whole.enter_context(atomic_path(folder / name)) for name in finding.files()]
+        picture, *tables, claims = [whole.enter_context(atomic_path(folder / name)) for name in finding.files()]
         finding.draw(picture)
         for path, rows in zip(tables, finding.tables.values(), strict=True):
             write_csv(path, rows)
-        write_csv(told, [claim.record() for claim in finding.claims])
+        write_csv(claims, [claim.record() for claim in finding.claims])
 
 
 def write_csv(path: Path, rows: list[Row]) -> None:

@@ -136,15 +136,17 @@ def measurements(effort: Effort, say: Callable[[str], None]) -> Iterator[Row]:
     traces = Path(os.environ["PACKENV_TRACES"]) if os.environ.get("PACKENV_TRACES") else None
     if traces is not None:
         yield from trace_rows(traces, effort, say)
-    for one in bracket_times(traces, effort.repeats, say):
-        yield Row("bracket on ρ*, against the time allowed", one.what, one.seconds, "s", one.seconds / one.target, limit=1.0)
-    for one in schedule_times(effort.instances, say):
-        yield Row("offline optimum, against the time allowed", one.what, one.seconds, "s", one.seconds / one.target, limit=1.0)
+    for proof in bracket_times(traces, effort.repeats, say):
+        share = proof.seconds / proof.target
+        yield Row("bracket on ρ*, against the time allowed", proof.what, proof.seconds, "s", share, limit=1.0)
+    for search in schedule_times(effort.instances, say):
+        share = search.seconds / search.target
+        yield Row("offline optimum, against the time allowed", search.what, search.seconds, "s", share, limit=1.0)
     with_sb3 = find_spec("sb3_contrib") is not None
     for measured in bench_envs.environment_rows(cartpole_steps, effort.environments, say, with_sb3):
         yield Row(*measured)
-    for found in job_speeds(effort.repeats, say):
-        yield Row(found.group, found.what, found.measured, found.unit, found.measured / found.target, target=1.0)
+    for reached in job_speeds(effort.repeats, say):
+        yield Row(reached.group, reached.what, reached.measured, reached.unit, reached.measured / reached.target, target=1.0)
     say("the start")
     yield from start_rows(effort)
 

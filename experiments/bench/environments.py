@@ -54,8 +54,8 @@ def environment_rows(
     yield group, "Placement: memory per environment, 500 waiting", size / 1024, "kB", MOST_MEMORY / size, 1.0
     if sb3:
         say("Stable-Baselines3")
-        total, own = sb3_overhead(effort.samples)
-        share = own / (total - own)
+        total, environment = sb3_overhead(effort.samples)
+        share = environment / (total - environment)
         yield group, f"MaskablePPO, {SB3_BATCH} of ServerFill: the environment's share", share, "", MOST_OVERHEAD / share, 1.0
 
 

@@ -48,13 +48,13 @@ def _measured(name: str, workload: Any, gap: float, target: float, repeats: int)
     """The best time of several, the check of the proof included; infinite if the gap is not reached."""
     import packenv
 
-    found = []
+    times = []
     for _ in range(repeats):
         began = time.perf_counter()
         bracket = packenv.max_workload(workload, gap)
         bracket.verify(workload)
-        found.append(time.perf_counter() - began if bracket.reached else float("inf"))
-    return Measured(f"{name} to {gap:.1%}, proof checked", min(found), target)
+        times.append(time.perf_counter() - began if bracket.reached else float("inf"))
+    return Measured(f"{name} to {gap:.1%}, proof checked", min(times), target)
 
 
 def schedule_times(instances: int, say: Callable[[str], None]) -> Iterator[Measured]:

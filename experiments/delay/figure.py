@@ -26,12 +26,12 @@ from packenv.workloads.named.registry import workload as named
 def reproduce(settings: Settings) -> Finding:
     seeds = settings.seeds_or(runs.SEEDS, runs.QUICK_SEEDS)
     small = [row for servers in runs.CLUSTERS for row in runs.locality_rows(servers, seeds, settings)]
-    found = {
+    by_network = {
         which: runs.measures_by_policy(named(workload), runs.COMPARED, seeds, settings)
         for which, workload in runs.NETWORKS.items()
     }
     compared, notes = [], []
-    for which, by_policy in found.items():
+    for which, by_policy in by_network.items():
         bounds = [SLOT_SECONDS * each for each in completion_bounds(named(runs.NETWORKS[which]), seeds)]
         rows = [*(runs.row_of(policy, each) for policy, each in by_policy.items()), runs.bound_row(bounds)]
         compared += [{"network": which} | row for row in rows]
@@ -45,8 +45,8 @@ def reproduce(settings: Settings) -> Finding:
 
     claims = [
         *claims_on_locality(small),
-        *claims_on_intervals(found),
-        *claims_on_the_bound(found),
+        *claims_on_intervals(by_network),
+        *claims_on_the_bound(by_network),
         claim_on_sticky_slots(sticky),
     ]
     return Finding("delay", title, claims, {"": small, "_network": compared, "_sticky": sticky}, draw, notes)

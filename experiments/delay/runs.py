@@ -62,10 +62,12 @@ def closed_form(servers: int, skips: int) -> float:
     return 1 - sum(nowhere ** (k * (skips + 1)) for k in range(1, TASKS + 1)) / TASKS
 
 
-def run_policies(made: Workload, policies: Sequence[str], seeds: int, settings: Settings, drain: bool) -> dict[str, list[Result]]:
+def run_policies(
+    workload: Workload, policies: Sequence[str], seeds: int, settings: Settings, drain: bool
+) -> dict[str, list[Result]]:
     """Each policy's run of every seed."""
-    runs = runs_of(made, policies, range(seeds), options={"drain": drain})
-    return by_policy(policies, run_all(runs, settings.runs, made.name))
+    runs = runs_of(workload, policies, range(seeds), options={"drain": drain})
+    return by_policy(policies, run_all(runs, settings.runs, workload.name))
 
 
 def locality_rows(servers: int, seeds: int, settings: Settings) -> list[Row]:
@@ -76,15 +78,18 @@ def locality_rows(servers: int, seeds: int, settings: Settings) -> list[Row]:
     rows = []
     for policy, results in runs.items():
         paper, skips = variants[policy]
-        each = interval(result.data.share(NODE) for result in results if result.data is not None)
+        locality = interval(result.data.share(NODE) for result in results if result.data is not None)
         row: Row = {"servers": servers, "variant": "paper" if paper else "robust", "skips": skips, "seeds": seeds}
-        rows.append(row | columns("locality", each) | {"closed_form": closed_form(servers, skips)})
+        rows.append(row | columns("locality", locality) | {"closed_form": closed_form(servers, skips)})
     return rows
 
 
-def measures_by_policy(made: Workload, policies: Sequence[str], seeds: int, settings: Settings) -> dict[str, list[Measures]]:
+def measures_by_policy(workload: Workload, policies: Sequence[str], seeds: int, settings: Settings) -> dict[str, list[Measures]]:
     """Runs until all jobs have ended."""
-    return {name: [*map(measures_of, each)] for name, each in run_policies(made, policies, seeds, settings, drain=True).items()}
+    return {
+        name: [*map(measures_of, results)]
+        for name, results in run_policies(workload, policies, seeds, settings, drain=True).items()
+    }
 
 
 def measures_of(result: Result) -> Measures:
@@ -98,11 +103,11 @@ def measures_of(result: Result) -> Measures:
     )
 
 
-def row_of(policy: str, found: list[Measures]) -> Row:
+def row_of(policy: str, measures: list[Measures]) -> Row:
     """Means over the seeds with their 95 % intervals."""
-    row: Row = {"policy": policy, "in_paper": "yes" if policy in IN_PAPER else "no", "seeds": len(found)}
+    row: Row = {"policy": policy, "in_paper": "yes" if policy in IN_PAPER else "no", "seeds": len(measures)}
     for name in Measures._fields:
-        row |= columns(name, interval(getattr(each, name) for each in found))
+        row |= columns(name, interval(getattr(run, name) for run in measures))
     return row
 
 
@@ -114,12 +119,12 @@ def bound_row(bounds: list[float]) -> Row:
 def sticky_rows(jobs: int, seeds: int, settings: Settings) -> list[Row]:
     """So many jobs of equal size, all there from the start, on a cluster that takes one task per server."""
     table = partial(Readers, servers=STICKY_SERVERS, intensity=0.0, overhead=0.0)
-    made = Workload(
+    workload = Workload(
         jobs=table(jobs, bins=((STICKY_TASKS // jobs, 1.0),)),
         servers=STICKY_SERVERS,
         slot_seconds=SLOT_SECONDS,
         name=f"{jobs} equal jobs",
     )
-    runs = run_policies(made, STICKY, seeds, settings, drain=True)
+    runs = run_policies(workload, STICKY, seeds, settings, drain=True)
     shares = {name: interval(each.data.share(NODE) for each in results if each.data) for name, results in runs.items()}
     return [{"jobs": jobs, "policy": name, "seeds": seeds} | columns("locality", each) for name, each in shares.items()]

@@ -39,12 +39,12 @@ def claims_on_panels(trace: str, rows: list[Row]) -> list[Claim]:
     ratios = [interval_of(row, "eagle_over_hawk") for curve in long.values() for row in curve]
     alike = all(certainly_above(over, 1 / ALIKE) and certainly_below(over, ALIKE) for over in ratios)
     ends = [end for over in ratios for end in over if end is not None]
-    told = f"all intervals within [{number(min(ends))}, {number(max(ends))}]"
-    claims.append(Claim("eagle", f"{by_size}: long jobs' percentiles about Hawk's, within 10 %", alike, told))
+    figures = f"all intervals within [{number(min(ends))}, {number(max(ends))}]"
+    claims.append(Claim("eagle", f"{by_size}: long jobs' percentiles about Hawk's, within 10 %", alike, figures))
     nearer = {level: interval_of(curve[-1], "nearer") for level, curve in short.items()}
     shown = all(certainly_above(by, 0) for by in nearer.values())
-    told = "; ".join(f"{level}th: |ln| smaller by {by}" for level, by in nearer.items())
-    claims.append(Claim("eagle", f"{by_size}: short jobs' nearer to 1 in the largest cluster", shown, told))
+    figures = "; ".join(f"{level}th: |ln| smaller by {by}" for level, by in nearer.items())
+    claims.append(Claim("eagle", f"{by_size}: short jobs' nearer to 1 in the largest cluster", shown, figures))
     return claims
 
 
@@ -52,7 +52,7 @@ def claims_on_hawk(rows: list[Row]) -> list[Claim]:
     """Hawk over Sparrow by as much as published, and where in the sweep that is so."""
     claims = []
     for (kind, level), percent in HAWK_PUBLISHED.items():
-        found = {
+        by_point = {
             (row["load"], row["burst"]): claim_with_number(
                 "eagle",
                 f"{SWEPT}, load {UTILISATION}: {kind} jobs' {level}th percentile of Hawk {percent} % below Sparrow's",
@@ -63,8 +63,10 @@ def claims_on_hawk(rows: list[Row]) -> list[Claim]:
             for row in rows
             if (row["jobs"], row["percentile"]) == (kind, level)
         }
-        elsewhere = [f"{place(*point)} {found[point].figures}" for point in SWEEP if point != HIGH_LOAD]
-        claims.append(found[HIGH_LOAD]._replace(figures="; ".join([f"{found[HIGH_LOAD].figures} of Sparrow's", *elsewhere])))
+        elsewhere = [f"{place(*point)} {by_point[point].figures}" for point in SWEEP if point != HIGH_LOAD]
+        claims.append(
+            by_point[HIGH_LOAD]._replace(figures="; ".join([f"{by_point[HIGH_LOAD].figures} of Sparrow's", *elsewhere]))
+        )
     return claims
 
 
@@ -77,13 +79,15 @@ def claims_on_mechanisms(rows: list[Row]) -> list[Claim]:
     """What each mechanism does for short jobs on the smallest cluster of each trace."""
     claims = []
     for trace, mechanism in dict.fromkeys((row["trace"], row["mechanism"]) for row in rows):
-        own = {
+        by_level = {
             row["percentile"]: row for row in rows if (row["trace"], row["mechanism"], row["jobs"]) == (trace, mechanism, "short")
         }
-        factors = {level: interval_of(row, "factor") for level, row in own.items()}
-        told = "; ".join(f"{level}th: by {factors[level]}, {percent(row['share'])} of the gain" for level, row in own.items())
+        factors = {level: interval_of(row, "factor") for level, row in by_level.items()}
+        figures = "; ".join(
+            f"{level}th: by {factors[level]}, {percent(row['share'])} of the gain" for level, row in by_level.items()
+        )
         shown = all(certainly_above(factor, 1) for factor in factors.values())
-        claims.append(Claim("eagle", f"{trace}, the smallest cluster: {mechanism} divides short jobs' times", shown, told))
+        claims.append(Claim("eagle", f"{trace}, the smallest cluster: {mechanism} divides short jobs' times", shown, figures))
     return claims
 
 
@@ -92,8 +96,8 @@ def interval_of(row: Row, name: str) -> Interval:
     return Interval(row[name], row[f"{name}_low"], row[f"{name}_high"])
 
 
-def joined(found: list[Interval]) -> str:
-    return ", ".join(map(str, found))
+def joined(intervals: list[Interval]) -> str:
+    return ", ".join(map(str, intervals))
 
 
 def percent(share: float | None) -> str:

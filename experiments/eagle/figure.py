@@ -23,13 +23,13 @@ DARK = "#333333"
 
 def reproduce(settings: Settings) -> Finding:
     seeds = settings.seeds_or(SEEDS, QUICK_SEEDS)
-    found = measure(seeds, settings)
+    measured = measure(seeds, settings)
     panels, compared, parts = (
-        [row for trace in TRACES for row in rows_of(trace, found)] for rows_of in (panel_rows, policy_rows, mechanism_rows)
+        [row for trace in TRACES for row in rows_of(trace, measured)] for rows_of in (panel_rows, policy_rows, mechanism_rows)
     )
-    sweep = sweep_rows(found)
-    told = f"{counted(seeds, 'seed')} of workloads in the traces' proportions, the smallest clusters 0.9 utilised"
-    title = f"Eagle over Hawk, {told}{settings.remark}"
+    sweep = sweep_rows(measured)
+    what = f"{counted(seeds, 'seed')} of workloads in the traces' proportions, the smallest clusters 0.9 utilised"
+    title = f"Eagle over Hawk, {what}{settings.remark}"
 
     def draw(path: Path) -> None:
         draw_eagle(panels, compared, parts, sweep, title, path)
@@ -89,7 +89,7 @@ def draw_policies(axes: Any, rows: list[Row]) -> None:
     for level, colour in LEVEL_COLOURS.items():
         seconds = {row["policy"]: row["seconds"] for row in rows if row["percentile"] == level}
         axes.plot([seconds[policy] for policy in order], range(len(order)), "o", color=colour, label=f"{level}th percentile")
-    axes.set_yticks(range(len(order)), [told(policy) for policy in order], fontsize=8)
+    axes.set_yticks(range(len(order)), [name_of(policy) for policy in order], fontsize=8)
     axes.set_ylim(len(order) - 0.5, -0.5)
     axes.set_xscale("log")
     axes.set_xticks([100, 200, 500, 1000, 2000, 5000])
@@ -100,7 +100,7 @@ def draw_policies(axes: Any, rows: list[Row]) -> None:
     light_grid(axes)
 
 
-def told(policy: str) -> str:
+def name_of(policy: str) -> str:
     """`eagle without sharing, srpt`; other policies as they are called."""
     off = [part.removesuffix("=false") for part in policy.partition(":")[2].split(",") if part.endswith("=false")]
     return f"{policy.partition(':')[0]} without {', '.join(off)}" if off else policy

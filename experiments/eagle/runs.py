@@ -85,16 +85,20 @@ def swept(load: float, burst: int, policy: str) -> Case:
 
 def measure(seeds: int, settings: Settings) -> Measured:
     """Run all cases."""
-    found: Measured = {}
+    measured: Measured = {}
     for trace in TRACES:
         mix, keys = MIXES[trace], [case for case in cases() if case.trace == trace]
         jobs = mix.jobs // QUICK_JOBS if settings.quick else mix.jobs
-        made = {(case.servers, case.burst): partial(cluster, trace, jobs, case.servers, case.burst) for case in keys}
+        clusters = {(case.servers, case.burst): partial(cluster, trace, jobs, case.servers, case.burst) for case in keys}
         options = {"schedule": True, "drain": True}
-        runs = [Run(made[case.servers, case.burst], told(case), seed, None, options) for case in keys for seed in range(seeds)]
+        runs = [
+            Run(clusters[case.servers, case.burst], policy_of(case), seed, None, options)
+            for case in keys
+            for seed in range(seeds)
+        ]
         results = extract_all(runs, partial(measures_of, cutoff=mix.cutoff), settings.runs, f"eagle/{trace}")
-        found |= {case: results[n * seeds : (n + 1) * seeds] for n, case in enumerate(keys)}
-    return found
+        measured |= {case: results[n * seeds : (n + 1) * seeds] for n, case in enumerate(keys)}
+    return measured
 
 
 def cluster(trace: str, jobs: int, servers: int, burst: int) -> Workload:
@@ -102,7 +106,7 @@ def cluster(trace: str, jobs: int, servers: int, burst: int) -> Workload:
     return eagle(trace, jobs, burst).with_(servers=servers)
 
 
-def told(case: Case) -> str:
+def policy_of(case: Case) -> str:
     """The policy with the trace's cutoff and share of servers for short jobs, for Hawk and Eagle; the others need none."""
     mix, (name, _, knobs) = MIXES[case.trace], case.policy.partition(":")
     if name not in ("hawk", "eagle"):

@@ -90,10 +90,12 @@ def reproduce(figure: str, settings: Settings) -> Finding:
         gain_claim(figure, every),
     ]
     title = f"{WHAT[figure]}; 100 jobs of 1–5 phases on 2 machines, {counted(seeds, 'seed')}{settings.remark}"
-    rows = [row(policy, measure, own[measure]) for policy, own in values.items() for measure in own]
+    rows = [row(policy, measure, measures[measure]) for policy, measures in values.items() for measure in measures]
     bounds = completion_bounds(setting, seeds)
     rows.append(row(BOUND, "completion", bounds))
-    by_policy = {measure: {policy: own[measure] for policy, own in values.items()} for measure in ("makespan", "completion")}
+    by_policy = {
+        measure: {policy: measures[measure] for policy, measures in values.items()} for measure in ("makespan", "completion")
+    }
     notes = notes_of(figure, by_policy["makespan"], by_policy["completion"], bounds, "price", "slots")
     paths, gains = path_rows(curves), gain_rows(every)
 
@@ -122,8 +124,8 @@ def values_of(results: Sequence[Result], curves: Sequence[Curves], ends: Sequenc
     return {
         "makespan": makespans(results),
         "utilisation": [float(np.mean([share or 0.0 for share in result.utilisation])) for result in results],
-        "efficiency": [float(own.efficiency[:end].mean()) for own, end in zip(curves, ends, strict=True)],
-        "unfairness": [float(own.unfairness[:end].mean()) for own, end in zip(curves, ends, strict=True)],
+        "efficiency": [float(curve.efficiency[:end].mean()) for curve, end in zip(curves, ends, strict=True)],
+        "unfairness": [float(curve.unfairness[:end].mean()) for curve, end in zip(curves, ends, strict=True)],
         "completion": completions(results),
     }
 
@@ -135,8 +137,8 @@ def best_claims(figure: str, values: dict[str, dict[str, list[float | None]]]) -
 
 def best_of_all(figure: str, values: dict[str, dict[str, list[float | None]]]) -> list[Claim]:
     """The same beside the schedulers that it leaves out."""
-    says = ", beside those that the paper leaves out"
-    return [best_claim(figure, values, policy, measure, NOT_COMPARED, says) for policy in PRICES for measure in BEST]
+    others = ", beside those that the paper leaves out"
+    return [best_claim(figure, values, policy, measure, NOT_COMPARED, others) for policy in PRICES for measure in BEST]
 
 
 def best_claim(
@@ -150,26 +152,26 @@ def best_claim(
     """Certainly better than each of the others, seed by seed."""
     better = certainly_below if measure in LESS else certainly_above
     against = {other: ratio(values[policy][measure], values[other][measure]) for other in others}
-    found = f"{interval(values[policy][measure])}; over " + ", ".join(f"{NAMES[o]} {r}" for o, r in against.items())
-    return Claim(figure, f"{NAMES[policy]}: {BEST[measure]}{of}", all(better(one, 1) for one in against.values()), found)
+    figures = f"{interval(values[policy][measure])}; over " + ", ".join(f"{NAMES[o]} {r}" for o, r in against.items())
+    return Claim(figure, f"{NAMES[policy]}: {BEST[measure]}{of}", all(better(over, 1) for over in against.values()), figures)
 
 
 def over_capacity(figure: str, values: dict[str, dict[str, list[float | None]]]) -> Claim:
-    found = {p: ratio(values[p]["efficiency"], values["capacity"]["efficiency"]) for p in PRICES}
-    says = "; ".join(f"{NAMES[policy]}: {over}" for policy, over in found.items())
-    return claim_with_number(figure, "price is 12 % more efficient than capacity", found["price"], OVER_CAPACITY, says)
+    ratios = {p: ratio(values[p]["efficiency"], values["capacity"]["efficiency"]) for p in PRICES}
+    figures = "; ".join(f"{NAMES[policy]}: {over}" for policy, over in ratios.items())
+    return claim_with_number(figure, "price is 12 % more efficient than capacity", ratios["price"], OVER_CAPACITY, figures)
 
 
 def path_rows(curves: dict[str, list[Curves]]) -> list[Row]:
     """By policy and slot, means over the seeds with 95 % intervals."""
     rows = []
-    for policy, own in curves.items():
-        together = {measure: np.array([getattr(one, measure) for one in own]) for measure in MEASURES}
-        for slot in range(len(own[0].efficiency)):
+    for policy, of_policy in curves.items():
+        together = {measure: np.array([getattr(curve, measure) for curve in of_policy]) for measure in MEASURES}
+        for slot in range(len(of_policy[0].efficiency)):
             entry: Row = {"policy": policy, "slot": slot}
             for measure in MEASURES:
-                found = interval(together[measure][:, slot].tolist())
-                entry |= {measure: found.mean, f"{measure}_low": found.low, f"{measure}_high": found.high}
+                over_seeds = interval(together[measure][:, slot].tolist())
+                entry |= {measure: over_seeds.mean, f"{measure}_low": over_seeds.low, f"{measure}_high": over_seeds.high}
             rows.append(entry)
     return rows
 
@@ -196,12 +198,12 @@ def draw_curves(rows: list[Row], measures: list[Row], gains: list[Row], title: s
 
 def draw_measure(axes: Axes, rows: list[Row], policies: tuple[str, ...], measure: str) -> None:
     for policy in policies:
-        own = [row for row in rows if row["policy"] == policy]
+        of_policy = [row for row in rows if row["policy"] == policy]
         colour, style = LOOKS[policy]
-        slots = [row["slot"] for row in own]
-        axes.plot(slots, [row[measure] for row in own], style, color=colour, linewidth=1.7, label=label(policy))
-        if own[0][f"{measure}_low"] is not None:
-            low, high = ([row[f"{measure}_{end}"] for row in own] for end in ("low", "high"))
+        slots = [row["slot"] for row in of_policy]
+        axes.plot(slots, [row[measure] for row in of_policy], style, color=colour, linewidth=1.7, label=label(policy))
+        if of_policy[0][f"{measure}_low"] is not None:
+            low, high = ([row[f"{measure}_{end}"] for row in of_policy] for end in ("low", "high"))
             axes.fill_between(slots, low, high, color=colour, alpha=0.12, linewidth=0)
     axes.set_ylim(bottom=0)
     axes.margins(x=0)

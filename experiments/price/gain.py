@@ -52,8 +52,8 @@ def gain_claim(figure: str, runs: Runs) -> Claim:
     more = interval(a - b for a, b in zip(order, unblocked, strict=True))
     first, second = (interval(saved(runs, before, after)) for _, _, before, after in STEPS[:2])
     total = interval(saved(runs, FIFO, PRICE)).mean
-    says = (
+    figures = (
         f"of {number(total or 0.0)} slots {first} come from not blocking, and then {second} from the order; "
         f"mean of both orders {interval(unblocked)} and {interval(order)}"
     )
-    return Claim(figure, CLAIM, certainly_above(more, 0), says)
+    return Claim(figure, CLAIM, certainly_above(more, 0), figures)

@@ -113,8 +113,8 @@ def against_sat(figure: str, what: str, settings: Settings) -> Finding:
         makespan == longest_job(setting, seed) for results in runs.values() for seed, makespan in enumerate(makespans(results))
     )
     if bound_to_tie:
-        says = f"cannot be: with all {seeds} seeds every scheduler takes exactly as long as the longest job does on its own"
-        claims = [Claim(figure, sat_claim(figure, "SAT"), False, says)]
+        figures = f"cannot be: with all {seeds} seeds every scheduler takes exactly as long as the longest job does on its own"
+        claims = [Claim(figure, sat_claim(figure, "SAT"), False, figures)]
     elif sats:
         claims = [shorter_than_fifo(figure, runs, sat, over) for sat in sats]
     else:
@@ -127,9 +127,9 @@ def sat_claim(figure: str, name: str) -> str:
 
 
 def shorter_than_fifo(figure: str, runs: Runs, sat: str, over: str) -> Claim:
-    found, unblocked = shorter(runs, sat, "fifo"), shorter(runs, sat, "fifo:blocking=false")
-    says = f"{found} of that of FIFO, {unblocked} of that of FIFO that does not block; {over}"
-    return claim_with_number(figure, sat_claim(figure, NAMES[sat]), found, 1 - SAT_GAINS[figure], says)
+    over_fifo, unblocked = shorter(runs, sat, "fifo"), shorter(runs, sat, "fifo:blocking=false")
+    figures = f"{over_fifo} of that of FIFO, {unblocked} of that of FIFO that does not block; {over}"
+    return claim_with_number(figure, sat_claim(figure, NAMES[sat]), over_fifo, 1 - SAT_GAINS[figure], figures)
 
 
 def least_over_fifo(runs: Runs, bounds: list[float]) -> float:
@@ -165,7 +165,7 @@ def spread(
     least = completion_bounds(setting, len(bounds))
     rows = [row(policy, "makespan", values) for policy, values in (table | {BOUND: bounds}).items()]
     rows += [row(policy, "completion", values) for policy, values in (ends | {BOUND: least}).items()]
-    each: list[Row] = [
+    by_seed: list[Row] = [
         {"seed": seed, "lower_bound": bounds[seed]} | {policy: values[seed] for policy, values in table.items()}
         for seed in range(len(bounds))
     ]
@@ -176,7 +176,7 @@ def spread(
 
     notes = [f"{figure}: makespan {', '.join(f'{NAMES[p]} {interval(values)}' for p, values in table.items())}"]
     notes += notes_of(figure, table, ends, least, "price", "slots")
-    return Finding(figure, title, claims, {"": rows, "_seeds": each, "_gain": gain_rows(runs)}, draw, notes)
+    return Finding(figure, title, claims, {"": rows, "_seeds": by_seed, "_gain": gain_rows(runs)}, draw, notes)
 
 
 def draw_flow_shop(bars: list[Row], title: str, path: Path) -> None:
@@ -186,13 +186,13 @@ def draw_flow_shop(bars: list[Row], title: str, path: Path) -> None:
     figure = Figure(figsize=(7.2, 0.8 + 1.2 * len(orders)), layout="constrained")
     all_axes = figure.subplots(len(orders), 1, sharex=True)
     for axes, order in zip(all_axes, orders, strict=True):
-        own = [bar for bar in bars if bar["order"] == order]
-        for bar in own:
+        of_order = [bar for bar in bars if bar["order"] == order]
+        for bar in of_order:
             row, width = resources.index(bar["resource"]), bar["end"] - bar["start"]
             colour = COLOURS[bar["job"] - 1]
             axes.barh(row, width, left=bar["start"], height=0.72, color=colour, alpha=0.75, edgecolor="white", linewidth=1.5)
             axes.text(bar["start"] + width / 2, row, f"job {bar['job']}", ha="center", va="center", fontsize=9, color="white")
-        end = max(bar["end"] for bar in own)
+        end = max(bar["end"] for bar in of_order)
         axes.axvline(end, color=GREY, linewidth=1.2, linestyle=":")
         axes.set_yticks(range(len(resources)), resources)
         axes.set_title(f"{order}: {end} slots", fontsize=10, loc="left")
@@ -221,11 +221,11 @@ def draw_makespans(
     known = [value for _, values, _ in lines for value in values if value is not None]
     width = max(known) - min(known) or 1.0
     for n, (_, values, (colour, style)) in enumerate(lines):
-        own = [value for value in values if value is not None]
-        spread = np.linspace(-0.22, 0.22, len(own)) if len(own) > 1 else np.zeros(1)
+        known_ends = [value for value in values if value is not None]
+        spread = np.linspace(-0.22, 0.22, len(known_ends)) if len(known_ends) > 1 else np.zeros(1)
         face = "white" if style != "-" else colour
-        axes.plot(own, n + spread, "o", color=colour, markersize=4, alpha=0.5, markerfacecolor=face, zorder=2)
-        mean = float(np.mean(own))
+        axes.plot(known_ends, n + spread, "o", color=colour, markersize=4, alpha=0.5, markerfacecolor=face, zorder=2)
+        mean = float(np.mean(known_ends))
         axes.plot([mean, mean], [n - 0.34, n + 0.34], color=colour, linewidth=2.4, zorder=3)
         axes.text(1.01, n, f"{mean:.1f}", transform=axes.get_yaxis_transform(), va="center", fontsize=10, color=colour)
     axes.set_yticks(range(len(lines)), [name for name, _, _ in lines])

@@ -100,9 +100,9 @@ def least_makespan(setting: Workload, seed: int) -> int:
 
 def row(policy: str, measure: str, values: Sequence[float | None]) -> Row:
     """A measure of a policy, over the seeds."""
-    found, in_paper = interval(values), "yes" if policy in IN_PAPER else "no"
+    over_seeds, in_paper = interval(values), "yes" if policy in IN_PAPER else "no"
     about: Row = {"policy": policy, "in_paper": in_paper, "measure": measure}
-    return about | {"mean": found.mean, "low": found.low, "high": found.high, "seeds": len(values)}
+    return about | {"mean": over_seeds.mean, "low": over_seeds.low, "high": over_seeds.high, "seeds": len(values)}
 
 
 def label(policy: str) -> str:

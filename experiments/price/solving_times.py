@@ -75,34 +75,34 @@ def instances(jobs: int) -> Workload:
 def solve(servers: str, jobs: int, seed: int, limit: float = LIMIT) -> Row:
     """Seconds of one core that CP-SAT takes to a proof, or until it is stopped; it begins with one list schedule."""
     tasks = tasks_of(instances(jobs).at(seed), fixed_allocation=servers == "fixed")
-    known = schedule_list(tasks, tasks.longest_tail_first())
+    first = schedule_list(tasks, tasks.longest_tail_first())
     began = time.process_time()
-    found, bound = improve(tasks, known, limit, workers=1, seed=seed)
-    took = time.process_time() - began
-    ends = (took, found.makespan == bound, found.makespan * tasks.tick, bound * tasks.tick)
+    best, bound = improve(tasks, first, limit, workers=1, seed=seed)
+    seconds = time.process_time() - began
+    ends = (seconds, best.makespan == bound, best.makespan * tasks.tick, bound * tasks.tick)
     return dict(zip(COLUMNS, (servers, jobs, len(tasks), seed, *ends), strict=True))
 
 
 def claim_of(rows: list[Row], servers: str) -> Claim:
     """Exponential in the number of phases, if that explains the times certainly better than a power of it does."""
-    claim, own = f"{CLAIM}, {SERVERS[servers]}", [row for row in rows if row["servers"] == servers]
-    if not own:
+    claim, of_servers = f"{CLAIM}, {SERVERS[servers]}", [row for row in rows if row["servers"] == servers]
+    if not of_servers:
         return Claim("price-fig4", claim, False, LEFT_OUT)
-    size, seconds = (np.array([row[name] for row in own], float) for name in ("phases", "seconds"))
-    found = compare(size, seconds, np.array([row["proven"] for row in own], np.bool_))
-    fits = "; ".join(f"{name} {number(float(fit.likelihood.sum()))}" for name, fit in found.fits.items())
-    says = f"{by_size(own)}; log-likelihood: {fits}; exponential over a power, per run: {found.better}"
-    return Claim("price-fig4", claim, found.exponential, f"{says}{rates(found.fits)}")
+    size, seconds = (np.array([row[name] for row in of_servers], float) for name in ("phases", "seconds"))
+    comparison = compare(size, seconds, np.array([row["proven"] for row in of_servers], np.bool_))
+    fits = "; ".join(f"{name} {number(float(fit.likelihood.sum()))}" for name, fit in comparison.fits.items())
+    figures = f"{by_size(of_servers)}; log-likelihood: {fits}; exponential over a power, per run: {comparison.better}"
+    return Claim("price-fig4", claim, comparison.exponential, f"{figures}{rates(comparison.fits)}")
 
 
 def by_size(rows: list[Row]) -> str:
     """Of each number of jobs, how many were proven and the median time."""
     parts = []
     for jobs in sorted({row["jobs"] for row in rows}):
-        own = [row for row in rows if row["jobs"] == jobs]
-        middle = float(np.median([row["seconds"] if row["proven"] else np.inf for row in own]))
+        of_size = [row for row in rows if row["jobs"] == jobs]
+        middle = float(np.median([row["seconds"] if row["proven"] else np.inf for row in of_size]))
         median = f"median {number(middle, 2)} s" if np.isfinite(middle) else "median not reached"
-        parts.append(f"{jobs} jobs {sum(row['proven'] for row in own)} of {len(own)} proven, {median}")
+        parts.append(f"{jobs} jobs {sum(row['proven'] for row in of_size)} of {len(of_size)} proven, {median}")
     return "; ".join(parts)
 
 
@@ -162,8 +162,8 @@ def fitted(x: Floats, seconds: Floats, proven: Bools) -> Growth:
     low, high = float(taken.min()), float(taken.max())
     bounds = [(low - 10, high), (low - 10, high + STEEPEST), (-STEEPEST, STEEPEST), (np.log(LEAST_SPREAD), 5.0)]
     starts = [(low - 0.1, high + more, rise, 0.0) for more in (0.0, 5.0, 20.0) for rise in (0.5, high - low + more, 30.0)]
-    found = [minimize(lambda p: -log_likelihood(p).sum(), start, method="L-BFGS-B", bounds=bounds) for start in starts]
-    best = min(found, key=lambda result: float(result.fun)).x
+    optima = [minimize(lambda p: -log_likelihood(p).sum(), start, method="L-BFGS-B", bounds=bounds) for start in starts]
+    best = min(optima, key=lambda result: float(result.fun)).x
     log_base, last, rise, log_spread = map(float, best)
     b = rise / width
     return Growth(math.exp(log_base), last - b * float(x.max()), b, math.exp(log_spread), log_likelihood(best))
@@ -174,12 +174,12 @@ def draw_times(rows: list[Row], names: dict[str, str], title: str, path: Path) -
     figure = Figure(figsize=(9.6, 4.2), layout="constrained")
     all_axes = figure.subplots(1, len(names), sharey=True)
     for axes, (servers, name) in zip(all_axes, names.items(), strict=True):
-        own = [row for row in rows if row["servers"] == servers]
+        of_servers = [row for row in rows if row["servers"] == servers]
         for proven, marker, colour, label in ((True, "o", COLOURS[6], "proven optimal"), (False, "^", COLOURS[1], "stopped")):
-            runs = [row for row in own if row["proven"] == proven]
+            runs = [row for row in of_servers if row["proven"] == proven]
             size, seconds = ([row[key] for row in runs] for key in ("phases", "seconds"))
             axes.plot(size, seconds, marker, color=colour, markersize=5, alpha=0.6, label=label, linestyle="none")
-        if not own:
+        if not of_servers:
             missing = "not measured: policy sat and OR-tools\nare not installed"
             axes.text(0.5, 0.5, missing, ha="center", va="center", color=GREY, transform=axes.transAxes)
         axes.set_yscale("log")

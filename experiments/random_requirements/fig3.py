@@ -50,18 +50,18 @@ def _finding(figure: str, settings: Settings, setting: Workload, curves: Sequenc
     slots, seeds = settings.slots_or(SLOTS), settings.seeds_or(SEEDS, QUICK_SEEDS)
     runs = [_run(setting, curve, seed, slots) for curve in curves for seed in range(seeds)]
     results = run_all(runs, settings.runs, figure)
-    found = {curve: results[n * seeds : (n + 1) * seeds] for n, curve in enumerate(curves)}
+    by_curve = {curve: results[n * seeds : (n + 1) * seeds] for n, curve in enumerate(curves)}
     names = {curve: label(curve) for curve in curves}
-    paths = {curve: path_of(group) for curve, group in found.items()}
+    paths = {curve: path_of(group) for curve, group in by_curve.items()}
     length = f"{slots:,} slots, {counted(seeds, 'seed')}{settings.remark}"
     title = f"{figure[:4].replace('fig', 'Figure ')}({figure[4]}): {WHAT[figure]}; {length}"
-    verdicts = {curve: joint_verdict(group) for curve, group in found.items()}
+    verdicts = {curve: joint_verdict(group) for curve, group in by_curve.items()}
 
     def draw(path: Path) -> None:
         draw_queues(paths, names, verdicts, title, path)
 
-    tables = {"": _path_rows(paths, verdicts), "_runs": [_summary(group, curve) for curve, group in found.items()]}
-    return Finding(figure, title, claims(found, setting.rate), tables, draw)
+    tables = {"": _path_rows(paths, verdicts), "_runs": [_summary(group, curve) for curve, group in by_curve.items()]}
+    return Finding(figure, title, claims(by_curve, setting.rate), tables, draw)
 
 
 def _run(setting: Workload, curve: str, seed: int, slots: int) -> Run:
@@ -160,8 +160,8 @@ def _stability(figure: str, claim: str, results: Sequence[Result], kind: str) ->
     grows = interval(queue_growth(result) for result in results)
     queue = interval(result.mean_queue for result in results)
     per = "–" if grows.mean is None else f"{1e4 * grows.mean:.3g}"
-    said = f"{verdicts_in_words(verdict_counts(results))}; mean queue {queue}, grows by {per} per 10,000 slots"
-    return Claim(figure, claim, joint_verdict(results) == kind, said)
+    figures = f"{verdicts_in_words(verdict_counts(results))}; mean queue {queue}, grows by {per} per 10,000 slots"
+    return Claim(figure, claim, joint_verdict(results) == kind, figures)
 
 
 def draw_queues(paths: dict[str, list[Row]], names: dict[str, str], verdicts: dict[str, str], title: str, path: Path) -> None:

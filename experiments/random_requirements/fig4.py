@@ -76,9 +76,9 @@ def ratio_rows(queues: Queues) -> list[Row]:
     rows = []
     for policy in POLICIES[1:]:
         for alpha in intensities(queues):
-            found = ratio(queues[alpha, policy], queues[alpha, "bf-js"])
+            over = ratio(queues[alpha, policy], queues[alpha, "bf-js"])
             about = {"intensity": alpha, "policy": policy}
-            rows.append(about | columns("over_bf_js", found) | {"seeds": len(queues[alpha, policy])})
+            rows.append(about | columns("over_bf_js", over) | {"seeds": len(queues[alpha, policy])})
     return rows
 
 
@@ -97,7 +97,7 @@ def claims_a(queues: Queues) -> list[Claim]:
         alike.append(alpha)
     above = alphas[len(alike) :]
     near = f"within a factor {ALIKE:g}"
-    found = f"{near} up to α = {alike[-1]:g}" if alike else f"not {near} at α = {alphas[0]:g}"
+    reach = f"{near} up to α = {alike[-1]:g}" if alike else f"not {near} at α = {alphas[0]:g}"
     lower = [alpha for alpha in alike if certainly_below(against[alpha], 1)]
     return [
         *_worse("fig4a", "VQS", "vqs", ("bf-js", "vqs-bf"), queues, "VQS has the longest queues"),
@@ -105,7 +105,7 @@ def claims_a(queues: Queues) -> list[Claim]:
             "fig4a",
             "BF-J/S and VQS-BF are comparable up to some α (the number is lost)",
             bool(alike),
-            f"{found}; VQS-BF over BF-J/S "
+            f"{reach}; VQS-BF over BF-J/S "
             + ", ".join(f"{against[alpha]} at {alpha:g}" for alpha in dict.fromkeys((alphas[0], *alike[-1:], *above[:1])))
             + (f"; VQS-BF is even lower at {_range(lower)}" if lower else ""),
         ),
@@ -170,10 +170,10 @@ def _extra(queues: Queues, alpha: float, policy: str, rate: float) -> list[float
 def _worse(figure: str, name: str, policy: str, others: Sequence[str], queues: Queues, claim: str) -> list[Claim]:
     """One claim: `policy` has longer queues than each of the others at every α."""
     alphas = intensities(queues)
-    found = {(alpha, other): ratio(queues[alpha, policy], queues[alpha, other]) for alpha in alphas for other in others}
-    fails = [alpha for alpha in alphas if not all(certainly_above(found[alpha, other], 1) for other in others)]
+    over = {(alpha, other): ratio(queues[alpha, policy], queues[alpha, other]) for alpha in alphas for other in others}
+    fails = [alpha for alpha in alphas if not all(certainly_above(over[alpha, other], 1) for other in others)]
     figures = "; ".join(
-        f"{name} over {NAMES[other]} " + ", ".join(f"{found[alpha, other]} at {alpha:g}" for alpha in (alphas[0], alphas[-1]))
+        f"{name} over {NAMES[other]} " + ", ".join(f"{over[alpha, other]} at {alpha:g}" for alpha in (alphas[0], alphas[-1]))
         for other in others
     )
     where = f"not so at α = {_range(fails)}" if fails else f"at all {len(alphas)} α"

@@ -128,14 +128,14 @@ def data_of(settings: Settings) -> list[Data]:
     jobs = recorded.jobs(slot_seconds=SLOT_SECONDS).jobs
     load = offered(jobs)
     about = f"{settings.trace_name} as it is, {len(jobs):,} tasks in {(jobs.arrival[-1] + 1) / 36_000:.3g} hours"
-    found = [Data("trace", about, Recorded(recorded), load, 1, settings.servers or needed(load))]
+    data = [Data("trace", about, Recorded(recorded), load, 1, settings.servers or needed(load))]
     if len(jobs) < tasks:
         timed = recorded.timed(SLOT_SECONDS) if isinstance(recorded, SlotTrace) else recorded
         load = work(jobs) / len(jobs) * tasks / span
         about = f"block bootstrap of {settings.trace_name} (blocks of {BLOCK:,}), {long}, {counted(seeds, 'seed')}"
         make = Resampled(timed, tasks, span * float(SLOT_SECONDS))
-        found.append(Data("bootstrap", about, make, load, seeds, settings.servers or needed(load)))
-    return found
+        data.append(Data("bootstrap", about, make, load, seeds, settings.servers or needed(load)))
+    return data
 
 
 def work(jobs: Jobs) -> float:
@@ -162,11 +162,11 @@ def reproduce(settings: Settings) -> Finding:
     claims: list[Claim] = []
     panels: list[tuple[str, list[Row]]] = []
     for data in groups:
-        found = rows_of(data, settings.runs)
-        claims += claims_of(data.key, {key: [r.mean_queue for r in results] for key, results in found.items()})
+        by_policy = rows_of(data, settings.runs)
+        claims += claims_of(data.key, {key: [r.mean_queue for r in results] for key, results in by_policy.items()})
         part = [
             row_of(results, data=data.key, speedup=float(beta), servers=data.servers, intensity=data.intensity(beta))
-            for (beta, _), results in found.items()
+            for (beta, _), results in by_policy.items()
         ]
         rows += part
         panels.append((f"{data.about}; {data.servers} servers", part))
@@ -184,47 +184,49 @@ def rows_of(data: Data, options: RunOptions) -> dict[tuple[str, str], list[Resul
     workloads = {(seed, beta): Sped(data, seed, beta) for seed in range(data.seeds) for beta in SPEEDUPS}
     keys = [(seed, beta, policy) for seed, beta in workloads for policy in POLICIES]
     results = run_all([Run(workloads[seed, beta], policy, seed) for seed, beta, policy in keys], options, f"fig5, {data.key}")
-    found: dict[tuple[str, str], list[Result]] = {(beta, policy): [] for policy in POLICIES for beta in SPEEDUPS}
+    by_policy: dict[tuple[str, str], list[Result]] = {(beta, policy): [] for policy in POLICIES for beta in SPEEDUPS}
     for (_, beta, policy), result in zip(keys, results, strict=True):
-        found[beta, policy].append(result)
-    return found
+        by_policy[beta, policy].append(result)
+    return by_policy
 
 
 def claims_of(key: str, queues: Queues) -> list[Claim]:
     high = [beta for beta in HIGH if (beta, POLICIES[0]) in queues]
     former, latter = ("bf-js", "vqs-bf"), ("vqs", "fifo-ff")
-    clear = {beta: ratio(_each(max, queues, beta, former), _each(min, queues, beta, latter)) for beta in high}
+    clear = {beta: ratio(_by_seed(max, queues, beta, former), _by_seed(min, queues, beta, latter)) for beta in high}
     slight = {beta: ratio(queues[beta, "vqs-bf"], queues[beta, "bf-js"]) for beta in high}
     return [
         Claim(
             "fig5",
             f"{key}: at high β BF-J/S and VQS-BF have clearly shorter queues than VQS and FIFO-FF",
-            all(_clearly(found) for found in clear.values()),
-            f"the longer of the former over the shorter of the latter {_told(clear)}",
+            all(_clearly(over) for over in clear.values()),
+            f"the longer of the former over the shorter of the latter {_listed(clear)}",
         ),
         Claim(
             "fig5",
             f"{key}: at high β VQS-BF has slightly shorter queues than BF-J/S",
-            all(certainly_below(found, 1) for found in slight.values()),
-            f"VQS-BF over BF-J/S {_told(slight)}",
+            all(certainly_below(over, 1) for over in slight.values()),
+            f"VQS-BF over BF-J/S {_listed(slight)}",
         ),
     ]
 
 
-def _each(which: Callable[[Sequence[float]], float], queues: Queues, beta: str, policies: tuple[str, str]) -> list[float | None]:
+def _by_seed(
+    which: Callable[[Sequence[float]], float], queues: Queues, beta: str, policies: tuple[str, str]
+) -> list[float | None]:
     """Seed by seed, the larger or smaller of two policies' queues."""
     return [which((a or 0.0, b or 0.0)) for a, b in zip(*(queues[beta, policy] for policy in policies), strict=True)]
 
 
-def _clearly(found: Interval) -> bool:
-    return found.mean is not None and found.mean <= CLEAR and certainly_below(found, 1)
+def _clearly(over: Interval) -> bool:
+    return over.mean is not None and over.mean <= CLEAR and certainly_below(over, 1)
 
 
-def _told(found: dict[str, Interval]) -> str:
-    if all(each.mean is None for each in found.values()):
+def _listed(ratios: dict[str, Interval]) -> str:
+    if all(over.mean is None for over in ratios.values()):
         return "cannot be said: queues of 0"
-    single = "" if any(each.low is not None for each in found.values()) else " (one run: no interval)"
-    return ", ".join(f"{each} at β = {beta}" for beta, each in found.items()) + single
+    single = "" if any(over.low is not None for over in ratios.values()) else " (one run: no interval)"
+    return ", ".join(f"{over} at β = {beta}" for beta, over in ratios.items()) + single
 
 
 def draw_scaling(panels: list[tuple[str, list[Row]]], names: list[str], slot_seconds: float, title: str, path: Path) -> None:

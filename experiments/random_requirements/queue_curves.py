@@ -26,18 +26,18 @@ def draw_curves(
     values = [row[key] * scale for row in rows if row[key]]
     floor = min(values, default=1.0) / 3
     for n, (policy, name, colour) in enumerate(zip(policies, names, colours_for(policies), strict=True)):
-        own = [row for row in rows if row["policy"] == policy and row[key] is not None]
-        x = np.array([row[by] for row in own]) + (apart or 0.0) * (n - (len(policies) - 1) / 2)
-        mean = np.array([row[key] for row in own]) * scale
+        of_policy = [row for row in rows if row["policy"] == policy and row[key] is not None]
+        x = np.array([row[by] for row in of_policy]) + (apart or 0.0) * (n - (len(policies) - 1) / 2)
+        mean = np.array([row[key] for row in of_policy]) * scale
         axes.plot(x, mean, color=colour, linewidth=1.5, label=name, zorder=2)
-        if own and own[0][f"{key}_low"] is not None:
-            low, high = (np.array([row[f"{key}_{end}"] for row in own]) * scale for end in ("low", "high"))
+        if of_policy and of_policy[0][f"{key}_low"] is not None:
+            low, high = (np.array([row[f"{key}_{end}"] for row in of_policy]) * scale for end in ("low", "high"))
             low = np.maximum(low, floor)
             if apart is None:
                 axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
             else:
                 axes.vlines(x, low, high, color=colour, linewidth=1.2, alpha=0.6, zorder=1)
-        for row, at, value in zip(own, x, mean, strict=True):
+        for row, at, value in zip(of_policy, x, mean, strict=True):
             unstable = row["verdict"] == "unstable"
             face = colour if row["verdict"] == "stable" else "white"
             marker = "x" if unstable else MARKERS.get(policy, "o")

@@ -39,14 +39,14 @@ def reproduce(settings: Settings) -> Finding:
     seeds = settings.seeds_or(SEEDS, QUICK_SEEDS)
     jobs = QUICK_JOBS if settings.quick else JOBS
     by_demands = measures_by_demands(jobs, seeds, settings.runs)
-    found = by_demands["correlated"]
+    by_policy = by_demands["correlated"]
     small = {D: analytics(jobs=SMALL, resources=D, kinds=False) for D in RESOURCES}
     fragments = {D: measures_by_policy(workload, FRAGMENTED, seeds, settings.runs) for D, workload in small.items()}
     bounds = completion_bounds(analytics(jobs=jobs), seeds)
-    compared = [*(row_of(policy, found[policy]) for policy in COMPARED), bound_row(bounds)]
-    makespans, means = ({p: [getattr(each, what) for each in found[p]] for p in COMPARED} for what in ("makespan", "mean"))
+    compared = [*(row_of(policy, by_policy[policy]) for policy in COMPARED), bound_row(bounds)]
+    makespans, means = ({p: [getattr(each, what) for each in by_policy[p]] for p in COMPARED} for what in ("makespan", "mean"))
     notes = notes_of("tetris", makespans, means, bounds, "tetris", "slots")
-    curve = [{"f": f} | row_of(policy, found[policy]) for f, policy in KNOBS.items()]
+    curve = [{"f": f} | row_of(policy, by_policy[policy]) for f, policy in KNOBS.items()]
     sweep = [{"demands": name} | row_of(policy, by_demands[name][policy]) for name in DEMANDS for policy in OF_DEMANDS]
     pieces = [{"resources": D} | row_of(policy, fragments[D][policy]) for D in RESOURCES for policy in FRAGMENTED]
     servers = len(small[1].servers)
@@ -56,9 +56,9 @@ def reproduce(settings: Settings) -> Finding:
         draw_tetris(compared, curve, sweep, pieces, title, path)
 
     claims = [
-        *claims_on_times(found),
+        *claims_on_times(by_policy),
         *claims_on_demands(by_demands),
-        *claims_on_fairness(found),
+        *claims_on_fairness(by_policy),
         claim_on_fragments(fragments),
     ]
     tables = {"": compared, "_fairness": curve, "_demands": sweep, "_fragmentation": pieces}
@@ -126,11 +126,11 @@ def draw_curve(axes: Any, rows: list[Row]) -> None:
 def draw_sweep(axes: Any, rows: list[Row]) -> None:
     """Makespan and mean completion time along the weight m of the remaining work, as shares of those of DRF."""
     styles = {"correlated": "-", "independent": "--"}
-    for what, colour, told in (("makespan", TETRIS, "makespan"), ("mean", COLOURS[3], "mean completion time")):
+    for what, colour, name in (("makespan", TETRIS, "makespan"), ("mean", COLOURS[3], "mean completion time")):
         for demands, style in styles.items():
             value = {row["policy"]: row[what] for row in rows if row["demands"] == demands}
             shares = [value[policy] / value["drf"] for policy in runs.WEIGHTS.values()]
-            axes.plot(list(runs.WEIGHTS), shares, style, marker=".", color=colour, label=f"{told}, {demands} demands")
+            axes.plot(list(runs.WEIGHTS), shares, style, marker=".", color=colour, label=f"{name}, {demands} demands")
     axes.axhline(1, color=GREY, lw=1)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("weight m of the remaining work")

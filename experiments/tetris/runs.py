@@ -81,11 +81,11 @@ def measures_of(workload: Workload, result: Result, fair: Result) -> Measures:
     )
 
 
-def row_of(policy: str, found: list[Measures]) -> Row:
+def row_of(policy: str, measures: list[Measures]) -> Row:
     """Means over the seeds with their 95 % intervals."""
-    row: Row = {"policy": policy, "in_paper": "no" if policy in NOT_IN_PAPER else "yes", "seeds": len(found)}
+    row: Row = {"policy": policy, "in_paper": "no" if policy in NOT_IN_PAPER else "yes", "seeds": len(measures)}
     for name in Measures._fields:
-        row |= columns(name, interval(getattr(each, name) for each in found))
+        row |= columns(name, interval(getattr(run, name) for run in measures))
     return row
 
 

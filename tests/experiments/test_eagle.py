@@ -175,4 +175,4 @@ def test_mechanisms_by_hand() -> None:
     ],
 )
 def test_who_is_told_the_cutoff(policy: str, told: str) -> None:
-    assert runs.told(Case("yahoo", 4_000, policy)) == told
+    assert runs.policy_of(Case("yahoo", 4_000, policy)) == told

@@ -14,7 +14,9 @@ import pytest
 import packenv
 from experiments.finding import Claim, Finding, write_finding
 from experiments.random_requirements import fig3, fig4
-from packenv.cli.main import main
+from packenv.cli import checkout
+from packenv.cli.main import cli, main
+from packenv.cli.options.help_text import Context
 from packenv.units import UNIT
 from packenv.workloads.traces import SlotTrace
 
@@ -165,6 +167,20 @@ def test_bad_input(
     assert message in err and err.startswith("packenv: ") and err.count("\n") == 1
     assert out == ""
     assert not list(tmp_path.glob("**/*.*"))
+
+
+@pytest.mark.parametrize("command", [("reproduce", "fig2"), ("reproduce", "--help"), ("bench",)], ids=" ".join)
+def test_without_a_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    """As packenv is installed: one line, and nothing when a shell asks for completions."""
+    monkeypatch.setattr(checkout, "ROOT", tmp_path)
+    with pytest.raises(SystemExit) as left:
+        main([*command])
+    out, err = capsys.readouterr()
+    assert (left.value.code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"packenv: {command[0]} runs the folder experiments of a checkout, and {tmp_path} has none: ")
+    assert cli.get_command(Context(cli, resilient_parsing=True), command[0]) is None
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
