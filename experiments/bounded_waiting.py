@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from figure_script import options_of
-
 import packenv
+from experiments.script_options import options_of
 from packenv.results.by_size import delay_by_size
 
 POLICIES = (

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from figure_script import options_of
 from matplotlib.figure import Figure
 
+from experiments.script_options import options_of
 from packenv.executors.choose import RAY, executor
 from packenv.executors.pieces import PIECE, Pieces
 from packenv.files import atomic_path

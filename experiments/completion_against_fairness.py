@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from figure_script import options_of
-from whole_job_agents import QUICK_SEEDS, REPORTED, SEEDS, Player, means
 
 import packenv
+from experiments.script_options import options_of
+from experiments.whole_job_agents import QUICK_SEEDS, REPORTED, SEEDS, Player, means
 from packenv.files import atomic_path
 from packenv.runs.measured import Measured
 from packenv.runs.plot_style import colours_for, light_grid

@@ -6,8 +6,7 @@ Eight seeds of 10^6 slots, the same jobs for all three.
 import shlex
 from collections.abc import Sequence
 
-from figure_script import options_of
-
+from experiments.script_options import options_of
 from packenv.cli.main import main as packenv
 
 POLICIES = ("vqs", "bf-js", "agent:fig4b")

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
-from figure_script import options_of
 from PIL import Image
 
 import packenv  # noqa: F401  (registers the environments)
+from experiments.script_options import options_of
 from packenv.workloads.named.analytics import analytics
 
 SLOTS = 1500

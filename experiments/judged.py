@@ -5,8 +5,7 @@ With --quick: on figure 3(a) alone, with two seeds at each load and intervals 0.
 
 from collections.abc import Sequence
 
-from figure_script import options_of
-
+from experiments.script_options import options_of
 from packenv.cli.main import main as packenv
 
 WORKLOADS = ("paper/fig3a", "paper/fig3b", "paper/fig4a", "paper/fig4b")

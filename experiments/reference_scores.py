@@ -11,10 +11,10 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from figure_script import options_of
 from numpy.typing import NDArray
 
 import packenv
+from experiments.script_options import options_of
 from packenv.envs.registration import id_of
 from packenv.runs.statistics import interval, ratio_of_means
 

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from contextlib import chdir
 from pathlib import Path
 
-from figure_script import options_of
-
 import packenv
+from experiments.script_options import options_of
 from packenv.cli.main import main as command_line
 from packenv.workloads.traces import write_jobs
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import torch
 import yaml  # type: ignore[import-untyped]
-from figure_script import options_of
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from reference_scores import QUICK_SEEDS, QUICK_SLOTS, SEEDS, SLOTS, Choose, mean_queues, of_policy, rules
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
+from experiments.reference_scores import QUICK_SEEDS, QUICK_SLOTS, SEEDS, SLOTS, Choose, mean_queues, of_policy, rules
+from experiments.script_options import options_of
 from packenv.envs import PackVecEnv
 from packenv.envs.registration import id_of
 from packenv.files import atomic_path

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from figure_script import options_of
-
+from experiments.script_options import options_of
 from packenv import find_policy, workload
 from packenv.cli.main import main as packenv
 from packenv.runs.run import by_policy, runs_of

@@ -5,8 +5,7 @@ Prints a table for each: mean queues, and their ratios to the optimal policy's. 
 
 from collections.abc import Sequence
 
-from figure_script import options_of
-
+from experiments.script_options import options_of
 from packenv.cli.main import main as packenv
 from packenv.workloads.named.small import SMALL
 

@@ -6,8 +6,7 @@ taken in a browser. Twelve million samples take a few hours on two cores. With -
 
 from collections.abc import Sequence
 
-from figure_script import options_of
-
+from experiments.script_options import options_of
 from packenv.cli.main import main as packenv
 
 LONG = ("--envs", "64", "--steps", "512", "--horizon", "1000000", "--samples", "12000000")

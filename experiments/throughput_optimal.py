@@ -11,9 +11,9 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from figure_script import options_of
 
 import packenv
+from experiments.script_options import options_of
 from packenv import Workload
 from packenv.theory.stability.judge import MOST_TASKS
 from packenv.units import UNIT

@@ -10,8 +10,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from packenv import simulation
 from packenv.results.result import Result
+from packenv.simulation import simulate as simulate_at_a_rate
 from packenv.workloads.named.registry import workload as find_workload
 from packenv.workloads.workload import Workload
 
@@ -34,4 +34,4 @@ def _at_a_rate(run: Run) -> Run:
     return cast(Run, run_at_a_rate)
 
 
-simulate = _at_a_rate(simulation.simulate)
+simulate = _at_a_rate(simulate_at_a_rate)

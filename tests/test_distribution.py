@@ -89,6 +89,16 @@ def test_commands(user: Path) -> None:
 
 
 @pytest.mark.slow
+def test_commands_of_a_checkout(user: Path) -> None:
+    """The user's folder `experiments` is not taken for ours."""
+    command = [str(user / ".venv-of-wheel" / "bin" / "packenv"), "reproduce", "fig2"]
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(command, cwd=user, env=clean, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "runs the folder experiments of a checkout" in done.stderr
+
+
+@pytest.mark.slow
 def test_environments(user: Path) -> None:
     (user / "play.py").write_text(ENVIRONMENTS)
     shown = run(user / ".venv-of-wheel" / "bin" / "python", "play.py", folder=user)

@@ -30,13 +30,13 @@ COMMANDS = {
     "record": ("record:record_command", "Record a policy's episodes as a dataset for offline learning."),
     "worst-case": ("theory.worst_case:worst_case_command", "Search for the workload of which a policy supports least."),
     "leaderboard": ("leaderboard.command:leaderboard", "Rank policies and agents on the same jobs of many workloads."),
-    "reproduce": ("reproduce:reproduce", "Reproduce figures of the papers, and say which of their claims the runs show."),
+    "reproduce": ("checkout:reproduce", "Reproduce figures of the papers, and say which of their claims the runs show."),
     "trace": ("trace.command:trace", "Convert, describe and profile traces."),
     "list": ("listing:listing", "Show the policies and workloads that have names."),
     "warmup": ("warmup:warmup", "Compile policies and environments beforehand."),
     "doctor": ("doctor:doctor", "Show what is installed, where machine code is kept, and what is missing."),
     "completion": ("completion:completion", "Print the line that makes your shell complete packenv's words."),
-    "bench": ("bench.main:bench", "Measure the speed of this installation."),
+    "bench": ("checkout:bench", "Measure the speed of this installation."),
 }
 """By name: module and function in packenv.cli, and what `packenv --help` says."""
 
@@ -57,7 +57,12 @@ class Commands(click.Group):
                 return None
             raise InputError(f"unknown command {cmd_name!r}{nearest(cmd_name, list(COMMANDS))}")
         module, _, function = COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(f"packenv.cli.{module}"), function)
+        try:
+            command: click.Command = getattr(import_module(f"packenv.cli.{module}"), function)
+        except InputError:  # it takes a checkout
+            if ctx.resilient_parsing:
+                return None
+            raise
         return limited(command)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -27,12 +27,11 @@ from packenv.errors import InputError
 from packenv.files import write_json
 
 PACKAGE = Path(__file__).resolve().parent.parent
-NO_RESULT = {"cli", "runs", "studies"}  # folders of the package on which no run of the simulator depends
 LIBRARIES = [sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 LIBRARIES += [*site.getsitepackages(), site.getusersitepackages()]
 INSTALLED = tuple({os.path.realpath(folder) + os.sep for folder in LIBRARIES})
 FOLDERS_OF_PACKAGES = {"site-packages", "dist-packages"}  # also those of other environments, which a .pth file may add
-MEMORY = "sources.json"
+MEMORY = "sources-2.json"  # 2: without what is imported for type checkers alone
 
 
 class Source(NamedTuple):
@@ -75,30 +74,33 @@ def is_ours(module: ModuleType) -> bool:
     return file is not None and Path(file).resolve().is_relative_to(PACKAGE)
 
 
-def key_of(modules: Iterable[str], folder: Path) -> str:
-    """The key of these loaded modules and all that they import; digests of files are kept in `folder`."""
+def key_of(modules: Iterable[str], folder: Path, loaded: bool = True) -> str:
+    """The key of these modules and all that they import; digests of files are kept in `folder`.
+
+    With `loaded`, of packenv only what is loaded counts: that is what machine code is made of. Without it, what packenv's
+    modules may import later counts too, and the key is the same whatever is loaded.
+    """
     digest = hashlib.sha256()
-    for name, source in sorted(sources_of(modules, folder).items()):
+    for name, source in sorted(sources_of(modules, folder, loaded).items()):
         digest.update(f"{name} {source.digest}\n".encode())
     return digest.hexdigest()[:16]
 
 
 def key_of_package(folder: Path) -> str:
-    """The key of all sources of packenv on which a result may depend, whether they are loaded or not."""
+    """The key of all sources of packenv, whether they are loaded or not."""
     _recall(folder)
     digest, known = hashlib.sha256(), dict(_known)
     for file in sorted(PACKAGE.rglob("*.py")):
         within = file.relative_to(PACKAGE)
-        if within.parts[0] not in NO_RESULT:
-            source = _look_at(str(file), ".".join(("packenv", *within.with_suffix("").parts)))
-            digest.update(f"{within} {source.digest}\n".encode())
+        source = _look_at(str(file), ".".join(("packenv", *within.with_suffix("").parts)))
+        digest.update(f"{within} {source.digest}\n".encode())
     if _known != known:
         _remember(folder)
     return digest.hexdigest()[:16]
 
 
-def sources_of(modules: Iterable[str], folder: Path) -> dict[str, Source]:
-    """The sources of these loaded modules and of all modules that they import, by module name.
+def sources_of(modules: Iterable[str], folder: Path, loaded: bool = True) -> dict[str, Source]:
+    """The sources of these modules and of all modules that they import, by module name; `loaded` as in `key_of`.
 
     Installed packages, other than those of `modules`, stand under their first name, with their version in place of a digest.
     """
@@ -117,7 +119,7 @@ def sources_of(modules: Iterable[str], folder: Path) -> dict[str, Source]:
         if first not in own and is_installed(first):
             found[first] = Source([], version_of(first), [])
             continue
-        file = file_of(name)
+        file = file_in_package(PACKAGE, name) if first == "packenv" and not loaded else file_of(name)
         if file is None:
             continue
         found[name] = _look_at(file, name)
@@ -166,6 +168,14 @@ def file_of(name: str) -> str | None:
 
 
 @functools.cache
+def file_in_package(package: Path, name: str) -> str | None:
+    """The file of a module of packenv, whose folder is `package`; None for a name that is no module."""
+    place = package.joinpath(*name.split(".")[1:])
+    files = (place.with_suffix(".py"), place / "__init__.py") if place != package else (place / "__init__.py",)
+    return next((str(file) for file in files if file.is_file()), None)
+
+
+@functools.cache
 def version_of(first: str) -> str:
     """Name and version of the installed package in which a module's first name lies; of Python for its own modules."""
     if first not in sys.stdlib_module_names:
@@ -202,7 +212,8 @@ def read_source(file: str, stamp: list[int], package: str) -> Source:
     if file.endswith(".py"):
         with suppress(SyntaxError, ValueError):
             tree = ast.parse(code)
-            return Source(stamp, digest_of(tree), sorted(set(imported(tree, package))))
+            imports = sorted(set(imported(tree, package, lazy_names=Path(file).name == "__init__.py")))
+            return Source(stamp, digest_of(tree), imports)
     return Source(stamp, hashlib.sha256(code).hexdigest()[:16], [])
 
 
@@ -219,12 +230,20 @@ def _is_text(node: Any) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def imported(tree: ast.Module, package: str) -> Iterator[str]:
-    """Names of modules that the code imports, and of names imported from them, which may be modules too."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            node.body = []
-        elif isinstance(node, ast.Import):
+def imported(tree: ast.Module, package: str, lazy_names: bool = False) -> Iterator[str]:
+    """Names of modules that the code imports, and of names imported from them, which may be modules too.
+
+    What is imported for type checkers alone does not count, except with `lazy_names`, in a package: those are names that are
+    imported when they are first used.
+    """
+    ahead: list[ast.AST] = [tree]
+    while ahead:
+        node = ahead.pop()
+        if isinstance(node, ast.If) and not lazy_names and ast.unparse(node.test) == "TYPE_CHECKING":
+            ahead += node.orelse
+            continue
+        ahead += ast.iter_child_nodes(node)
+        if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             module = node.module or ""

@@ -33,7 +33,7 @@ class PlanLog(RunLog):
 
     def keys(self, runs: Sequence[Run]) -> list[str]:
         titles = ",".join(goal.title for goal in self.goals)
-        return [f"{key} {titles}".rstrip() for key in keys_of(runs)]
+        return [f"{key} {titles}".rstrip() for key in keys_of(runs, seen.__module__)]
 
 
 def asking(runner: Runner, log: PlanLog | None) -> AskRuns:

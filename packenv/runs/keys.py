@@ -11,26 +11,26 @@ from typing import Any
 import numpy as np
 
 from packenv.compiled.cache import base
-from packenv.compiled.sources import key_of, key_of_package
+from packenv.compiled.sources import key_of
 from packenv.policy import find_policy, registered
-from packenv.runs.measured import POINTS
+from packenv.runs.measured import measured
 from packenv.runs.run import Run
 from packenv.workloads.workload import Workload
 
 
-def keys_of(runs: Sequence[Run]) -> list[str]:
-    """A key for each run, of its workload, policy, length, seed, options and the sources of packenv.
+def keys_of(runs: Sequence[Run], extract_module: str = measured.__module__) -> list[str]:
+    """A key for each run, of its workload, policy, length, seed, options and the code that decides its result.
 
-    Each workload and each policy is looked at once. A workload that a function makes is made.
+    That code is what plays a run, the module that takes from it what is kept, and all that they import; the policy's own is
+    part of its digest. Each workload and each policy is looked at once. A workload that a function makes is made.
     """
     workloads = {id(run.workload): run for run in runs}
     policies = {id(run.policy): run.policy for run in runs}
     of_workload = {key: digest_of_workload(run.made()) for key, run in workloads.items()}
     of_policy = {key: digest_of_policy(policy) for key, policy in policies.items()}
-    sources = key_of_package(base())
+    code = key_of([Run.__module__, extract_module], base(), loaded=False)
     return [
-        _hash([sources, of_workload[id(run.workload)], of_policy[id(run.policy)], run.slots, run.seed, run.options, POINTS])
-        for run in runs
+        _hash([code, of_workload[id(run.workload)], of_policy[id(run.policy)], run.slots, run.seed, run.options]) for run in runs
     ]
 
 
@@ -39,7 +39,8 @@ def _hash(parts: list[Any]) -> str:
 
 
 def digest_of_workload(workload: Workload) -> str:
-    """A hash of the laws, rate and servers of a random workload; of a table, of every column, the servers, and its draws."""
+    """A hash of the laws, rate and servers of a random workload; of a table, of every column, the servers, and its draws, with
+    the code that makes these."""
     digest = hashlib.sha256()
     if workload.jobs is None:
         digest.update(json.dumps([workload.to_dict(), workload.rho], sort_keys=True).encode())
@@ -48,29 +49,29 @@ def digest_of_workload(workload: Workload) -> str:
         for column in fields(workload.jobs):
             digest.update(column.name.encode())
             _absorb(digest, getattr(workload.jobs, column.name), set())
-        _absorb(digest, workload.draw, set())  # what runs at the start is no row of the table
+        modules: set[str] = set()
+        _absorb(digest, workload.draw, modules)  # what runs at the start is no row of the table
+        digest.update(key_of(_with_code(modules), base(), loaded=False).encode())
     return digest.hexdigest()
 
 
 def digest_of_policy(policy: Any) -> str:
     """A hash of a policy's name, of what it holds (parameters, weights), and of the sources of all modules that it comes from.
 
-    These are the modules of its type, of the function that made it, of what it holds, and all that they import: the same
-    key as that of machine code. packenv's own are left out: a run's key has all of them.
+    These are the modules of its type, of the function that made it, of what it holds, and all that they import.
     """
     digest = hashlib.sha256()
-    own = _absorb_policy(digest, policy)
-    digest.update((key_of(own, base()) if own else "").encode())
+    digest.update(key_of(_absorb_policy(digest, policy), base(), loaded=False).encode())
     return digest.hexdigest()
 
 
 def modules_of(policy: Any) -> list[str]:
     """Names of the modules, apart from packenv's, that a policy comes from: a name, or an object and what it holds."""
-    return _absorb_policy(hashlib.sha256(), policy)
+    return [name for name in _absorb_policy(hashlib.sha256(), policy) if name.partition(".")[0] != "packenv"]
 
 
 def _absorb_policy(digest: Any, policy: Any) -> list[str]:
-    """Add a policy to a digest. Returns the modules that it comes from, apart from packenv's."""
+    """Add a policy to a digest. Returns the modules that it comes from, of packenv and others."""
     modules: set[str] = set()
     found = policy
     if isinstance(policy, str):
@@ -79,7 +80,11 @@ def _absorb_policy(digest: Any, policy: Any) -> list[str]:
         name = policy.partition(":")[0]
         modules.add(registered().get(name, name).partition(":")[0])
     _absorb(digest, found, modules)
-    return sorted(name for name in modules if name.partition(".")[0] not in {"packenv", "builtins", "numpy"})
+    return _with_code(modules)
+
+
+def _with_code(modules: set[str]) -> list[str]:
+    return sorted(name for name in modules if name.partition(".")[0] not in {"builtins", "numpy"})
 
 
 def _absorb(digest: Any, value: Any, modules: set[str], around: frozenset[int] = frozenset()) -> None:

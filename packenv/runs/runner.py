@@ -62,7 +62,7 @@ class Runner:
         With a `name` (what is run) the progress of all runs is shown on a terminal. Raises RunsFailed in the end if some have.
         """
         with announce_if_slow(COMPILING) if name is not None else nullcontext():
-            modules = self._prepare(runs)
+            modules = self._prepare(runs, extract)
         failed = ended = 0
 
         def label() -> str:
@@ -106,12 +106,14 @@ class Runner:
         hint = "the other runs go on (--fail-fast ends them)"
         print(f"packenv: {line}; {hint}", file=sys.stderr, flush=True)
 
-    def _prepare(self, runs: Sequence[Run]) -> ShippedModules | None:
+    def _prepare(self, runs: Sequence[Run], extract: Extract) -> ShippedModules | None:
         """On this machine, have one process compile each policy before all of them need it: the others find the machine code on
-        disk. For other machines, collect the user's modules that they may lack."""
+        disk. For other machines, collect the modules that they may lack: of users, and of packenv's experiments."""
         if not self.local:
             policies = {id(run.policy): run.policy for run in runs}
-            return modules_to_ship(name for policy in policies.values() for name in modules_of(policy))
+            calls: list[Any] = [extract, *(run.workload for run in runs if callable(run.workload))]
+            names = {name for policy in policies.values() for name in modules_of(policy)}
+            return modules_to_ship(names | {*map(module_of_call, calls)} - {"__main__"})
         firsts = {str(run.policy): run for run in reversed(runs)}
         with self.lock:
             for name in dict.fromkeys(str(run.policy) for run in runs):
@@ -120,6 +122,13 @@ class Runner:
         for name in firsts:
             self.compiled[name].result()
         return None
+
+
+def module_of_call(call: Any) -> str:
+    """The name of the module in which a function, or the type of an object that is called, is defined."""
+    while isinstance(call, partial):
+        call = call.func
+    return str(call.__module__)
 
 
 def for_other_machines(run: Run) -> Run:

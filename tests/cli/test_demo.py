@@ -17,8 +17,8 @@ ROOT = Path(packenv.__file__).parents[1]
 WITHOUT_TORCH = """
 import sys
 sys.modules.update(torch=None, stable_baselines3=None, sb3_contrib=None)
-sys.path.insert(0, "experiments")
-import demo
+sys.path.insert(0, "")
+from experiments import demo
 demo.main(["--quick", "--processes", "1", "--out", sys.argv[1]])
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import shutil
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,12 +12,17 @@ import numpy as np
 import pytest
 
 import packenv
+from packenv.compiled import sources
 from packenv.errors import InputError
+from packenv.planning.goals import parse_goal
+from packenv.planning.log import PlanLog
 from packenv.results.stability import Verdict
-from packenv.runs.keys import digest_of_policy, digest_of_workload
+from packenv.runs import keys
+from packenv.runs.keys import digest_of_policy, digest_of_workload, keys_of
 from packenv.runs.log import RunLog
 from packenv.runs.measured import Measured, mean_path, measured
 from packenv.runs.measured import Path as MeanPath
+from packenv.runs.run import Run
 from packenv.workloads.workload import Workload
 
 
@@ -41,6 +47,38 @@ def test_keys_name_all_that_matters() -> None:
     ]
     assert len({digest_of_workload(one) for one in workloads}) == 5
     assert digest_of_workload(table(job=np.array([0, 1]))) == digest_of_workload(table(job=np.array([0, 1])))
+
+
+def test_an_edit_changes_the_keys_of_the_runs_that_depend_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a copy of the package: whatever is loaded, and as far as it is imported by what decides a run's result."""
+    package = tmp_path / "packenv"
+    shutil.copytree(sources.PACKAGE, package, ignore=lambda folder, names: [n for n in names if "." in n and n[-3:] != ".py"])
+    monkeypatch.setattr(sources, "PACKAGE", package)
+    monkeypatch.setattr(keys, "base", lambda: tmp_path)
+    runs = [Run(packenv.workload("paper/fig4b"), policy, slots=100) for policy in ("bf-js", "tetris", "agent:fig4b")]
+    plans = PlanLog(None, [parse_goal("p95 wait <= 5", None)])
+
+    def keys_now() -> dict[str, str]:
+        return dict(zip("btaBTA", [*keys_of(runs), *plans.keys(runs)], strict=True))
+
+    unchanged = keys_now()
+
+    def changed_by(file: str, edit: str = "\nEDITED = 1\n") -> str:
+        """First letters of the policies whose runs have another key after an edit of the file; of runs of a plan in capitals."""
+        path = package / file
+        text = path.read_text()
+        path.write_text(text + edit)
+        edited = keys_now()
+        path.write_text(text)
+        return "".join(run for run in edited if edited[run] != unchanged[run])
+
+    assert changed_by("runs/measured.py") == "bta" and changed_by("planning/search.py") == "BTA"
+    for file in ("cluster/slots.py", "workloads/sampling.py", "results/stability.py", "theory/capacity/max_workload.py"):
+        assert changed_by(file) == "btaBTA", file
+    for file in ("cli/main.py", "learning/training/train.py", "planning/plan.py", "runs/tensorboard.py", "testing/policies.py"):
+        assert changed_by(file) == "", file
+    assert changed_by("policies/tetris/tetris.py") == "tT" and changed_by("envs/server_fill/rules.py") == "aA"
+    assert changed_by("runs/measured.py", "\n# a comment\n") == ""
 
 
 def test_what_the_log_gives_back(tmp_path: Path) -> None:

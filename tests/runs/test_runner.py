@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import packenv
+from experiments.eagle import runs as eagle
 from packenv.errors import InputError, MisuseError
 from packenv.executors import pieces
 from packenv.executors.local import LocalProcesses, ThisProcess, local_executor
@@ -18,7 +20,7 @@ from packenv.results.result import Result
 from packenv.runs import runner as module
 from packenv.runs.keys import keys_of
 from packenv.runs.log import RunLog
-from packenv.runs.run import Run, by_policy, runs_of
+from packenv.runs.run import Run, by_policy, runs_of, whole_result
 from packenv.runs.runner import Runner, RunOptions, RunsFailed, extract_all, run_all, run_most
 from packenv.workloads.workload import Workload
 
@@ -158,6 +160,16 @@ def test_where_runs_take_place() -> None:
     processes = local_executor(8, most=3)
     assert isinstance(processes, LocalProcesses) and len(processes.shares) == 3
     processes.shutdown()
+
+
+def test_modules_of_functions_go_along_to_other_machines() -> None:
+    """Of what is taken from runs, and of workloads that are made where the runs take place: experiments are not installed."""
+    run = Run(partial(eagle.cluster, "google", 10, 5, 1), "bf-js")
+    with ThreadPoolExecutor(1) as threads:
+        modules = Runner(executor=threads)._prepare([run], partial(eagle.measures_of, cutoff=1.0))
+        assert Runner(executor=threads)._prepare([Run(WORKLOAD, "bf-js")], whole_result) is None
+    assert modules is not None
+    assert sorted(modules.files) == [f"experiments/{name}.py" for name in ("__init__", "eagle/__init__", "eagle/runs", "finding")]
 
 
 def test_keys_say_what_runs_depend_on() -> None:

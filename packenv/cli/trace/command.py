@@ -108,7 +108,7 @@ def describe(path: str, slot_seconds: str | None, plot: str | None, resources: s
         statistics = statistics_of(recorded, slot_seconds)
 
     def draw(picture: str) -> None:
-        from packenv.studies.random_requirements.fig1.plot import draw_requests  # brings matplotlib with it
+        from packenv.cli.trace.plot import draw_requests  # brings matplotlib with it
 
         with progress(f"drawing {picture}"):
             draw_requests(recorded, picture, f"Distinct requests in {Path(path).name}")

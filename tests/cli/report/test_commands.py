@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.finding import Settings
+from experiments.reproduce import finding_of, reproduce_report
 from packenv.cli.judge.report import judge_report
 from packenv.cli.judge.tables import judgments_table
 from packenv.cli.leaderboard.contests import Contest
@@ -15,12 +17,9 @@ from packenv.cli.leaderboard.scores import groups_of
 from packenv.cli.leaderboard.standings import Standing, with_ratios
 from packenv.cli.main import main
 from packenv.cli.report.page import Picture, page_of
-from packenv.cli.reproduce_report import reproduce_report
 from packenv.results.stability import Verdict
 from packenv.runs.measured import Measured
 from packenv.runs.measured import Path as QueuePath
-from packenv.studies import reproduce
-from packenv.studies.finding import Settings
 from packenv.theory.stability.judge import Evidence, Judgment
 from packenv.workloads.named.registry import workload
 from tests.cli.report.pages import Page
@@ -138,7 +137,7 @@ def test_leaderboard() -> None:
 
 def test_reproduce() -> None:
     """The picture, the claims, and tables that are unfolded when asked for."""
-    report = reproduce_report({"fig2": reproduce("fig2", Settings())}, "")
+    report = reproduce_report({"fig2": finding_of("fig2", Settings())}, "")
     assert report.answer == "2 of 2 claims shown."
     (picture,) = report.sections[0].figures
     assert isinstance(picture, Picture) and picture.png.startswith(b"\x89PNG")

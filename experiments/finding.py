@@ -1,0 +1,126 @@
+"""What the reproduction of a figure finds: tables, claims that are shown or not shown, and a picture."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from packenv.files import atomic_path
+from packenv.runs.runner import RunOptions
+from packenv.runs.statistics import Interval, certainly_above, certainly_below
+
+if TYPE_CHECKING:  # they bring the readers of all formats with them
+    from packenv.workloads.traces import SlotTrace, Trace
+
+Row = dict[str, Any]
+
+
+class Claim(NamedTuple):
+    """A claim of the paper, whether the numbers measured show it (`shown`), and those numbers in words (`figures`).
+
+    `direction`: they show what the claim says is better, but not by how much (`claim_with_number`).
+    """
+
+    figure: str
+    claim: str
+    shown: bool
+    figures: str
+    direction: bool = False
+
+    @property
+    def verdict(self) -> str:
+        return "shown" if self.shown else "direction only" if self.direction else "not shown"
+
+    def __str__(self) -> str:
+        return f"{self.figure:<6} {self.verdict:<9}  {self.claim}: {self.figures}"
+
+    def record(self) -> Row:
+        return {"figure": self.figure, "claim": self.claim, "verdict": self.verdict, "figures": self.figures}
+
+
+def claim_with_number(figure: str, claim: str, measured: Interval, published: float, figures: str, none: float = 1.0) -> Claim:
+    """A claim of a number: shown if the interval contains it and lies on its side of `none`, the value without any effect;
+    direction only if it lies on that side, but elsewhere. A single seed has no interval, and shows the direction at most."""
+    on_its_side = (certainly_below if published < none else certainly_above)(measured, none)
+    contained = measured.low is not None and measured.high is not None and measured.low <= published <= measured.high
+    return Claim(figure, claim, on_its_side and contained, figures, direction=on_its_side)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How long, how often and on which data a figure is run; None: the figure's own default."""
+
+    seeds: int | None = None
+    slots: int | None = None
+    quick: bool = False
+    trace: Trace | SlotTrace | None = None
+    trace_name: str = ""
+    servers: int | None = None
+    runs: RunOptions = field(default_factory=RunOptions)
+
+    def seeds_or(self, usual: int, quick: int) -> int:
+        """As many as asked for, or the figure's own number."""
+        return self.seeds or (quick if self.quick else usual)
+
+    def slots_or(self, usual: int) -> int:
+        """As many as asked for, or the figure's own number; a tenth of it if quick."""
+        return self.slots or (usual // 10 if self.quick else usual)
+
+    @property
+    def remark(self) -> str:
+        """What a title says of a shortened run."""
+        return " (quick: shorter runs, fewer seeds)" if self.quick else ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A reproduced figure.
+
+    `tables`: rows by what is added to the figure's name for their file ("" for the figure's own). `draw` writes the
+    picture to a path. `compare` adds the claims that take other figures too.
+    """
+
+    figure: str
+    title: str
+    claims: list[Claim]
+    tables: dict[str, list[Row]]
+    draw: Callable[[Path], None]
+    notes: list[str] = field(default_factory=list)
+    values: Any = None  # numbers that another figure compares itself with
+    compare: Callable[[Finding, Mapping[str, Finding]], Finding] | None = None
+
+    def beside(self, earlier: Mapping[str, Finding]) -> Finding:
+        """With the claims that compare it with figures reproduced before it, if it has any."""
+        return self if self.compare is None else self.compare(self, earlier)
+
+    def files(self) -> list[str]:
+        """Names of the picture, the tables and the claims."""
+        return [f"{self.figure}.png", *(f"{self.figure}{part}.csv" for part in self.tables), f"{self.figure}_claims.csv"]
+
+
+def columns(name: str, measured: Interval) -> Row:
+    """A mean and the ends of its interval as three columns: NAME, NAME_low, NAME_high."""
+    return {name: measured.mean, f"{name}_low": measured.low, f"{name}_high": measured.high}
+
+
+def write_finding(finding: Finding, folder: Path) -> None:
+    """The picture, the tables and the claims of a figure: all of them appear, or none."""
+    with ExitStack() as whole:
+        picture, *tables, claims = [whole.enter_context(atomic_path(folder / name)) for name in finding.files()]
+        finding.draw(picture)
+        for path, rows in zip(tables, finding.tables.values(), strict=True):
+            write_csv(path, rows)
+        write_csv(claims, [claim.record() for claim in finding.claims])
+
+
+def write_csv(path: Path, rows: list[Row]) -> None:
+    """Write rows that have the same columns; floats with eight digits, None as nothing."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        for row in rows:
+            writer.writerow({key: f"{value:.8g}" if isinstance(value, float) else value for key, value in row.items()})

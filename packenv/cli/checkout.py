@@ -1,0 +1,29 @@
+"""`packenv reproduce` and `packenv bench`: commands of the folder `experiments`, which only a checkout has."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from packenv.errors import InputError
+
+ROOT = Path(__file__).resolve().parents[2]
+"""The checkout, if packenv is imported from one."""
+MODULES = {"reproduce": "experiments.reproduce", "bench": "experiments.bench.command"}
+
+
+def __getattr__(name: str) -> click.Command:
+    """A command, imported when it is called. Raises InputError where packenv is not imported from a checkout."""
+    if name not in MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if not ROOT.joinpath(*MODULES[name].split(".")).with_suffix(".py").is_file():
+        raise InputError(
+            f"{name} runs the folder experiments of a checkout, and {ROOT} has none: clone packenv, and make install"
+        )
+    if sys.path[:1] != [str(ROOT)]:
+        sys.path.insert(0, str(ROOT))  # before a folder of the user with the same name
+    command: click.Command = getattr(import_module(MODULES[name]), name)
+    return command

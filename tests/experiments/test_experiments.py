@@ -1,0 +1,117 @@
+"""The scripts of experiments/: every one is imported and explains itself; the quick ones write their picture."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import packenv
+from experiments.random_requirements import fig4
+from experiments.reproduce import FIGURES, GROUPS
+from packenv.runs.statistics import interval, ratio_of_means
+from tests.learning.test_agent_notes import agent as untrained
+
+FOLDER = Path(packenv.__file__).parents[1] / "experiments"
+SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if '__name__ == "__main__"' in path.read_text(encoding="utf-8"))
+
+
+def script(name: str) -> ModuleType:
+    return importlib.import_module(f"experiments.{name}")
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_every_script_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        script(name).main(["--help"])
+    assert left.value.code == 0
+    assert (script(name).__doc__ or "").split("\n")[0] in capsys.readouterr().out
+
+
+def test_the_list_is_complete() -> None:
+    listed = re.findall(r"^\| `(\w+)\.py` \|", (FOLDER / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == SCRIPTS
+
+
+def test_a_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(fig4, "INTENSITIES", (0.85,))
+    monkeypatch.setattr(fig4, "SLOTS", 20_000)
+    script("figures").main(["fig4b", "--quick", "--out", str(tmp_path / "new"), "--processes", "1"])
+    assert (tmp_path / "new" / "fig4b.png").read_bytes().startswith(b"\x89PNG")
+    assert "BF-J/S has shorter queues than VQS-BF" in capsys.readouterr().out
+
+
+def test_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = script("environment")
+    monkeypatch.setattr(module, "SLOTS", 500)
+    module.main(["--quick", "--out", str(tmp_path)])
+    assert (tmp_path / "serverfill.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_reference_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    module = script("reference_scores")
+    monkeypatch.setattr(module, "QUICK_SLOTS", 500)
+    module.main(["--quick", "--out", str(tmp_path)])
+    rows = capsys.readouterr().out.splitlines()[2:]
+    assert len(rows) == len(module.POLICIES) + 2 * len(module.ENVIRONMENTS)
+    assert rows[0].startswith("| `bf-js` |") and rows[0].endswith("| 1 [1, 1] |")
+
+
+def test_the_learning_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    module = script("rl_zoo")
+    monkeypatch.setattr(module, "QUICK_SLOTS", 500)
+    monkeypatch.setattr(module, "EPISODE", 500)
+    module.main(["--quick", "--out", str(tmp_path)])
+    assert (tmp_path / "rl_zoo.png").read_bytes().startswith(b"\x89PNG")
+    assert "likeliest actions: mean queue" in capsys.readouterr().out
+
+
+def test_agents_for_whole_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An agent that reads two features: beside policies on the tables reported, the same as single runs; and without each."""
+    module, agent = script("whole_job_agents"), untrained(tmp_path)
+    words = ["--quick", "--agent", agent.removeprefix("agent:"), "--workload", "price/fig8", "--processes", "1"]
+    log = ["--log", str(tmp_path / "log.jsonl")]
+    module.main([*words, *log])
+    head, _, own, *rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    assert head == "| `price/fig8`, 2 tables | mean completion | makespan | unfairness |"
+    assert [row.split("|")[1].strip() for row in rows] == ["over `tetris`", "over `bf-js`", "over the lower bound"]
+    setting, seeds = packenv.workload("price/fig8"), (module.REPORTED, module.REPORTED + 1)
+    runs = {p: [packenv.simulate(setting, p, seed=seed, drain=True) for seed in seeds] for p in (agent, "bf-js")}
+    means = {p: [run.jobs.mean for run in own if run.jobs] for p, own in runs.items()}
+    assert own.split("|")[2].strip() == str(interval(means[agent]))
+    assert rows[1].split("|")[2].strip() == str(ratio_of_means(means[agent], means["bf-js"]))
+    module.main([*words, *log, "--weights"])
+    table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [row[:2] for row in table[2:]] == [["waits", "100"], ["alignment", "1"]]
+    passed, unaligned = table[2:]
+    assert passed[2].startswith("1 [") and unaligned[3] != passed[3]  # what is aligned scores above 0, that of passing
+    assert not unaligned[3].startswith("1 [1, 1]")
+
+
+def test_no_agents_for_whole_jobs(capsys: pytest.CaptureFixture[str]) -> None:
+    module = script("whole_job_agents")
+    with pytest.raises(packenv.InputError, match="agent:fig4b is not an agent for whole jobs: it acts in ServerFill"):
+        module.main(["--quick", "--agent", "fig4b"])
+
+
+def test_every_figure_is_found() -> None:
+    for name, place in FIGURES.items():
+        module, _, function = place.partition(":")
+        assert callable(getattr(importlib.import_module(f"experiments.{module}"), function)), name
+    assert {figure for group in GROUPS.values() for figure in group} < set(FIGURES)
+
+
+@pytest.mark.slow
+@pytest.mark.minutes
+def test_costs_of_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'packenv[ray]'")
+    monkeypatch.setenv("RAY_ADDRESS", "local")  # not a cluster of other tests
+    script("cluster").main(["--quick", "--out", str(tmp_path)])
+    assert (tmp_path / "cluster.png").stat().st_size > 10_000
+    said = capsys.readouterr().out
+    memory = [float(found) for found in re.findall(r"driver (\d+) MB", said)]
+    assert len(memory) == 5 and max(memory) < memory[0] + 20
+    assert re.search(r"pieces of 2 s \(packenv\): 1 cores (100|99)", said)
