@@ -248,7 +248,7 @@ def _trace(options: WorkloadOptions, source: str, network: Network | None) -> tu
         )
     except RowError as error:
         raise InputError(f"{recorded.where(int(np.flatnonzero(fits)[error.row]))}: {error.problem}") from None
-    too_large = {FITS_NO_SERVER: int((~fits).sum())}
+    too_large = {} if fits.all() else {FITS_NO_SERVER: int((~fits).sum())}
     return made, dict(converted.dropped) | too_large | machines_left_out(options.servers)
 
 

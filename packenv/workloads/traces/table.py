@@ -98,8 +98,9 @@ class Trace:
             NOT_FINISHED: ~self.finished & only_finished,
             NO_DURATION: self.duration <= 0,
             NO_DEMAND: self.size <= 0,
-            TOO_LARGE: self.size > LARGEST_CAPACITY,
         }
+        if (too_large := self.size > LARGEST_CAPACITY).any():
+            reasons[TOO_LARGE] = too_large
         kept = np.ones(len(self), np.bool_)
         dropped = dict(self.dropped)
         for reason, holds in reasons.items():
