@@ -6,7 +6,7 @@ import os
 import sys
 from _thread import interrupt_main
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from threading import Timer
 from typing import Any
@@ -77,20 +77,33 @@ def cli() -> None:
 
 @contextmanager
 def interrupts_kept() -> Iterator[None]:
-    """Ctrl-C that comes while the compiler calls Python is ignored there, as every exception is: it is raised again."""
+    """Ctrl-C that comes while the compiler calls Python is ignored there, as every exception is: it is raised again.
+
+    What the compiler raises meanwhile, as it misses what the call was to bring, is the interrupt too.
+    """
     usual = sys.unraisablehook
+    again: list[Timer] = []
 
     def hook(ignored: Any) -> None:
         if issubclass(ignored.exc_type, KeyboardInterrupt):
-            Timer(0.05, interrupt_main).start()  # not at once: it would be raised in here
+            again.append(Timer(0.05, interrupt_main))  # not at once: it would be raised in here
+            again[-1].start()
         else:
             usual(ignored)
 
     sys.unraisablehook = hook
     try:
         yield
+    except Exception:
+        if again:
+            raise KeyboardInterrupt from None
+        raise
     finally:
         sys.unraisablehook = usual
+        with suppress(KeyboardInterrupt):  # no second one, when the command has ended
+            for timer in again:
+                timer.cancel()
+                timer.join()
 
 
 def main(arguments: list[str] | None = None) -> Any:

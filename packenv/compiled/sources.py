@@ -250,6 +250,6 @@ def _recall(folder: Path) -> None:
 
 def _remember(folder: Path) -> None:
     """Write the digests of existing files to `folder`, if there is room."""
-    kept = {file: source for file, source in _known.items() if Path(file).is_file()}
+    kept = {file: source for file, source in dict(_known).items() if Path(file).is_file()}
     with suppress(InputError):
         write_json(folder / MEMORY, kept)
