@@ -8,6 +8,7 @@ from _thread import interrupt_main
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from io import TextIOWrapper
 from threading import Timer
 from typing import Any
 
@@ -108,6 +109,9 @@ def interrupts_kept() -> Iterator[None]:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; bad input is one line on standard error and exit status 2, Ctrl-C is 130."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
+            stream.reconfigure(errors="replace")  # a ρ for a file or a screen that has none, as on Windows
     try:
         words = sys.argv[1:] if arguments is None else arguments
         if "_PACKENV_COMPLETE" in os.environ:
