@@ -49,7 +49,7 @@ def warmup(policies: tuple[str, ...], environments: tuple[str, ...], source: str
     found: list[dict[str, Any]] = []
     for name, compile_it in _all(names, kinds, workload):
         began = time.perf_counter()
-        with announce_if_slow(f"{name}: compiling"):
+        with announce_if_slow(f"{name}: a short run", f"{name}: compiling"):
             compile_it()
         found.append({"name": name, "seconds": round(time.perf_counter() - began, 2)})
         console.print(f"{name}: {found[-1]['seconds']:.1f} s")

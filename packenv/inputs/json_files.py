@@ -47,6 +47,20 @@ def parse_json(text: str, digits: int = MOST_DIGITS) -> Any:
     return value
 
 
+def whole_number(value: Any) -> int:
+    """A value of JSON that is a whole number. Raises ValueError for any other: a text such as "3", true, 2.5."""
+    if type(value) is not int:
+        raise ValueError(f"{shown(str(value))} is no whole number")
+    return value
+
+
+def finite_number(value: Any) -> float:
+    """A value of JSON that is a number. Raises ValueError for any other: a text such as "nan", true."""
+    if type(value) not in (int, float):
+        raise ValueError(f"{shown(str(value))} is no number")
+    return float(value)
+
+
 def _whole(digits: int) -> Callable[[str], int]:
     def whole(text: str) -> int:
         if len(text) > digits + text.startswith("-"):
