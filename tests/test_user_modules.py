@@ -110,7 +110,7 @@ import numba, pyarrow  # what they need is their own business
 
 for name in ("resource", "fcntl", "pwd", "grp", "termios"):
     sys.modules[name] = None
-for name in ("sysconf", "getuid", "geteuid", "pread", "pwrite", "sched_getaffinity", "getloadavg", "O_CLOEXEC", "O_ASYNC", "fork"):
+for name in ("sysconf", "getuid", "geteuid", "pread", "pwrite", "sched_getaffinity", "getloadavg", "O_CLOEXEC", "fork"):
     if hasattr(os, name):
         delattr(os, name)
 from packenv.cli.main import main

@@ -11,9 +11,9 @@ import pytest
 
 from packenv.errors import InputError
 from packenv.jobs import Jobs, Ragged, passed_on
+from packenv.workloads.precedence import precedence_edges
 from packenv.workloads.traces import SlotTrace, Trace, read_trace, write_jobs
 from packenv.workloads.traces.bootstrap import block_bootstrap
-from packenv.workloads.precedence import precedence_edges
 from tests.workloads.traces.samples import CASES, text
 
 FORMS = {"slots": "arrival,service,size", "seconds": "submit_time_s,duration_s,cpu"}
@@ -81,7 +81,7 @@ def test_milestones_in_slots_need_an_order(tmp_path: Path) -> None:
     file = text(tmp_path / "a.csv", "arrival,service,cpu,job,phase", "0,9,0.5,0,0", "0,0,0,0,1", "0,9,0.5,0,2")
     jobs = jobs_of(file)
     assert jobs.phase is not None and jobs.phase.tolist() == [0, 2]
-    with pytest.raises(InputError, match="row 3, column service: -1 is negative|row 3, column service: -1 is below 1 slot"):
+    with pytest.raises(InputError, match="row 3, column service: -1 is below 1 slot"):
         jobs_of(text(tmp_path / "b.csv", "arrival,service,cpu,job,phase", "0,9,0.5,0,0", "0,0,0,0,1", "0,-1,0,0,2"))
     with pytest.raises(InputError, match=r"no task is left \(1 milestones"):
         jobs_of(text(tmp_path / "c.csv", "arrival,service,cpu,predecessors", "0,0,0,"))

@@ -90,7 +90,7 @@ def test_utf16(tmp_path: Path) -> None:
         if file.suffix == ".gz":
             file.write_bytes(gzip.compress((CASES / "tasks-utf16.csv").read_bytes()))
         elif not file.exists():
-            file.write_bytes((CASES / "tasks-utf16.csv").read_bytes().decode("utf-16").encode("utf-16-be").join([b"\xfe\xff", b""]))
+            file.write_bytes(b"\xfe\xff" + (CASES / "tasks-utf16.csv").read_text(encoding="utf-16").encode("utf-16-be"))
         jobs = read_trace(file).jobs(slot_seconds=1).jobs
         assert (jobs.arrival.tolist(), jobs.service.tolist()) == ([0, 5], [10, 10])
     (tmp_path / "cut.csv").write_bytes((CASES / "tasks-utf16.csv").read_bytes()[:-1])
