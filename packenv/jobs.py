@@ -13,10 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from packenv.errors import InputError, RowError
+from packenv.inputs.memory import Memory
 from packenv.units import to_units
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+PER_LINK = 100  # bytes of memory, at the most, for a link while those of left-out rows are passed on
 
 
 class Ragged(NamedTuple):
@@ -74,6 +78,16 @@ class Jobs:
         columns = {field.name: getattr(self, field.name) for field in fields(self)}
         head: dict[str, Any] = {name: None if column is None else _head(column, n) for name, column in columns.items()}
         return Jobs(**head)
+
+    def only(self, kept: Bools) -> Jobs:
+        """The table of the rows `kept` (n,). What waits for a row that is left out waits for what that row waited for."""
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        chosen: dict[str, Any] = {name: column[kept] for name, column in columns.items() if isinstance(column, np.ndarray)}
+        if self.home is not None:
+            chosen["home"] = take(self.home, np.flatnonzero(kept))
+        if self.predecessors is not None:
+            chosen["predecessors"] = passed_on(self.predecessors, kept, self.job, self.phase)
+        return Jobs(**chosen)
 
     def __len__(self) -> int:
         return len(self.arrival)
@@ -149,6 +163,52 @@ def first_rows(job: Ints) -> Ints:
     """(n,) for each row the first row of its job."""
     _, first, inverse = np.unique(job, return_index=True, return_inverse=True)
     return np.asarray(first[inverse], np.int64)
+
+
+def take(lists: Ragged, rows: Ints) -> Ragged:
+    """The lists of `rows`, in that order."""
+    counts = np.diff(lists.offsets)[rows]
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
+    return Ragged(offsets, lists.values[np.repeat(lists.offsets[rows], counts) + within])
+
+
+def passed_on(links: Ragged, kept: Bools, job: Ints | None = None, phase: Ints | None = None, source: str = "jobs") -> Ragged:
+    """The links among the rows `kept` (n,), renumbered 0, 1, …; in place of a row that is left out, those that it waited for.
+
+    So a row that is left out, as a milestone of 0 s is, still stands between what comes before and after it. It also waits for
+    the `phase` of its `job` before its own, and the next phase for it. Raises InputError, naming `source`, for too many links.
+    """
+    n = len(kept)
+    owner, before = np.repeat(np.arange(n), np.diff(links.offsets)), links.values
+    if job is not None and phase is not None and not (kept[before] & kept[owner]).all():
+        pairs = _through_phases(job, phase, ~kept)
+        owner, before = np.concatenate([owner, pairs[0]]), np.concatenate([before, pairs[1]])
+    while (lost := ~kept[before]).any():  # twice as far back each time
+        order = np.argsort(owner, kind="stable")
+        lists = Ragged(np.searchsorted(owner[order], np.arange(n + 1)), before[order])
+        Memory(source).take(PER_LINK * int(np.diff(lists.offsets)[before[lost]].sum()))
+        through = take(lists, before[lost])
+        owner = np.concatenate([owner[~lost], np.repeat(owner[lost], np.diff(through.offsets))])
+        owner, before = np.divmod(np.unique(owner * n + np.concatenate([before[~lost], through.values])), n)
+    place = np.cumsum(kept) - 1
+    counts = np.bincount(owner, minlength=n)[kept]
+    return Ragged(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), place[before[kept[owner]]])
+
+
+def _through_phases(job: Ints, phase: Ints, lost: Bools) -> tuple[Ints, Ints]:
+    """Pairs of rows, the second before the first, of which one is `lost` (n,) and the other in the next phase of its job."""
+    order = np.lexsort((phase, job))
+    stage = np.zeros(len(job), np.int64)  # of each row; stages that follow each other in a job have numbers that do
+    new = np.diff(job[order], prepend=-1).astype(bool)
+    stage[order] = np.cumsum(new | np.diff(phase[order], prepend=-1).astype(bool)) + np.cumsum(new)  # a number apart: other jobs
+    by_stage = np.argsort(stage, kind="stable")
+    found = []
+    for row in np.flatnonzero(lost).tolist():
+        low, own, high, end = np.searchsorted(stage[by_stage], stage[row] + np.arange(-1, 3))
+        earlier, later = by_stage[low:own], by_stage[high:end]
+        found += [(np.full(len(earlier), row), earlier), (later, np.full(len(later), row))]
+    return np.concatenate([pair[0] for pair in found]), np.concatenate([pair[1] for pair in found])
 
 
 def _head(column: Any, n: int) -> Any:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from importlib import import_module
+from types import ModuleType
 from typing import Any
+
+_one_at_a_time = threading.RLock()
 
 
 def lazy_names(package: str, homes: dict[str, list[str]]) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
@@ -17,9 +21,23 @@ def lazy_names(package: str, homes: dict[str, list[str]]) -> tuple[list[str], Ca
     def get(name: str) -> Any:
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(home[name], package), name)
+        module = home[name]
+        return getattr(load(f"{package}{module}" if module.startswith(".") else module), name)
 
     def listed() -> list[str]:
         return sorted({*vars(import_module(package)), *home})
 
     return sorted(home), get, listed
+
+
+def load(module: str) -> ModuleType:
+    """Import a module of packenv when it is first used, from any thread: one thread at a time, packages before what is in them.
+
+    Python locks a module before the package that it is in, and a package that imports its modules takes these locks the other
+    way round: two threads that begin with different modules would be a deadlock, which one of them gets as an error.
+    """
+    with _one_at_a_time:
+        names = module.split(".")
+        for end in range(1, len(names)):
+            import_module(".".join(names[:end]))
+        return import_module(module)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError, MisuseError, nearest, told
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
+from packenv.lazy_names import load
 from packenv.user_modules import import_named
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def _load(target: str, text: str) -> Any:
     if not all(part.isidentifier() for part in module.split(".")):
         raise InputError(f"policy {text!r}: {module!r} is not the name of a module")
     try:
-        loaded = import_named(module)
+        loaded = load(module) if module.startswith("packenv.") else import_named(module)
     except ModuleNotFoundError as error:
         raise InputError(f"policy {text!r}: no module named {error.name!r}") from None
     except (Exception, SystemExit) as error:  # whatever a user's module does wrong

@@ -70,3 +70,65 @@ def test_in_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         import rules_of_nobody  # noqa: F401
     for name in ("my_policy", "rules", "lazy", "lazy.inside"):
         sys.modules.pop(name, None)
+
+
+THREADS = """
+import sys, threading
+sys.setswitchinterval(1e-5)
+import gymnasium, packenv
+from packenv.policy import find_policy
+
+calls = [lambda name=name: find_policy(name) for name in ("bf-js", "vqs", "tetris", "eagle")]
+calls += [lambda name=name: gymnasium.make(f"packenv/{name}-v0") for name in ("Placement", "ServerFill")]
+calls += [lambda: packenv.optimal_schedule, lambda: packenv.Servers(2), lambda: packenv.workload("dag")]
+start, errors = threading.Barrier(len(calls)), []
+
+def run(call):
+    start.wait()
+    try:
+        call()
+    except BaseException as error:
+        errors.append(repr(error))
+
+threads = [threading.Thread(target=run, args=(call,)) for call in calls]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert not errors, errors
+"""
+
+
+def test_threads_may_begin_with_different_modules() -> None:
+    """Of `import packenv` alone: two threads that name policies of different modules were a deadlock."""
+    done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+OTHER_SYSTEM = """
+import os, sys
+from pathlib import Path
+import numba, pyarrow  # what they need is their own business
+
+for name in ("resource", "fcntl", "pwd", "grp", "termios"):
+    sys.modules[name] = None
+for name in ("sysconf", "getuid", "geteuid", "pread", "pwrite", "sched_getaffinity", "getloadavg", "O_CLOEXEC", "fork"):
+    if hasattr(os, name):
+        delattr(os, name)
+from packenv.cli.main import main
+from packenv.runs.log import _append
+
+main(["doctor"])
+main(["evaluate", "paper/fig4b", "-p", "bf-js", "--slots", "1000", "--processes", "1", "--json", "out.json"])
+main(["trace", "describe", sys.argv[1]])
+log = Path("log.jsonl")
+log.write_bytes(b"{}\\n{half")
+_append(log, b"[]\\n")
+assert log.read_bytes() == b"{}\\n[]\\n"
+"""
+
+
+def test_without_what_only_posix_has(tmp_path: Path) -> None:
+    trace = Path(__file__).parent / "cases" / "odd.swf"
+    environment = os.environ | {"PYTHONPATH": str(Path(packenv.__file__).parents[1]), "PYTHONIOENCODING": "cp1252"}
+    words = [sys.executable, "-c", OTHER_SYSTEM, str(trace)]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr

@@ -6,8 +6,9 @@ import os
 import sys
 from _thread import interrupt_main
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from io import TextIOWrapper
 from threading import Timer
 from typing import Any
 
@@ -82,24 +83,40 @@ def cli() -> None:
 
 @contextmanager
 def interrupts_kept() -> Iterator[None]:
-    """Ctrl-C that comes while the compiler calls Python is ignored there, as every exception is: it is raised again."""
+    """Ctrl-C that comes while the compiler calls Python is ignored there, as every exception is: it is raised again.
+
+    What the compiler raises meanwhile, as it misses what the call was to bring, is the interrupt too.
+    """
     usual = sys.unraisablehook
+    again: list[Timer] = []
 
     def hook(ignored: Any) -> None:
         if issubclass(ignored.exc_type, KeyboardInterrupt):
-            Timer(0.05, interrupt_main).start()  # not at once: it would be raised in here
+            again.append(Timer(0.05, interrupt_main))  # not at once: it would be raised in here
+            again[-1].start()
         else:
             usual(ignored)
 
     sys.unraisablehook = hook
     try:
         yield
+    except Exception:
+        if again:
+            raise KeyboardInterrupt from None
+        raise
     finally:
         sys.unraisablehook = usual
+        with suppress(KeyboardInterrupt):  # no second one, when the command has ended
+            for timer in again:
+                timer.cancel()
+                timer.join()
 
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; bad input is one line on standard error and exit status 2, Ctrl-C is 130."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
+            stream.reconfigure(errors="replace")  # a ρ for a file or a screen that has none, as on Windows
     try:
         words = sys.argv[1:] if arguments is None else arguments
         if "_PACKENV_COMPLETE" in os.environ:

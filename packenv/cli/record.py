@@ -12,7 +12,7 @@ from packenv.cli.options import shared
 from packenv.cli.options.shared import COUNT, JSON, option
 from packenv.cli.outputs import check_outputs
 from packenv.cli.train import interval, own_option
-from packenv.envs.registration import ENVIRONMENTS, kind_of
+from packenv.envs.registration import ENVIRONMENTS, NORMALIZED, full_name, id_of
 from packenv.errors import InputError
 from packenv.files import check_folder_writable, write_json
 from packenv.inputs.numbers import LARGEST_WHOLE
@@ -24,7 +24,7 @@ from packenv.workloads.workload import INTENSITIES
 
 @click.command("record")
 @click.argument("workload")
-@option("--env", "environment", default="ServerFill", help=f"{', '.join(ENVIRONMENTS)}.")
+@option("--env", "environment", default="ServerFill", help=f"{', '.join(ENVIRONMENTS)}; or with {NORMALIZED} behind the name.")
 @option("--policy", "-p", default="bf-js", help="Policy or agent that plays; random: any action that the mask allows.")
 @option("--episodes", type=COUNT, default=20, help="Episodes, of the seeds from --seed on.")
 @click.option("--out", required=True, metavar="FOLDER", help="New folder for the dataset; its name is NAME-vN.")
@@ -44,6 +44,7 @@ def record_command(workload: str, environment: str, policy: str, episodes: int, 
     \b
     packenv record paper/fig4b --policy bf-js --episodes 20 --out fig4b-bf-js-v0
     packenv record paper/fig4b --intensity 0.9 --policy agent:fig4b --out agent-v0
+    packenv record paper/fig4b --env ServerFillNormalized --out flat-v0
     """
     from packenv.runs.recording import RANDOM, check_name, needed, record
 
@@ -78,7 +79,7 @@ def _made(workload: str, environment: str, words: dict[str, Any]) -> Any:
     """The environment, by options that JSON can hold. Raises InputError."""
     import gymnasium
 
-    kind = kind_of(environment)
+    name = full_name(environment)
     options: dict[str, Any] = {"workload": workload, "horizon": words["horizon"]}
     given = [key for key in INTENSITIES if words[key] is not None]
     if len(given) > 1:
@@ -88,4 +89,4 @@ def _made(workload: str, environment: str, words: dict[str, Any]) -> Any:
         options[key] = low if low == high else (low, high)
     if words["servers"] is not None:
         options["servers"] = words["servers"]
-    return gymnasium.make(f"packenv/{kind}-v0", **options | dict(own_option(text) for text in words["options"]))
+    return gymnasium.make(id_of(name), **options | dict(own_option(text) for text in words["options"]))

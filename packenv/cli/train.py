@@ -12,7 +12,7 @@ from rich.console import Console
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import COUNT, FILE, option
-from packenv.cli.options.workload import WorkloadOptions, workload_from
+from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.cli.outputs import check_outputs
 from packenv.envs.job_fill.absent import assumptions
 from packenv.envs.registration import ENVIRONMENTS, find_definition
@@ -139,7 +139,7 @@ def settings_of(source: str | None, words: dict[str, Any]) -> Settings:
     if source == DEFAULT_WORKLOAD and not given:
         arrivals = {"intensity": DEFAULT_INTENSITY}
     said = {key: words[key] for key in ("servers", "sizes", "service", "resources")}
-    workload, _ = workload_from(WorkloadOptions(source, **said))
+    workload = workload_told(WorkloadOptions(source, **said))
     direct = (
         "environment algorithm network hidden types window observation reward reward_scale timescale average_reward guard_limit "
         "start imitate imitation_steps samples envs horizon seed learning_rate entropy gae_lambda steps epochs batch population"

@@ -14,7 +14,7 @@ from packenv.cli.options.shared import JSON, option
 from packenv.cli.options.workload import DEFAULT_POLICIES, chosen_policies
 from packenv.cli.outputs import check_outputs
 from packenv.compiled.cache import base
-from packenv.envs.registration import ENVIRONMENTS, kind_of
+from packenv.envs.registration import ENVIRONMENTS, full_name, id_of
 from packenv.files import write_json
 from packenv.runs.progress import announce_if_slow
 from packenv.workloads.named.registry import workload as find_workload
@@ -43,13 +43,13 @@ def warmup(policies: tuple[str, ...], environments: tuple[str, ...], source: str
     if not policies and not environments:
         policies, environments = DEFAULT_POLICIES, tuple(ENVIRONMENTS)
     names = chosen_policies(policies) if policies else ()
-    kinds = tuple(dict.fromkeys(map(kind_of, environments)))
+    kinds = tuple(dict.fromkeys(map(full_name, environments)))
     workload = find_workload(source)
     console = Console(soft_wrap=True, highlight=False)
     found: list[dict[str, Any]] = []
     for name, compile_it in _all(names, kinds, workload):
         began = time.perf_counter()
-        with announce_if_slow(f"{name}: compiling"):
+        with announce_if_slow(f"{name}: a short run", f"{name}: compiling"):
             compile_it()
         found.append({"name": name, "seconds": round(time.perf_counter() - began, 2)})
         console.print(f"{name}: {found[-1]['seconds']:.1f} s")
@@ -83,8 +83,8 @@ def play(kind: str, workload: Workload) -> None:
 
     finite = workload.jobs is not None or workload.draw is not None
     options: dict[str, Any] = {"workload": workload, "horizon": None if finite else SLOTS}
-    env = gymnasium.make(f"packenv/{kind}-v0", **options)
-    many = gymnasium.make_vec(f"packenv/{kind}-v0", num_envs=2, **options)
+    env = gymnasium.make(id_of(kind), **options)
+    many = gymnasium.make_vec(id_of(kind), num_envs=2, **options)
     _, info = env.reset(seed=0)
     _, infos = many.reset(seed=0)
     for _ in range(STEPS):

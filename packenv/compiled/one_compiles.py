@@ -23,6 +23,7 @@ except ImportError:  # Windows
 LONGEST = 300.0  # seconds that one function may take another process
 LOOK = 0.05  # seconds between two looks whether the lock is free
 PATIENCE = 3.0  # seconds of waiting, in all, before the first word
+MARK = "compiling"  # a file beside the machine code, as old as the last time that a process began to compile
 AGAIN = 10.0  # seconds from one line to the next, of all processes with the same cache
 
 
@@ -109,6 +110,13 @@ def _nobody_has_said(mark: Path) -> bool:
 _waiting = Waiting()
 
 
+def has_compiled(base: Path, since: float) -> bool:
+    """Whether this or another process has begun to compile a function after `since` (seconds, as `time.time` has them)."""
+    with suppress(OSError):
+        return (base / MARK).stat().st_mtime >= since
+    return False
+
+
 def one_compiles(dispatcher: Any, lock: Path, base: Path) -> None:
     """Make Numba's dispatcher take the lock before it compiles, and look again at what is kept once it has it.
 
@@ -126,6 +134,9 @@ def one_compiles(dispatcher: Any, lock: Path, base: Path) -> None:
         if found is None:
             turn.take(_waiting.says(base))
             found = load(signature, target)  # another process may have compiled it since
+        if found is None:
+            with suppress(OSError):
+                (base / MARK).touch()
         return found
 
     def compile_in_turn(signature: Any) -> Any:

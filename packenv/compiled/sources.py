@@ -261,7 +261,7 @@ def _recall(folder: Path) -> None:
     """Read the digests kept in `folder`, once."""
     if not _known:
         with suppress(OSError, ValueError, TypeError, AttributeError):  # the file is missing or malformed
-            kept = json.loads((folder / MEMORY).read_text())
+            kept = json.loads((folder / MEMORY).read_text(encoding="utf-8"))
             for file, (stamp, digest, imports) in kept.items():
                 if isinstance(digest, str) and isinstance(imports, list) and all(isinstance(name, str) for name in imports):
                     _known[file] = Source(stamp, digest, imports)
@@ -269,6 +269,6 @@ def _recall(folder: Path) -> None:
 
 def _remember(folder: Path) -> None:
     """Write the digests of existing files to `folder`, if there is room."""
-    kept = {file: source for file, source in _known.items() if Path(file).is_file()}
+    kept = {file: source for file, source in dict(_known).items() if Path(file).is_file()}
     with suppress(InputError):
         write_json(folder / MEMORY, kept)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from packenv.errors import InputError, nearest
+from packenv.lazy_names import load
 
 if TYPE_CHECKING:
     from packenv.envs.core.definition import Definition
@@ -50,15 +50,22 @@ def register(name: str, package: str) -> None:
 
 def find_definition(name: str) -> Definition:
     """The definition of an environment. Raises InputError for an unknown name, with the nearest ones."""
-    found: Definition = import_module(f"{ENVIRONMENTS[kind_of(name)]}.definition").DEFINITION
+    found: Definition = load(f"{ENVIRONMENTS[kind_of(name)]}.definition").DEFINITION
     return found
 
 
 def find_vector_class(name: str) -> type[BatchEnv]:
     """The class of a batch of environments. Raises InputError for an unknown name, with the nearest ones."""
-    kind = kind_of(name)
-    found: type[BatchEnv] = getattr(import_module(f"{ENVIRONMENTS[kind]}.environment"), f"{kind}Vector")
+    found: type[BatchEnv] = __getattr__(f"{kind_of(name)}Vector")
     return found
+
+
+def __getattr__(name: str) -> Any:
+    """The classes of the environments, `ServerFill` and `ServerFillVector`, imported when they are first used."""
+    kind = name.removesuffix("Vector")
+    if kind not in ENVIRONMENTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(load(f"{ENVIRONMENTS[kind]}.environment"), name)
 
 
 def kind_of(name: str) -> str:
@@ -73,6 +80,11 @@ def kind_of(name: str) -> str:
     if version is not None and version != version_of(plain):
         raise InputError(f"{name}: the version of this environment is now {id_of(plain)}")
     return kind
+
+
+def full_name(name: str) -> str:
+    """ "ServerFillNormalized" of itself or "packenv/ServerFillNormalized-v1"; "ServerFill" of "ServerFill". Raises InputError."""
+    return kind_of(name) + (NORMALIZED if options_of(name) else "")
 
 
 def id_of(name: str) -> str:
@@ -112,13 +124,13 @@ def register_all() -> None:
 
 def register_in(registration: ModuleType) -> None:
     """Register the environments in Gymnasium's registry, which has been imported."""
-    for kind, package in ENVIRONMENTS.items():
+    for kind in ENVIRONMENTS:
         for name in (kind, kind + NORMALIZED):
             if id_of(name) not in registration.registry:
                 registration.register(
                     id_of(name),
-                    entry_point=f"{package}.environment:{kind}",
-                    vector_entry_point=f"{package}.environment:{kind}Vector",
+                    entry_point=f"{__name__}:{kind}",  # not the module itself, which Gymnasium would import without the lock
+                    vector_entry_point=f"{__name__}:{kind}Vector",
                     kwargs=options_of(name),
                 )
 

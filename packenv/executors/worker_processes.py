@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -15,6 +16,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 SPAWN = multiprocessing.get_context("spawn")
+MOST = 61 if sys.platform == "win32" else 2**16  # as many as Windows can wait for
 SAFE_PATH = "PYTHONSAFEPATH"
 _changing = threading.RLock()  # threads that start processes at the same time would put back each other's value
 
@@ -39,7 +41,7 @@ class WorkerProcesses(ProcessPoolExecutor):
 
     def __init__(self, processes: int, begin: Callable[..., None] | None = None, values: tuple[Any, ...] = ()) -> None:
         with safe_path():
-            super().__init__(processes, mp_context=SPAWN, initializer=_start, initargs=(begin, values))
+            super().__init__(min(processes, MOST), mp_context=SPAWN, initializer=_start, initargs=(begin, values))
 
     def submit(self, call: Callable[P, T], /, *args: P.args, **options: P.kwargs) -> Future[T]:
         """As of every executor. The call starts processes if there are too few yet."""

@@ -11,7 +11,7 @@ from typing import Any
 from packenv.errors import InputError
 from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import shown
-from packenv.inputs.text_files import reading
+from packenv.inputs.text_files import read_text, reading
 
 MOST_BYTES = 2**26
 PER_BYTE = 24  # bytes of memory for a byte of JSON, at most
@@ -26,7 +26,7 @@ def read_json(path: str | Path, digits: int = MOST_DIGITS) -> Any:
         if (size := Path(path).stat().st_size) > MOST_BYTES:
             raise InputError(f"{path}: {size:,} bytes, more than {MOST_BYTES:,}, are too many for JSON")
         Memory(path).take(PER_BYTE * size)
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = read_text(Path(path))
     try:
         return parse_json(text, digits)
     except InputError as problem:
@@ -45,6 +45,20 @@ def parse_json(text: str, digits: int = MOST_DIGITS) -> Any:
         raise InputError(f"not JSON: {problem}") from None
     _check_depth(value)
     return value
+
+
+def whole_number(value: Any) -> int:
+    """A value of JSON that is a whole number. Raises ValueError for any other: a text such as "3", true, 2.5."""
+    if type(value) is not int:
+        raise ValueError(f"{shown(str(value))} is no whole number")
+    return value
+
+
+def finite_number(value: Any) -> float:
+    """A value of JSON that is a number. Raises ValueError for any other: a text such as "nan", true."""
+    if type(value) not in (int, float):
+        raise ValueError(f"{shown(str(value))} is no number")
+    return float(value)
 
 
 def _whole(digits: int) -> Callable[[str], int]:

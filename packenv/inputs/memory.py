@@ -5,16 +5,22 @@ By default three quarters of what the machine, its container or `ulimit -v` allo
 
 from __future__ import annotations
 
+import ctypes
 import os
-import resource
 from pathlib import Path
 
 from packenv.errors import InputError
 from packenv.inputs.numbers import read_number
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
 VARIABLE = "PACKENV_MEMORY"
 GB = 10**9
 SHARE = 0.75
+UNKNOWN = 8 * GB
 CONTAINER = Path("/sys/fs/cgroup/memory.max")
 
 
@@ -46,19 +52,29 @@ def memory_limit() -> int:
             raise InputError(f"{VARIABLE} must be above 0, not {said}")
         return limit
     machine = machine_memory()
-    allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
-    limits = [machine, machine if allowed == resource.RLIM_INFINITY else allowed, _container(machine)]
-    return int(SHARE * min(limits))
+    return int(SHARE * min(machine, _process(machine), _container(machine)))
 
 
 def machine_memory() -> int:
-    """Bytes of the machine's memory."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """Bytes of the machine's memory; UNKNOWN where the system does not say."""
+    if hasattr(os, "sysconf"):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    status = (ctypes.c_uint64 * 8)(ctypes.sizeof(ctypes.c_uint64) * 8)  # MEMORYSTATUSEX: two words of 32 bits, then 64 each
+    kernel = getattr(getattr(ctypes, "windll", None), "kernel32", None)
+    return int(status[1]) if kernel is not None and kernel.GlobalMemoryStatusEx(status) else UNKNOWN
+
+
+def _process(otherwise: int) -> int:
+    """What `ulimit -v` allows."""
+    if resource is None:
+        return otherwise
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return otherwise if allowed == resource.RLIM_INFINITY else allowed
 
 
 def _container(otherwise: int) -> int:
     try:
-        text = CONTAINER.read_text().strip()
-    except OSError:
+        text = CONTAINER.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeError):
         return otherwise
     return int(text) if text.isascii() and text.isdigit() else otherwise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import zlib
@@ -45,10 +46,27 @@ def open_binary(path: Path) -> IO[bytes]:
     return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
-def lines_of(path: Path, encoding: str = "utf-8") -> Iterator[str]:
-    """The lines of a file of text, .gz or not, with their ends. Raises InputError for damage and for an endless line."""
+def encoding_of(path: Path, otherwise: str = "utf-8-sig") -> str:
+    """The encoding of a file of text, .gz or not, by its byte order mark: UTF-16 is what PowerShell 5 writes. Raises OSError."""
+    with open_binary(path) as file:
+        first = file.read(4)
+    if first.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
+    return "utf-16" if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else otherwise
+
+
+def read_text(path: Path) -> str:
+    """The text of a file in UTF-8 or, with a mark, UTF-16. Raises OSError or UnicodeError: use it within `reading`."""
+    return path.read_text(encoding=encoding_of(path))
+
+
+def lines_of(path: Path, encoding: str = "utf-8-sig") -> Iterator[str]:
+    """The lines of a file of text, .gz or not, with their ends; `encoding`: where no mark says that it is UTF-16.
+
+    Raises InputError for damage and for an endless line.
+    """
     opened = gzip.open if path.suffix == ".gz" else open
-    with reading(path), opened(path, "rt", encoding=encoding) as text:
+    with reading(path), opened(path, "rt", encoding=encoding_of(path, encoding)) as text:
         number = 0
         while line := text.readline(LONGEST_LINE):
             number += 1

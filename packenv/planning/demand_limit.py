@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.jobs import Jobs
 from packenv.planning.search import AskRuns, Search
 from packenv.units import to_units
 
@@ -31,20 +28,11 @@ def without_largest(search: Search, servers: int, limit: float, ask: AskRuns) ->
     if jobs is None:
         raise InputError("a limit on demands is for traces: the laws of a workload say what tasks there are")
     kept = np.asarray((jobs.demand <= to_units(limit)).all(axis=1), np.bool_)
-    other = search.of(search.workload.with_(jobs=some_rows(jobs, kept)))
+    if not kept.any():
+        raise InputError("no task is as small as the limit on demands")
+    other = search.of(search.workload.with_(jobs=jobs.only(kept)))
     found = other.least_near(servers, 1, other.seeds_of(range(search.seeds)), ask)
     work = jobs.demand * jobs.service[:, None].astype(np.float64)
     every = work.sum(axis=0)
     share = float((work[~kept].sum(axis=0)[every > 0] / every[every > 0]).max())
     return WithoutLargest(found, int((~kept).sum()), share)
-
-
-def some_rows(jobs: Jobs, kept: NDArray[np.bool_]) -> Jobs:
-    """The table of some rows. Raises InputError if there are none, and for a table whose rows name others, or servers."""
-    if jobs.predecessors is not None or jobs.home is not None:
-        raise InputError("tasks cannot be left out of a table with predecessors or home servers")
-    if not kept.any():
-        raise InputError("no task is as small as the limit on demands")
-    columns = {one.name: getattr(jobs, one.name) for one in fields(jobs)}
-    rows: dict[str, Any] = {name: None if column is None else column[kept] for name, column in columns.items()}
-    return Jobs(**rows)

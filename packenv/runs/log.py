@@ -114,7 +114,7 @@ def measured_of(workload: Workload, result: Result) -> Measured:
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[int]:
     """The open file, made if need be, while no other process that asks for it reads or writes it."""
-    log = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+    log = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)  # O_BINARY: Windows
     try:
         with contextlib.suppress(ImportError, OSError):  # where files cannot be locked, two processes must not share a log
             import fcntl
@@ -129,7 +129,7 @@ def _append(path: Path, line: bytes) -> None:
     """Write a line, whole or not at all. What a killed process left of its last line is removed first."""
     with _locked(path) as log:
         end = os.fstat(log).st_size
-        if end and os.pread(log, 1, end - 1) != b"\n":
+        if end and _last_byte(log, end) != b"\n":
             end = _all_of(log).rfind(b"\n") + 1
             os.truncate(log, end)
         try:
@@ -139,6 +139,11 @@ def _append(path: Path, line: bytes) -> None:
         except OSError:
             os.truncate(log, end)
             raise
+
+
+def _last_byte(log: int, end: int) -> bytes:
+    os.lseek(log, end - 1, os.SEEK_SET)
+    return os.read(log, 1)
 
 
 def _all_of(log: int) -> bytes:

@@ -11,19 +11,27 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from packenv.compiled.cache import base
+from packenv.compiled.one_compiles import has_compiled
+
 PATIENCE = 1.5  # seconds of silence before the first word
 AGAIN = 8.0  # seconds from one line to the next, where there is no terminal for a bar
 COMPILING = "compiling for this kind of workload (kept for the next time)"
+PREPARING = "preparing the runs"
 
 
 @contextlib.contextmanager
-def announce_if_slow(what: str) -> Iterator[None]:
-    """Say what is going on, if it takes longer than PATIENCE, and every AGAIN seconds how long it has taken."""
-    began = time.monotonic()
+def announce_if_slow(what: str, compiling: str | None = None) -> Iterator[None]:
+    """Say what is going on, if it takes longer than PATIENCE, and every AGAIN seconds how long it has taken.
+
+    compiling  what to say instead once a process has begun to compile
+    """
+    began, since = time.monotonic(), time.time()
 
     def line() -> str:
         seconds = time.monotonic() - began
-        return f"{what} …" if seconds < AGAIN else f"{what}, {seconds:.0f} s so far …"
+        now = what if compiling is None or not has_compiled(base(), since) else compiling
+        return f"{now} …" if seconds < AGAIN else f"{now}, {seconds:.0f} s so far …"
 
     with meanwhile(lambda ended: _say(line, PATIENCE, ended)):
         yield

@@ -42,7 +42,7 @@ class Episode(NamedTuple):
     """One episode: T steps, T + 1 observations and infos."""
 
     seed: int
-    observations: dict[str, NDArray[Any]]  # each (T + 1, …)
+    observations: dict[str, NDArray[Any]] | NDArray[Any]  # (T + 1, …), each of them
     actions: NDArray[np.int64]  # (T,)
     rewards: NDArray[np.float64]  # (T,)
     terminated: bool
@@ -152,13 +152,18 @@ def play(env: gymnasium.Env[Any, Any], choose: Choose, seed: int) -> Episode:
         rewards.append(float(reward))
     return Episode(
         seed,
-        {name: np.stack([one[name] for one in observations]) for name in observations[0]},
+        stacked(observations) if isinstance(seen, dict) else np.stack(observations),
         np.array(actions, np.int64),
         np.array(rewards, np.float64),
         terminated,
         truncated,
-        {name: np.stack([np.asarray(one[name]) for one in infos]) for name in infos[0]},
+        stacked(infos),
     )
+
+
+def stacked(steps: list[dict[str, Any]]) -> dict[str, NDArray[Any]]:
+    """Arrays (steps, …) by name."""
+    return {name: np.stack([np.asarray(one[name]) for one in steps]) for name in steps[0]}
 
 
 def _buffer(minari: Any, episode: Episode) -> Any:

@@ -20,7 +20,7 @@ from packenv.executors.shipped_modules import ShippedModules, modules_to_ship
 from packenv.policy import find_policy, takes_text
 from packenv.results.result import Result
 from packenv.runs.keys import modules_of
-from packenv.runs.progress import COMPILING, announce_if_slow, progress_bar
+from packenv.runs.progress import COMPILING, PREPARING, announce_if_slow, progress_bar
 from packenv.runs.run import Extract, Run, compile_policy, kind_of, make, whole_result
 from packenv.runs.text import counted
 
@@ -61,7 +61,7 @@ class Runner:
 
         With a `name` (what is run) the progress of all runs is shown on a terminal. Raises RunsFailed in the end if some have.
         """
-        with announce_if_slow(COMPILING) if name is not None else nullcontext():
+        with announce_if_slow(PREPARING, COMPILING) if name is not None else nullcontext():
             modules = self._prepare(runs, extract)
         failed = ended = 0
 

@@ -86,6 +86,15 @@ def largest_demands(sizes: Sizes | Jobs) -> Ints:
     return to_units(ends)[None]
 
 
+def fitting(jobs: Jobs, servers: Servers) -> NDArray[np.bool_]:
+    """(n,) whether the task fits a server."""
+    fits = np.zeros(len(jobs), np.bool_)
+    for kind in servers.kinds[::-1]:
+        left = np.flatnonzero(~fits)
+        fits[left] = (jobs.demand[left] <= kind).all(axis=1)
+    return fits
+
+
 def check_fits(sizes: Sizes | Jobs, servers: Servers) -> None:
     """Raise InputError, naming the demand, if a task can occur that fits in no server."""
     kinds = servers.kinds

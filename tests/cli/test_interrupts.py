@@ -20,3 +20,17 @@ def test_an_interrupt_in_a_callback_of_the_compiler_is_kept() -> None:
     with pytest.raises(KeyboardInterrupt), interrupts_kept():
         callback()
         time.sleep(5)
+
+
+def test_what_the_compiler_raises_for_an_ignored_interrupt_is_the_interrupt() -> None:
+    @ctypes.CFUNCTYPE(None)
+    def callback() -> None:
+        signal.raise_signal(signal.SIGINT)
+        list(range(10))
+
+    with pytest.raises(KeyboardInterrupt), interrupts_kept():
+        callback()
+        raise RuntimeError("no compiled object yet")
+    time.sleep(0.1)  # and none comes later
+    with pytest.raises(RuntimeError), interrupts_kept():
+        raise RuntimeError("as it is")

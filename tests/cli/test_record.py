@@ -45,6 +45,30 @@ def test_what_is_recorded_can_be_played_again(tmp_path: Path, env: str, policy: 
         assert truncated and n + 2 == len(episode.infos["slot"]) and episode.infos["mean_queue"][-1] == info["mean_queue"]
 
 
+@pytest.mark.parametrize("words", [["--env", "packenv/ServerFillNormalized-v1"], ["--option", "observation=normalized"]])
+def test_flat_observations(tmp_path: Path, words: list[str]) -> None:
+    dataset = recorded(tmp_path / "flat-v0", *words, "--option", "max_episode_steps=100000")
+    env = dataset.recover_environment()
+    assert env.spec is not None and env.spec.max_episode_steps == 100_000  # d3rlpy needs one
+    for seed, episode in zip(range(3), dataset, strict=True):
+        seen, _ = env.reset(seed=seed)
+        assert episode.observations.shape == (len(episode.actions) + 1, *env.observation_space.shape)
+        for n, action in enumerate(episode.actions):
+            assert np.array_equal(seen, episode.observations[n])
+            seen, *_ = env.step(int(action))
+
+
+def test_d3rlpy_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    d3rlpy = pytest.importorskip("d3rlpy")
+    recorded(tmp_path / "flat-v0", "--env", "ServerFillNormalized", "--option", "max_episode_steps=100000")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    dataset, env = d3rlpy.datasets.get_minari("flat-v0")
+    algorithm = d3rlpy.algos.DiscreteCQLConfig(batch_size=32).create()
+    silent = d3rlpy.logging.NoopAdapterFactory()
+    algorithm.fit(dataset, n_steps=20, n_steps_per_epoch=20, show_progress=False, logger_adapter=silent)
+    assert env.action_space.contains(np.int64(algorithm.predict(env.reset(seed=0)[0][None])[0]))
+
+
 def test_reference_scores_are_returns_on_the_same_jobs(tmp_path: Path) -> None:
     dataset = recorded(tmp_path / "own-v0", "--policy", "random", "--json", str(tmp_path / "own.json"))
     about = dataset.storage.metadata

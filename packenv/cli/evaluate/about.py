@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
+from packenv.cli.options.workload import dropped_rows
 from packenv.policy import find_policy, needs_of
 from packenv.runs.text import counted
 from packenv.simulation import setting_of
@@ -31,8 +32,7 @@ def print_workload(
     )
     if workload.rho is not None:
         console.print(f"load {workload.load:g} of ρ* >= {workload.rho[0]:.5g} (and <= {workload.rho[1]:.5g}) tasks in service")
-    left_out = ", ".join(f"{count} {reason}" for reason, count in dropped.items() if count)
-    if left_out:
+    if left_out := dropped_rows(dropped):
         console.print(f"dropped rows: {left_out}", highlight=False)
     if workload.intensity >= 1 and not at_once and backlog is None:
         console.print("intensity is 1 or more: no policy is stable in the long run", style="yellow")

@@ -13,7 +13,7 @@ from packenv.cli.judge.tables import LEFT_OUT, judgments_table, open_loads, prov
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import COUNT, FILE, JSON, option
-from packenv.cli.options.workload import WorkloadOptions, chosen_policies, workload_from
+from packenv.cli.options.workload import WorkloadOptions, chosen_policies, workload_told
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.report.page import write_report
 from packenv.cli.tables import format_option, show, text_console
@@ -65,7 +65,7 @@ def judge_command(
     check_outputs(log, json_path, plot=plot, report=report)
     named = chosen_policies(policies)
     given = WorkloadOptions(None, **words)
-    workloads = [workload_from(replace(given, source=source))[0] for source in sources or (None,)]
+    workloads = [workload_told(replace(given, source=source)) for source in sources or (None,)]
     cases = [(workload, name) for workload in workloads for name in named]
     outcomes = judge_all(cases, seeds, width, made, log, tasks)
     judged = [judgment for judgment in outcomes if judgment is not None]

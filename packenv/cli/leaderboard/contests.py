@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from packenv.cli.leaderboard.measures import OF_JOBS, QUEUE, Measure
-from packenv.cli.options.workload import WorkloadOptions, shown_slot, workload_from
+from packenv.cli.options.workload import WorkloadOptions, shown_slot, workload_told
 from packenv.errors import InputError, nearest
 from packenv.inputs.numbers import read_number, read_whole
 from packenv.runs.text import counted
@@ -59,7 +59,7 @@ def contest(text: str, slots: int) -> Contest:
     values: dict[str, Any] = {key: _number(given[key], key, text) for key in ("load", "intensity", "rate") if key in given}
     said = WorkloadOptions(source, **given | values)
     try:
-        workload, _ = workload_from(said)
+        workload = workload_told(said)
         seconds = shown_slot(said, workload)
     except InputError as error:
         raise InputError(f"{text}: {error}") from None

@@ -13,7 +13,7 @@ from packenv.cli.optimum.completion import best_bound, completion_record, comple
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import COUNT, FILE, JSON, option
-from packenv.cli.options.workload import WorkloadOptions, workload_from
+from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.schedule_file import write_schedule
 from packenv.cli.tables import print_table, text_console
@@ -97,7 +97,7 @@ def optimum(
         raise InputError(f"--limit must be positive, not {limit:g}")
     if not 0 <= gap < float("inf"):
         raise InputError(f"--gap must be a number from 0 on, not {gap:g}")
-    workload = finite(workload_from(WorkloadOptions(**words))[0], seed, slots)
+    workload = finite(workload_told(WorkloadOptions(**words)), seed, slots)
     console, progress = text_console(), Console(stderr=True)
     results = run_all(runs_of(workload, found, [seed], options={"drain": True, "schedule": True}), RunOptions(processes=1))
     if by_completion:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from packenv.errors import InputError, RowError
 from packenv.jobs import Jobs
 from packenv.policy import find_policy
+from packenv.workloads.demand import check_fits, fitting
 from packenv.workloads.laws import Law, parse_law
 from packenv.workloads.named.blocks import Placed
 from packenv.workloads.named.registry import workload
@@ -20,7 +25,10 @@ from packenv.workloads.workload import INTENSITIES, Workload
 if TYPE_CHECKING:  # brings pyarrow with it
     from packenv.workloads.kubernetes.cluster import Cluster
     from packenv.workloads.kubernetes.durations import Durations
+    from packenv.workloads.traces import SlotTrace, Trace
 
+FITS_NO_SERVER = "tasks that fit no server"
+ONE_AMOUNT = "tasks ask for parts of a GPU, and a node's GPUs count as one amount: more may run at once than on real devices"
 SLOT_SECONDS_HELP = "Seconds in a slot, for a trace: an exact decimal  [default: job lines (.tr) 0.0005, others 0.1]."
 RESOURCES_HELP = "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest."
 DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
@@ -89,6 +97,30 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
     if not set(INTENSITIES) & set(changes):
         custom["intensity"] = 0.9
     return _with_rate(Workload(**custom)), {}
+
+
+def workload_told(options: WorkloadOptions, servers: str | None = None) -> Workload:
+    """The workload, for commands whose output does not say what of it is left out: standard error does. Raises InputError."""
+    found, dropped = workload_from(options, servers)
+    if left_out := dropped_rows(dropped):
+        _note(f"{found.name}: dropped rows: {left_out}")
+    return found
+
+
+def dropped_rows(dropped: dict[str, int]) -> str:
+    """How many rows were dropped for which reason; empty for none."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in dropped.items() if count)
+
+
+def note_devices(recorded: Trace | SlotTrace) -> None:
+    """Say on standard error where the result leaves out that a share of a GPU is one of a single device."""
+    if recorded.device_shares:
+        _note(f"{Path(recorded.source).name}: {ONE_AMOUNT}")
+
+
+@functools.cache  # once, also where a command reads a trace several times
+def _note(line: str) -> None:
+    print(f"packenv: {line}", file=sys.stderr, flush=True)
 
 
 def with_durations(options: WorkloadOptions, path: str | None) -> WorkloadOptions:
@@ -193,13 +225,18 @@ def _trace(options: WorkloadOptions, source: str, network: Network | None) -> tu
         raise InputError("a trace needs --servers, for example --servers 160")
     wanted, sizes = chosen_resources(options.resources)
     recorded = read_trace(source, wanted)
+    note_devices(recorded)
     slot_seconds = options.slot_seconds or recorded.slot_seconds
     converted = recorded.jobs(slot_seconds=slot_seconds, speedup=options.speedup, sizes=sizes)
     names = recorded.resources if sizes == "all" else None
     servers = _servers(options, converted.jobs.resources, names)
-    jobs: Jobs | Placed = converted.jobs
+    fits = fitting(converted.jobs, servers)
+    if not fits.any():
+        check_fits(converted.jobs, servers)
+    table = converted.jobs if fits.all() else converted.jobs.only(fits)
+    jobs: Jobs | Placed = table
     if isinstance(recorded, Trace) and (blocks := recorded.kept_blocks()) is not None:
-        jobs = Placed(converted.jobs, blocks, len(servers), options.racks or 0)
+        jobs = Placed(table, blocks[fits], len(servers), options.racks or 0)
     try:
         made = Workload(
             jobs=jobs,
@@ -210,8 +247,9 @@ def _trace(options: WorkloadOptions, source: str, network: Network | None) -> tu
             slot_seconds=float(slot_seconds),
         )
     except RowError as error:
-        raise InputError(f"{recorded.where(error.row)}: {error.problem}") from None
-    return made, dict(converted.dropped) | machines_left_out(options.servers)
+        raise InputError(f"{recorded.where(int(np.flatnonzero(fits)[error.row]))}: {error.problem}") from None
+    too_large = {} if fits.all() else {FITS_NO_SERVER: int((~fits).sum())}
+    return made, dict(converted.dropped) | too_large | machines_left_out(options.servers)
 
 
 def _servers(options: WorkloadOptions, resources: int, names: tuple[str, ...] | None) -> Servers:

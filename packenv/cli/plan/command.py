@@ -21,6 +21,7 @@ from packenv.cli.options.workload import (
     shown_slot,
     with_durations,
     workload_from,
+    workload_told,
 )
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.plan.mixes.mixes import kinds_as_servers, plan_mixes
@@ -53,7 +54,7 @@ def grown(said: WorkloadOptions, growth: str | None) -> Workload:
 
     Those of a trace come faster: each task is there once, and none at the same time as its copy. Its days become shorter.
     """
-    workload, _ = workload_from(said, servers="1")
+    workload = workload_told(said, servers="1")
     if growth is None:
         return workload
     factor = exact(growth, "--growth")

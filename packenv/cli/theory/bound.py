@@ -11,7 +11,7 @@ from rich.table import Table
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import WORKLOAD
 from packenv.cli.options.shared import FILE, JSON
-from packenv.cli.options.workload import WorkloadOptions, workload_from
+from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
@@ -48,7 +48,7 @@ def bound_command(form: str, json_path: str | None, certificate: str | None, che
     packenv bound paper/fig4b --intensity 0.95 --check proof.json
     """
     check_outputs(json_path, certificate)
-    workload, _ = workload_from(WorkloadOptions(**words))
+    workload = workload_told(WorkloadOptions(**words))
     console = text_console()
     if check is not None:
         bound = load_queue_bound(check)

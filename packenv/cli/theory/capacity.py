@@ -11,7 +11,7 @@ from rich.table import Table
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import WORKLOAD
 from packenv.cli.options.shared import FILE, JSON, option
-from packenv.cli.options.workload import WorkloadOptions, workload_from
+from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import format_option, show, text_console
 from packenv.errors import InputError
@@ -57,7 +57,7 @@ def capacity(
     check_outputs(json_path, certificate)
     if not seconds > 0:
         raise InputError(f"--seconds must be positive, not {seconds}")
-    workload, _ = workload_from(WorkloadOptions(**words))
+    workload = workload_told(WorkloadOptions(**words))
     console = text_console()
     if check is not None:
         bracket = load_certificate(check)

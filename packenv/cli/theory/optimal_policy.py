@@ -12,7 +12,7 @@ from rich.table import Table
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import COUNT, FILE, JSON, option
-from packenv.cli.options.workload import WorkloadOptions, workload_from
+from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
@@ -69,7 +69,7 @@ def optimal_policy(
     """
     check_outputs(json_path, *([] if out is None else map(str, files_of(out))))
     found_policies = [find_policy(name) for name in dict.fromkeys(policies)]
-    workload, _ = workload_from(WorkloadOptions(**words))
+    workload = workload_told(WorkloadOptions(**words))
     with Console(stderr=True).status(f"{workload.name}: solving") as status:
         found = stationary_optimum(
             workload, most, within, lambda n, low, high: status.update(f"{n:,} iterations: {low:.5g} to {high:.5g}")

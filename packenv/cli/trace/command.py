@@ -12,8 +12,9 @@ from rich.console import Console
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import PATH
 from packenv.cli.options.shared import JSON
+from packenv.cli.options.workload import note_devices
 from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.trace.tables import dropped_rows, print_description, print_match
+from packenv.cli.trace.tables import dropped_part, print_description, print_match
 from packenv.files import write_json
 from packenv.workloads.resources import chosen_resources
 
@@ -83,7 +84,7 @@ def convert(
         write_jobs(jobs, out, recorded.resources if sizes == "all" else None)
     last = int(jobs.arrival[-1])
     result = {"out": out, "tasks": len(jobs), "resources": jobs.resources, "last_arrival": last, "dropped": dropped, "t0_us": t0}
-    click.echo(f"{len(jobs):,} tasks written to {out}, arriving in slots 0 to {last:,}{dropped_rows(dropped)}")
+    click.echo(f"{len(jobs):,} tasks written to {out}, arriving in slots 0 to {last:,}{dropped_part(dropped)}")
     if getattr(recorded, "blocks", None) is not None:
         click.echo("where their blocks of data lie is drawn for every run, and not written")
     if json_path:
@@ -158,7 +159,9 @@ def read(path: str, resources: str) -> tuple[Trace | SlotTrace, Sizes]:
     from packenv.workloads.traces import read_trace
 
     wanted, sizes = chosen_resources(resources)
-    return read_trace(path, wanted), sizes
+    recorded = read_trace(path, wanted)
+    note_devices(recorded)
+    return recorded, sizes
 
 
 def progress(what: str) -> AbstractContextManager[Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Column, Table
 
+from packenv.cli.options.workload import dropped_rows
 from packenv.cli.tables import print_table, text_console
 from packenv.runs.text import number
 
@@ -18,7 +19,7 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     kept, submitted = statistics["kept_tasks"], statistics["submitted_tasks"]
     console.print(
         f"{name}: {statistics['rows']:,} tasks, {statistics['in_snapshot']:,} in the initial snapshot, "
-        f"{statistics['submitted']:,} submitted, {statistics['kept']:,} kept{dropped_rows(statistics['dropped'])}",
+        f"{statistics['submitted']:,} submitted, {statistics['kept']:,} kept{dropped_part(statistics['dropped'])}",
         highlight=False,
     )
     if statistics["about"]:
@@ -74,7 +75,7 @@ def _pair(pair: list[Any]) -> str:
     return " / ".join(number(value) for value in pair)
 
 
-def dropped_rows(dropped: dict[str, int]) -> str:
-    """How many rows were dropped for which reason; nothing for none."""
-    parts = [f"{count:,} {reason}" for reason, count in dropped.items() if count]
-    return f"; dropped: {', '.join(parts)}" if parts else ""
+def dropped_part(dropped: dict[str, int]) -> str:
+    """A clause on the rows that were dropped; nothing for none."""
+    parts = dropped_rows(dropped)
+    return f"; dropped: {parts}" if parts else ""

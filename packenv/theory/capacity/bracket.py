@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from packenv.theory.capacity.best_proofs import rounded_up
+from packenv.theory.capacity.best_proofs import rounded_down, rounded_up
 from packenv.theory.capacity.one_resource.certificate import Attained, Bounded, Refuted, area_proof
 from packenv.theory.capacity.one_resource.size_law import kinds_of, size_law
 from packenv.theory.capacity.several_resources.certificate import Boxes, Priced, Scalarised, area_proofs
@@ -47,10 +47,13 @@ class Bracket:
             raise Refuted(f"certificate: it is not for {workload.D} resources")
         if not 0 <= self.lower <= self.upper < math.inf:
             raise Refuted(f"certificate: [{self.lower}, {self.upper}] is no interval")
-        if self.attained.value(law, kinds) < Fraction(self.lower):
+        attained, bounded = self.attained.value(law, kinds), self.bounded.value(law, kinds)
+        if attained < Fraction(self.lower):
             raise Refuted(f"certificate: the configurations do not attain {self.lower}")
-        if self.bounded.value(law, kinds) > Fraction(self.upper):
+        if bounded > Fraction(self.upper):
             raise Refuted(f"certificate: the prices do not bound ρ* by {self.upper}")
+        if self.reached and (self.lower, self.upper) != (rounded_down(attained), rounded_up(bounded)):
+            raise Refuted("certificate: it says that the gap was reached, but its bounds are wider than its proofs")
         if area_bound(law, kinds) != self.area_bound:
             raise Refuted(f"certificate: the area bound is not {self.area_bound}")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from packenv.errors import InputError
 from packenv.files import write_json
-from packenv.inputs.json_files import read_json
+from packenv.inputs.json_files import finite_number, read_json, whole_number
 from packenv.theory.capacity.bracket import AttainedProof, BoundedProof, Bracket
 from packenv.theory.capacity.one_resource.certificate import Attained, Bounded, ServerConfiguration
 from packenv.theory.capacity.several_resources.certificate import Boxes, Priced, Scalarised
@@ -29,8 +29,8 @@ def load_certificate(path: str | Path) -> Bracket:
     try:
         plain: dict[str, Any] = read_json(path, digits=MOST_DIGITS)
         low, high = _attained(plain.pop("attained")), _bounded(plain.pop("bounded"))
-        history = tuple((float(a), float(b)) for a, b in plain.pop("history"))
-        ends = {key: float(plain[key]) for key in ("lower", "upper", "area_bound", "seconds")}
+        history = tuple((finite_number(a), finite_number(b)) for a, b in plain.pop("history"))
+        ends = {key: finite_number(plain[key]) for key in ("lower", "upper", "area_bound", "seconds")}
         return Bracket(attained=low, bounded=high, reached=_boolean(plain["reached"]), history=history, **ends)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as problem:
         raise InputError(f"{path}: not a certificate: {str(problem).removeprefix(f'{path}: ')}") from None
@@ -38,12 +38,16 @@ def load_certificate(path: str | Path) -> Bracket:
 
 def _attained(plain: dict[str, Any]) -> AttainedProof:
     configurations = tuple(
-        ServerConfiguration(int(one["kind"]), tuple((int(j), int(n)) for j, n in one["held"]), int(one["servers"]))
+        ServerConfiguration(
+            whole_number(one["kind"]),
+            tuple((whole_number(j), whole_number(n)) for j, n in one["held"]),
+            whole_number(one["servers"]),
+        )
         for one in plain["configurations"]
     )
     if "boxes" in plain:
-        return Boxes(_vectors(plain["boxes"]), configurations, int(plain["parts"]))
-    return Attained(_integers(plain["edges"]), configurations, int(plain["parts"]))
+        return Boxes(_vectors(plain["boxes"]), configurations, whole_number(plain["parts"]))
+    return Attained(_integers(plain["edges"]), configurations, whole_number(plain["parts"]))
 
 
 def _bounded(plain: dict[str, Any]) -> BoundedProof:
@@ -65,7 +69,7 @@ def _boolean(value: Any) -> bool:
 
 
 def _integers(values: Any) -> tuple[int, ...]:
-    return tuple(map(int, values))
+    return tuple(map(whole_number, values))
 
 
 def _vectors(values: Any) -> tuple[tuple[int, ...], ...]:

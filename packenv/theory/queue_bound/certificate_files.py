@@ -8,7 +8,7 @@ from typing import Any
 
 from packenv.errors import InputError
 from packenv.files import write_json
-from packenv.inputs.json_files import read_json
+from packenv.inputs.json_files import finite_number, read_json, whole_number
 from packenv.theory.queue_bound.bound import Proved, QueueBound, QueueProof
 from packenv.theory.queue_bound.counted import Counted
 from packenv.theory.queue_bound.pooled import Pooled
@@ -29,8 +29,8 @@ def load_queue_bound(path: str | Path) -> QueueBound:
     """
     try:
         plain: dict[str, Any] = read_json(path, digits=MOST_DIGITS)
-        proved = tuple(Proved(float(one["value"]), _proof(one["proof"])) for one in plain["proved"])
-        return QueueBound(proved, float(plain["seconds"]))
+        proved = tuple(Proved(finite_number(one["value"]), _proof(one["proof"])) for one in plain["proved"])
+        return QueueBound(proved, finite_number(plain["seconds"]))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as problem:
         raise InputError(f"{path}: not a bound on the queue: {str(problem).removeprefix(f'{path}: ')}") from None
 
@@ -40,14 +40,8 @@ def _proof(plain: dict[str, Any]) -> QueueProof:
     prices = Prices(_integers(said["thresholds"]), _integers(said["prices"]), _integers(said["weights"]))
     if "values" not in plain:
         return Pooled(prices)
-    return Counted(prices, _integers(plain["values"]), *(_integer(plain[key]) for key in ("slope", "bend", "parts")))
+    return Counted(prices, _integers(plain["values"]), *(whole_number(plain[key]) for key in ("slope", "bend", "parts")))
 
 
 def _integers(values: list[Any]) -> tuple[int, ...]:
-    return tuple(map(_integer, values))
-
-
-def _integer(value: Any) -> int:
-    if type(value) is not int:
-        raise ValueError(f"{value!r} is no whole number")
-    return value
+    return tuple(map(whole_number, values))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.inputs.memory import Memory
-from packenv.inputs.text_files import lines_of, open_binary, reading
+from packenv.inputs.text_files import encoding_of, lines_of, open_binary, reading
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -162,7 +162,7 @@ def names_of(path: Path) -> list[str]:
     with reading_table(path):
         if is_parquet(path):
             return list(pq.read_schema(path).names)
-        return [name.strip() for name in next(csv.reader(lines_of(path, "utf-8-sig")), [])]
+        return [name.strip() for name in next(csv.reader(lines_of(path)), [])]
 
 
 def reading_table(path: Path) -> AbstractContextManager[None]:
@@ -226,7 +226,8 @@ def _read_csv(path: Path, names: list[str], wanted: list[str], types: dict[str, 
         broken.append(row)
         return "skip"
 
-    read = pc_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=int(header), block_size=BLOCK)
+    encoding = encoding_of(path, "utf8")
+    read = pc_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=int(header), block_size=BLOCK, encoding=encoding)
     parse = pc_csv.ParseOptions(invalid_row_handler=keep)
     convert = pc_csv.ConvertOptions(column_types=types, include_columns=wanted, null_values=[""], strings_can_be_null=False)
     with open_binary(path) as file, pc_csv.open_csv(file, read, parse, convert) as batches:

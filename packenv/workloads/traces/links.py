@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.inputs.numbers import LARGEST_WHOLE, read_whole
-from packenv.jobs import Ragged
+from packenv.jobs import Ragged, take
 from packenv.workloads.traces.columns import Columns, reading_table
 
 Ints = NDArray[np.int64]
 
-LOST_LINKS = "links to a predecessor that was dropped"
+LOST_LINKS = "links to a dropped task (passed on to its predecessors)"
 
 
 def read_links(columns: Columns) -> Ragged:
@@ -78,24 +78,12 @@ def order_of(time: Ints, links: Ragged | None, columns: Columns) -> Ints:
     return np.array(sorted_rows, np.int64)
 
 
-def take(lists: Ragged, rows: Ints) -> Ragged:
-    """The lists of `rows`, in that order."""
-    counts = np.diff(lists.offsets)[rows]
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
-    return Ragged(offsets, lists.values[np.repeat(lists.offsets[rows], counts) + within])
-
-
-def renumbered(links: Ragged, rows: Ints) -> tuple[Ragged, int]:
-    """The links among `rows`, which are renumbered 0, 1, …, and the number of links to other rows, which are dropped."""
-    place = np.full(len(links.offsets) - 1, -1)
+def reordered(links: Ragged, rows: Ints) -> Ragged:
+    """The links of all rows, in the order `rows`, which are renumbered 0, 1, …"""
+    place = np.empty_like(rows)
     place[rows] = np.arange(len(rows))
-    taken = take(links, rows)
-    new = place[taken.values]
-    owner = np.repeat(np.arange(len(rows)), np.diff(taken.offsets))
-    counts = np.bincount(owner[new >= 0], minlength=len(rows))
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Ragged(offsets, new[new >= 0]), int((new < 0).sum())
+    lists = take(links, rows)
+    return Ragged(lists.offsets, place[lists.values])
 
 
 def levels(links: Ragged) -> Ints:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.inputs.numbers import is_number, shown
-from packenv.jobs import Jobs, Ragged
+from packenv.jobs import Jobs, Ragged, passed_on, take
 from packenv.units import LARGEST_CAPACITY, to_units
 from packenv.workloads.traces.columns import Columns
-from packenv.workloads.traces.links import LOST_LINKS, renumbered, take
+from packenv.workloads.traces.links import LOST_LINKS
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -39,6 +39,7 @@ NOT_FINISHED = "not finished"
 IN_SNAPSHOT = "in the initial snapshot"
 NO_DURATION = "duration missing or <= 0"
 NO_DEMAND = "all demands missing or 0"
+TOO_LARGE = f"a demand above the largest capacity of a server, {LARGEST_CAPACITY}"
 
 
 class Conversion(NamedTuple):
@@ -73,6 +74,7 @@ class Trace:
     unfit: dict[str, Bools] = field(default_factory=dict)  # (n,) tasks that are not converted, by further reasons
     dropped: dict[str, int] = field(default_factory=dict)  # number of tasks that the reader left out, by reason
     slot_seconds: str = SLOT_SECONDS  # the usual length of a slot for this format
+    device_shares: bool = False  # whether tasks ask for parts of a GPU, of which a node has several that count as one amount
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -97,6 +99,8 @@ class Trace:
             NO_DURATION: self.duration <= 0,
             NO_DEMAND: self.size <= 0,
         }
+        if (too_large := self.size > LARGEST_CAPACITY).any():
+            reasons[TOO_LARGE] = too_large
         kept = np.ones(len(self), np.bool_)
         dropped = dict(self.dropped)
         for reason, holds in reasons.items():
@@ -135,15 +139,13 @@ class Trace:
             reasons = ", ".join(f"{count} {reason}" for reason, count in dropped.items() if count)
             raise InputError(f"{self.source}: no task is left ({reasons or 'the trace is empty'})")
         submit = self.submit[kept]
-        amount = np.nan_to_num(self.demand[kept])
-        if amount.max() > LARGEST_CAPACITY:
-            raise InputError(f"{self.source}: a demand of {amount.max():g} exceeds the largest capacity, {LARGEST_CAPACITY}")
-        units = to_units(amount)
+        units = to_units(np.nan_to_num(self.demand[kept]))
         extra: dict[str, Any] = {name: self.others[name][kept] for name in JOBS_COLUMNS if name in self.others}
         if self.requested is not None:
             extra["estimate"] = _slots(self.requested[kept], slot).astype(np.float64)
         if self.predecessors is not None:
-            extra["predecessors"], dropped[LOST_LINKS] = renumbered(self.predecessors, np.flatnonzero(kept))
+            dropped[LOST_LINKS] = int((~kept[take(self.predecessors, np.flatnonzero(kept)).values]).sum())
+            extra["predecessors"] = passed_on(self.predecessors, kept, self.job, self.others.get("phase"), self.source)
         if self.home is not None:
             extra["home"] = take(self.home, np.flatnonzero(kept))
         if self.remote is not None:

@@ -11,8 +11,10 @@ not, name the resources. Columns without a name, and such as `priority` (NO_RESO
 
 Rows in seconds may be in any order, rows in slots must be in order of arrival. Tasks that come at the same time keep their
 order, but predecessors go before the tasks that wait for them. A predecessor that comes later than a task that waits for it
-is an error, and so are phases of a job that decrease in this order. Links to tasks that are dropped are dropped and counted.
-All rows of a job have the same `value`.
+is an error, and so are phases of a job that decrease in this order. All rows of a job have the same `value`.
+
+A task that is dropped still stands between what comes before and after it: what waits for it waits for its predecessors. So does
+a milestone in slots, of a table with `predecessors` or `phase`: a row without demand, or of service 0.
 
 Bad input raises one InputError that names file, row and column. Row N is the N-th row of data, from 1: a header and blank
 lines do not count. In seconds an empty duration or demand is unknown; any other empty cell is an error.
@@ -29,10 +31,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.jobs import Jobs, first_rows
+from packenv.jobs import Jobs, first_rows, passed_on, take
 from packenv.units import LARGEST_CAPACITY, UNIT, to_units
 from packenv.workloads.traces.columns import Columns, decimals
-from packenv.workloads.traces.links import falls, order_of, read_home, read_links, renumbered, take
+from packenv.workloads.traces.links import falls, order_of, read_home, read_links, reordered
 from packenv.workloads.traces.table import (
     LATEST,
     MISSING,
@@ -59,6 +61,8 @@ NO_RESOURCE = re.compile(
     re.IGNORECASE,
 )
 """Names of columns that say something else of a task than how much of a resource it needs."""
+MOST_GPUS = 8  # of a server
+MILESTONE = "milestones without demand or of 0 slots (the order through them is kept)"
 FORMS = "needs arrival, size, service (in slots), or submit_time_s, duration_s and a column per resource (in seconds)"
 
 
@@ -69,9 +73,10 @@ class SlotTrace:
     table: Jobs
     resources: tuple[str, ...]  # D names
     source: str = ""
-    dropped: dict[str, int] = field(default_factory=dict)  # always empty: a row that cannot be a task is an error
+    dropped: dict[str, int] = field(default_factory=dict)  # milestones; any other row that cannot be a task is an error
     slot_seconds: str = SLOT_SECONDS
     rows: NDArray[np.int64] | None = None  # (n,) the row of data in the source, from 1
+    device_shares: bool = False  # as of Trace
 
     def __len__(self) -> int:
         return len(self.table)
@@ -87,7 +92,7 @@ class SlotTrace:
         whole, beta = self.table, exact(speedup, "speedup")
         demand = whole.demand.max(axis=1, keepdims=True) if one_size(sizes) else whole.demand
         extra = {name: getattr(whole, name) for name in OPTIONAL}
-        return Conversion(Jobs(floor_divide(whole.arrival, beta), demand, whole.service, **extra), {}, 0)
+        return Conversion(Jobs(floor_divide(whole.arrival, beta), demand, whole.service, **extra), dict(self.dropped), 0)
 
     def timed(self, slot_seconds: Exact | None = None) -> Trace:
         """The same tasks in seconds, for statistics: each starts on arrival, and slots last `slot_seconds`."""
@@ -155,13 +160,25 @@ def _in_slots(columns: Columns, demands: tuple[str, ...]) -> SlotTrace:
     columns.require(np.diff(arrival, prepend=0) >= 0, "arrival", "{} is before the row above")
     amount = _amounts(columns, demands, empty=False)
     some = np.asarray((amount > 0).any(axis=1), np.bool_)
-    columns.require(some, ", ".join(demands), "is 0" if len(demands) == 1 else "are all 0")
     service = columns.whole("service")
-    columns.require(service >= 1, "service", "{} is below 1 slot")
+    milestone = (~some | (service == 0)) & bool({"predecessors", "phase"} & {*columns.names})
+    columns.require(some | milestone, ", ".join(demands), "is 0" if len(demands) == 1 else "are all 0")
+    columns.require((service >= 1) | milestone & (service >= 0), "service", "{} is below 1 slot")
     columns.require(service < LATEST, "service", "{} is too large")
+    if milestone.all():
+        raise InputError(f"{columns.path}: no task is left ({len(milestone)} {MILESTONE})")
     rows, extra = _in_order(columns, arrival)
+    kept = ~milestone[rows]
+    if "predecessors" in extra:
+        links = extra.pop("predecessors")
+        extra["predecessors"] = passed_on(links, kept, extra.get("job"), extra.get("phase"), str(columns.path))
+    if "home" in extra:
+        extra["home"] = take(extra["home"], np.flatnonzero(kept))
+    extra = {name: column[kept] if isinstance(column, np.ndarray) else column for name, column in extra.items()}
+    rows = rows[kept]
     jobs = Jobs(arrival[rows], to_units(amount[rows]), service[rows], **extra)
-    return SlotTrace(jobs, demands, str(columns.path), rows=rows + 1)
+    dropped = {MILESTONE: int(milestone.sum())} if milestone.any() else {}
+    return SlotTrace(jobs, demands, str(columns.path), dropped, rows=rows + 1, device_shares=_shares_devices(demands, amount))
 
 
 def _in_seconds(columns: Columns, demands: tuple[str, ...]) -> Trace:
@@ -183,6 +200,7 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...]) -> Trace:
         others=extra,
         source=str(columns.path),
         rows=rows + 1,
+        device_shares=_shares_devices(demands, amount),
     )
 
 
@@ -204,6 +222,12 @@ def _amounts(columns: Columns, names: tuple[str, ...], empty: bool) -> NDArray[n
     return amount
 
 
+def _shares_devices(names: tuple[str, ...], amount: NDArray[np.float64]) -> bool:
+    """Whether demands (n, D) on GPUs, by the names of the columns, are not whole ones of a server with MOST_GPUS or fewer."""
+    gpus = np.nan_to_num(amount[:, [r for r, name in enumerate(names) if "gpu" in name.lower()]])
+    return not any(np.allclose(gpus * count, np.rint(gpus * count)) for count in range(1, MOST_GPUS + 1))
+
+
 def _in_order(columns: Columns, time: NDArray[np.int64]) -> tuple[NDArray[np.int64], dict[str, Any]]:
     """Rows in the order of the Jobs table, and the optional columns in that order, with predecessors renumbered."""
     links = read_links(columns) if "predecessors" in columns else None
@@ -216,7 +240,7 @@ def _in_order(columns: Columns, time: NDArray[np.int64]) -> tuple[NDArray[np.int
         down[rows] = falls(found["job"], found["phase"])
         columns.require(~down, "phase", "{} is below the phase of an earlier task of the job")
     if links is not None:
-        found["predecessors"] = renumbered(links, rows)[0]
+        found["predecessors"] = reordered(links, rows)
     if "home" in columns:
         found["home"] = take(read_home(columns), rows)
     return rows, found

@@ -146,7 +146,27 @@ def test_accepted_also_from_a_file(proved: tuple[Workload, Bracket], tmp_path: P
     loaded = load_certificate(tmp_path / "proof.json")
     assert loaded == bracket
     loaded.verify(workload)
-    replace(bracket, lower=0.99 * bracket.lower, upper=1.01 * bracket.upper).verify(workload)  # promises less
+    wider = replace(bracket, lower=0.99 * bracket.lower, upper=1.01 * bracket.upper)
+    replace(wider, reached=False).verify(workload)  # promises less
+    with pytest.raises(Refuted, match="says that the gap was reached"):
+        wider.verify(workload)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "2", True, None, [1]])
+def test_values_are_numbers(proved: tuple[Workload, Bracket], value: Any, tmp_path: Path) -> None:
+    changes: list[Tampering] = [
+        lambda plain: plain.update(upper=value),
+        lambda plain: plain["history"].__setitem__(0, [value, 2.0]),
+        lambda plain: plain["attained"].update(parts=value),
+        lambda plain: plain["bounded"]["prices"].__setitem__(0, value),
+        lambda plain: in_use(plain).update(servers=value),
+    ]
+    for change in changes:
+        plain = json.loads(json.dumps(asdict(proved[1])))
+        change(plain)
+        (tmp_path / "proof.json").write_text(json.dumps(plain))
+        with pytest.raises(InputError, match=r"proof\.json: not a certificate: [^\n]* is no (whole )?number$"):
+            load_certificate(tmp_path / "proof.json")
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,16 @@ def test_any_function_is_sound_if_accepted(bound: QueueBound) -> None:
         replace(weaker, proved=(replace(best, proof=flatter),)).verify(WORKLOAD)
 
 
+@pytest.mark.parametrize("value", ["nan", "inf", "1.0", True, None, [1]])
+def test_values_are_numbers(bound: QueueBound, value: Any, tmp_path: Path) -> None:
+    for change in (lambda plain: plain["proved"][0].update(value=value), lambda plain: plain.update(seconds=value)):
+        plain = json.loads(json.dumps(asdict(bound)))
+        change(plain)
+        (tmp_path / "proof.json").write_text(json.dumps(plain))
+        with pytest.raises(InputError, match=r"proof\.json: not a bound on the queue: [^\n]* is no number$"):
+            load_queue_bound(tmp_path / "proof.json")
+
+
 @pytest.mark.parametrize("changes", [{"intensity": 0.94}, {"servers": 6}, {"rate": 0.08}])
 def test_another_workload_is_refused(bound: QueueBound, changes: Plain) -> None:
     with pytest.raises(Refuted):

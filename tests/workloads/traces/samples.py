@@ -8,6 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+CASES = Path(__file__).parents[2] / "cases"
+"""Files such as people have, each with a right answer that a test says."""
+
 # time µs, missing, job, task, machine, event, user, class, priority, cpu, memory, disk, different machines
 EVENTS = [
     "0,2,7,0,55,0,u,1,9,,,,",  # in the snapshot, its requests known only later

@@ -13,7 +13,7 @@ import pytest
 from packenv.errors import InputError
 from packenv.units import UNIT
 from packenv.workloads.traces import Trace, read_trace
-from tests.workloads.traces.samples import text
+from tests.workloads.traces.samples import CASES, text
 
 HEADER = "task_name,instance_num,job_name,task_type,status,start_time,end_time,plan_cpu,plan_mem"
 TASKS = [
@@ -60,11 +60,28 @@ def test_tasks(tmp_path: Path, header: bool) -> None:
         "further instances of a task": 5,
         "links to a task that is not in its job": 1,
         "links of tasks that wait for each other in a circle": 4,
-        "links to a predecessor that was dropped": 1,
+        "links to a dropped task (passed on to its predecessors)": 1,
         "not finished": 2,
         "duration missing or <= 0": 1,
         "all demands missing or 0": 1,
     }
+
+
+def test_time_in_which_a_task_waits_for_its_parents_is_no_service(tmp_path: Path) -> None:
+    trace = read_trace(CASES / "dag-registered-early.csv")
+    assert isinstance(trace, Trace)
+    jobs, dropped, t0 = trace.jobs(slot_seconds=1)
+    assert t0 == 87_076_000_000 and jobs.service.tolist() == [7, 3] and not any(dropped.values())
+    assert "count from the end of these: 1" in trace.about
+    # registered after a parent's end; two parents; one that ends after its child, which did not wait for it; an unknown end
+    rows = ["M1,1,j_1,1,Terminated,100,110,50,0.2", "M2,1,j_1,1,Terminated,100,130,50,0.2"]
+    rows += ["R3_1_2,1,j_1,1,Terminated,100,150,50,0.2", "R4_1,1,j_1,1,Terminated,120,125,50,0.2"]
+    rows += ["R5_2,1,j_1,1,Terminated,105,115,50,0.2", "M6,1,j_1,1,Running,100,0,50,0.2"]
+    rows += ["R7_6,1,j_1,1,Terminated,101,109,50,0.2"]
+    trace = read_trace(text(tmp_path / "batch_task.csv", *rows))
+    assert isinstance(trace, Trace) and trace.rows is not None
+    lasts = dict(zip(trace.rows.tolist(), (trace.duration // 1_000_000).tolist(), strict=True))
+    assert [lasts[row] for row in range(1, 8)] == [10, 30, 20, 5, 10, -1, 8]
 
 
 def test_the_sample(tmp_path: Path) -> None:

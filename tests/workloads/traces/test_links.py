@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from packenv.errors import InputError
-from packenv.jobs import Jobs, Ragged
+from packenv.jobs import Jobs, Ragged, passed_on
+from packenv.workloads.precedence import precedence_edges
 from packenv.workloads.traces import SlotTrace, Trace, read_trace, write_jobs
 from packenv.workloads.traces.bootstrap import block_bootstrap
-from packenv.workloads.traces.links import renumbered
-from tests.workloads.traces.samples import text
+from tests.workloads.traces.samples import CASES, text
 
 FORMS = {"slots": "arrival,service,size", "seconds": "submit_time_s,duration_s,cpu"}
 
@@ -59,13 +59,64 @@ def test_sorted_rows_are_renumbered(tmp_path: Path) -> None:
     assert lists(jobs.home) == [[0], [1], [2]]
 
 
-def test_dropped_predecessors_are_counted_and_forgotten(tmp_path: Path) -> None:
+def test_dropped_predecessors_are_counted_and_passed_on(tmp_path: Path) -> None:
     rows = ["0,9,0.5,", "1,,0.5,0", "2,9,0.25,1 0", "3,9,0.25,1 2"]
     trace = read_trace(text(tmp_path / "a.csv", "submit_time_s,duration_s,cpu,predecessors", *rows))
     jobs, dropped, _ = trace.jobs(slot_seconds=1)
     assert jobs.arrival.tolist() == [0, 2, 3]
-    assert lists(jobs.predecessors) == [[], [0], [1]]
-    assert (dropped["duration missing or <= 0"], dropped["links to a predecessor that was dropped"]) == (1, 2)
+    assert lists(jobs.predecessors) == [[], [0], [0, 1]]
+    assert dropped["duration missing or <= 0"] == 1
+    assert dropped["links to a dropped task (passed on to its predecessors)"] == 2
+
+
+@pytest.mark.parametrize("name", ["zero_s", "no_demand", "unknown_s", "slots"])
+def test_a_milestone_stays_between_what_it_joins(name: str) -> None:
+    jobs, dropped, _ = read_trace(CASES / f"milestone_{name}.csv").jobs(slot_seconds=1)
+    assert jobs.service.tolist() == [10, 10, 10, 10]
+    assert lists(jobs.predecessors) == [[], [], [0, 1], [0, 1]]
+    assert sum(count for reason, count in dropped.items() if not reason.startswith("links")) == 1
+
+
+def test_milestones_in_slots_need_an_order(tmp_path: Path) -> None:
+    file = text(tmp_path / "a.csv", "arrival,service,cpu,job,phase", "0,9,0.5,0,0", "0,0,0,0,1", "0,9,0.5,0,2")
+    jobs = jobs_of(file)
+    assert jobs.phase is not None and jobs.phase.tolist() == [0, 2]
+    with pytest.raises(InputError, match="row 3, column service: -1 is below 1 slot"):
+        jobs_of(text(tmp_path / "b.csv", "arrival,service,cpu,job,phase", "0,9,0.5,0,0", "0,0,0,0,1", "0,-1,0,0,2"))
+    with pytest.raises(InputError, match=r"no task is left \(1 milestones"):
+        jobs_of(text(tmp_path / "c.csv", "arrival,service,cpu,predecessors", "0,0,0,"))
+
+
+def before(jobs: Jobs) -> list[set[int]]:
+    """Every row that each row waits for, directly or through others."""
+    first, second, nodes = precedence_edges(jobs)
+    reach = np.eye(nodes, dtype=bool)
+    for _ in range(nodes):
+        np.logical_or.at(reach, second, reach[first])
+    return [{int(row) for row in np.flatnonzero(reach[n, : len(jobs)])} - {n} for n in range(len(jobs))]
+
+
+@pytest.mark.parametrize("phases", [False, True])
+def test_order_is_kept_through_rows_that_are_left_out(phases: bool) -> None:
+    random = np.random.default_rng(3)
+    for n in (2, 5, 12, 12, 12, 30, 30, 30):
+        links = [sorted(random.choice(row, min(row, int(random.integers(0, 3))), replace=False).tolist()) for row in range(n)]
+        columns = {"job": random.integers(0, 3, n), "phase": np.sort(random.integers(0, 4, n))} if phases else {}
+        jobs = Jobs.of(np.zeros(n), np.full(n, 0.5), np.ones(n), predecessors=Ragged.of(links), **columns)
+        kept = random.random(n) < 0.6
+        kept[0] = True
+        rows = np.flatnonzero(kept)
+        place = {int(row): number for number, row in enumerate(rows)}
+        whole, part = before(jobs), before(jobs.only(kept))
+        assert part == [{place[row] for row in whole[own] if row in place} for own in rows.tolist()]
+
+
+def test_long_chains_of_left_out_rows() -> None:
+    n = 20_000
+    links = Ragged(np.concatenate([[0], np.arange(n)]), np.arange(n - 1))
+    kept = np.zeros(n, np.bool_)
+    kept[[0, n - 1]] = True
+    assert lists(passed_on(links, kept)) == [[], [0]]
 
 
 @pytest.mark.parametrize("form", FORMS.values())
@@ -154,9 +205,3 @@ def test_bootstrap_forgets_what_leads_out_of_blocks(tmp_path: Path) -> None:
     assert isinstance(trace, Trace)
     jobs = block_bootstrap(trace, 40, 60.0, seed=0, block=4).jobs(slot_seconds=1).jobs
     assert (jobs.predecessors, jobs.phase) == (None, None)
-
-
-def test_renumbering() -> None:
-    links = Ragged.of([[], [0], [0, 1], [2, 1]])
-    kept, forgotten = renumbered(links, np.array([0, 2, 3]))
-    assert (lists(kept), forgotten) == ([[], [0], [1]], 2)

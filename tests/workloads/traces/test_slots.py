@@ -101,8 +101,8 @@ def test_bad_options(options: dict[str, object], problem: str) -> None:
 
 
 def test_demand_over_every_capacity() -> None:
-    with pytest.raises(InputError, match="a demand of 1000 exceeds the largest capacity, 682"):
-        trace([0], [1], [[1000.0]]).jobs()
+    jobs, dropped, _ = trace([0, 1], [1, 2], [[1000.0], [682.0]]).jobs()
+    assert len(jobs) == 1 and dropped["a demand above the largest capacity of a server, 682"] == 1
 
 
 def test_integer_division_beyond_64_bits() -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from packenv.cli.options.workload import WorkloadOptions, workload_from, workload_told
 from packenv.errors import InputError
 from packenv.units import UNIT
 from packenv.workloads.traces import Trace, is_trace, read_trace
-from tests.workloads.traces.samples import SWF, text
+from tests.workloads.traces.samples import CASES, SWF, text
 
 
 def read(path: Path, resources: tuple[str, ...] | None = None) -> Trace:
@@ -85,6 +86,29 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, problem: str, name: str)
     with pytest.raises(InputError) as error:
         read_trace(tmp_path / name)
     assert str(error.value) == f"{tmp_path / name}: {problem}"
+
+
+def test_jobs_that_fit_no_server_are_left_out_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = CASES / "odd.swf"
+    options = WorkloadOptions(str(file), servers="1", slot_seconds="1")
+    workload, dropped = workload_from(options)
+    assert workload.jobs is not None
+    assert (workload.jobs.arrival.tolist(), workload.jobs.service.tolist()) == ([30, 60], [101, 50])
+    assert {reason: count for reason, count in dropped.items() if count} == {
+        "not finished": 2,
+        "duration missing or <= 0": 1,
+        "all demands missing or 0": 1,
+        "tasks that fit no server": 1,
+    }
+    workload_told(options)
+    assert "odd.swf: dropped rows: 2 not finished, " in capsys.readouterr().err
+    with pytest.raises(InputError, match=r"fits in no server; the largest has 0\.01"):
+        workload_from(WorkloadOptions(str(file), servers="1x0.01", slot_seconds="1"))
+    # the order through such a task stays
+    rows = ["0,9,0.5,a,", "0,9,1.5,b,a", "0,9,0.5,c,b"]
+    table = text(tmp_path / "a.csv", "arrival,service,cpu,id,predecessors", *rows)
+    jobs = workload_from(WorkloadOptions(str(table), servers="1"))[0].jobs
+    assert jobs is not None and jobs.predecessors is not None and jobs.predecessors.row(1).tolist() == [0]
 
 
 def test_damaged_and_empty_files(tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 import pytest
 
+from packenv.cli.options.workload import WorkloadOptions, workload_from
 from packenv.errors import InputError
 from packenv.units import UNIT
 from packenv.workloads.traces import SlotTrace, Trace, is_trace, read_trace
-from tests.workloads.traces.samples import text
+from tests.workloads.traces.samples import CASES, text
 
 
 def test_slots(tmp_path: Path) -> None:
@@ -82,6 +83,30 @@ def test_seconds_are_sorted_stably_and_losses_counted(tmp_path: Path) -> None:
         "duration missing or <= 0": 2,
         "all demands missing or 0": 1,
     }
+
+
+def test_utf16(tmp_path: Path) -> None:
+    for file in (CASES / "tasks-utf16.csv", tmp_path / "a.csv.gz", tmp_path / "b.csv"):
+        if file.suffix == ".gz":
+            file.write_bytes(gzip.compress((CASES / "tasks-utf16.csv").read_bytes()))
+        elif not file.exists():
+            file.write_bytes(b"\xfe\xff" + (CASES / "tasks-utf16.csv").read_text(encoding="utf-16").encode("utf-16-be"))
+        jobs = read_trace(file).jobs(slot_seconds=1).jobs
+        assert (jobs.arrival.tolist(), jobs.service.tolist()) == ([0, 5], [10, 10])
+    (tmp_path / "cut.csv").write_bytes((CASES / "tasks-utf16.csv").read_bytes()[:-1])
+    with pytest.raises(InputError, match=r"cut.csv: cannot be read"):
+        read_trace(tmp_path / "cut.csv")
+
+
+def test_parts_of_a_gpu_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = ["arrival,service,gpu", "0,1,0.5", "0,1,0.125"]
+    for rows, shares in ((whole, False), ([*whole, "0,1,0.3"], True)):
+        trace = read_trace(text(tmp_path / "a.csv", *rows))
+        assert isinstance(trace, SlotTrace) and trace.device_shares == shares
+    pods = str(CASES / "gpu-shares-pods.csv")
+    workload_from(WorkloadOptions(pods, servers=str(CASES / "gpu-shares-nodes.csv"), resources="all"))
+    assert "gpu-shares-pods.csv: tasks ask for parts of a GPU, and a node's GPUs count as one amount" in capsys.readouterr().err
+    assert not read_trace(pods, ("cpu", "memory")).device_shares
 
 
 GOOD = {

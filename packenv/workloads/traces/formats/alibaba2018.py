@@ -5,9 +5,13 @@ tasks of its job must end first: `R3_1_2` is task 3, after tasks 1 and 2; letter
 `task_Nzg3`, are independent. Tasks with a number arrive when their job's first task starts, the others when they start. Times
 are in seconds; 0 is a time outside the 8 days of the trace.
 
+The start of a task is when it was registered, often with its whole job: it is in service from then, or from the last end of the
+tasks that it waits for, until its end.
+
 A row is one instance of its task, for the task's time: links between all instances of two tasks are far too many for a table.
 The other instances are counted as dropped, and so are links to tasks that are not there, and links of tasks in a circle.
-The sample has a row `time, job, name, duration, cpu, memory, instances` for each task of some jobs, and no header either.
+The sample has a row `time, job, name, duration, cpu, memory, instances` for each task of some jobs, and no header either; its
+times are those of jobs, so that durations that count from an early registration cannot be told from others, and stay.
 Source: github.com/alibaba/clusterdata, cluster-trace-v2018 (trace_2018.md; 96 cores a machine: machine_meta.csv).
 """
 
@@ -24,7 +28,7 @@ from numpy.typing import NDArray
 from packenv.jobs import Ragged
 from packenv.workloads.traces.columns import Columns, decimals, headless
 from packenv.workloads.traces.format import TraceFormat
-from packenv.workloads.traces.links import levels, take
+from packenv.workloads.traces.links import levels, reordered
 from packenv.workloads.traces.table import MISSING, Trace, Wanted, microseconds, wanted_of
 
 Ints = NDArray[np.int64]
@@ -55,6 +59,7 @@ FINISHED = "Terminated"
 NAME = r"^[A-Za-z]+(?P<number>[0-9]{1,9})(?P<before>(?:_[0-9]{1,9})*)(?:_Stg[0-9]+)?$"
 JOB = re.compile(r"j_[0-9]+")
 ABOUT = "capacity 1: a machine of 96 cores and the largest memory; one instance of each task"
+EARLY = "tasks that were registered while others ran that they wait for, and count from the end of these"
 INSTANCES = "further instances of a task"
 NO_PARENT = "links to a task that is not in its job"
 CIRCLE = "links of tasks that wait for each other in a circle"
@@ -75,16 +80,25 @@ def read_sample(path: Path, wanted: Wanted = None) -> Trace:
     table = headless(path, SAMPLE_COLUMNS)
     submit, duration = microseconds(table, "time", None), microseconds(table, "duration", MISSING)
     end = np.where(duration == MISSING, MISSING, submit + duration)
-    return _trace(table, submit, submit, end, np.ones(len(table), np.bool_), wanted)
+    return _trace(table, submit, submit, end, np.ones(len(table), np.bool_), wanted, starts_known=False)
 
 
 def _of_tasks(table: Columns, wanted: Wanted) -> Trace:
+    """The tasks of a table that says when each was registered, and when it ended."""
     start, end = (np.where((time := microseconds(table, name, 0)) > 0, time, MISSING) for name in ("start_time", "end_time"))
     status = table.column("status").combine_chunks().fill_null("")
     return _trace(table, start, start, end, np.asarray(pc.equal(status, FINISHED)), wanted)
 
 
-def _trace(table: Columns, submit: Ints, start: Ints, end: Ints, finished: NDArray[np.bool_], wanted: Wanted) -> Trace:
+def _trace(
+    table: Columns,
+    submit: Ints,
+    start: Ints,
+    end: Ints,
+    finished: NDArray[np.bool_],
+    wanted: Wanted,
+    starts_known: bool = True,
+) -> Trace:
     """The tasks in order of arrival, and of tasks that arrive together those that others wait for first."""
     resources = wanted_of(wanted, RESOURCES, RESOURCES, table.path)
     job = _numbered(table, "job_name")
@@ -94,12 +108,10 @@ def _trace(table: Columns, submit: Ints, start: Ints, end: Ints, finished: NDArr
     number, links, no_parent = _links(table, job)
     level = levels(links)
     links, circle = _without_circles(links, level)
+    start, early = _after_predecessors(start, end, links) if starts_known else (start, 0)
     arrival = np.where(number >= 0, _first_of_job(job, submit), submit)
     arrival = np.maximum(arrival, 0)  # of tasks without a start, which are dropped
     rows = np.lexsort((levels(links) if circle else level, arrival))
-    place = np.empty_like(rows)
-    place[rows] = np.arange(len(rows))
-    sorted_links = take(links, rows)
     return Trace(
         submit=arrival[rows],
         schedule=start[rows],
@@ -109,10 +121,10 @@ def _trace(table: Columns, submit: Ints, start: Ints, end: Ints, finished: NDArr
         finished=finished[rows],
         in_snapshot=np.zeros(len(rows), np.bool_),
         job=job[rows],
-        predecessors=Ragged(sorted_links.offsets, place[sorted_links.values]),
+        predecessors=reordered(links, rows),
         source=str(table.path),
         rows=rows + 1,
-        about=ABOUT,
+        about=ABOUT + (f"; {EARLY}: {early:,}" if early else ""),
         dropped={INSTANCES: int(np.maximum(instances - 1, 0).sum()), NO_PARENT: no_parent, CIRCLE: circle},
     )
 
@@ -150,6 +162,18 @@ def _without_circles(links: Ragged, level: Ints) -> tuple[Ragged, int]:
     kept = (level[owner] >= 0) | (level[links.values] >= 0)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(owner[kept], minlength=len(level)))]).astype(np.int64)
     return Ragged(offsets, links.values[kept]), int((~kept).sum())
+
+
+def _after_predecessors(start: Ints, end: Ints, links: Ragged) -> tuple[Ints, int]:
+    """(n,) the start of each task, or the last end of those that it waits for if that is later; and how many start later so.
+
+    An end after that of the task itself does not count: the record says that the task did not wait for it.
+    """
+    owner = np.repeat(np.arange(len(start)), np.diff(links.offsets))
+    begins = start.copy()
+    counts = (start[owner] != MISSING) & (end[links.values] <= end[owner])
+    np.maximum.at(begins, owner[counts], end[links.values][counts])
+    return begins, int((begins > start).sum())
 
 
 def _first_of_job(job: Ints, start: Ints) -> Ints:

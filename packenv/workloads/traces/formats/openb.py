@@ -36,7 +36,8 @@ def read_pods(path: Path, wanted: Wanted = None) -> Trace:
     """Read a task per pod, in service from when it was scheduled until it was deleted. Raises InputError."""
     resources = wanted_of(wanted, RESOURCES, RESOURCES, path)
     table = Columns.read(path, POD_COLUMNS)
-    gpus = decimals(table, "num_gpu") * decimals(table, "gpu_milli") / 1000
+    number, milli = decimals(table, "num_gpu"), decimals(table, "gpu_milli")
+    gpus = number * milli / 1000
     amounts = {"cpu": decimals(table, "cpu_milli"), "memory": decimals(table, "memory_mib"), "gpu": gpus}
     created, scheduled, deleted = (
         microseconds(table, name, missing) for name, missing in zip(TIMES, (None, MISSING, MISSING), strict=True)
@@ -54,6 +55,7 @@ def read_pods(path: Path, wanted: Wanted = None) -> Trace:
         source=str(path),
         rows=rows + 1,
         about=ABOUT,
+        device_shares="gpu" in resources and bool(((number > 0) & (milli > 0) & (milli < 1000)).any()),
     )
 
 
