@@ -130,5 +130,5 @@ def test_without_what_only_posix_has(tmp_path: Path) -> None:
     trace = Path(__file__).parent / "cases" / "odd.swf"
     environment = os.environ | {"PYTHONPATH": str(Path(packenv.__file__).parents[1]), "PYTHONIOENCODING": "cp1252"}
     words = [sys.executable, "-c", OTHER_SYSTEM, str(trace)]
-    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, encoding="cp1252", timeout=240)
     assert done.returncode == 0, done.stderr

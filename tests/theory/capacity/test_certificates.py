@@ -152,17 +152,17 @@ def test_accepted_also_from_a_file(proved: tuple[Workload, Bracket], tmp_path: P
         wider.verify(workload)
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "2", True, None, [1]])
-def test_values_are_numbers(proved: tuple[Workload, Bracket], value: Any, tmp_path: Path) -> None:
+def test_values_are_numbers(tmp_path: Path) -> None:
+    text = json.dumps(asdict(packenv.max_workload(ATOMS, 0.02)))
     changes: list[Tampering] = [
-        lambda plain: plain.update(upper=value),
-        lambda plain: plain["history"].__setitem__(0, [value, 2.0]),
-        lambda plain: plain["attained"].update(parts=value),
-        lambda plain: plain["bounded"]["prices"].__setitem__(0, value),
-        lambda plain: in_use(plain).update(servers=value),
+        lambda plain: plain.update(upper="nan"),
+        lambda plain: plain["history"].__setitem__(0, ["inf", 2.0]),
+        lambda plain: plain["attained"].update(parts="2"),
+        lambda plain: plain["bounded"]["prices"].__setitem__(0, True),
+        lambda plain: in_use(plain).update(servers=2.5),
     ]
     for change in changes:
-        plain = json.loads(json.dumps(asdict(proved[1])))
+        plain = json.loads(text)
         change(plain)
         (tmp_path / "proof.json").write_text(json.dumps(plain))
         with pytest.raises(InputError, match=r"proof\.json: not a certificate: [^\n]* is no (whole )?number$"):

@@ -102,7 +102,7 @@ def test_jobs_that_fit_no_server_are_left_out_and_counted(tmp_path: Path, capsys
     }
     workload_told(options)
     assert "odd.swf: dropped rows: 2 not finished, " in capsys.readouterr().err
-    with pytest.raises(InputError, match=r"fits in no server; the largest has 0\.01"):
+    with pytest.raises(InputError, match=r"fits in no server; the largest has 0"):
         workload_from(WorkloadOptions(str(file), servers="1x0.01", slot_seconds="1"))
     # the order through such a task stays
     rows = ["0,9,0.5,a,", "0,9,1.5,b,a", "0,9,0.5,c,b"]
