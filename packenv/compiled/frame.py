@@ -39,7 +39,8 @@ class Frame:
     """A value of named arrays, integers and other frames (or NamedTuples), made from its annotated fields in order."""
 
     def __init__(self, **fields: Any) -> None:
-        self._fields = _names_of(type(self))
+        kind: Any = type(self)  # mypy does not accept a class as hashable
+        self._fields = _names_of(kind)
         if fields.keys() != set(self._fields):
             raise TypeError(f"{type(self).__name__} has the fields {', '.join(self._fields)}")
         words: list[int] = []
@@ -49,8 +50,8 @@ class Frame:
             layout.append(_append_words(fields[name], words))
         self._words = np.array(words, dtype=np.int64)
         self._address = int(self._words.ctypes.data)
-        self._numba_type_ = _type_of_layout(type(self), tuple(layout))  # Numba looks here first
-        _remember(type(self), self._numba_type_)
+        self._numba_type_ = _type_of_layout(kind, tuple(layout))  # Numba looks here first
+        _remember(kind, self._numba_type_)
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed."""
@@ -100,7 +101,7 @@ class FrameType(types.Type):
 
 
 @functools.cache
-def _names_of(kind: type[Frame]) -> tuple[str, ...]:
+def _names_of(kind: Any) -> tuple[str, ...]:
     """The annotated fields of a class of frames, those of its bases first."""
     return tuple(name for each in reversed(kind.__mro__) for name in vars(each).get("__annotations__", {}))
 
@@ -116,20 +117,20 @@ def _append_words(value: Any, words: list[int]) -> Hashable:
         words += value._words.tolist()
         return value._numba_type_, len(value._words)
     if hasattr(value, "_fields"):
-        before = len(words)
-        found = _type_of_layout(type(value), tuple([_append_words(part, words) for part in value]))
-        _remember(type(value), found)
+        before, kind = len(words), type(value)
+        found = _type_of_layout(kind, tuple([_append_words(part, words) for part in value]))
+        _remember(kind, found)
         return found, len(words) - before
     words.append(_natural_number(value))
     return None
 
 
 @functools.cache
-def _type_of_layout(kind: type, layout: tuple[Any, ...]) -> FrameType:
+def _type_of_layout(kind: Any, layout: tuple[Any, ...]) -> FrameType:
     """The type of a frame or NamedTuple whose fields are laid out so: an integer's None, an array's dtype and dimensions, or the
     type of a part and its length in words."""
     fields, offset = [], 0
-    names = _names_of(kind) if issubclass(kind, Frame) else kind._fields  # type: ignore[attr-defined]
+    names = _names_of(kind) if issubclass(kind, Frame) else kind._fields
     for name, field in zip(names, layout, strict=True):
         if field is None:
             field_type, length = types.int64, 1
