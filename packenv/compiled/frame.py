@@ -117,7 +117,8 @@ def _append_words(value: Any, words: list[int]) -> Hashable:
         words += value._words.tolist()
         return value._numba_type_, len(value._words)
     if hasattr(value, "_fields"):
-        before, kind = len(words), type(value)
+        before = len(words)
+        kind: Any = type(value)
         found = _type_of_layout(kind, tuple([_append_words(part, words) for part in value]))
         _remember(kind, found)
         return found, len(words) - before
