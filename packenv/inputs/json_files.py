@@ -11,7 +11,7 @@ from typing import Any
 from packenv.errors import InputError
 from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import shown
-from packenv.inputs.text_files import reading
+from packenv.inputs.text_files import reading, text_of
 
 MOST_BYTES = 2**26
 PER_BYTE = 24  # bytes of memory for a byte of JSON, at most
@@ -26,7 +26,7 @@ def read_json(path: str | Path, digits: int = MOST_DIGITS) -> Any:
         if (size := Path(path).stat().st_size) > MOST_BYTES:
             raise InputError(f"{path}: {size:,} bytes, more than {MOST_BYTES:,}, are too many for JSON")
         Memory(path).take(PER_BYTE * size)
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = text_of(Path(path))
     try:
         return parse_json(text, digits)
     except InputError as problem:

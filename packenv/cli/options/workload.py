@@ -52,6 +52,7 @@ class WorkloadOptions:
     network: str | None = None
     reading: str | None = None
     serving: str | None = None
+    no_preemption: bool | None = None
 
 
 def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple[Workload, dict[str, int]]:
@@ -178,7 +179,7 @@ def cluster_from(options: WorkloadOptions) -> tuple[Cluster, tuple[Law, ...] | D
 def _as_it_is(options: WorkloadOptions) -> tuple[Workload, dict[str, int]]:
     """The workload that begins where a cluster is, and what of the cluster is left out. Raises InputError."""
     cluster, laws, slot_seconds = cluster_from(options)
-    return cluster.workload(laws or None, slot_seconds), cluster.left_out
+    return cluster.workload(laws or None, slot_seconds, not options.no_preemption), cluster.left_out
 
 
 def _trace(options: WorkloadOptions, source: str, network: Network | None) -> tuple[Workload, dict[str, int]]:

@@ -92,6 +92,7 @@ def grown(said: WorkloadOptions, growth: str | None) -> Workload:
     "--when", "asks_when", is_flag=True, help="When waiting pods would start, on a cluster as kubectl prints it (JSON)."
 )
 @click.option("--durations", type=PATH, help="How long pods took: a file with owner and seconds, or a trace; for a cluster.")
+@click.option("--no-preemption", is_flag=True, default=None, help="On a cluster: no waiting pod takes the place of others.")
 @click.option("--slots", type=COUNT, help=f"Slots of each run of a workload  [default: {DEFAULT_SLOTS:,}].")
 @click.option(
     "--seeds",
@@ -162,7 +163,7 @@ def of_cluster(question: Question, said: WorkloadOptions, given: Mapping[str, An
     cluster, service, slot_seconds = cluster_from(with_durations(said, given["durations"]))
     own, seeds = chosen_policies(given["policies"] or CLUSTER_POLICIES), given["seeds"] or QUEUE_SEEDS
     goals = parse_queue_goals(given["wanted"], slot_seconds)
-    asked = AskedCluster(cluster, goals, own, seeds, service, slot_seconds)
+    asked = AskedCluster(cluster, goals, own, seeds, service, slot_seconds, not given["no_preemption"])
     if question is FAILED_NODES:
         return plan_failed_nodes(asked, given["without"], given["made"])
     return plan_added(asked, given["add"], given["made"])

@@ -162,7 +162,7 @@ def names_of(path: Path) -> list[str]:
     with reading_table(path):
         if is_parquet(path):
             return list(pq.read_schema(path).names)
-        return [name.strip() for name in next(csv.reader(lines_of(path, "utf-8-sig")), [])]
+        return [name.strip() for name in next(csv.reader(lines_of(path)), [])]
 
 
 def reading_table(path: Path) -> AbstractContextManager[None]:

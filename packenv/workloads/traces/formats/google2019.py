@@ -72,7 +72,7 @@ def read_lines(path: Path, wanted: Wanted = None) -> Trace:
     names = (*IDENTITY, "type", *OTHERS)
     columns: dict[str, list[Any]] = {name: [] for name in (*names, *FIELDS.values())}
     memory = Memory(path)
-    for number, line in enumerate(lines_of(path, "utf-8-sig"), 1):
+    for number, line in enumerate(lines_of(path), 1):
         if not line.strip():
             continue
         memory.take(PER_LINE)
@@ -165,7 +165,7 @@ def _amounts(table: Columns, resource: str) -> NDArray[np.float64]:
 def begins_with_event(path: Path) -> bool:
     """Whether the first line of a file is an event of an instance in JSON."""
     try:
-        first = next((line for line in lines_of(path, "utf-8-sig") if line.strip()), "")
+        first = next((line for line in lines_of(path) if line.strip()), "")
         found = json.loads(first) if first.startswith("{") else None
     except (InputError, ValueError, RecursionError):
         return False

@@ -21,7 +21,7 @@ from packenv.errors import InputError
 from packenv.inputs.json_files import PER_BYTE, parse_json
 from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import shown
-from packenv.inputs.text_files import reading
+from packenv.inputs.text_files import reading, text_of
 from packenv.workloads.traces.format import TraceFormat, first_bytes
 from packenv.workloads.traces.table import MISSING, SECOND, Trace, Wanted, wanted_of
 
@@ -58,7 +58,7 @@ def read_job_log(path: Path, wanted: Wanted = None) -> Trace:
     resources = wanted_of(wanted, RESOURCES, RESOURCES, path)
     with reading(path):
         Memory(path).take(PER_BYTE * path.stat().st_size)
-        text = path.read_text(encoding="utf-8-sig")
+        text = text_of(path)
     try:
         found = parse_json(text)
     except InputError as problem:
