@@ -220,8 +220,9 @@ class Cluster:
         if known := [pod for pod in begun if pod.deleted is not None or pod.deadline is not None or pod.longest is not None]:
             lines.append(f"{counted(len(known), 'pod')} with a known latest end: {some([pod.name for pod in known])}")
         if overfull := self.overfull:
-            what = "node holds more than it has" if len(overfull) == 1 else "nodes hold more than they have"
-            lines.append(f"{len(overfull):,} {what}, and take nothing until there is room again: {some(overfull)}")
+            one, many = "node holds more than it has, and takes", "nodes hold more than they have, and take"
+            what = one if len(overfull) == 1 else many
+            lines.append(f"{len(overfull):,} {what} nothing until there is room again: {some(overfull)}")
         for kind, names in self.unmodelled(self.waiting).items():
             what = f"{kind} of {counted(len(names), 'waiting pod')} ({some(names)})"
             lines.append(f"not modelled: {what}: they may start later than this says, and no bound counts on them")
