@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError, nearest
 from packenv.units import to_units
-from packenv.workloads.kubernetes.cluster import FITS_NOWHERE, Cluster, counted, fitting, queue_order, some
+from packenv.workloads.kubernetes.cluster import FITS_NOWHERE, Cluster, counted, queue_order, some
 from packenv.workloads.kubernetes.filters import Traits
 from packenv.workloads.servers import as_servers
 
 Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 class NodeKind(NamedTuple):
@@ -37,11 +36,6 @@ class NodeKind(NamedTuple):
         """Of the running pods, by number, those that each new node has too: the ones that belong to the template."""
         node = cluster.nodes.index(self.template)
         return [n for n in np.flatnonzero(cluster.node == node).tolist() if cluster.running[n].stays]
-
-    def room(self, cluster: Cluster) -> Floats:
-        """(D,) what a new node has for other pods."""
-        taken = cluster.running_demand[self.own(cluster)].sum(axis=0)
-        return np.asarray(np.maximum(np.array(self.capacity) - taken, 0.0), np.float64)
 
     def nodes(self, cluster: Cluster, count: int) -> list[Traits]:
         """What the rules of pods look at, of so many new nodes."""
@@ -88,19 +82,22 @@ def changed(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
         if -count > len(names):
             raise InputError(f"{cluster.source}: {len(names)} nodes are like {kind.name}, not {-count}")
         return without_nodes(joined, names[:-count])
-    traits, own = kind.nodes(joined, count), kind.own(joined)
-    pods = [joined.running[n]._replace(name=f"{each.name}: {joined.running[n].name}") for each in traits for n in own]
-    where = np.repeat(len(joined.nodes) + np.arange(count), len(own))
-    grown = replace(
-        joined,
-        nodes=(*joined.nodes, *(each.name for each in traits)),
-        capacity=np.concatenate([joined.capacity, np.tile(np.array(kind.capacity), (count, 1))]),
-        traits=(*joined.traits, *traits),
-        running=(*joined.running, *pods),
-        node=np.concatenate([joined.node, where]),
-        running_demand=np.concatenate([joined.running_demand, np.tile(joined.running_demand[own], (count, 1))]),
+    return _grown(joined, kind, count) if count else _without_stranded(joined)
+
+
+def _grown(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
+    """With so many more nodes."""
+    traits, own = kind.nodes(cluster, count), kind.own(cluster)
+    pods = [cluster.running[n]._replace(name=f"{each.name}: {cluster.running[n].name}") for each in traits for n in own]
+    return replace(
+        cluster,
+        nodes=(*cluster.nodes, *(each.name for each in traits)),
+        capacity=np.concatenate([cluster.capacity, np.tile(np.array(kind.capacity), (count, 1))]),
+        traits=(*cluster.traits, *traits),
+        running=(*cluster.running, *pods),
+        node=np.concatenate([cluster.node, np.repeat(len(cluster.nodes) + np.arange(count), len(own))]),
+        running_demand=np.concatenate([cluster.running_demand, np.tile(cluster.running_demand[own], (count, 1))]),
     )
-    return grown if count else _without_stranded(grown)
 
 
 def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
@@ -139,7 +136,7 @@ def emptiest_first(cluster: Cluster, kind: NodeKind) -> list[str]:
 
 def with_unfit(cluster: Cluster, kind: NodeKind) -> Cluster:
     """The pods that fit on this kind alone wait with the others."""
-    fit = fitting(cluster.unfit, cluster.unfit_demand, kind.room(cluster)[None], kind.nodes(cluster, 1))
+    fit = _grown(cluster, kind, 1).fitting(cluster.unfit, cluster.unfit_demand)
     if not fit.any():
         return cluster
     pods = [*cluster.waiting, *(pod for pod, own in zip(cluster.unfit, fit, strict=True) if own)]
@@ -157,9 +154,9 @@ def with_unfit(cluster: Cluster, kind: NodeKind) -> Cluster:
 
 def _without_stranded(cluster: Cluster) -> Cluster:
     """Pods that fit on none of the nodes do not wait."""
-    waiting = fitting(cluster.waiting, cluster.demand, cluster.room, cluster.traits)
+    waiting = cluster.fitting(cluster.waiting, cluster.demand)
     queued = [cluster.running[n] for n in cluster.again]
-    again = fitting(queued, cluster.running_demand[[*cluster.again]], cluster.room, cluster.traits)
+    again = cluster.fitting(queued, cluster.running_demand[[*cluster.again]])
     lost = [pod.name for pod, fit in zip(cluster.waiting, waiting, strict=True) if not fit]
     lost += [cluster.running[n].name for n, fit in zip(cluster.again, again, strict=True) if not fit]
     return replace(

@@ -92,13 +92,36 @@ class Cluster:
         parts = zip(self.resources, shares.tolist(), self.amounts, strict=True)
         return ", ".join(_amount(name, share * amount) for name, share, amount in parts if share) or "nothing"
 
-    @property
-    def room(self) -> Floats:
-        """(L, D) what the nodes have for pods that do not belong to them."""
+    def emptied(self, priority: float = -math.inf) -> tuple[Floats, tuple[Traits, ...]]:
+        """(L, D) the room of nodes with nothing but the pods that belong to them, and traits with these pods' host ports.
+
+        Without those of them that are below a priority: pods of it may preempt them.
+        """
         room = self.capacity.copy()
-        own = [n for n, pod in enumerate(self.running) if pod.stays and self.node[n] >= 0]
+        own = [n for n, pod in enumerate(self.running) if pod.stays and self.node[n] >= 0 and pod.priority >= priority]
         np.subtract.at(room, self.node[own], self.running_demand[own])
-        return np.maximum(room, 0.0)
+        ports: dict[int, tuple[Port, ...]] = {}
+        for n in own:
+            ports[int(self.node[n])] = (*ports.get(int(self.node[n]), ()), *self.running[n].rules.ports)
+        traits = tuple(each._replace(ports=ports.get(n, ())) for n, each in enumerate(self.traits))
+        return np.maximum(room, 0.0), traits
+
+    def fitting(self, pods: Sequence[Pod], demand: Floats) -> Bools:
+        """(n,) whether each pod, of demand (n, D), fits on some node that it may go on, once others have ended or made room."""
+        found = np.zeros(len(pods), np.bool_)
+        own = sorted({pod.priority for pod in self.running if pod.stays})
+        below = [max((n for n in own if n < pod.priority), default=None) if pod.preempts else None for pod in pods]
+        rules, group = groups_of((pod.rules, limit) for pod, limit in zip(pods, below, strict=True))
+        asked = to_units(demand)
+        places = {limit: self.emptied(-math.inf if limit is None else limit + 1) for limit in set(below)}
+        for n, (each, limit) in enumerate(rules):
+            room, traits = places[limit]
+            nodes = np.unique(to_units(room[admitted([each], traits)[0]]), axis=0)
+            rows = np.flatnonzero(group == n)
+            distinct, kind = np.unique(asked[rows], axis=0, return_inverse=True)
+            fits = ((distinct[:, None] <= nodes[None]) | (distinct == 0)[:, None]).all(axis=2).any(axis=1)
+            found[rows] = fits[kind.reshape(-1)]
+        return found
 
     @property
     def overfull(self) -> list[str]:
@@ -137,8 +160,11 @@ class Cluster:
         if not self.waiting and not self.again:
             raise InputError(self.nothing())
         begun = first_cycle(self) if preemption else []
-        evicted = [v for each in begun for v in each.victims]
-        gone = np.isin(np.arange(len(self.running)), evicted)
+        gone = np.isin(np.arange(len(self.running)), [v for each in begun for v in each.victims])
+        evicted = self._queued_again(begun)
+        notes = (*self.notes(service), *self.begun_notes(begun))
+        if len(begun) == len(self.waiting) and not self.again and not evicted:  # a table has a row: this pod finds the room free
+            begun = begun[:-1]
         server = np.where(gone, -1, self.node)
         started = np.array([pod.created if pod.started is None else pod.started for pod in self.running])
         age = np.maximum(self.now - started, 0.0) / slot_seconds
@@ -191,7 +217,7 @@ class Cluster:
             services=services,
             again=self.again,
             names=tuple(pod.name for pod in pods),
-            notes=(*self.notes(service), *self.begun_notes(begun)),
+            notes=notes,
             capacity=capacity,
             latest=slots(self.waiting, np.full(len(self.waiting), self.now)),
             running_latest=slots(self.running, started),
@@ -241,13 +267,14 @@ class Cluster:
         return [*lines, *([f"{counted(more, 'more waiting pod')} fit on no node"] if more else [])]
 
     def _unfit_line(self, names: list[str], n: int) -> str:
-        pod, room = self.unfit[n], self.room
+        pod = self.unfit[n]
+        room, traits = self.emptied(pod.priority if pod.preempts else -math.inf)
         verb = "fit" if len(names) > 1 else "fits"
         asks = ", ".join(_amount(name, float(amount)) for name, amount in sorted(pod.asks.items()) if amount) or "nothing"
         what = f"{some(names)} {verb} on no node: {'each asks' if len(names) > 1 else 'it asks'} for {asks}"
-        allowed = admitted([pod.rules], self.traits)[0]
+        allowed = admitted([pod.rules], traits)[0]
         if not allowed.any():
-            why = Counter(pod.rules.against(node) for node in self.traits)
+            why = Counter(pod.rules.against(node) for node in traits)
             reasons = ", ".join(f"{reason} ({counted(count, 'node')})" for reason, count in why.most_common())
             return f"{what}; kept off every node by {reasons}; --add with a node like one of these does not help"
         demand = self.unfit_demand[n]
@@ -263,6 +290,13 @@ class Cluster:
         left = " beside the pods that belong to it" if own.any() else ""
         has = f"the nearest, {self.nodes[nearest]}, has {self.shown(room[nearest])}{left}"
         return f"{what}; {has}; --add {would} would help, such a node"
+
+    def _queued_again(self, begun: Sequence[Begun]) -> list[int]:
+        """The preempted pods, by number, that fit on some node again."""
+        victims = [v for each in begun for v in each.victims if self.running[v].deleted is None]
+        pods = [_again_on(self.running[v], self.nodes[self.node[v]]) for v in victims]
+        fits = self.fitting(pods, self.running_demand[victims])
+        return [v for v, fit in zip(victims, fits, strict=True) if fit]
 
     def begun_notes(self, begun: Sequence[Begun]) -> list[str]:
         """Lines that say who is preempted for whom."""
@@ -296,24 +330,6 @@ def some(names: Sequence[str]) -> str:
 
 def counted(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
-def fitting(pods: Sequence[Pod], demand: Floats, room: Floats, traits: Sequence[Traits]) -> Bools:
-    """(n,) whether each pod fits on some node that has nothing but the pods that belong to it, and may go there.
-
-    demand  (n, D) of the pods
-    room    (L, D) of the nodes
-    """
-    found = np.zeros(len(pods), np.bool_)
-    rules, rule = groups_of(pod.rules for pod in pods)
-    asked, units = to_units(demand), to_units(room)
-    for n, allowed in enumerate(admitted(rules, traits)):
-        nodes = np.unique(units[allowed], axis=0)
-        rows = np.flatnonzero(rule == n)
-        distinct, own = np.unique(asked[rows], axis=0, return_inverse=True)
-        fits = ((distinct[:, None] <= nodes[None]) | (distinct == 0)[:, None]).all(axis=2).any(axis=1)
-        found[rows] = fits[own.reshape(-1)]
-    return found
 
 
 def is_cluster(path: Path) -> bool:
@@ -360,11 +376,6 @@ def read_cluster(path: str | Path, wanted: Wanted = None) -> Cluster:
             left_out[ASKS_NOTHING] += 1
         else:
             waiting.append((pod, demand))
-    own: dict[str, tuple[Port, ...]] = {}
-    for pod, _ in running:
-        if pod.stays:
-            own[str(pod.node)] = (*own.get(str(pod.node), ()), *pod.rules.ports)
-    traits = tuple(node.traits._replace(ports=own.get(node.name, ())) for node in ready)
     waiting.sort(key=lambda each: queue_order(each[0]))
     times = [time for pod in pods for time in (pod.created, pod.started) if time is not None]
     pending = [pod for pod, _ in waiting]
@@ -373,7 +384,7 @@ def read_cluster(path: str | Path, wanted: Wanted = None) -> Cluster:
         resources=resources,
         nodes=tuple(node.name for node in ready),
         capacity=capacity,
-        traits=traits,
+        traits=tuple(node.traits for node in ready),
         running=tuple(pod for pod, _ in running),
         node=np.array([number[str(pod.node)] for pod, _ in running], np.int64),
         running_demand=np.array([demand for _, demand in running]).reshape(-1, len(resources)),
@@ -386,7 +397,7 @@ def read_cluster(path: str | Path, wanted: Wanted = None) -> Cluster:
         amounts=tuple(largest),
     )
     asked = np.array([demand for _, demand in waiting]).reshape(-1, len(resources))
-    fit = fitting(pending, asked, found.room, traits)
+    fit = found.fitting(pending, asked)
     left_out[FITS_NOWHERE] = int((~fit).sum())
     left_out[COMPLETED] = len(pods) - len(alive)
     return replace(
@@ -496,11 +507,12 @@ def _asks_for_more(pod: Pod, nodes: list[Node]) -> bool:
 
 def _shares(found: list[dict[str, Fraction]], resources: tuple[str, ...], largest: list[Fraction]) -> Floats:
     """(n, D) amounts in units of the largest node; a pod counts as one of `pods`."""
-    rows = [
-        [float(own.get(name, Fraction(name == "pods")) / most) for name, most in zip(resources, largest, strict=True)]
-        for own in found
-    ]
-    return np.array(rows, np.float64).reshape(-1, len(resources))
+    columns = []
+    for name, most in zip(resources, largest, strict=True):
+        amounts = [own.get(name, Fraction(name == "pods")) for own in found]
+        share = {amount: float(amount / most) for amount in set(amounts)}
+        columns.append([share[amount] for amount in amounts])
+    return np.ascontiguousarray(np.array(columns, np.float64).reshape(len(resources), -1).T)
 
 
 def _amount(name: str, amount: float | Fraction) -> str:

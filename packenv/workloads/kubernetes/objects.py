@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -205,10 +206,13 @@ def _time(found: dict[str, Any], key: str) -> float | None:
     try:
         if not (isinstance(text, str) and len(text) <= 35 and text.isascii()):
             raise ValueError
-        return (
-            datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
-            if text.endswith("Z")
-            else datetime.strptime(text, FORM).timestamp()
-        )
+        return _seconds(text)
     except (ValueError, OverflowError):
         raise InputError(f"{key}: {shown(str(text))} is not a time such as 2024-05-01T12:00:00Z") from None
+
+
+@lru_cache(10_000)
+def _seconds(text: str) -> float:
+    if text.endswith("Z"):
+        return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+    return datetime.strptime(text, FORM).timestamp()

@@ -38,9 +38,7 @@ def plan(name: str, out: Path, *words: str) -> list[Any]:
         ("utf16", "0s", 0, "1 pod in the queue"),
     ],
 )
-def test_nodes_to_add(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, goal: str, added: int, line: str
-) -> None:
+def test_nodes_to_add(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, goal: str, added: int, line: str) -> None:
     (record,) = plan(name, tmp_path / "out.json", "-g", f"max wait <= {goal}", "--seeds", "1")
     printed = capsys.readouterr().out
     assert record["added"] == added and line in printed
@@ -50,7 +48,8 @@ def test_nodes_to_add(
 
 
 @pytest.mark.parametrize(
-    ("name", "latest"), [("terminating", 30), ("shrinking", None), ("overfull-node", 0), ("overfull-reserved", 0), ("priority", 0)]
+    ("name", "latest"),
+    [("terminating", 30), ("shrinking", None), ("overfull-node", 0), ("overfull-reserved", 0), ("priority", 0)],
 )
 def test_when_pods_start(tmp_path: Path, name: str, latest: float | None) -> None:
     (record,) = plan(name, tmp_path / "out.json", "--when", "--draws", "9", "--slots", "1000")
