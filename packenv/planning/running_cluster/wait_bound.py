@@ -133,9 +133,9 @@ class WaitBound:
 def _staying(started: Started, seed: int, begun: Sequence[InService], resources: int) -> tuple[Floats, Floats]:
     """Demands (m, D) in units, and slots left (m,), of the pods in service that go on whatever a policy does.
 
-    Not those that may be preempted, or are being deleted and may be gone sooner.
+    Not waiting ones that start now, nor those that may be preempted, or are being deleted and may be gone sooner.
     """
-    if len(started.running_lower):
+    if started.begun or len(started.running_lower):
         stay = replace(started, server=np.where(started.running_lower, -1, started.running_server), begun=())
         begun = stay.in_service(seed)
     running = to_units([row[0] for row in begun]).reshape(len(begun), resources).astype(np.float64)

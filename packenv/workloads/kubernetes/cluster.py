@@ -318,6 +318,9 @@ class Cluster:
         if self.unfit:
             lines = "; ".join(self.unfit_lines())
             return f"{self.source}: {counted(len(self.unfit), 'pod')} waiting, and none can be placed: {lines}"
+        others = [f"{self.left_out[what]} {what}" for what in (HELD, PINNED, DELETED, ASKS_NOTHING) if what in self.left_out]
+        if others:
+            return f"{self.source}: no pod is there to place but for {', '.join(others)}, which are left out"
         return f"{self.source}: no pod waits for a node, so there is nothing to place"
 
 

@@ -75,7 +75,7 @@ def _table(asked: AskedCluster, names: Sequence[str], found: Sequence[FailedNode
 def _queued(left: Cluster) -> str:
     """What becomes of the pods."""
     again = [left.running[n].name for n in left.again]
-    if not again and not left.waiting and not left.stranded:
+    if not again and not left.waiting and not left.stranded and not left.unfit:
         return "No pod waits, and none of these nodes' pods would start again."
     said = f"{counted(len(again), 'pod')} of these nodes would start again, behind those that wait"
     said += f": {some(again)}." if again else "."
