@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +25,16 @@ WAITING, RUNNING = 0, 1  # streams of random numbers
 STEPS = 64  # of a bisection: doubles have no more
 
 
-no_amounts = partial(np.zeros, (0, 0), np.float64)
-no_slots = partial(np.zeros, 0, np.int64)
-no_pods = partial(np.zeros, 0, np.bool_)
+def no_amounts() -> Floats:
+    return np.zeros((0, 0))
+
+
+def no_slots() -> Ints:
+    return np.zeros(0, np.int64)
+
+
+def no_pods() -> Bools:
+    return np.zeros(0, np.bool_)
 
 
 @dataclass(frozen=True, eq=False)
