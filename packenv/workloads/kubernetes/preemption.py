@@ -47,6 +47,10 @@ def first_cycle(cluster: Cluster) -> list[Begun]:
     return _Nodes(cluster).begin(lowest)
 
 
+Victims = tuple[int, int, int, float, int, tuple[int, ...]]
+"""What nodes are compared by, the node, and the pods."""
+
+
 class _Nodes:
     """The room of each node while pods are put there."""
 
@@ -57,6 +61,8 @@ class _Nodes:
         self.held = to_units(cluster.running_demand)
         self.free = to_units(cluster.capacity)
         self.node = cluster.node.copy()
+        self.known: dict[tuple[tuple[object, ...], int], tuple[int, Victims | None]] = {}
+        self.changes = [0] * len(cluster.nodes)
         self.lower: dict[int, Ints] = {}  # of each priority, (L, D) what pods below it hold
         here = cluster.node >= 0
         np.subtract.at(self.free, cluster.node[here], self.held[here])
@@ -78,7 +84,7 @@ class _Nodes:
                 if pod.priority > lowest:
                     begun.append(Begun(n, node, (), 0.0))
             elif pod.preempts and alike not in hopeless:
-                best = min((found for node in self._candidates(n) if (found := self._victims(n, node))), default=None)
+                best = min((found for node in self._candidates(n) if (found := self._known(n, node, alike))), default=None)
                 if best is None:
                     hopeless.add(alike)
                     continue
@@ -118,7 +124,15 @@ class _Nodes:
         nodes = np.flatnonzero(self.allowed[self.rule[n]] & room)
         return [int(node) for node in nodes[: max(LEAST_CANDIDATES, len(self.on_node) // 10)]]
 
-    def _victims(self, n: int, node: int) -> tuple[int, int, int, float, int, tuple[int, ...]] | None:
+    def _known(self, n: int, node: int, alike: tuple[object, ...]) -> Victims | None:
+        """The victims, looked for once for all pods that are alike, as long as the node does not change."""
+        change, victims = self.known.get((alike, node), (-1, None))
+        if change != self.changes[node]:
+            victims = self._victims(n, node)
+            self.known[alike, node] = self.changes[node], victims
+        return victims
+
+    def _victims(self, n: int, node: int) -> Victims | None:
         """Who would have to go, after what nodes are compared by; None if the pod does not fit even then."""
         running, priority = self.cluster.running, self.cluster.waiting[n].priority
         lower = [v for v in self.on_node[node] if running[v].priority < priority and running[v].deleted is None]
@@ -144,6 +158,7 @@ class _Nodes:
         return most, total, len(gone), -youngest, node, tuple(sorted(gone))
 
     def _evict(self, node: int, victims: tuple[int, ...]) -> None:
+        self.changes[node] += 1
         for v in victims:
             self.on_node[node].remove(v)
             self.free[node] += self.held[v]
@@ -153,6 +168,7 @@ class _Nodes:
             self.ports[node] -= {*self.cluster.running[v].rules.ports}
 
     def _put(self, n: int, node: int) -> None:
+        self.changes[node] += 1
         self.free[node] -= self.demand[n]
         self.ports[node].update(self.cluster.waiting[n].rules.ports)
 
