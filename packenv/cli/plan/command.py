@@ -15,6 +15,7 @@ from packenv.cli.options.completed_names import PATH, POLICY, WORKLOAD
 from packenv.cli.options.shared import COUNT, FILE, JSON, option
 from packenv.cli.options.workload import (
     WorkloadOptions,
+    as_it_is,
     chosen_policies,
     cluster_from,
     is_cluster_file,
@@ -124,7 +125,9 @@ def plan(ctx: click.Context, /, form: str, json_path: str | None, plot: str | No
     said = WorkloadOptions(**{each.name: given[each.name] for each in fields(WorkloadOptions) if each.name in given})
     question = asked_question(ctx.params, is_cluster_file(said.source))
     if question is WHEN:
-        cluster, left_out = workload_from(with_durations(said, given["durations"]), servers="1")
+        options = with_durations(said, given["durations"])
+        there = is_cluster_file(said.source)
+        cluster, left_out = as_it_is(options, not given["no_preemption"]) if there else workload_from(options, servers="1")
         own, draws = chosen_policies(given["policies"] or CLUSTER_POLICIES), given["draws"]
         draws, slots = DRAWS if draws is None else draws, given["slots"] or DEFAULT_SLOTS
         plan_when(cluster, left_out, own, slots, draws, given["made"], form, json_path)

@@ -57,6 +57,8 @@ def test_when_pods_start(tmp_path: Path, name: str, latest: float | None) -> Non
 
 
 def test_without_preemption(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (record,) = plan("priority", tmp_path / "out.json", "--when", "--draws", "9", "--slots", "9", "--no-preemption")
+    assert record["started"] == 0
     (record,) = plan("priority", tmp_path / "out.json", *NOW, "--seeds", "1", "--no-preemption")
     assert record["added"] == 1
     assert "for max wait <= 0s; with fewer nodes without preemption no policy will do." in capsys.readouterr().out
