@@ -12,7 +12,7 @@ from packenv.errors import InputError
 from packenv.planning.search import AskRuns
 from packenv.results.result import Result
 from packenv.runs.run import runs_of
-from packenv.workloads.in_service import begins_busy
+from packenv.workloads.in_service import BeginsBusy, begins_busy
 from packenv.workloads.workload import Workload
 
 Ints = NDArray[np.int64]
@@ -42,8 +42,9 @@ def waiting_times(workload: Workload, policy: Any, slots: int, draws: int, ask: 
 
 def starts(workload: Workload, result: Result) -> Ints:
     """The `Extract` of these runs: (tasks,) the slot of each start."""
-    assert result.schedule is not None
-    return np.where(result.schedule.start < 0, NEVER, result.schedule.start)
+    assert result.schedule is not None and isinstance(workload.draw, BeginsBusy)
+    start, _ = workload.draw.times(result.seed, result.schedule.start, result.schedule.end)
+    return np.where(start < 0, NEVER, start)
 
 
 def intervals(times: Ints, level: float = LEVEL) -> list[Interval]:

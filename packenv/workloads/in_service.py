@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from packenv.workloads.workload import Workload
 
 InService = tuple[Sequence[float], int, int]
@@ -22,6 +25,10 @@ class BeginsBusy(Protocol):
 
     def in_service(self, seed: int) -> list[InService]:
         """The tasks in service in slot 0 of a run with this seed."""
+        ...
+
+    def times(self, seed: int, start: NDArray[np.int64], end: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Starts and ends of all waiting tasks (n,) in a run with this seed, from those of the table; -1: never."""
         ...
 
 

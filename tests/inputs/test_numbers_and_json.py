@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from pathlib import Path
@@ -10,11 +11,13 @@ import pytest
 
 import packenv
 from packenv.errors import InputError
-from packenv.inputs.json_files import parse_json
+from packenv.inputs.json_files import parse_json, read_json
 from packenv.inputs.numbers import read_number, read_whole
+from packenv.inputs.text_files import lines_of
 from packenv.workloads.files import load_workload
 from packenv.workloads.laws import parse_law
 from packenv.workloads.servers import MOST_SERVERS, as_servers, parse_servers
+from packenv.workloads.traces.columns import Columns
 
 UNIFORM = {"type": "Uniform", "low": 0.1, "high": 0.9}
 PLAIN = {"sizes": UNIFORM, "service": {"type": "Fixed", "slots": 5}, "servers": 3, "intensity": 0.5}
@@ -113,3 +116,19 @@ def test_numbers_in_python() -> None:
         packenv.workload("paper/fig4b", rate=10**400)
     with pytest.raises(InputError, match="capacities must be numbers"):
         as_servers([10**400])
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_text_with_a_mark(tmp_path: Path, encoding: str) -> None:
+    """JSON, lines and tables in UTF-16, as PowerShell writes them, compressed or not; damage is one line."""
+    (tmp_path / "a.json").write_text('{"ä": 1}', encoding=encoding)
+    assert read_json(tmp_path / "a.json") == {"ä": 1}
+    raw = "a,b\r\n1,ä\r\n".encode(encoding)
+    for name, content in (("a.csv", raw), ("a.csv.gz", gzip.compress(raw))):
+        (tmp_path / name).write_bytes(content)
+        assert [*lines_of(tmp_path / name)] == ["a,b\n", "1,ä\n"]
+        assert Columns.read(tmp_path / name).raw("b").to_pylist() == ["ä"]
+    if encoding == "utf-16":
+        (tmp_path / "a.json").write_bytes('{"ä": 1}'.encode(encoding)[:-1])
+        with pytest.raises(InputError, match=r"a\.json: cannot be read, it is damaged or of another format"):
+            read_json(tmp_path / "a.json")

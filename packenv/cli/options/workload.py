@@ -69,7 +69,7 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
     """
     network = parse_network(options.racks, options.network, options.reading, options.serving)
     if is_cluster_file(options.source):
-        return _as_it_is(options)
+        return as_it_is(options)
     if options.source is not None and _is_file(options.source) and not _is_workload(options.source):
         return _trace(replace(options, servers=options.servers or servers), options.source, network)
     changes: dict[str, Any] = {key: getattr(options, key) for key in INTENSITIES if getattr(options, key) is not None}
@@ -207,10 +207,10 @@ def cluster_from(options: WorkloadOptions) -> tuple[Cluster, tuple[Law, ...] | D
     return read_cluster(source, wanted), laws, float(exact(options.slot_seconds or "1", "--slot-seconds"))
 
 
-def _as_it_is(options: WorkloadOptions) -> tuple[Workload, dict[str, int]]:
+def as_it_is(options: WorkloadOptions, preemption: bool = True) -> tuple[Workload, dict[str, int]]:
     """The workload that begins where a cluster is, and what of the cluster is left out. Raises InputError."""
     cluster, laws, slot_seconds = cluster_from(options)
-    return cluster.workload(laws or None, slot_seconds), cluster.left_out
+    return cluster.workload(laws or None, slot_seconds, preemption), cluster.left_out
 
 
 def _trace(options: WorkloadOptions, source: str, network: Network | None) -> tuple[Workload, dict[str, int]]:

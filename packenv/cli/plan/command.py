@@ -15,6 +15,7 @@ from packenv.cli.options.completed_names import PATH, POLICY, WORKLOAD
 from packenv.cli.options.shared import COUNT, FILE, JSON, option
 from packenv.cli.options.workload import (
     WorkloadOptions,
+    as_it_is,
     chosen_policies,
     cluster_from,
     is_cluster_file,
@@ -93,6 +94,7 @@ def grown(said: WorkloadOptions, growth: str | None) -> Workload:
     "--when", "asks_when", is_flag=True, help="When waiting pods would start, on a cluster as kubectl prints it (JSON)."
 )
 @click.option("--durations", type=PATH, help="How long pods took: a file with owner and seconds, or a trace; for a cluster.")
+@click.option("--no-preemption", is_flag=True, default=None, help="On a cluster: no waiting pod takes the place of others.")
 @click.option("--slots", type=COUNT, help=f"Slots of each run of a workload  [default: {DEFAULT_SLOTS:,}].")
 @click.option(
     "--seeds",
@@ -124,7 +126,9 @@ def plan(ctx: click.Context, /, form: str, json_path: str | None, plot: str | No
     said = WorkloadOptions(**{each.name: given[each.name] for each in fields(WorkloadOptions) if each.name in given})
     question = asked_question(ctx.params, is_cluster_file(said.source))
     if question is WHEN:
-        cluster, left_out = workload_from(with_durations(said, given["durations"]), servers="1")
+        options = with_durations(said, given["durations"])
+        there = is_cluster_file(said.source)
+        cluster, left_out = as_it_is(options, not given["no_preemption"]) if there else workload_from(options, servers="1")
         own, draws = chosen_policies(given["policies"] or CLUSTER_POLICIES), given["draws"]
         draws, slots = DRAWS if draws is None else draws, given["slots"] or DEFAULT_SLOTS
         plan_when(cluster, left_out, own, slots, draws, given["made"], form, json_path)
@@ -163,7 +167,7 @@ def of_cluster(question: Question, said: WorkloadOptions, given: Mapping[str, An
     cluster, service, slot_seconds = cluster_from(with_durations(said, given["durations"]))
     own, seeds = chosen_policies(given["policies"] or CLUSTER_POLICIES), given["seeds"] or QUEUE_SEEDS
     goals = parse_queue_goals(given["wanted"], slot_seconds)
-    asked = AskedCluster(cluster, goals, own, seeds, service, slot_seconds)
+    asked = AskedCluster(cluster, goals, own, seeds, service, slot_seconds, not given["no_preemption"])
     if question is FAILED_NODES:
         return plan_failed_nodes(asked, given["without"], given["made"])
     return plan_added(asked, given["add"], given["made"])

@@ -21,6 +21,7 @@ ASKED_BY_SOME = {
     "without": "--without",
     "add": "--add",
     "durations": "--durations",
+    "no_preemption": "--no-preemption",
     "draws": "--draws",
     "max_demand": "--max-demand",
     "growth": "--growth",
@@ -41,9 +42,10 @@ PLANNED = "wanted", "growth", "slots", "seeds", "log", "report"
 NUMBER = _question("a number of equal servers", *PLANNED, "draws", "max_demand", "plot")
 MIX = _question("--types, the cheapest mix", *PLANNED, "types", "plot")
 FAILURE = _question("--without, a cluster whose servers fail", *PLANNED, "without")
-WHEN = _question("--when, which says when pods start", "durations", "draws", "slots")
-NODES = _question("a plan of a cluster as it is", "wanted", "add", "durations", "seeds", "report")
-FAILED_NODES = _question("--without, nodes of a cluster that fail", "wanted", "without", "durations", "seeds", "report")
+WHEN = _question("--when, which says when pods start", "durations", "no_preemption", "draws", "slots")
+OF_CLUSTER = "wanted", "durations", "no_preemption", "seeds", "report"
+NODES = _question("a plan of a cluster as it is", *OF_CLUSTER, "add")
+FAILED_NODES = _question("--without, nodes of a cluster that fail", *OF_CLUSTER, "without")
 
 
 def asked_question(given: Mapping[str, Any], is_cluster: bool) -> Question:

@@ -76,10 +76,15 @@ def parse_queue_goals(texts: Sequence[str], slot_seconds: float) -> list[QueueGo
 
 
 def check_pods(goals: Sequence[QueueGoal], cluster: Cluster, ends: bool) -> None:
-    """Raise InputError for goals that say nothing of these pods. `ends`: whether there is a law of services."""
+    """Raise InputError for goals that say nothing of these pods; of none at all every goal holds.
+
+    `ends`: whether there is a law of services.
+    """
     again = [cluster.running[n] for n in cluster.again]
     pods = [*cluster.waiting, *again]
-    for goal in goals:
+    if not pods and cluster.unfit:
+        raise InputError(cluster.nothing())
+    for goal in goals if pods else ():
         fewest = FEWEST.get(goal.statistic, 1)
         if len(pods) < fewest:
             raise InputError(f"goal {goal.text!r}: of {len(pods)} pods it is the largest; at least {fewest} would have to wait")

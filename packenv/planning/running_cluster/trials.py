@@ -27,9 +27,10 @@ class QueueRuns:
     service: tuple[Law, ...] | Durations
     slot_seconds: float
     ask: AskRuns
+    preemption: bool = True
 
     def workload(self, cluster: Cluster) -> Workload:
-        return cluster.workload(self.service or None, self.slot_seconds)
+        return cluster.workload(self.service or None, self.slot_seconds, self.preemption)
 
     def times(self, cluster: Cluster, seeds: Sequence[int]) -> list[Times]:
         """Of the pods that wait and of those that start again, in this order, seed by seed."""
@@ -64,7 +65,8 @@ def queue_times(workload: Workload, result: Result) -> Times:
     """The `Extract` of these runs."""
     schedule, started = result.schedule, workload.draw
     assert schedule is not None and isinstance(started, Started)
-    never = schedule.start < 0
+    start, end = started.times(result.seed, schedule.start, schedule.end)
+    never = start < 0
     endless = np.concatenate([started.endless, started.running_endless[[*started.again]]])
-    wait, end = np.where(never, NEVER, schedule.start), np.where(never, NEVER, schedule.end)
+    wait, end = np.where(never, NEVER, start), np.where(never, NEVER, end)
     return Times(wait, end, ~endless if started.services else np.zeros_like(never))

@@ -8,7 +8,8 @@ every quantile of the waits, and their sum the mean. The makespan takes the work
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from packenv.planning.running_cluster.goals import QueueGoal, place
 from packenv.planning.running_cluster.trials import long_enough
 from packenv.units import to_units
+from packenv.workloads.in_service import InService
 from packenv.workloads.kubernetes.started import Started
 from packenv.workloads.workload import Workload
 
@@ -45,14 +47,23 @@ class WaitBound:
     def __init__(self, workload: Workload, seed: int) -> None:
         started = workload.draw
         assert isinstance(started, Started)
-        table, begun = started(seed), started.in_service(seed)
-        self.demand = table.demand.astype(np.float64)  # (n, D) units
-        self.service = table.service.astype(np.float64)
-        endless = np.concatenate([started.endless, started.running_endless[[*started.again]]])
+        slots, begun = started.slots(seed), started.in_service(seed)
+        again = np.array(started.again, np.int64)
+        table = started(seed)
+        queued = len(started.queued)
+        demand = np.concatenate([started.demand, started.running_demand[again]])
+        self.demand = to_units(demand).astype(np.float64)  # (n, D) units
+        self.service = np.concatenate([slots, table.service[queued : queued + len(again)]]).astype(np.float64)
+        endless = np.concatenate([started.endless, started.running_endless[again]])
         self.ends = ~endless if started.services else np.zeros_like(endless)
+        self.whole = self.service.copy()
+        if len(started.lower):  # who may be preempted may have started and be gone again
+            self.service[started.lower] = 1.0
+        if len(started.loose):  # of these nothing is known
+            self.demand[started.loose] = 0.0
+        self.loose = started.loose if len(started.loose) else np.zeros_like(endless)
         self.capacity = workload.servers.units.sum(axis=0) * SAFE  # (D,)
-        self.running = to_units([row[0] for row in begun]).reshape(len(begun), workload.D).astype(np.float64)
-        self.left = np.array([row[2] for row in begun], np.float64)
+        self.running, self.left = _staying(started, seed, begun, workload.D)
         self.slots = long_enough(workload, seed)
 
     def least(self, goal: QueueGoal) -> float | None:
@@ -92,8 +103,9 @@ class WaitBound:
 
     def _work_fits(self, slots: Ints) -> Bools:
         """(m,) whether the pods that end can all have ended after so many slots (m,)."""
-        work = (self.demand * self.service[:, None])[self.ends].sum(axis=0)
-        return np.asarray((slots >= self.service[self.ends].max()) & (work <= self._free(slots)).all(axis=1), np.bool_)
+        work = (self.demand * self.whole[:, None])[self.ends].sum(axis=0)
+        longest = self.whole[self.ends & ~self.loose].max(initial=0.0)
+        return np.asarray((slots >= longest) & (work <= self._free(slots)).all(axis=1), np.bool_)
 
     def _mean(self) -> float:
         """Sum over slots of the pods that have not started by then, over their number."""
@@ -116,3 +128,15 @@ class WaitBound:
             n = int(np.argmax(holds(points)))
             low, high = (int(points[n - 1]) if n else low), int(points[n])
         return float(high)
+
+
+def _staying(started: Started, seed: int, begun: Sequence[InService], resources: int) -> tuple[Floats, Floats]:
+    """Demands (m, D) in units, and slots left (m,), of the pods in service that go on whatever a policy does.
+
+    Not waiting ones that start now, nor those that may be preempted, or are being deleted and may be gone sooner.
+    """
+    if started.begun or len(started.running_lower):
+        stay = replace(started, server=np.where(started.running_lower, -1, started.running_server), begun=())
+        begun = stay.in_service(seed)
+    running = to_units([row[0] for row in begun]).reshape(len(begun), resources).astype(np.float64)
+    return running, np.array([row[2] for row in begun], np.float64)

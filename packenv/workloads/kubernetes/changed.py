@@ -12,31 +12,54 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError, nearest
 from packenv.units import to_units
-from packenv.workloads.kubernetes.cluster import FITS_NOWHERE, Cluster
+from packenv.workloads.kubernetes.cluster import FITS_NOWHERE, Cluster, counted, queue_order, some
+from packenv.workloads.kubernetes.filters import Traits
 from packenv.workloads.servers import as_servers
 
 Bools = NDArray[np.bool_]
 
 
 class NodeKind(NamedTuple):
-    """What a node offers."""
+    """What a node offers, and the node of the cluster whose labels, taints and own pods it has."""
 
     name: str  # a node of this kind, or the capacity as it was given
     capacity: tuple[float, ...]  # (D,) in units of the largest node
+    template: str  # a node
 
     def is_on(self, cluster: Cluster) -> Bools:
-        """(L,) which nodes are of this kind."""
-        return np.asarray((to_units(cluster.capacity) == to_units(np.array(self.capacity))).all(axis=1), np.bool_)
+        """(L,) which nodes are of this kind: as large, and with the same taints, but for those of their state."""
+        size = (to_units(cluster.capacity) == to_units(np.array(self.capacity))).all(axis=1)
+        taints = self._traits(cluster).lasting()
+        return np.asarray(size & np.array([each.lasting() == taints for each in cluster.traits], np.bool_), np.bool_)
+
+    def own(self, cluster: Cluster) -> list[int]:
+        """Of the running pods, by number, those that each new node has too: the ones that belong to the template."""
+        node = cluster.nodes.index(self.template)
+        return [n for n in np.flatnonzero(cluster.node == node).tolist() if cluster.running[n].stays]
+
+    def nodes(self, cluster: Cluster, count: int) -> list[Traits]:
+        """What the rules of pods look at, of so many new nodes."""
+        return [self._traits(cluster).renamed(f"added {n + 1}") for n in range(count)]
+
+    def note(self, cluster: Cluster) -> str:
+        """What a new node comes with."""
+        own = [cluster.running[n].name for n in self.own(cluster)]
+        pods = f"{counted(len(own), 'pod')} like its own ({some(own)}) run there" if own else "no pods of their own"
+        return f"new nodes are like {self.template}: its labels and taints; {pods}"
+
+    def _traits(self, cluster: Cluster) -> Traits:
+        return cluster.traits[cluster.nodes.index(self.template)]
 
 
 def kind_of(cluster: Cluster, text: str | None = None) -> NodeKind:
     """The kind of a node that is named, or of a capacity such as 1:0.5; by default the commonest. Raises InputError."""
     rows = [tuple(row) for row in cluster.capacity.tolist()]
+    kinds = [(row, traits.lasting()) for row, traits in zip(rows, cluster.traits, strict=True)]
+    common = kinds.index(Counter(kinds).most_common(1)[0][0])
     if text is None:
-        most = Counter(rows).most_common(1)[0][0]
-        return NodeKind(cluster.nodes[rows.index(most)], most)
+        return NodeKind(cluster.nodes[common], rows[common], cluster.nodes[common])
     if text in cluster.nodes:
-        return NodeKind(text, rows[cluster.nodes.index(text)])
+        return NodeKind(text, rows[cluster.nodes.index(text)], text)
     try:
         own = as_servers(f"1x{text}", len(cluster.resources)).capacity
     except InputError:
@@ -44,7 +67,7 @@ def kind_of(cluster: Cluster, text: str | None = None) -> NodeKind:
         raise InputError(f"--add {text}: neither a node of {cluster.source} nor a capacity such as 1:0.5{known}") from None
     if own.shape[1] != len(cluster.resources):
         raise InputError(f"--add {text}: a node has {len(cluster.resources)} resources: {', '.join(cluster.resources)}")
-    return NodeKind(text, tuple(own[0].tolist()))
+    return NodeKind(text, tuple(own[0].tolist()), cluster.nodes[common])
 
 
 def changed(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
@@ -53,20 +76,32 @@ def changed(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
     Waiting pods that fit on no node of today, but on one of this kind, wait too; while there is none, they are `stranded`.
     Raises InputError if there are not so many nodes.
     """
-    joined = _with_unfit(cluster, kind)
+    joined = with_unfit(cluster, kind)
     if count < 0:
         names = emptiest_first(joined, kind)
         if -count > len(names):
             raise InputError(f"{cluster.source}: {len(names)} nodes are like {kind.name}, not {-count}")
         return without_nodes(joined, names[:-count])
-    added = np.tile(np.array(kind.capacity), (count, 1))
-    nodes = (*joined.nodes, *(f"added {n + 1}" for n in range(count)))
-    grown = replace(joined, nodes=nodes, capacity=np.concatenate([joined.capacity, added]))
-    return grown if count else _without_stranded(grown)
+    return _grown(joined, kind, count) if count else _without_stranded(joined)
+
+
+def _grown(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
+    """With so many more nodes."""
+    traits, own = kind.nodes(cluster, count), kind.own(cluster)
+    pods = [cluster.running[n]._replace(name=f"{each.name}: {cluster.running[n].name}") for each in traits for n in own]
+    return replace(
+        cluster,
+        nodes=(*cluster.nodes, *(each.name for each in traits)),
+        capacity=np.concatenate([cluster.capacity, np.tile(np.array(kind.capacity), (count, 1))]),
+        traits=(*cluster.traits, *traits),
+        running=(*cluster.running, *pods),
+        node=np.concatenate([cluster.node, np.repeat(len(cluster.nodes) + np.arange(count), len(own))]),
+        running_demand=np.concatenate([cluster.running_demand, np.tile(cluster.running_demand[own], (count, 1))]),
+    )
 
 
 def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
-    """Without these nodes. Their pods are queued behind those that wait, and start again.
+    """Without these nodes. Their pods are queued behind those that wait, and start again; those that belong to them are gone.
 
     Pods that fit on none of the others are `stranded`, and do not wait. Raises InputError for a node that is not there, and if
     none is left.
@@ -83,8 +118,9 @@ def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
         cluster,
         nodes=tuple(name for name, out in zip(cluster.nodes, gone, strict=True) if not out),
         capacity=cluster.capacity[~gone],
+        traits=tuple(each for each, out in zip(cluster.traits, gone, strict=True) if not out),
         node=node,
-        again=(*cluster.again, *np.flatnonzero((node < 0) & (cluster.node >= 0)).tolist()),
+        again=(*cluster.again, *(n for n in np.flatnonzero((node < 0) & (cluster.node >= 0)).tolist() if _returns(cluster, n))),
     )
     return _without_stranded(left)
 
@@ -92,19 +128,19 @@ def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
 def emptiest_first(cluster: Cluster, kind: NodeKind) -> list[str]:
     """Names of the nodes of a kind: those first whose pods ask for the least of the resource of which they ask for most."""
     used = np.zeros_like(cluster.capacity)
-    here = cluster.node >= 0
+    here = [n for n in np.flatnonzero(cluster.node >= 0).tolist() if _returns(cluster, n)]
     np.add.at(used, cluster.node[here], cluster.running_demand[here])
     largest = used.max(axis=1)
     return [cluster.nodes[n] for n in sorted(np.flatnonzero(kind.is_on(cluster)), key=lambda n: (largest[n], n))]
 
 
-def _with_unfit(cluster: Cluster, kind: NodeKind) -> Cluster:
-    """The pods that fit on this kind alone wait with the others, in order of creation."""
-    fit = _fits(cluster.unfit_demand, np.array([kind.capacity]))
+def with_unfit(cluster: Cluster, kind: NodeKind) -> Cluster:
+    """The pods that fit on this kind alone wait with the others."""
+    fit = _grown(cluster, kind, 1).fitting(cluster.unfit, cluster.unfit_demand)
     if not fit.any():
         return cluster
     pods = [*cluster.waiting, *(pod for pod, own in zip(cluster.unfit, fit, strict=True) if own)]
-    order = sorted(range(len(pods)), key=lambda n: (pods[n].created, pods[n].name))
+    order = sorted(range(len(pods)), key=lambda n: queue_order(pods[n]))
     return replace(
         cluster,
         waiting=tuple(pods[n] for n in order),
@@ -118,8 +154,9 @@ def _with_unfit(cluster: Cluster, kind: NodeKind) -> Cluster:
 
 def _without_stranded(cluster: Cluster) -> Cluster:
     """Pods that fit on none of the nodes do not wait."""
-    waiting = _fits(cluster.demand, cluster.capacity)
-    again = _fits(cluster.running_demand[[*cluster.again]], cluster.capacity)
+    waiting = cluster.fitting(cluster.waiting, cluster.demand)
+    queued = [cluster.running[n] for n in cluster.again]
+    again = cluster.fitting(queued, cluster.running_demand[[*cluster.again]])
     lost = [pod.name for pod, fit in zip(cluster.waiting, waiting, strict=True) if not fit]
     lost += [cluster.running[n].name for n, fit in zip(cluster.again, again, strict=True) if not fit]
     return replace(
@@ -132,11 +169,9 @@ def _without_stranded(cluster: Cluster) -> Cluster:
     )
 
 
-def _fits(demand: NDArray[np.float64], capacity: NDArray[np.float64]) -> Bools:
-    """(n,) whether each demand fits on some node."""
-    nodes, asked = to_units(np.unique(capacity, axis=0)), to_units(demand.reshape(-1, capacity.shape[1]))
-    here: Bools = np.all(asked[:, None] <= nodes[None], axis=2)
-    return np.any(here, axis=1)
+def _returns(cluster: Cluster, n: int) -> bool:
+    """Whether a running pod is queued again when its node is gone."""
+    return not cluster.running[n].stays and cluster.running[n].deleted is None
 
 
 def _left_out(cluster: Cluster, fit: int) -> dict[str, int]:

@@ -2,41 +2,59 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.units import to_units
+from packenv.units import UNIT, to_units
 from packenv.workloads.kubernetes.durations import Durations
+from packenv.workloads.kubernetes.filters import (
+    NAME,
+    UNSCHEDULABLE,
+    Expression,
+    Port,
+    Rules,
+    Toleration,
+    Traits,
+    admitted,
+    groups_of,
+)
 from packenv.workloads.kubernetes.objects import Node, Pod, read_objects
 from packenv.workloads.kubernetes.owners import OwnerTimes
-from packenv.workloads.kubernetes.started import Started
+from packenv.workloads.kubernetes.preemption import Begun, first_cycle
+from packenv.workloads.kubernetes.started import ENDLESS, Started
 from packenv.workloads.laws import Law
 from packenv.workloads.traces.format import first_bytes
 from packenv.workloads.traces.table import Wanted, wanted_of
 from packenv.workloads.workload import Workload
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 USUAL = ("cpu", "memory")
 SNIFFED = 2**10  # bytes
 START = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(apiVersion|items|kind)"\s*:')
 UNITS = {"cpu": (1, "cores"), "memory": (2**30, "GiB"), "ephemeral-storage": (2**30, "GiB ephemeral-storage")}
 COMPLETED, HELD = "pods that have ended", "pods held by a scheduling gate"
-NO_NODE = "pods on a node that is left out"
+NO_NODE, LOST = "pods on a node that is left out", "pods on a node that is not in the file"
 ASKS_NOTHING, FITS_NOWHERE = "pods that ask for none of the resources", "waiting pods that fit on no node"
+DELETED, PINNED = "waiting pods that are being deleted", "pods of DaemonSets that wait for their own node"
+MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """The nodes on which pods can be started, the pods in service there, and those that wait, in order of creation.
+    """The nodes that are ready, the pods in service there, and those that wait, in order of priority and of creation.
 
     Amounts are in units of the largest node in each resource. Everything left out or ignored is counted by reason.
     """
@@ -45,6 +63,7 @@ class Cluster:
     resources: tuple[str, ...]  # D names
     nodes: tuple[str, ...]  # L names
     capacity: Floats  # (L, D)
+    traits: tuple[Traits, ...]  # (L,) what the rules of pods look at
     running: tuple[Pod, ...]
     node: NDArray[np.int64]  # (running,) number of each pod's node; -1: it is taken away
     running_demand: Floats  # (running, D)
@@ -54,7 +73,7 @@ class Cluster:
     left_out: dict[str, int]
     ignored: dict[str, int]
     now: float  # s since 1970: the latest time in the file
-    about: str  # what capacity 1 is
+    amounts: tuple[Fraction, ...]  # (D,) what capacity 1 is
     unfit: tuple[Pod, ...] = ()  # waiting pods that fit on no node
     unfit_demand: Floats = field(default_factory=lambda: np.zeros((0, 1)))  # (unfit, D)
     again: tuple[int, ...] = ()  # of the running pods, by number: queued behind those that wait, to start again
@@ -64,39 +83,154 @@ class Cluster:
     def name(self) -> str:
         return Path(self.source).name
 
-    def workload(self, service: Law | Sequence[Law] | Durations | None = None, slot_seconds: float = 1.0) -> Workload:
+    @property
+    def about(self) -> str:
+        return "capacity 1: the largest node, " + self.shown(np.ones(len(self.resources)))
+
+    def shown(self, shares: Floats) -> str:
+        """Amounts (D,) as people read them; those of 0 are left out."""
+        parts = zip(self.resources, shares.tolist(), self.amounts, strict=True)
+        return ", ".join(_amount(name, share * amount) for name, share, amount in parts if share) or "nothing"
+
+    def emptied(self, priority: float = -math.inf) -> tuple[Floats, tuple[Traits, ...]]:
+        """(L, D) the room of nodes with nothing but the pods that belong to them, and traits with these pods' host ports.
+
+        Without those of them that are below a priority: pods of it may preempt them.
+        """
+        room = self.capacity.copy()
+        own = [n for n, pod in enumerate(self.running) if pod.stays and self.node[n] >= 0 and pod.priority >= priority]
+        np.subtract.at(room, self.node[own], self.running_demand[own])
+        ports: dict[int, tuple[Port, ...]] = {}
+        for n in own:
+            ports[int(self.node[n])] = (*ports.get(int(self.node[n]), ()), *self.running[n].rules.ports)
+        traits = tuple(each._replace(ports=ports.get(n, ())) for n, each in enumerate(self.traits))
+        return np.maximum(room, 0.0), traits
+
+    def fitting(self, pods: Sequence[Pod], demand: Floats) -> Bools:
+        """(n,) whether each pod, of demand (n, D), fits on some node that it may go on, once others have ended or made room."""
+        found = np.zeros(len(pods), np.bool_)
+        own = sorted({pod.priority for pod in self.running if pod.stays})
+        below = [max((n for n in own if n < pod.priority), default=None) if pod.preempts else None for pod in pods]
+        rules, group = groups_of((pod.rules, limit) for pod, limit in zip(pods, below, strict=True))
+        asked = to_units(demand)
+        places = {limit: self.emptied(-math.inf if limit is None else limit + 1) for limit in set(below)}
+        for n, (each, limit) in enumerate(rules):
+            room, traits = places[limit]
+            nodes = np.unique(to_units(room[admitted([each], traits)[0]]), axis=0)
+            rows = np.flatnonzero(group == n)
+            distinct, kind = np.unique(asked[rows], axis=0, return_inverse=True)
+            fits = ((distinct[:, None] <= nodes[None]) | (distinct == 0)[:, None]).all(axis=2).any(axis=1)
+            found[rows] = fits[kind.reshape(-1)]
+        return found
+
+    @property
+    def overfull(self) -> list[str]:
+        """Nodes whose pods ask for more than they have now."""
+        left, here = to_units(self.capacity), self.node >= 0
+        np.subtract.at(left, self.node[here], to_units(self.running_demand)[here])
+        return [self.nodes[n] for n in np.flatnonzero((left < 0).any(axis=1))]
+
+    def unmodelled(self, pods: Iterable[Pod]) -> dict[str, list[str]]:
+        """The names of these pods by constraints that play no part."""
+        names: dict[str, list[str]] = {}
+        for pod in pods:
+            for kind in dict.fromkeys(pod.unmodelled):
+                names.setdefault(kind, []).append(pod.name)
+        return names
+
+    def workload(
+        self,
+        service: Law | Sequence[Law] | Durations | None = None,
+        slot_seconds: float = 1.0,
+        preemption: bool = True,
+    ) -> Workload:
         """The waiting pods as tasks that are there in slot 0, on nodes that begin with the running pods.
 
         service       law of a whole service, in slots, of pods that end by themselves; the time that remains to a running pod
                       is drawn from it too, given that the pod has lasted until now. Pods that are restarted whenever they end
                       (restartPolicy Always), and without a law all pods, are in service longer than any run. Of several laws
-                      each seed has one; Durations are past ones by owner
+                      each seed has one; Durations are past ones by owner. No pod is in service after the latest end that is
+                      known of it
         slot_seconds  length of a slot
+        preemption    whether waiting pods of higher priority start now, in place of others where they fit on no node
 
-        Every seed draws other times. Raises InputError if no pod waits.
+        Every seed draws other times. Which pod may go on which node is told by further resources: a node has none of one where
+        a pod that needs a little of it may not go. Raises InputError if no pod waits.
         """
         if not self.waiting and not self.again:
-            raise InputError(f"{self.source}: no pod waits for a node, so there is nothing to place")
-        age = np.array([self.now - (pod.created if pod.started is None else pod.started) for pod in self.running])
-        age = np.maximum(age, 0.0) / slot_seconds
+            raise InputError(self.nothing())
+        begun = first_cycle(self) if preemption else []
+        gone = np.isin(np.arange(len(self.running)), [v for each in begun for v in each.victims])
+        evicted = self._queued_again(begun)
+        notes = (*self.notes(service), *self.begun_notes(begun))
+        if len(begun) == len(self.waiting) and not self.again and not evicted:  # a table has a row: this pod finds the room free
+            begun = begun[:-1]
+        server = np.where(gone, -1, self.node)
+        started = np.array([pod.created if pod.started is None else pod.started for pod in self.running])
+        age = np.maximum(self.now - started, 0.0) / slot_seconds
         if isinstance(service, Durations):
             services: tuple[Law, ...] | OwnerTimes = service.times(self.waiting, self.running, age, slot_seconds)
         else:
             services = () if service is None else (service,) if isinstance(service, Law) else tuple(service)
-        started = Started(
-            demand=self.demand,
+        first = {each.pod for each in begun}
+        pods = [*self.waiting, *(self.running[n] for n in self.again)]
+        queue = [pod for n, pod in enumerate(self.waiting) if n not in first]
+        queue += [self.running[n] for n in self.again]
+        queue += [_again_on(self.running[v], self.nodes[self.node[v]]) for v in evicted]
+        there = [pod if node >= 0 else None for pod, node in zip(self.running, server, strict=True)]
+        names, columns, asked, taken = _columns(queue, [*there, *(self.waiting[each.pod] for each in begun)], self.traits)
+        rows, running = len(self.waiting) - len(begun), len(self.running)
+        waits = np.array([n not in first for n in range(len(self.waiting))], np.bool_)
+        demand = np.zeros((len(self.waiting), len(names)))
+        demand[waits] = asked[:rows]
+        demand[[each.pod for each in begun]] = taken[running:]
+        highest = max((pod.priority for pod in (*self.waiting, *queue[rows:]) if pod.preempts), default=None)
+
+        def lower(pods: Sequence[Pod]) -> Bools:
+            return np.array([preemption and highest is not None and pod.priority < highest for pod in pods], np.bool_)
+
+        def slots(pods: Sequence[Pod], at: Floats) -> Ints:
+            """When each ends at the latest, in slots from now, if it has started then."""
+            ends = [pod.ends_by(start) for pod, start in zip(pods, at.tolist(), strict=True)]
+            left = [ENDLESS if end is None else max(math.ceil((end - self.now) / slot_seconds), 1) for end in ends]
+            return np.minimum(np.array(left, np.int64).reshape(-1), ENDLESS)
+
+        def wide(own: Floats, extra: Floats) -> Floats:
+            return np.ascontiguousarray(np.concatenate([own, extra], axis=1))
+
+        running_extra = taken[:running].copy()
+        running_extra[[*self.again, *evicted]] = asked[rows:]
+        capacity = wide(self.capacity, columns)
+        resources = (*self.resources, *names)
+        if not (to_units(capacity) > 0).any(axis=1).all():  # nodes that have nothing; servers without capacity there are none
+            capacity = wide(capacity, np.ones((len(capacity), 1)))
+            resources = (*resources, "nothing")
+            demand, running_extra = (wide(each, np.zeros((len(each), 1))) for each in (demand, running_extra))
+        draw = Started(
+            demand=wide(self.demand, demand),
             row=self.row,
             endless=np.array([pod.endless for pod in self.waiting], np.bool_),
-            running_demand=self.running_demand,
+            running_demand=wide(self.running_demand, running_extra),
             running_endless=np.array([pod.endless for pod in self.running], np.bool_),
-            server=self.node,
+            server=server,
             age=age,
             services=services,
             again=self.again,
-            names=tuple(pod.name for pod in (*self.waiting, *(self.running[n] for n in self.again))),
-            notes=self.notes(service),
+            names=tuple(pod.name for pod in pods),
+            notes=notes,
+            capacity=capacity,
+            latest=slots(self.waiting, np.full(len(self.waiting), self.now)),
+            running_latest=slots(self.running, started),
+            again_latest=slots(queue[rows:], np.full(len(queue) - rows, self.now)),
+            begun=tuple((each.pod, each.node, math.ceil(each.delay / slot_seconds)) for each in begun),
+            evicted=tuple(evicted),
+            unfit=tuple(pod.name for pod in self.unfit),
+            loose=np.array([bool(pod.unmodelled) or pod.deadline is not None for pod in pods], np.bool_),
+            lower=lower(pods),
+            running_lower=lower(self.running) | np.array([pod.deleted is not None for pod in self.running], np.bool_),
+            running_server=self.node,
         )
-        return Workload(jobs=started, servers=self.capacity, name=self.name, resources=self.resources, slot_seconds=slot_seconds)
+        return Workload(jobs=draw, servers=capacity, name=self.name, resources=resources, slot_seconds=slot_seconds)
 
     def notes(self, service: Law | Sequence[Law] | Durations | None) -> tuple[str, ...]:
         """Lines that say what begins, what is assumed of times, and what is ignored."""
@@ -105,9 +239,100 @@ class Cluster:
         ending = sum(not pod.endless for pod in begun) if ends else 0
         times = f"{len(begun)} pods run at the start" + (f", {ending} of them for a time that is drawn" if ending else "")
         law = "; others do not end" if ends else "; no pod ends (--service says how long those that can end last)"
-        ignored = ", ".join(f"{count} {what}" for what, count in self.ignored.items())
         past = service.notes([*begun, *self.waiting]) if isinstance(service, Durations) else ()
-        return (self.about, times + law, *past, *([f"ignored: {ignored}"] if ignored else []))
+        lines = [self.about, times + law, *past]
+        if own := sum(pod.stays for pod in begun):
+            lines.append(f"{counted(own, 'pod')} of DaemonSets and static ones belong to their nodes: they neither wait nor move")
+        if known := [pod for pod in begun if pod.deleted is not None or pod.deadline is not None or pod.longest is not None]:
+            lines.append(f"{counted(len(known), 'pod')} with a known latest end: {some([pod.name for pod in known])}")
+        if overfull := self.overfull:
+            one, many = "node holds more than it has, and takes", "nodes hold more than they have, and take"
+            what = one if len(overfull) == 1 else many
+            lines.append(f"{len(overfull):,} {what} nothing until there is room again: {some(overfull)}")
+        for kind, names in self.unmodelled(self.waiting).items():
+            what = f"{kind} of {counted(len(names), 'waiting pod')} ({some(names)})"
+            lines.append(f"not modelled: {what}: they may start later than this says, and no bound counts on them")
+        if self.ignored:
+            lines.append("ignored: " + ", ".join(f"{count} {what}" for what, count in self.ignored.items()))
+        return (*lines, *self.unfit_lines())
+
+    def unfit_lines(self) -> list[str]:
+        """Of waiting pods that fit on no node: what they ask, what the nearest node has, and what would help."""
+        groups: dict[Any, list[int]] = {}
+        for n, pod in enumerate(self.unfit):
+            groups.setdefault((pod.rules, tuple(sorted(pod.asks.items()))), []).append(n)
+        alike = list(groups.values())
+        lines = [self._unfit_line([self.unfit[n].name for n in group], group[0]) for group in alike[:MOST_NAMED]]
+        more = sum(map(len, alike[MOST_NAMED:]))
+        return [*lines, *([f"{counted(more, 'more waiting pod')} fit on no node"] if more else [])]
+
+    def _unfit_line(self, names: list[str], n: int) -> str:
+        pod = self.unfit[n]
+        room, traits = self.emptied(pod.priority if pod.preempts else -math.inf)
+        verb = "fit" if len(names) > 1 else "fits"
+        asks = ", ".join(_amount(name, float(amount)) for name, amount in sorted(pod.asks.items()) if amount) or "nothing"
+        what = f"{some(names)} {verb} on no node: {'each asks' if len(names) > 1 else 'it asks'} for {asks}"
+        allowed = admitted([pod.rules], traits)[0]
+        if not allowed.any():
+            why = Counter(pod.rules.against(node) for node in traits)
+            reasons = ", ".join(f"{reason} ({counted(count, 'node')})" for reason, count in why.most_common())
+            return f"{what}; kept off every node by {reasons}; --add with a node like one of these does not help"
+        demand = self.unfit_demand[n]
+        if np.isinf(demand).any():
+            missing = [name for name, amount in pod.asks.items() if amount and "/" in name and name not in self.resources]
+            return f"{what}; no node has {some(missing)}; a node that has it would help, of which the file has none"
+        nodes = np.flatnonzero(allowed)
+        short = np.maximum(demand - room[nodes], 0.0)
+        nearest = int(nodes[np.argmin((short / np.maximum(demand, 1e-12)).sum(axis=1))])
+        own = self.capacity[nearest] - room[nearest]
+        least = np.maximum(self.capacity[nearest], np.ceil((demand + own) * 1000 - 1e-6) / 1000)
+        would = ":".join(f"{share:.4g}" for share in least)
+        left = " beside the pods that belong to it" if own.any() else ""
+        has = f"the nearest, {self.nodes[nearest]}, has {self.shown(room[nearest])}{left}"
+        return f"{what}; {has}; --add {would} would help, such a node"
+
+    def _queued_again(self, begun: Sequence[Begun]) -> list[int]:
+        """The preempted pods, by number, that fit on some node again."""
+        victims = [v for each in begun for v in each.victims if self.running[v].deleted is None]
+        pods = [_again_on(self.running[v], self.nodes[self.node[v]]) for v in victims]
+        fits = self.fitting(pods, self.running_demand[victims])
+        return [v for v, fit in zip(victims, fits, strict=True) if fit]
+
+    def begun_notes(self, begun: Sequence[Begun]) -> list[str]:
+        """Lines that say who is preempted for whom."""
+        lines = []
+        for each in [each for each in begun if each.victims][:MOST_NAMED]:
+            victims = [self.running[v].name for v in each.victims]
+            now = "now" if each.delay == 0 else f"within {each.delay:g} s"
+            lines.append(f"{self.waiting[each.pod].name} starts {now} on {self.nodes[each.node]}: {some(victims)} preempted")
+        preempted = sum(len(each.victims) for each in begun)
+        if preempted:
+            lines.append(
+                f"{counted(preempted, 'pod')} of lower priority preempted and queued again, last; their work is lost; "
+                "PodDisruptionBudgets are not in the file"
+            )
+        return lines
+
+    def nothing(self) -> str:
+        """Why there is no pod to place."""
+        if self.unfit:
+            lines = "; ".join(self.unfit_lines())
+            return f"{self.source}: {counted(len(self.unfit), 'pod')} waiting, and none can be placed: {lines}"
+        others = [f"{self.left_out[what]} {what}" for what in (HELD, PINNED, DELETED, ASKS_NOTHING) if what in self.left_out]
+        if others:
+            return f"{self.source}: no pod is there to place but for {', '.join(others)}, which are left out"
+        return f"{self.source}: no pod waits for a node, so there is nothing to place"
+
+
+def some(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = [f"{len(names) - MOST_NAMED:,} more"] if len(names) > MOST_NAMED else []
+    *others, last = [*names[:MOST_NAMED], *more]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def counted(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def is_cluster(path: Path) -> bool:
@@ -123,57 +348,136 @@ def read_cluster(path: str | Path, wanted: Wanted = None) -> Cluster:
     """
     where = Path(path)
     nodes, pods = read_objects(where)
-    usable = [node for node in nodes if node.problem is None]
+    ready = [node for node in nodes if node.problem is None]
     left_out = Counter(f"{node.problem} nodes" for node in nodes if node.problem is not None)
-    if not usable:
+    if all(UNSCHEDULABLE in [taint.key for taint in node.traits.taints] for node in ready):
         raise InputError(f"{where}: all of its {len(nodes)} nodes are unschedulable or not ready")
     alive = [pod for pod in pods if not pod.done]
-    resources = _resources(where, usable, alive, wanted)
-    largest = [max(node.offers.get(name, Fraction(0)) for node in usable) for name in resources]
-    number = {node.name: n for n, node in enumerate(usable)}
-    capacity = _shares([node.offers for node in usable], resources, largest)
-    running, waiting, unfit = [], [], []
+    resources = _resources(where, ready, alive, wanted)
+    largest = [max(node.offers.get(name, Fraction(0)) for node in ready) for name in resources]
+    number = {node.name: n for n, node in enumerate(ready)}
+    known = {node.name for node in nodes}
+    capacity = _shares([node.offers for node in ready], resources, largest)
+    running, waiting = [], []
     for pod, demand in zip(alive, _shares([pod.asks for pod in alive], resources, largest), strict=True):
         if pod.node is not None and pod.node not in number:
-            left_out[NO_NODE] += 1
-        elif not demand.any():
-            left_out[ASKS_NOTHING] += 1
+            left_out[NO_NODE if pod.node in known else LOST] += 1
         elif pod.node is not None:
-            running.append((pod, demand))
+            if demand.any() or pod.rules.ports:
+                running.append((pod, demand))
+            else:
+                left_out[ASKS_NOTHING] += 1
         elif pod.held:
             left_out[HELD] += 1
-        elif wanted is None and _asks_for_more(pod, usable):
-            left_out[FITS_NOWHERE] += 1
-        elif not (to_units(capacity) >= to_units(demand)).all(axis=1).any():
-            unfit.append((pod, demand))
+        elif pod.stays:
+            left_out[PINNED] += 1
+        elif pod.deleted is not None:
+            left_out[DELETED] += 1
+        elif wanted is None and _asks_for_more(pod, ready):
+            waiting.append((pod, np.full(len(resources), np.inf)))
+        elif not demand.any():
+            left_out[ASKS_NOTHING] += 1
         else:
             waiting.append((pod, demand))
-    left_out[FITS_NOWHERE] += len(unfit)
-    left_out[COMPLETED] = len(pods) - len(alive)
-    waiting.sort(key=lambda each: (each[0].created, each[0].name))
-    now = max([node.seen for node in nodes] + [time for pod in pods for time in (pod.created, pod.started) if time is not None])
-    ignored = Counter({"taints of nodes": sum(node.taints for node in usable)})
-    ignored.update(f"{what} of waiting pods" for pod, _ in waiting for what in pod.ignored)
+    waiting.sort(key=lambda each: queue_order(each[0]))
+    times = [time for pod in pods for time in (pod.created, pod.started) if time is not None]
+    pending = [pod for pod, _ in waiting]
     found = Cluster(
         source=str(where),
         resources=resources,
-        nodes=tuple(node.name for node in usable),
+        nodes=tuple(node.name for node in ready),
         capacity=capacity,
+        traits=tuple(node.traits for node in ready),
         running=tuple(pod for pod, _ in running),
         node=np.array([number[str(pod.node)] for pod, _ in running], np.int64),
         running_demand=np.array([demand for _, demand in running]).reshape(-1, len(resources)),
-        waiting=tuple(pod for pod, _ in waiting),
-        demand=np.array([demand for _, demand in waiting]).reshape(-1, len(resources)),
-        row=np.arange(len(waiting)),
-        left_out={reason: count for reason, count in left_out.items() if count},
-        ignored={reason: count for reason, count in ignored.items() if count},
-        now=now,
-        about="capacity 1: the largest node, " + ", ".join(map(_amount, resources, largest)),
-        unfit=tuple(pod for pod, _ in unfit),
-        unfit_demand=np.array([demand for _, demand in unfit]).reshape(-1, len(resources)),
+        waiting=(),
+        demand=np.zeros((0, len(resources))),
+        row=np.arange(0),
+        left_out={},
+        ignored=_ignored(running),
+        now=max([node.seen for node in nodes] + times),
+        amounts=tuple(largest),
     )
-    _check_room(found)
-    return found
+    asked = np.array([demand for _, demand in waiting]).reshape(-1, len(resources))
+    fit = found.fitting(pending, asked)
+    left_out[FITS_NOWHERE] = int((~fit).sum())
+    left_out[COMPLETED] = len(pods) - len(alive)
+    return replace(
+        found,
+        waiting=tuple(pod for pod, fits in zip(pending, fit, strict=True) if fits),
+        demand=asked[fit],
+        row=np.arange(int(fit.sum())),
+        unfit=tuple(pod for pod, fits in zip(pending, fit, strict=True) if not fits),
+        unfit_demand=asked[~fit],
+        left_out={reason: count for reason, count in left_out.items() if count},
+    )
+
+
+def queue_order(pod: Pod) -> tuple[int, float, str]:
+    """Pods of higher priority come first, then those that were created first."""
+    return -pod.priority, pod.created, pod.name
+
+
+def _ignored(running: Sequence[tuple[Pod, Floats]]) -> dict[str, int]:
+    count = sum("podAntiAffinity" in pod.unmodelled for pod, _ in running)
+    return {"podAntiAffinity of running pods": count} if count else {}
+
+
+def _again_on(pod: Pod, node: str) -> Pod:
+    """A preempted pod as it is queued again; one that belongs to its node waits for that one."""
+    if not pod.stays:
+        return pod
+    there, anything = Expression(NAME, "In", (node,)), Toleration("", "Exists", "", "")
+    return pod._replace(rules=Rules((there,), None, (anything,), pod.rules.ports))
+
+
+def _columns(
+    queue: Sequence[Pod], running: Sequence[Pod | None], traits: Sequence[Traits]
+) -> tuple[list[str], Floats, Floats, Floats]:
+    """Resources that keep queued pods where they may be: names, and what nodes have, and queued and running pods take.
+
+    One for each set of nodes that only some pods may leave: a node in it has 1, a pod takes a single unit of it. One for each
+    host port on each address that several pods want: a node has 1, a pod takes 1.
+    """
+    rules, rule = groups_of(pod.rules for pod in queue)
+    allowed, kind = np.unique(admitted(rules, traits), axis=0, return_inverse=True)
+    names: list[str] = []
+    nodes: list[Floats] = []
+    asked: list[Floats] = []
+    taken: list[Floats] = []
+    for n, each in enumerate(allowed):
+        if each.all():
+            continue
+        names.append(f"one of {counted(int(each.sum()), 'node')}")
+        nodes.append(each.astype(np.float64))
+        asked.append((kind.reshape(-1)[rule] == n) / UNIT)
+        taken.append(np.zeros(len(running)))
+    users: dict[tuple[int, str], list[tuple[bool, int, Port]]] = {}
+    for waits, pods in ((True, queue), (False, running)):
+        for n, pod in enumerate(pods):
+            for port in pod.rules.ports if pod is not None else ():
+                users.setdefault((port.number, port.protocol), []).append((waits, n, port))
+    known: set[bytes] = set()
+    for own in users.values():
+        if len(own) < 2 or not any(waits for waits, _, _ in own):
+            continue
+        for address in {port.address for _, _, port in own if port.address} or {""}:
+            held = [(waits, n) for waits, n, port in own if port.address in ("", address)]
+            columns = np.zeros(len(queue)), np.zeros(len(running))
+            for waits, n in held:
+                columns[0 if waits else 1][n] = 1.0
+            if (key := np.concatenate(columns).tobytes()) not in known and len(held) > 1:
+                known.add(key)
+                names.append(f"host port {own[0][2]}")
+                nodes.append(np.ones(len(traits)))
+                asked.append(columns[0])
+                taken.append(columns[1])
+
+    def table(columns: list[Floats], size: int) -> Floats:
+        return np.ascontiguousarray(np.array(columns, np.float64).reshape(len(columns), size).T)
+
+    return names, table(nodes, len(traits)), table(asked, len(queue)), table(taken, len(running))
 
 
 def _resources(path: Path, nodes: list[Node], pods: list[Pod], wanted: Wanted) -> tuple[str, ...]:
@@ -185,7 +489,17 @@ def _resources(path: Path, nodes: list[Node], pods: list[Pod], wanted: Wanted) -
     known = (*usual, *sorted((asked | offered & {"pods"}) - {*usual}))
     if not known:
         raise InputError(f"{path}: no node says what it offers (status, allocatable)")
-    return wanted_of(wanted, known, usual or known, path)
+    binding = ("pods",) if "pods" in offered and _pods_bind(nodes, pods, usual) else ()
+    return wanted_of(wanted, known, (*usual, *binding) or known, path)
+
+
+def _pods_bind(nodes: list[Node], pods: list[Pod], usual: tuple[str, ...]) -> bool:
+    """Whether some node could have more pods than it takes, or a pod waits that asks for nothing else."""
+    own = Counter(pod.node for pod in pods if pod.stays)
+    others = sum(not pod.stays for pod in pods)
+    if any(node.offers.get("pods", others + own[node.name]) < others + own[node.name] for node in nodes):
+        return True
+    return any(pod.node is None and not any(pod.asks.get(name) for name in usual) for pod in pods)
 
 
 def _asks_for_more(pod: Pod, nodes: list[Node]) -> bool:
@@ -196,24 +510,14 @@ def _asks_for_more(pod: Pod, nodes: list[Node]) -> bool:
 
 def _shares(found: list[dict[str, Fraction]], resources: tuple[str, ...], largest: list[Fraction]) -> Floats:
     """(n, D) amounts in units of the largest node; a pod counts as one of `pods`."""
-    rows = [
-        [float(own.get(name, Fraction(name == "pods")) / most) for name, most in zip(resources, largest, strict=True)]
-        for own in found
-    ]
-    return np.array(rows, np.float64).reshape(-1, len(resources))
+    columns = []
+    for name, most in zip(resources, largest, strict=True):
+        amounts = [own.get(name, Fraction(name == "pods")) for own in found]
+        share = {amount: float(amount / most) for amount in set(amounts)}
+        columns.append([share[amount] for amount in amounts])
+    return np.ascontiguousarray(np.array(columns, np.float64).reshape(len(resources), -1).T)
 
 
-def _amount(name: str, amount: Fraction) -> str:
+def _amount(name: str, amount: float | Fraction) -> str:
     unit, word = UNITS.get(name, (1, name))
     return f"{float(amount / unit):,.4g} {word}" + (" memory" if name == "memory" else "")
-
-
-def _check_room(found: Cluster) -> None:
-    """Raise InputError for the first node that its running pods exceed."""
-    left = to_units(found.capacity)
-    np.subtract.at(left, found.node, to_units(found.running_demand))
-    if (left < 0).any():
-        node, resource = np.argwhere(left < 0)[0]
-        raise InputError(
-            f"{found.source}: node {found.nodes[node]}: its pods ask for more {found.resources[resource]} than it has"
-        )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,26 +12,37 @@ from packenv.errors import InputError
 from packenv.inputs.json_files import PER_BYTE, parse_json
 from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import shown
-from packenv.inputs.text_files import reading
+from packenv.inputs.text_files import read_text, reading
+from packenv.workloads.kubernetes.filters import Rules, Traits, rules_of, taints_of
 from packenv.workloads.kubernetes.requests import Amounts, amounts, objects, requests_of
 
 COMMAND = "kubectl get nodes,pods -A -o json"
 DONE = ("Succeeded", "Failed")
 FORM = "%Y-%m-%dT%H:%M:%S%z"
+OF_NODES = ("DaemonSet", "Node")  # kinds of owners: pods that the kubelet runs by itself are owned by their node
+SCHEDULER = "default-scheduler"
+BOUND_VOLUMES = {
+    *("persistentVolumeClaim", "ephemeral", "csi", "awsElasticBlockStore", "azureDisk", "cinder", "gcePersistentDisk"),
+    *("iscsi", "rbd", "vsphereVolume"),
+}
+"""Kinds of volumes that are on some nodes alone, or of which a node takes so many."""
 
 
 class Node(NamedTuple):
     """What is taken of a node."""
 
-    name: str
     offers: Amounts
     problem: str | None  # why no pod can be started on it, or None
-    taints: int
+    traits: Traits
     seen: float  # the latest time that it mentions, seconds
+
+    @property
+    def name(self) -> str:
+        return self.traits.name
 
 
 class Pod(NamedTuple):
-    """What is taken of a pod. Times in seconds since 1970."""
+    """What is taken of a pod. Times in seconds since 1970, lengths of time in seconds."""
 
     name: str  # namespace/name
     owner: str  # namespace/name of its controller; empty if it has none
@@ -40,14 +53,28 @@ class Pod(NamedTuple):
     done: bool
     held: bool  # by a scheduling gate
     endless: bool  # restarted whenever it ends
-    ignored: tuple[str, ...]  # what of its spec plays no part
+    rules: Rules
+    unmodelled: tuple[str, ...]  # constraints that play no part
+    stays: bool = False  # belongs to its node: of a DaemonSet, or a static pod
+    deleted: float | None = None  # when it will be gone at the latest
+    deadline: float | None = None  # when its Job ends at the latest
+    longest: float | None = None  # how long it may run
+    priority: int = 0
+    preempts: bool = True
+    grace: float = 30.0  # how long it takes to end when it is told to, at the most
+
+    def ends_by(self, started: float) -> float | None:
+        """When the pod ends at the latest if it has started then; None: that is not known."""
+        limits = [self.deleted, None if self.deadline is None else self.deadline + self.grace]
+        limits.append(None if self.longest is None else started + self.longest + self.grace)
+        return min((limit for limit in limits if limit is not None), default=None)
 
 
 def read_objects(path: Path) -> tuple[list[Node], list[Pod]]:
-    """The nodes and pods of a file. Raises InputError, naming file and object."""
+    """The nodes and pods of a file; of Jobs, their deadlines. Raises InputError, naming file and object."""
     with reading(path):
         Memory(path).take(PER_BYTE * path.stat().st_size)
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path)
     try:
         found = parse_json(text)
     except InputError as problem:
@@ -55,10 +82,12 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod]]:
     items = found.get("items") if isinstance(found, dict) else None
     if not isinstance(items, list):
         raise InputError(f"{path}: not what `{COMMAND}` prints: no list of items")
-    nodes, pods = [], []
+    nodes: list[Node] = []
+    pods: list[Pod] = []
+    deadlines: dict[str, float] = {}
     for number, item in enumerate(items, 1):
         kind = item.get("kind") if isinstance(item, dict) else None
-        if kind not in ("Node", "Pod"):
+        if kind not in ("Node", "Pod", "Job"):
             raise InputError(
                 f"{path}: item {number}: {shown(str(kind))} is neither a Node nor a Pod; give what `{COMMAND}` prints"
             )
@@ -70,22 +99,27 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod]]:
             where = f"{path}: {kind.lower()} {shown(name, quoted=False)}"
             nodes += [_node(item, name)] if kind == "Node" else []
             pods += [_pod(item, name)] if kind == "Pod" else []
+            deadlines |= _deadline(item, name) if kind == "Job" else {}
         except InputError as problem:
             raise InputError(f"{where}: {problem}") from None
     if not nodes:
         raise InputError(f"{path}: no node in it: give what `{COMMAND}` prints")
-    return nodes, pods
+    twice = [name for name, count in Counter(node.name for node in nodes).items() if count > 1]
+    if twice:
+        raise InputError(f"{path}: node {shown(twice[0], quoted=False)} is there more than once")
+    return nodes, [pod._replace(deadline=deadlines[pod.owner]) if pod.owner in deadlines else pod for pod in pods]
 
 
 def _node(item: dict[str, Any], name: str) -> Node:
     spec, status = _object(item, "spec"), _object(item, "status")
+    labels = _object(item["metadata"], "labels")
     offers = amounts(status.get("allocatable", status.get("capacity")), "status, allocatable")
     conditions = objects(status, "conditions")
     ready = next((each.get("status") for each in conditions if each.get("type") == "Ready"), "True")
-    problem = "unschedulable" if spec.get("unschedulable") is True else "not ready" if ready != "True" else None
     times = [_time(each, key) for each in conditions for key in ("lastHeartbeatTime", "lastTransitionTime")]
     times.append(_time(item["metadata"], "creationTimestamp"))
-    return Node(name, offers, problem, len(objects(spec, "taints")), max(time or 0.0 for time in times))
+    traits = Traits(name, tuple(sorted((key, str(value)) for key, value in labels.items())), taints_of(spec))
+    return Node(offers, None if ready == "True" else "not ready", traits, max(time or 0.0 for time in times))
 
 
 def _pod(item: dict[str, Any], name: str) -> Pod:
@@ -97,18 +131,44 @@ def _pod(item: dict[str, Any], name: str) -> Pod:
     if created is None:
         raise InputError("metadata, creationTimestamp: is missing")
     namespace = metadata.get("namespace", "default")
+    rules, unknown = rules_of(spec)
+    grace = _whole(spec, "terminationGracePeriodSeconds")
     return Pod(
-        f"{namespace}/{name}",
-        _owner(metadata, namespace),
-        requests_of(spec),
-        node or None,
-        created,
-        _time(status, "startTime"),
-        status.get("phase") in DONE,
-        bool(objects(spec, "schedulingGates")),
-        spec.get("restartPolicy", "Always") == "Always",
-        tuple(_ignored(spec)),
+        name=f"{namespace}/{name}",
+        owner=_owner(metadata, namespace),
+        asks=requests_of(spec, status),
+        node=node or None,
+        created=created,
+        started=_time(status, "startTime"),
+        done=status.get("phase") in DONE,
+        held=bool(objects(spec, "schedulingGates")),
+        endless=spec.get("restartPolicy", "Always") == "Always",
+        rules=rules,
+        unmodelled=(*unknown, *_unmodelled(spec)),
+        stays=any(each.get("kind") in OF_NODES for each in objects(metadata, "ownerReferences")),
+        deleted=_time(metadata, "deletionTimestamp"),
+        longest=_whole(spec, "activeDeadlineSeconds"),
+        priority=int(_whole(spec, "priority") or 0),
+        preempts=spec.get("preemptionPolicy") != "Never",
+        grace=30.0 if grace is None else grace,
     )
+
+
+def _deadline(item: dict[str, Any], name: str) -> dict[str, float]:
+    """When a Job ends at the latest, by namespace/name; nothing if that is not known."""
+    longest = _whole(_object(item, "spec"), "activeDeadlineSeconds")
+    started = _time(_object(item, "status"), "startTime")
+    if longest is None or started is None:
+        return {}
+    return {f"{item['metadata'].get('namespace', 'default')}/{name}": started + longest}
+
+
+def _whole(found: dict[str, Any], key: str) -> float | None:
+    """A whole number of a spec; None if there is none. Raises InputError."""
+    value = found.get(key)
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        raise InputError(f"{key}: {shown(str(value))} is no whole number")
+    return None if value is None else float(value)
 
 
 def _owner(metadata: dict[str, Any], namespace: str) -> str:
@@ -117,12 +177,18 @@ def _owner(metadata: dict[str, Any], namespace: str) -> str:
     return f"{namespace}/{names[0]}" if names and isinstance(names[0], str) else ""
 
 
-def _ignored(spec: dict[str, Any]) -> list[str]:
-    """What of a pod's spec a real scheduler heeds, and packenv does not."""
+def _unmodelled(spec: dict[str, Any]) -> list[str]:
+    """The constraints of a pod that a real scheduler heeds, and packenv does not; preferences are none."""
     affinity = spec.get("affinity")
-    found = [kind for kind, terms in affinity.items() if terms] if isinstance(affinity, dict) else []
-    found += [key for key in ("nodeSelector", "topologySpreadConstraints") if spec.get(key)]
-    return found + (["priority"] if spec.get("priority") else [])
+    between = affinity if isinstance(affinity, dict) else {}
+    terms = {kind: between.get(kind) for kind in ("podAffinity", "podAntiAffinity")}
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    kinds = [kind for kind, each in terms.items() if isinstance(each, dict) and each.get(required)]
+    spreads = objects(spec, "topologySpreadConstraints")
+    kinds += ["topologySpreadConstraints"] if any(each.get("whenUnsatisfiable") != "ScheduleAnyway" for each in spreads) else []
+    kinds += ["volumes"] if any(BOUND_VOLUMES & {*volume} for volume in objects(spec, "volumes")) else []
+    kinds += [key for key in ("resourceClaims", "runtimeClassName") if spec.get(key)]
+    return kinds + (["schedulerName"] if spec.get("schedulerName", SCHEDULER) != SCHEDULER else [])
 
 
 def _object(found: dict[str, Any], key: str) -> dict[str, Any]:
@@ -140,10 +206,13 @@ def _time(found: dict[str, Any], key: str) -> float | None:
     try:
         if not (isinstance(text, str) and len(text) <= 35 and text.isascii()):
             raise ValueError
-        return (
-            datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
-            if text.endswith("Z")
-            else datetime.strptime(text, FORM).timestamp()
-        )
+        return _seconds(text)
     except (ValueError, OverflowError):
         raise InputError(f"{key}: {shown(str(text))} is not a time such as 2024-05-01T12:00:00Z") from None
+
+
+@lru_cache(10_000)
+def _seconds(text: str) -> float:
+    if text.endswith("Z"):
+        return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+    return datetime.strptime(text, FORM).timestamp()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from packenv.errors import InputError
@@ -19,8 +20,14 @@ BINARY = {f"{letter}i": 10 * (n + 1) for n, letter in enumerate("KMGTPE")}
 
 def quantity(value: Any) -> Fraction:
     """The amount that a text or a number of JSON stands for, exactly. Raises InputError, which does not say where it stands."""
-    text = str(value)
-    found = FORM.fullmatch(text) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else None
+    if not isinstance(value, (str, int, float)) or isinstance(value, bool):
+        raise InputError(f"{shown(str(value))} is no quantity such as 500m or 2Gi")
+    return _amount(str(value))
+
+
+@lru_cache(10_000)  # a large dump has few different ones: reading it takes half the time
+def _amount(text: str) -> Fraction:
+    found = FORM.fullmatch(text)
     if found is None:
         raise InputError(f"{shown(text)} is no quantity such as 500m or 2Gi")
     number, exponent, suffix = found.groups()

@@ -3,7 +3,8 @@
 For each resource the larger of two: what its containers and sidecars (init containers that are restarted) ask together, and
 the most that one of its init containers asks beside the sidecars started before it; a request for the pod as a whole stands in
 place of both; the overhead is added. A container that names a limit and no request asks for its limit.
-Source: kubernetes.io/docs/concepts/workloads/pods/init-containers and .../sidecar-containers, "Resource sharing".
+Source: kubernetes.io/docs/concepts/workloads/pods/init-containers and .../sidecar-containers, "Resource sharing";
+.../tasks/configure-pod-container/resize-container-resources.
 """
 
 from __future__ import annotations
@@ -18,24 +19,61 @@ from packenv.workloads.kubernetes.quantities import quantity
 Amounts = dict[str, Fraction]
 
 
-def requests_of(spec: dict[str, Any]) -> Amounts:
-    """The amounts of each resource that a pod of this spec asks for. Raises InputError that says where in the spec."""
+def requests_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> Amounts:
+    """The amounts of each resource that a pod of this spec, and status, asks for. Raises InputError that says where."""
+    held = _held(status or {})
+    infeasible = _is_infeasible(status or {})
+
+    def asked(container: dict[str, Any], where: str) -> Amounts:
+        spoken = _asked(container.get("resources"), where)
+        there = held.get(str(container.get("name")))
+        if there is None:
+            return spoken
+        return spoken | there if infeasible else _larger(spoken, there)
+
     running: Amounts = defaultdict(Fraction)
     starting: Amounts = defaultdict(Fraction)
     sidecars: Amounts = defaultdict(Fraction)
     for container in objects(spec, "initContainers"):
-        for name, amount in _asked(container.get("resources"), "initContainers").items():
+        stays = container.get("restartPolicy") == "Always"
+        own = asked(container, "initContainers") if stays else _asked(container.get("resources"), "initContainers")
+        for name, amount in own.items():
             starting[name] = max(starting[name], sidecars[name] + amount)
-            if container.get("restartPolicy") == "Always":
+            if stays:
                 sidecars[name] += amount
     for container in objects(spec, "containers"):
-        for name, amount in _asked(container.get("resources"), "containers").items():
+        for name, amount in asked(container, "containers").items():
             running[name] += amount
     total = {name: max(starting[name], running[name] + sidecars[name]) for name in {*starting, *running}}
     total |= _asked(spec.get("resources"), "resources")
     for name, amount in amounts(spec.get("overhead"), "overhead").items():
         total[name] = total.get(name, Fraction(0)) + amount
     return total
+
+
+def _held(status: dict[str, Any]) -> dict[str, Amounts]:
+    """What each container has been given, by its name: the larger of what is allocated and of what it runs with."""
+    held = {}
+    for field in ("containerStatuses", "initContainerStatuses"):
+        for each in objects(status, field):
+            resources = each.get("resources")
+            runs = amounts(resources.get("requests") if isinstance(resources, dict) else None, f"{field}, resources, requests")
+            both = _larger(runs, amounts(each.get("allocatedResources"), f"{field}, allocatedResources"))
+            if both:
+                held[str(each.get("name"))] = both
+    return held
+
+
+def _is_infeasible(status: dict[str, Any]) -> bool:
+    """Whether a resize of the pod can never be done: then what it has been given counts."""
+    pending = [each for each in objects(status, "conditions") if each.get("type") == "PodResizePending"]
+    return status.get("resize") == "Infeasible" or any(
+        each.get("reason") == "Infeasible" and each.get("status", "True") == "True" for each in pending
+    )
+
+
+def _larger(a: Amounts, b: Amounts) -> Amounts:
+    return {name: max(a.get(name, Fraction(0)), b.get(name, Fraction(0))) for name in {*a, *b}}
 
 
 def amounts(found: Any, where: str) -> Amounts:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.jobs import Jobs
-from packenv.units import to_units
+from packenv.units import UNIT, to_units
 from packenv.workloads.in_service import InService
 from packenv.workloads.kubernetes.owners import LAWS, OwnerTimes, random_of
 from packenv.workloads.laws import Empirical, Law
@@ -25,9 +25,24 @@ WAITING, RUNNING = 0, 1  # streams of random numbers
 STEPS = 64  # of a bisection: doubles have no more
 
 
+def no_amounts() -> Floats:
+    return np.zeros((0, 0))
+
+
+def no_slots() -> Ints:
+    return np.zeros(0, np.int64)
+
+
+def no_pods() -> Bools:
+    return np.zeros(0, np.bool_)
+
+
 @dataclass(frozen=True, eq=False)
 class Started:
-    """A function from a seed to the table of the waiting pods; `in_service` has those that run. Demands in units of capacity."""
+    """A function from a seed to the table of the waiting pods; `in_service` has those that run. Demands in units of capacity.
+
+    Pods are those that wait, and behind them those that start again. Arrays left empty: there are none of which it is true.
+    """
 
     demand: Floats  # (n, D) of the waiting pods
     row: Ints  # (n,) which random number is a pod's: that of its place in the queue as it was read
@@ -41,23 +56,80 @@ class Started:
     again: tuple[int, ...] = ()  # of the running pods, by number: they start again, behind those that wait
     names: tuple[str, ...] = ()  # of the waiting pods, and of those that start again
     notes: tuple[str, ...] = ()  # lines on what is assumed and ignored
+    unfit: tuple[str, ...] = ()  # names of pods that wait and fit on no node: they are no tasks
+    capacity: Floats = field(default_factory=no_amounts)  # (L, D) of the nodes; without it none is overfull
+    latest: Ints = field(default_factory=no_slots)  # (n,) slots that a waiting pod is in service at the most
+    running_latest: Ints = field(default_factory=no_slots)  # (m,) slots from now until a running pod has ended
+    again_latest: Ints = field(default_factory=no_slots)  # (again and evicted,) as `latest`
+    begun: tuple[tuple[int, int, int], ...] = ()  # waiting pods that start now: number, server, slots until the room is free
+    evicted: tuple[int, ...] = ()  # of the running pods, by number: preempted by those, and queued last
+    loose: Bools = field(
+        default_factory=no_pods
+    )  # (pods,) whether more keeps a pod waiting, or less in service, than is modelled
+    lower: Bools = field(default_factory=no_pods)  # (pods,) whether another may preempt it
+    running_lower: Bools = field(
+        default_factory=no_pods
+    )  # (m,) whether its end is up to others: it may be preempted, or is being deleted
+    running_server: Ints = field(default_factory=no_slots)  # (m,) before any was preempted
 
     def __call__(self, seed: int) -> Jobs:
-        """The table; a pod that starts again is in service for what it has been already, and for what remained."""
-        slots = self._slots(seed, WAITING, self.row, np.zeros(len(self.demand)), self.endless)
-        again = np.array(self.again, np.int64)
-        whole = np.minimum(np.ceil(self.age[again]).astype(np.int64) + self.remaining(seed)[again], ENDLESS)
-        demand = np.concatenate([self.demand, self.running_demand[again]])
-        return Jobs(np.zeros(len(demand), np.int64), to_units(demand), np.concatenate([slots, whole]))
+        """The table: waiting pods that do not start now, those that start again, and those that are preempted.
+
+        A pod that starts again is in service for what it has been already, and for what remained.
+        """
+        again = np.array([*self.again, *self.evicted], np.int64)
+        whole = np.minimum(np.ceil(self.age[again]).astype(np.int64) + self.remaining(seed, known=False)[again], ENDLESS)
+        whole = np.minimum(whole, self.again_latest) if len(self.again_latest) else whole
+        waits = self.queued
+        demand = np.concatenate([self.demand[waits], self.running_demand[again]])
+        return Jobs(np.zeros(len(demand), np.int64), to_units(demand), np.concatenate([self.slots(seed)[waits], whole]))
+
+    @property
+    def queued(self) -> Ints:
+        """The numbers of the waiting pods that do not start now."""
+        return np.setdiff1d(np.arange(len(self.demand)), [pod for pod, _, _ in self.begun]).astype(np.int64)
 
     def in_service(self, seed: int) -> list[InService]:
-        """The running pods, but for those whose node is taken away, each with the slots that remain."""
-        rows = zip(self.running_demand.tolist(), self.server.tolist(), self.remaining(seed).tolist(), strict=True)
-        return [row for row in rows if row[1] >= 0]
+        """The running pods whose node is there, and those that start now, each with the slots that remain.
 
-    def remaining(self, seed: int) -> Ints:
-        """(m,) slots that remain of each running pod's service."""
-        return self._slots(seed, RUNNING, np.arange(len(self.age)), self.age, self.running_endless)
+        Of a node that holds more than it has, the pods that end first give no room back until it holds what it has.
+        """
+        first, node, wait = np.array(self.begun, np.int64).reshape(-1, 3).T
+        server = np.concatenate([self.server, node])
+        left = np.concatenate([self.remaining(seed), np.minimum(wait + self.slots(seed)[first], ENDLESS)])
+        units = to_units(np.concatenate([self.running_demand, self.demand[first]]))
+        if len(self.capacity):
+            over = -to_units(self.capacity)
+            np.add.at(over, server[server >= 0], units[server >= 0])
+            for n in np.argsort(left, kind="stable").tolist() if (over > 0).any() else ():
+                if server[n] >= 0:
+                    less = np.clip(over[server[n]], 0, units[n])
+                    units[n] -= less
+                    over[server[n]] -= less
+        there = (server >= 0) & units.any(axis=1)
+        return [*zip((units[there] / UNIT).tolist(), server[there].tolist(), left[there].tolist(), strict=True)]
+
+    def remaining(self, seed: int, known: bool = True) -> Ints:
+        """(m,) slots that remain of each running pod's service. `known`: not longer than until its latest end."""
+        slots = self._slots(seed, RUNNING, np.arange(len(self.age)), self.age, self.running_endless)
+        return np.minimum(slots, self.running_latest) if known and len(self.running_latest) else slots
+
+    def slots(self, seed: int) -> Ints:
+        """(n,) slots that each waiting pod will be in service."""
+        slots = self._slots(seed, WAITING, self.row, np.zeros(len(self.demand)), self.endless)
+        return np.minimum(slots, self.latest) if len(self.latest) else slots
+
+    def times(self, seed: int, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+        """(pods,) starts and ends of the waiting pods and of those that start again, from those of the table; -1: never."""
+        times = []
+        slots = self.slots(seed)
+        for column, longer in ((start, 0), (end, 1)):
+            whole = np.full(len(self.demand), -1)
+            whole[self.queued] = column[: len(self.queued)]
+            for pod, _, wait in self.begun:
+                whole[pod] = min(wait + longer * slots[pod], ENDLESS)
+            times.append(np.concatenate([whole, column[len(self.queued) : len(self.queued) + len(self.again)]]))
+        return times[0], times[1]
 
     def _slots(self, seed: int, stream: int, row: Ints, age: Floats, endless: Bools) -> Ints:
         if not self.services:
@@ -68,7 +140,7 @@ class Started:
             if stream == RUNNING:
                 slots = self.services.remaining(owners, uniform)
             else:
-                slots = self.services.slots(owners, uniform, self.remaining(seed))
+                slots = self.services.slots(owners, uniform, self.remaining(seed, known=False))
         else:
             law = self.services[random_of(seed, LAWS).integers(len(self.services))]
             slots = remaining(law, age, uniform)

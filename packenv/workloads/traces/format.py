@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from packenv.inputs.text_files import encoding_of
 from packenv.workloads.traces.table import Trace, Wanted
 
 
@@ -27,9 +28,11 @@ class TraceFormat(NamedTuple):
 
 
 def first_bytes(path: Path, count: int) -> bytes:
-    """At most so many bytes from the beginning of a file; none if it cannot be read."""
+    """At most so many bytes from the beginning of a file, UTF-16 as UTF-8; none if it cannot be read."""
     try:
+        encoding = encoding_of(path, "")
         with path.open("rb") as file:
-            return file.read(count)
+            first = file.read(count)
     except OSError:
         return b""
+    return first.decode(encoding, errors="ignore").encode() if encoding else first

@@ -9,10 +9,12 @@ from typing import Any
 NOW = "2024-05-01T12:00:00Z"
 
 
-def node(name: str, cpu: Any = "4", memory: str = "8Gi", spec: Any = None, ready: str = "True", **more: str) -> dict[str, Any]:
+def node(
+    name: str, cpu: Any = "4", memory: str = "8Gi", spec: Any = None, ready: str = "True", labels: Any = None, **more: str
+) -> dict[str, Any]:
     allocatable = {"cpu": cpu, "memory": memory, "pods": "110", "ephemeral-storage": "100Gi", **more}
     conditions = [{"type": "MemoryPressure", "status": "False"}, {"type": "Ready", "status": ready, "lastHeartbeatTime": NOW}]
-    metadata = {"name": name, "creationTimestamp": "2024-04-01T00:00:00Z"}
+    metadata = {"name": name, "creationTimestamp": "2024-04-01T00:00:00Z", "labels": labels or {}}
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -37,19 +39,26 @@ def pod(
     created: str = "2024-05-01T11:00:00Z",
     started: str | None = None,
     job: bool = True,
+    owner: str = "",
+    deleted: str | None = None,
     **spec: Any,
 ) -> dict[str, Any]:
+    """`owner`: kind/name of the controller."""
     whole = {"containers": [*containers], "restartPolicy": "Never" if job else "Always", **spec} | (
         {"nodeName": on} if on else {}
     )
     status = {"phase": phase or ("Running" if on else "Pending")} | ({"startTime": started} if started else {})
-    metadata = {"name": name, "namespace": "team", "creationTimestamp": created}
+    metadata: dict[str, Any] = {"name": name, "namespace": "team", "creationTimestamp": created}
+    metadata |= {"deletionTimestamp": deleted} if deleted else {}
+    if owner:
+        kind, _, which = owner.partition("/")
+        metadata["ownerReferences"] = [{"kind": kind, "name": which, "controller": True}]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": whole, "status": status}
 
 
 NODES = [
     node("big", "8", "16Gi", **{"nvidia.com/gpu": "4"}, spec={"taints": [{"key": "gpu", "effect": "NoSchedule"}]}),
-    node("small", "4000m", "8Gi"),
+    node("small", "4000m", "8Gi", labels={"zone": "a"}),
     node("cordoned", spec={"unschedulable": True}),
     node("lost", ready="Unknown"),
 ]
@@ -58,6 +67,8 @@ PODS = [
     pod("train", container(cpu="6", memory="1Gi", gpu="3"), on="big", started="2024-05-01T11:59:00Z"),  # for 60 s
     pod("done", container(cpu="4"), on="small", phase="Succeeded"),
     pod("on-cordoned", container(cpu="1"), on="cordoned"),
+    pod("on-lost", container(cpu="1"), on="lost"),
+    pod("on-gone", container(cpu="1"), on="gone"),
     pod("best-effort", {"name": "c"}, on="small"),
     pod("late", container(cpu="2", memory="2Gi"), created="2024-05-01T11:30:00Z", nodeSelector={"zone": "a"}),
     pod(
@@ -65,6 +76,7 @@ PODS = [
         container(cpu="4", memory="1Gi", gpu="2"),
         created="2024-05-01T11:10:00Z",
         affinity={"nodeAffinity": {"a": 1}, "podAffinity": {}},
+        tolerations=[{"key": "gpu", "operator": "Exists"}],
     ),
     pod("huge", container(cpu="9"), created="2024-05-01T11:20:00Z"),
     pod("gated", container(cpu="1"), schedulingGates=[{"name": "g"}]),

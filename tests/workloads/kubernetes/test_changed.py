@@ -35,8 +35,8 @@ def cluster(tmp_path: Path) -> Cluster:
 
 
 def test_kinds(cluster: Cluster) -> None:
-    assert kind_of(cluster) == ("a", (0.5, 1.0)) == kind_of(cluster, "b")._replace(name="a")
-    assert kind_of(cluster, "2:0.5") == ("2:0.5", (2.0, 0.5))
+    assert kind_of(cluster) == ("a", (0.5, 1.0), "a") and kind_of(cluster, "b") == ("b", (0.5, 1.0), "b")
+    assert kind_of(cluster, "2:0.5") == ("2:0.5", (2.0, 0.5), "a")
     assert emptiest_first(cluster, kind_of(cluster)) == ["b", "a"]
     for text, problem in (("c", "neither a node of .* nor a capacity such as 1:0.5"), ("1:1:1", "a node has 2 resources")):
         with pytest.raises(InputError, match=problem):

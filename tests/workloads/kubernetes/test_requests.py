@@ -87,3 +87,24 @@ def test_resources_are_counted_apart() -> None:
 def test_bad_specs(spec: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         requests_of(spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "given", "more", "cpu"),
+    [
+        ("1", {"allocatedResources": {"cpu": "3"}, "resources": {"requests": {"cpu": "3"}}}, {}, 3),  # it shrinks
+        ("4", {"allocatedResources": {"cpu": "2"}, "resources": {"requests": {"cpu": "2"}}}, {}, 4),  # deferred
+        ("1", {"allocatedResources": {"cpu": "2"}, "resources": {"requests": {"cpu": "3"}}}, {}, 3),  # it has not yet given back
+        ("4", {"allocatedResources": {"cpu": "2"}}, {"resize": "Infeasible"}, 2),
+        (
+            "4",
+            {"allocatedResources": {"cpu": "2"}},
+            {"conditions": [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}]},
+            2,
+        ),
+        ("4", {"name": "another", "allocatedResources": {"cpu": "9"}}, {}, 4),
+    ],
+)
+def test_resizes(spec: str, given: dict[str, Any], more: dict[str, Any], cpu: int) -> None:
+    status = {"containerStatuses": [{"name": "c"} | given], **more}
+    assert requests_of({"containers": [asking(spec, name="c")]}, status)["cpu"] == cpu

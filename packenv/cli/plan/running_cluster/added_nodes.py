@@ -21,10 +21,11 @@ from packenv.planning.running_cluster.goals import QueueGoal, check_pods
 from packenv.planning.running_cluster.trials import QueueRuns
 from packenv.planning.search import AskRuns, mean_of
 from packenv.runs.runner import RunOptions
-from packenv.runs.text import counted, listed
-from packenv.workloads.kubernetes.changed import changed, emptiest_first, kind_of
-from packenv.workloads.kubernetes.cluster import Cluster
+from packenv.runs.text import counted
+from packenv.workloads.kubernetes.changed import changed, emptiest_first, kind_of, with_unfit
+from packenv.workloads.kubernetes.cluster import Cluster, some
 from packenv.workloads.kubernetes.durations import Durations
+from packenv.workloads.kubernetes.preemption import first_cycle
 from packenv.workloads.laws import Law
 
 
@@ -38,20 +39,22 @@ class AskedCluster:
     seeds: int
     service: tuple[Law, ...] | Durations
     slot_seconds: float
+    preemption: bool = True
 
     def runs(self, policy: str, ask: AskRuns) -> QueueRuns:
-        return QueueRuns(policy, self.goals, self.service, self.slot_seconds, ask)
+        return QueueRuns(policy, self.goals, self.service, self.slot_seconds, ask, self.preemption)
 
 
 def plan_added(asked: AskedCluster, add: str | None, made: RunOptions) -> Shown:
     """The least number of nodes to add for each policy. Raises InputError, and NoneMeets if no policy meets the goals."""
     cluster, goals = asked.cluster, asked.goals
     nodes = AddedNodes(cluster, kind_of(cluster, add), asked.seeds)
-    grown = changed(cluster, nodes.kind, 1)
+    grown = with_unfit(cluster, nodes.kind)
     check_pods(goals, grown, bool(asked.service))
     print_cluster(grown, asked.service, len(cluster.nodes))
+    text_console().print(nodes.kind.note(cluster), highlight=False, markup=False)
     with text_console().status(f"{cluster.name}: the fewest nodes of any policy"):
-        bound = nodes.bound(goals, lambda own: own.workload(asked.service or None, asked.slot_seconds))
+        bound = nodes.bound(goals, lambda own: own.workload(asked.service or None, asked.slot_seconds, asked.preemption))
 
     def plan(policy: str, ask: AskRuns, say: Say) -> Added:
         return nodes.least(asked.runs(policy, ask), bound, say)
@@ -67,7 +70,7 @@ def plan_added(asked: AskedCluster, add: str | None, made: RunOptions) -> Shown:
             ("Nodes", f"{len(cluster.nodes):,}, and nodes like {nodes.kind.name}"),
             ("Pods in the queue", f"{len(grown.waiting):,}"),
         ]
-        section = Section("Nodes to add", notes=list(grown.notes(asked.service)), tables=[rows_of(table)])
+        section = Section("Nodes to add", notes=[*grown.notes(asked.service), nodes.kind.note(cluster)], tables=[rows_of(table)])
         first, *others = said.splitlines()
         return Report(f"How many nodes {cluster.name} needs", first, about, [section], [*others, *map(str, refused)])
 
@@ -100,11 +103,18 @@ def _answer(asked: AskedCluster, nodes: AddedNodes, found: Sequence[Added], boun
         said = f"The cluster as it is will do with {policies} for {what}"
     else:
         said = f"{counted(-best, 'node')} like {like} can be taken away with {policies} for {what}"
-    if best == bound > nodes.fewest:
-        said += "; with fewer nodes no policy will do."
+    whom = "no policy" if asked.preemption else "without preemption no policy"
+    if bound <= nodes.fewest:
+        said += "; no bound."
+    elif bound <= 0:  # other nodes could be taken away: the bound is for these
+        said += f"; without {some(taken(nodes, bound - 1))} {whom} will do."
     else:
-        said += f"; no policy can do with fewer than {bound:+,}." if bound > nodes.fewest else "; no bound."
-    return said if best >= 0 else f"{said}\nPods of {listed(taken(nodes, best))} then start again, behind those that wait."
+        said += f"; with fewer nodes {whom} will do." if best == bound else f"; {whom} can do with fewer than {bound:+,}."
+    there = changed(asked.cluster, nodes.kind, best)
+    lines = there.begun_notes(first_cycle(there)) if asked.preemption else []
+    if best < 0:
+        lines.insert(0, f"Pods of {some(taken(nodes, best))} then start again, behind those that wait.")
+    return "\n".join([said, *lines])
 
 
 def taken(nodes: AddedNodes, count: int) -> list[str]:
@@ -120,6 +130,9 @@ def _record(asked: AskedCluster, nodes: AddedNodes, one: Added, bound: int) -> d
         "nodes": len(asked.cluster.nodes),
         "add": nodes.kind.name,
         "capacity": [*nodes.kind.capacity],
+        "own_pods": [asked.cluster.running[n].name for n in nodes.kind.own(asked.cluster)],
+        "fits_nowhere": [pod.name for pod in with_unfit(asked.cluster, nodes.kind).unfit],
+        "not_modelled": asked.cluster.unmodelled(asked.cluster.waiting),
         "added": one.number,
         "taken_away": taken(nodes, one.number),
         "bound": bound if bound > nodes.fewest else None,

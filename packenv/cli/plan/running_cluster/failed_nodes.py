@@ -21,9 +21,7 @@ from packenv.planning.search import AskRuns, Trial
 from packenv.runs.runner import RunOptions
 from packenv.runs.text import counted, listed
 from packenv.workloads.kubernetes.changed import without_nodes
-from packenv.workloads.kubernetes.cluster import Cluster
-
-MOST_NAMED = 5
+from packenv.workloads.kubernetes.cluster import MOST_NAMED, Cluster, some
 
 
 def plan_failed_nodes(asked: AskedCluster, without: str, made: RunOptions) -> Shown:
@@ -58,7 +56,7 @@ def plan_failed_nodes(asked: AskedCluster, without: str, made: RunOptions) -> Sh
 
 def _table(asked: AskedCluster, names: Sequence[str], found: Sequence[FailedNodes]) -> Table:
     nodes = len(asked.cluster.nodes)
-    without = _some(names) if len(names) <= MOST_NAMED else counted(len(names), "node")
+    without = some(names) if len(names) <= MOST_NAMED else counted(len(names), "node")
     title = f"{asked.cluster.name}: {counted(nodes, 'node')}, and {nodes - len(names):,} without {without}; times in seconds"
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     table.add_column("policy", no_wrap=True)
@@ -77,11 +75,13 @@ def _table(asked: AskedCluster, names: Sequence[str], found: Sequence[FailedNode
 def _queued(left: Cluster) -> str:
     """What becomes of the pods."""
     again = [left.running[n].name for n in left.again]
+    if not again and not left.waiting and not left.stranded and not left.unfit:
+        return "No pod waits, and none of these nodes' pods would start again."
     said = f"{counted(len(again), 'pod')} of these nodes would start again, behind those that wait"
-    said += f": {_some(again)}." if again else "."
+    said += f": {some(again)}." if again else "."
     if not left.stranded:
         return said
-    return f"{said} For {counted(len(left.stranded), 'pod')} no node is left: {_some(left.stranded)}."
+    return f"{said} For {counted(len(left.stranded), 'pod')} no node is left: {some(left.stranded)}."
 
 
 def _said(asked: AskedCluster, left: Cluster, one: FailedNodes) -> str:
@@ -101,11 +101,6 @@ def _said(asked: AskedCluster, left: Cluster, one: FailedNodes) -> str:
 
 def _broken(asked: AskedCluster, trial: Trial) -> list[str]:
     return [goal.text for goal, met in zip(asked.goals, trial.met, strict=True) if not met]
-
-
-def _some(names: Sequence[str]) -> str:
-    more = [f"{len(names) - MOST_NAMED:,} more"] if len(names) > MOST_NAMED else []
-    return listed([*names[:MOST_NAMED], *more])
 
 
 def _record(asked: AskedCluster, names: Sequence[str], left: Cluster, one: FailedNodes) -> dict[str, Any]:

@@ -38,7 +38,8 @@ def print_cluster(cluster: Cluster, service: tuple[Law, ...] | Durations, nodes:
     """Print what the cluster is, what is assumed, and what is left out. `nodes`: those of today."""
     console = text_console()
     waiting = counted(len(cluster.waiting), "pod")
-    console.print(f"[bold]{cluster.name}[/bold]: {counted(nodes, 'node')}, {waiting} in the queue", highlight=False)
+    unfit = f", {counted(len(cluster.unfit), 'pod')} waiting that fit on no node" if cluster.unfit else ""
+    console.print(f"[bold]{cluster.name}[/bold]: {counted(nodes, 'node')}, {waiting} in the queue{unfit}", highlight=False)
     for line in cluster.notes(service):
         console.print(line, highlight=False, markup=False)
     if cluster.left_out:

@@ -50,6 +50,9 @@ def plan_when(
         for policy, own in zip(policies, found, strict=True)
         for name, interval in zip(names, own, strict=True)
     ]
+    unfit = [*getattr(workload.draw, "unfit", ())]
+    never = {"low_s": None, "median_s": None, "high_s": None, "started": 0.0, "level": LEVEL, "fits": False}
+    records += [{"pod": name, "policy": policy} | never for policy in policies for name in unfit]
     show(form, [_table(workload, names, policies, found, slots)], records)
     if len(names) > MOST_SHOWN:
         console.print(f"and {len(names) - MOST_SHOWN} more pods: --json has them")

@@ -1,0 +1,143 @@
+"""What packenv leaves out of a cluster: each line of "In which direction it errs" in docs/how_to/kubernetes.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from packenv.errors import InputError
+from packenv.planning.running_cluster.added_nodes import AddedNodes
+from packenv.planning.running_cluster.goals import parse_queue_goals
+from packenv.workloads.kubernetes import read_cluster
+from packenv.workloads.kubernetes.changed import kind_of
+from packenv.workloads.kubernetes.cluster import Cluster
+from packenv.workloads.kubernetes.preemption import first_cycle
+from tests.workloads.kubernetes.sample import container, listed, node, pod
+
+FULL = pod("full", container(cpu="4"), on="n", job=False)
+NEW = container(cpu="2")
+REQUIRED = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}
+PREFERRED = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}
+
+
+def read(folder: Path, *items: Any) -> Cluster:
+    return read_cluster(listed(folder / "cluster.json", [node("n"), *items]))
+
+
+def bound(cluster: Cluster, goal: str = "max wait <= 0s") -> int:
+    """With fewer nodes more no policy meets the goal."""
+    return AddedNodes(cluster, kind_of(cluster), 1).bound(parse_queue_goals([goal], 1.0), lambda own: own.workload())
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        ("podAffinity", {"affinity": {"podAffinity": REQUIRED}}),
+        ("podAntiAffinity", {"affinity": {"podAntiAffinity": REQUIRED}}),
+        ("topologySpreadConstraints", {"topologySpreadConstraints": [{"topologyKey": "zone"}]}),
+        ("volumes", {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}),
+        ("resourceClaims", {"resourceClaims": [{"name": "gpu"}]}),
+        ("runtimeClassName", {"runtimeClassName": "gvisor"}),
+        ("schedulerName", {"schedulerName": "volcano"}),
+        ("toleration", {"tolerations": [{"key": "a", "operator": "Gt", "value": "5"}]}),
+        ("", {"affinity": {"podAntiAffinity": PREFERRED}}),
+        ("", {"topologySpreadConstraints": [{"topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}]}),
+        ("", {"volumes": [{"name": "v", "configMap": {"name": "c"}}], "schedulerName": "default-scheduler"}),
+    ],
+)
+def test_constraints_that_play_no_part(tmp_path: Path, kind: str, spec: dict[str, Any]) -> None:
+    """They are counted with names; the bound counts on the plain pod alone."""
+    cluster = read(tmp_path, FULL, pod("new", NEW, **spec))
+    lines = [line for line in cluster.notes(None) if line.startswith("not modelled")]
+    assert bound(cluster) == (0 if kind else 1)
+    assert lines == (
+        [f"not modelled: {kind} of 1 waiting pod (team/new): they may start later than this says, and no bound counts on them"]
+        if kind
+        else []
+    )
+    plain = [pod(f"plain-{n}", container(cpu="3")) for n in range(2)]
+    assert bound(read(tmp_path, FULL, pod("new", NEW, **spec), *plain)) == 2
+
+
+def test_anti_affinity_of_running_pods(tmp_path: Path) -> None:
+    shy = pod("shy", container(cpu="4"), on="n", job=False, affinity={"podAntiAffinity": REQUIRED})
+    cluster = read(tmp_path, shy, pod("new", NEW))
+    assert cluster.ignored == {"podAntiAffinity of running pods": 1} and bound(cluster) == 1
+
+
+def test_what_could_be_preempted_is_gone_for_the_bound(tmp_path: Path) -> None:
+    low = pod("low", container(cpu="4"), on="n", job=False, priority=-1)
+    assert bound(read(tmp_path, low, pod("new", NEW))) == 0
+    assert bound(read(tmp_path, low, pod("new", NEW, preemptionPolicy="Never"))) == 1
+    daemon = pod("daemon", container(cpu="3"), on="n", job=False, priority=-1, owner="DaemonSet/d")
+    assert bound(read(tmp_path, daemon, pod("new", NEW))) == 0
+
+
+def test_pods_that_preempt_each_other_may_have_started(tmp_path: Path) -> None:
+    """Both have started by slot 1 if the second takes the first one's place; without preemption one waits for ever."""
+    pods = [pod(f"w{n}", container(cpu="4"), priority=n) for n in range(2)]
+    assert bound(read(tmp_path, *pods), "max wait <= 1s") <= 0
+    assert bound(read(tmp_path, *pods), "max wait <= 0s") == 1
+
+
+def test_the_victim_starts_within_its_grace(tmp_path: Path) -> None:
+    low = pod("low", container(cpu="4"), on="n", job=False, priority=-1, terminationGracePeriodSeconds=7)
+    cluster = read(tmp_path, low, pod("new", NEW))
+    (begun,) = first_cycle(cluster)
+    assert (begun.victims, begun.delay) == ((0,), 7)
+    assert "team/new starts within 7 s on n: team/low preempted" in cluster.workload().draw.notes  # type: ignore[union-attr]
+
+
+def test_waiting_pods_that_are_left_out(tmp_path: Path) -> None:
+    pods = [
+        pod("gated", NEW, schedulingGates=[{"name": "g"}]),
+        pod("deleted", NEW, deleted="2024-05-01T12:00:00Z"),
+        pod("daemon", NEW, owner="DaemonSet/d"),
+    ]
+    cluster = read(tmp_path, *pods)
+    assert cluster.left_out == {
+        "pods held by a scheduling gate": 1,
+        "pods of DaemonSets that wait for their own node": 1,
+        "waiting pods that are being deleted": 1,
+    }
+    with pytest.raises(InputError, match="no pod is there to place but for 1 pods held by a scheduling gate, 1 pods of Daemon"):
+        cluster.workload()
+
+
+@pytest.mark.parametrize(("deleted", "slots"), [("2024-05-01T12:00:30Z", 30), ("2024-05-01T11:00:00Z", 1)])
+def test_pods_that_are_being_deleted(tmp_path: Path, deleted: str, slots: int) -> None:
+    """They end at the latest when they will be gone, in a slot if that has passed; for the bound they are gone."""
+    cluster = read(tmp_path, pod("old", container(cpu="4"), on="n", job=False, deleted=deleted), pod("new", NEW))
+    draw: Any = cluster.workload().draw
+    assert [row[2] for row in draw.in_service(0)] == [slots] and bound(cluster) == 0
+
+
+def test_deadlines(tmp_path: Path) -> None:
+    """A pod's own, from its start, and that of its Job, each with the grace period; waiting pods of such a Job bound nothing."""
+    job = {
+        "kind": "Job",
+        "metadata": {"name": "j", "namespace": "team"},
+        "spec": {"activeDeadlineSeconds": 120},
+        "status": {"startTime": "2024-05-01T11:59:00Z"},
+    }
+    begun = "2024-05-01T11:59:30Z"
+    own = pod("own", container(cpu="1"), on="n", started=begun, activeDeadlineSeconds=60, terminationGracePeriodSeconds=5)
+    of_job = pod("of-job", container(cpu="1"), on="n", started=begun, owner="Job/j", terminationGracePeriodSeconds=0)
+    cluster = read(
+        tmp_path, job, own, of_job, pod("new", container(cpu="4"), owner="Job/j"), pod("timed", NEW, activeDeadlineSeconds=9)
+    )
+    draw: Any = cluster.workload().draw
+    assert [row[2] for row in draw.in_service(0)] == [35, 60]
+    assert draw(0).service.tolist() == [60 + 30, 9 + 30]
+    assert bound(read(tmp_path, job, FULL, pod("new", container(cpu="4"), owner="Job/j"))) == 0
+
+
+def test_an_overfull_node_has_room_when_it_has_given_back_what_it_lacks(tmp_path: Path) -> None:
+    """6 of 4 cores: the pod that ends first gives back nothing, the second one, of 3 cores, gives back two of them."""
+    ends = ("2024-05-01T12:00:10Z", "2024-05-01T12:00:20Z", "2024-05-01T12:00:30Z")
+    pods = [pod(f"r{n}", container(cpu=cpu), on="n", deleted=ends[n]) for n, cpu in enumerate(("1", "3", "2"))]
+    cluster = read(tmp_path, *pods, pod("new", NEW))
+    draw: Any = cluster.workload().draw
+    assert cluster.overfull == ["n"] and [(row[0][0], row[2]) for row in draw.in_service(0)] == [(0.5, 20), (0.5, 30)]
