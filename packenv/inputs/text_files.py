@@ -49,7 +49,11 @@ def open_binary(path: Path) -> IO[bytes]:
 def encoding_of(path: Path, otherwise: str = "utf-8-sig") -> str:
     """The encoding of a file of text, .gz or not, by its byte order mark: UTF-16 is what PowerShell 5 writes. Raises OSError."""
     with open_binary(path) as file:
-        first = file.read(4)
+        return encoding_by_mark(file.read(4), otherwise)
+
+
+def encoding_by_mark(first: bytes, otherwise: str) -> str:
+    """The encoding of a text that begins with these bytes."""
     if first.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     return "utf-16" if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else otherwise

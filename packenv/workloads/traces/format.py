@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from packenv.inputs.text_files import encoding_of
+from packenv.inputs.text_files import encoding_by_mark
 from packenv.workloads.traces.table import Trace, Wanted
 
 
@@ -30,9 +30,9 @@ class TraceFormat(NamedTuple):
 def first_bytes(path: Path, count: int) -> bytes:
     """At most so many bytes from the beginning of a file, UTF-16 as UTF-8; none if it cannot be read."""
     try:
-        encoding = encoding_of(path, "")
         with path.open("rb") as file:
             first = file.read(count)
     except OSError:
         return b""
+    encoding = encoding_by_mark(first, "")
     return first.decode(encoding, errors="ignore").encode() if encoding else first
