@@ -27,7 +27,7 @@ from packenv.errors import InputError
 from packenv.files import write_json
 
 PACKAGE = Path(__file__).resolve().parent.parent
-NO_RESULT = {"cli", "runs", "studies"}  # folders of the package on which no run of the simulator depends
+NO_RESULT = {"cli", "report", "runs", "studies"}  # folders of the package on which no run of the simulator depends
 LIBRARIES = [sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 LIBRARIES += [*site.getsitepackages(), site.getusersitepackages()]
 INSTALLED = tuple({os.path.realpath(folder) + os.sep for folder in LIBRARIES})

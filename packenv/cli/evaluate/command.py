@@ -17,9 +17,9 @@ from packenv.cli.options.shared import JSON, report_option, run_options
 from packenv.cli.options.workload import RESOURCES_HELP, SLOT_SECONDS_HELP, WorkloadOptions
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.report.page import write_report
-from packenv.cli.schedule_file import write_schedule
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
+from packenv.report.schedule_table import write_schedule
 from packenv.runs.measured import measured
 from packenv.runs.runner import RunOptions, run_most
 from packenv.runs.tensorboard import TENSORBOARD_HELP, check_tensorboard, write_tensorboard
@@ -126,9 +126,10 @@ def evaluate(
             write_tensorboard(folder, where, group[0].policy, [*map(measured, group)])
 
     def draw(path: str) -> None:
-        from packenv.cli.evaluate.plot import draw_runs  # brings matplotlib with it
+        from packenv.report.pictures import save  # brings matplotlib with it
+        from packenv.report.runs_chart import runs_chart
 
-        draw_runs(by_policy, workload, path, backlog)
+        save(runs_chart(by_policy, workload, backlog), path)
 
     def tell(path: str) -> None:
         from packenv.cli.evaluate.report import evaluate_report  # brings the profile of traces with it

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from rich.table import Table
 
-from packenv.cli.evaluate.queue_lines import highest, line_of
 from packenv.cli.evaluate.records import Record
-from packenv.cli.evaluate.story import story_of
 from packenv.cli.evaluate.tables import Times
 from packenv.cli.report.drawing import Key, Rule, colours_of
 from packenv.cli.report.lines import Line, LineChart
@@ -18,6 +16,8 @@ from packenv.cli.report.page import Figure, Report, Section
 from packenv.cli.report.profile import profile_section
 from packenv.cli.report.rows import TICK, Entry, Mark, RowChart
 from packenv.cli.report.tables import rows_of
+from packenv.report.queue_lines import highest, line_of
+from packenv.report.story import story_of
 from packenv.results.result import Result
 from packenv.results.stability import UNSTABLE
 from packenv.runs.clock import clock_for

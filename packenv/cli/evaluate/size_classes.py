@@ -31,10 +31,7 @@ def by_size(workload: Workload, by_policy: Sequence[Sequence[Result]]) -> list[l
         found.append([])
         for result in results:
             assert result.schedule is not None
-            tasks = len(result.schedule.start)
-            jobs = workload.jobs_table(result.seed, max(tasks, 1)) if workload.jobs is None else workload.at(result.seed).jobs
-            assert jobs is not None
-            jobs = jobs.first(tasks)
+            jobs = workload.played_jobs(result.seed, len(result.schedule.start))
             size = jobs.demand.max(axis=1)
             bounds = class_bounds(size) if bounds is None else bounds
             classes = delay_by_size(jobs, result.schedule, size, result.warmup, bounds)

@@ -15,12 +15,12 @@ from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import COUNT, FILE, JSON, option
 from packenv.cli.options.workload import WorkloadOptions, workload_from
 from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.schedule_file import write_schedule
 from packenv.cli.tables import print_table, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.policies.replay import Replay
 from packenv.policy import find_policy, registered
+from packenv.report.schedule_table import write_schedule
 from packenv.results.result import Result
 from packenv.runs.run import runs_of
 from packenv.runs.runner import RunOptions, run_all
