@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from packenv.theory.stationary_optimum.optimum import stationary_optimum as stationary_optimum
     from packenv.units import UNIT as UNIT
     from packenv.units import to_units as to_units
+    from packenv.workloads.find import workload as workload
     from packenv.workloads.named.registry import names as names
-    from packenv.workloads.named.registry import workload as workload
     from packenv.workloads.network import Network as Network
     from packenv.workloads.servers import Servers as Servers
     from packenv.workloads.workload import Workload as Workload
@@ -74,7 +74,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".theory.stability.judge": ["Judgment"],
         ".theory.stationary_optimum.optimum": ["StationaryOptimum", "stationary_optimum"],
         ".units": ["UNIT", "to_units"],
-        ".workloads.named.registry": ["names", "workload"],
+        ".workloads.find": ["workload"],
+        ".workloads.named.registry": ["names"],
         ".workloads.network": ["Network"],
         ".workloads.servers": ["Servers"],
         ".workloads.workload": ["Workload"],

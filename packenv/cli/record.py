@@ -10,6 +10,7 @@ from rich.console import Console
 
 from packenv.cli.options import shared
 from packenv.cli.options.shared import COUNT, JSON, option
+from packenv.cli.options.workload import RESOURCES_HELP, parse_columns
 from packenv.cli.outputs import check_outputs
 from packenv.cli.train import interval, own_option
 from packenv.envs.registration import ENVIRONMENTS, kind_of
@@ -34,10 +35,13 @@ from packenv.workloads.workload import INTENSITIES
 @click.option("--intensity", help="Arrivals as a share of the area bound: X or LOW:HIGH.")
 @click.option("--rate", help="Tasks per slot: X or LOW:HIGH.")
 @shared.servers
+@shared.slot_seconds
+@click.option("--resources", help=RESOURCES_HELP)
+@shared.columns
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the environment: observation, reward, …")
 @click.option("--json", "json_path", type=JSON, help="Write returns and reference scores as JSON; - is standard output.")
 def record_command(workload: str, environment: str, policy: str, episodes: int, out: str, **words: Any) -> None:
-    """Record a policy's episodes on a workload (a name or a .json file) as a Minari dataset, for offline learning.
+    """Record a policy's episodes on a workload (a name or a .json file) or a trace as a Minari dataset, for offline learning.
 
     Action masks are in its infos; the mean returns of random valid actions and of bf-js on the same jobs in its metadata.
 
@@ -86,6 +90,7 @@ def _made(workload: str, environment: str, words: dict[str, Any]) -> Any:
     for key in given:
         low, high = interval(f"--{key}", words[key])
         options[key] = low if low == high else (low, high)
-    if words["servers"] is not None:
-        options["servers"] = words["servers"]
+    options |= {key: words[key] for key in ("servers", "slot_seconds", "resources") if words[key] is not None}
+    if words["columns"] is not None:
+        options["columns"] = parse_columns(words["columns"])
     return gymnasium.make(f"packenv/{kind}-v0", **options | dict(own_option(text) for text in words["options"]))

@@ -17,7 +17,7 @@ from packenv.compiled.cache import base
 from packenv.envs.registration import ENVIRONMENTS, kind_of
 from packenv.files import write_json
 from packenv.runs.progress import announce_if_slow
-from packenv.workloads.named.registry import workload as find_workload
+from packenv.workloads.find import workload as find_workload
 from packenv.workloads.workload import Workload
 
 SLOTS = 3000  # of a run: a function is compiled when it is first called

@@ -69,6 +69,10 @@ class Workload:
     resources: tuple[str, ...] | None
     slot_seconds: float | None
     network: Network | None
+    left_out: dict[str, int] = field(compare=False)
+    """Of a trace, how many rows are no tasks of the workload, by reason."""
+    slot_assumed: bool = field(compare=False)
+    """Whether `slot_seconds` is a usual length that nobody has given: people are then shown slots."""
     rho: tuple[float, float] | None = field(compare=False)
     """Lower and upper bound on ρ* (tasks in service), once `packenv.resolved` has found them."""
 
@@ -107,6 +111,8 @@ class Workload:
             resources=None if resources is None else tuple(resources),
             slot_seconds=None if slot_seconds is None else positive("slot_seconds", slot_seconds),
             network=network,
+            left_out={},
+            slot_assumed=False,
             rho=None,
         )
         check_workload(self)
@@ -137,8 +143,10 @@ class Workload:
             facts.append(("load", f"{self.load:g} of ρ*"))
         else:
             facts.append(("rate", f"{self.rate:.4g} tasks per slot, intensity {self.intensity:.3f}"))
-        if self.slot_seconds is not None:
-            facts.append(("slot", f"{self.slot_seconds:g} s"))
+        if self.shown_slot is not None:
+            facts.append(("slot", f"{self.shown_slot:g} s"))
+        if any(self.left_out.values()):
+            facts.append(("left out", ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items() if count)))
         return facts
 
     def __repr__(self) -> str:
@@ -218,6 +226,17 @@ class Workload:
         check_rate(known)
         return known
 
+    def recorded(self, left_out: dict[str, int], slot_assumed: bool) -> Workload:
+        """The same workload, with what its reader says of the trace that it comes from."""
+        object.__setattr__(self, "left_out", left_out)
+        object.__setattr__(self, "slot_assumed", slot_assumed)
+        return self
+
+    @property
+    def shown_slot(self) -> float | None:
+        """Seconds of a slot, in which people are shown times; None where slots are shown, as nobody gave their length."""
+        return None if self.slot_assumed else self.slot_seconds
+
     @property
     def load(self) -> float | None:
         """The share of the maximum supportable workload, if the workload was given by it."""
@@ -253,7 +272,8 @@ class Workload:
         if self.given and not any(changes.get(key) is not None for key in INTENSITIES):
             arguments[self.given[0]] = self.given[1]
         arguments["jobs"] = arguments.pop("draw") or arguments["jobs"]
-        return Workload(**arguments | changes)
+        changed = Workload(**arguments | changes)
+        return changed.recorded(self.left_out, self.slot_assumed and "slot_seconds" not in changes)
 
     def default_levels(self) -> int:
         """J of PAPERS §1.3 for this law of sizes: the smallest J ≥ 2 with F(2^−J) ≤ 0.01, at most 16."""

@@ -13,7 +13,7 @@ from packenv.cli.evaluate.comparison import DEFAULT_SLOTS, ask, compare, finishe
 from packenv.cli.evaluate.tables import LEFT_OUT, legend
 from packenv.cli.leaderboard.contests import contest_name
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
-from packenv.cli.options.shared import JSON, report_option, run_options
+from packenv.cli.options.shared import JSON, columns, report_option, run_options
 from packenv.cli.options.workload import RESOURCES_HELP, SLOT_SECONDS_HELP, WorkloadOptions
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.report.page import write_report
@@ -40,6 +40,7 @@ from packenv.simulation import WAITING_LIMIT
 @click.option("--service", help="geometric:100, fixed:100, lognormal:100:2, …")
 @click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
 @click.option("--slot-seconds", help=SLOT_SECONDS_HELP)
+@columns
 @click.option("--speedup", default="1", show_default=True, help="β: arrivals of a trace come this many times as fast.")
 @click.option("--estimate-error", type=float, help="Durations are believed with up to this share of error (tables of jobs).")
 @click.option("--cutoff", type=float, help="Jobs whose tasks take longer than this on average (s) are shown apart, as long ones.")

@@ -14,7 +14,7 @@ from packenv.cli.evaluate.records import Record, record_of, summary_of
 from packenv.cli.evaluate.size_classes import by_size, mean_by_size, sizes_table
 from packenv.cli.evaluate.tables import Times, classes_table, data_table, jobs_table, results_table
 from packenv.cli.evaluate.whole_jobs import whole_jobs
-from packenv.cli.options.workload import WorkloadOptions, chosen_policies, shown_slot, workload_from
+from packenv.cli.options.workload import WorkloadOptions, chosen_policies, workload_from
 from packenv.errors import InputError
 from packenv.results.result import Result
 from packenv.runs.chance import seeds_for
@@ -97,7 +97,7 @@ def ask(given: Mapping[str, Any], words: dict[str, Any], scheduled: bool, report
     }
     seeds = {name: seeds_for(name, workload, range(seed, seed + given["seeds"])) for name in named}
     runs = [run for name in named for run in runs_of(workload, [name], seeds[name], slots, options)]
-    return Asked(workload, dropped, seed, seeds, runs, Times(shown_slot(said, workload)), backlog, cutoff, sized)
+    return Asked(workload, dropped, seed, seeds, runs, Times(workload.shown_slot), backlog, cutoff, sized)
 
 
 def finished_policies(asked: Asked, finished: Sequence[Result | None]) -> list[list[Result]]:

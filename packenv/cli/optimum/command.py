@@ -49,6 +49,7 @@ MOST_SOLVED = 200  # tasks: the solver proves little about the sum of completion
 )
 @option("--resources", default="max", help="Of tasks with several demands: `max` or `all`.")
 @shared.slot_seconds
+@shared.columns
 @click.option("--slots", type=COUNT, help="With a random workload: schedule the tasks that arrive in so many slots.")
 @option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the jobs and of the search.")
 @option("--limit", type=float, default=TIME_LIMIT, help="Stop the search after so many seconds.")

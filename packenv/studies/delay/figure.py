@@ -15,8 +15,8 @@ from packenv.studies.delay.claims import (
     times,
 )
 from packenv.studies.finding import Finding, Settings
+from packenv.workloads.find import workload as named
 from packenv.workloads.named.blocks import SLOT_SECONDS
-from packenv.workloads.named.registry import workload as named
 
 
 def reproduce(settings: Settings) -> Finding:

@@ -22,7 +22,7 @@ from packenv.studies.beside import BOUND, completion_bounds, notes_of
 from packenv.studies.finding import Claim, Finding, Row, Settings, claim_with_number
 from packenv.studies.price.gain import PRICE_BLOCKING, gain_claim, gain_rows
 from packenv.studies.price.runs import COMPARED, NAMES, NOT_COMPARED, POLICIES, PRICES, completions, makespans, row, runs_of
-from packenv.workloads.named.registry import workload
+from packenv.workloads.find import workload
 from packenv.workloads.workload import Workload
 
 Floats = NDArray[np.float64]

@@ -35,7 +35,7 @@ from packenv.studies.price.runs import (
     runs_of,
     shorter,
 )
-from packenv.workloads.named.registry import workload
+from packenv.workloads.find import workload
 from packenv.workloads.workload import Workload
 
 SAT_GAINS = {"price-fig2": 0.2, "price-fig3": 0.3}  # shorter than FIFO by, says the seed

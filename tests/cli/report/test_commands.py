@@ -22,7 +22,7 @@ from packenv.runs.measured import Path as QueuePath
 from packenv.studies import reproduce
 from packenv.studies.finding import Settings
 from packenv.theory.stability.judge import Evidence, Judgment
-from packenv.workloads.named.registry import workload
+from packenv.workloads.find import workload
 from tests.cli.report.pages import Page
 
 pytest.importorskip("vl_convert")

@@ -16,7 +16,7 @@ from packenv.runs.verdicts import joint_verdict, queue_growth
 from packenv.studies.finding import Claim, Finding, Row, Settings
 from packenv.studies.random_requirements.fig3.claims import LOCKED_START, Curves, claims_a, claims_b, locked_from
 from packenv.studies.random_requirements.rows import NAMES, row_of
-from packenv.workloads.named.registry import workload
+from packenv.workloads.find import workload
 from packenv.workloads.workload import Workload
 
 POLICIES = ("bf-js", "vqs", "vqs-bf")

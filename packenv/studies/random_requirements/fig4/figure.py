@@ -14,7 +14,7 @@ from packenv.runs.text import counted
 from packenv.studies.finding import Finding, Row, Settings, columns
 from packenv.studies.random_requirements.fig4.claims import POLICIES, Queues, claims_a, claims_across, claims_b, intensities
 from packenv.studies.random_requirements.rows import NAMES, row_of
-from packenv.workloads.named.registry import workload
+from packenv.workloads.find import workload
 
 INTENSITIES = tuple(n / 100 for n in range(85, 100))
 SLOTS, SEEDS, QUICK_SEEDS = 1_000_000, 8, 3

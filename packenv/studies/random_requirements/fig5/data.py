@@ -11,7 +11,7 @@ from packenv.jobs import Jobs
 from packenv.runs.text import counted
 from packenv.studies.finding import Settings
 from packenv.units import UNIT
-from packenv.workloads.named.registry import workload
+from packenv.workloads.find import workload
 from packenv.workloads.resources import with_resources
 from packenv.workloads.traces import SlotTrace, Trace
 from packenv.workloads.traces.bootstrap import BLOCK, block_bootstrap
