@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from packenv.policy import registered as registered
     from packenv.policy import schedules as schedules
     from packenv.results.result import Result as Result
+    from packenv.runs.comparison import Comparison as Comparison
+    from packenv.runs.comparison import evaluate as evaluate
     from packenv.runs.many import judge as judge
     from packenv.runs.many import simulate_many as simulate_many
     from packenv.theory.capacity.bracket import Bracket as Bracket
@@ -63,6 +65,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".planning.plan": ["plan_servers"],
         ".policy": ["Setting", "completes", "find_policy", "receives", "registered", "schedules"],
         ".results.result": ["Result"],
+        ".runs.comparison": ["Comparison", "evaluate"],
         ".runs.many": ["judge", "simulate_many"],
         ".theory.capacity.bracket": ["Bracket"],
         ".theory.capacity.configuration_bounds": ["halving_bound", "vqs_bound"],

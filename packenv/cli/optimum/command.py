@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -12,7 +13,7 @@ from packenv.cli.optimum.comparison import makespan_of, optimum_record, optimum_
 from packenv.cli.optimum.completion import best_bound, completion_record, completion_table
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
-from packenv.cli.options.shared import COUNT, FILE, JSON, option
+from packenv.cli.options.shared import COUNT, FILE, GANTT_HELP, JSON, option
 from packenv.cli.options.workload import WorkloadOptions, workload_from
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import print_table, text_console
@@ -59,6 +60,7 @@ MOST_SOLVED = 200  # tasks: the solver proves little about the sum of completion
 @click.option("--schedule", type=FILE, help="Write the schedule (Parquet); -p replay:FILE plays it.")
 @click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")
 @click.option("--plot", type=FILE, help="Draw the resources in use over time (PNG, PDF, SVG).")
+@click.option("--gantt", type=FILE, help=GANTT_HELP)
 def optimum(
     policies: tuple[str, ...],
     objective: str,
@@ -71,6 +73,7 @@ def optimum(
     schedule: str | None,
     json_path: str | None,
     plot: str | None,
+    gantt: str | None,
     **words: Any,
 ) -> None:
     """Find the shortest schedule of a table of jobs, and compare policies with it.
@@ -87,10 +90,10 @@ def optimum(
     if the table has at most 200 tasks.
     """
     cp_model()
-    check_outputs(schedule, json_path, plot=plot)
+    check_outputs(schedule, json_path, plot=plot, gantt=gantt)
     by_completion = objective == "completion"
-    if by_completion and (plot or schedule or fixed_allocation or gap > 0):
-        raise InputError("--objective completion takes none of --plot, --schedule, --fixed-allocation and --gap")
+    if by_completion and (plot or gantt or schedule or fixed_allocation or gap > 0):
+        raise InputError("--objective completion takes none of --plot, --gantt, --schedule, --fixed-allocation and --gap")
     usual = (*HEURISTICS, *COMPLETING) if by_completion else HEURISTICS
     chosen = tuple(dict.fromkeys(policies)) or tuple(name for name in usual if name in registered())
     found = [find_policy(name) for name in chosen]
@@ -131,10 +134,18 @@ def optimum(
             drawn[first.policy] = first.schedule
         draw_optimum(workload, drawn, best.bound, f"{workload.name}: {size}", path)
 
+    def draw_schedules(path: str) -> None:
+        from packenv.report.pictures import save  # brings matplotlib with it
+        from packenv.report.schedule_chart import schedule_chart
+
+        shortest_run = replace(replayed, policy="optimum" if best.proven else "best found")
+        save(schedule_chart([shortest_run, *([first] if first else [])], workload), path)
+
     write_all(
         (json_path, lambda path: write_json(path, optimum_record(workload, best, results, seed, fixed_allocation))),
         (schedule, lambda path: write_schedule(path, workload, [replayed])),
         (plot, draw),
+        (gantt, draw_schedules),
     )
 
 

@@ -31,6 +31,7 @@ on = option(
 report_option = click.option(
     "--report", metavar="FILE.html", type=FILE, help="Write the question, the answer, its charts and tables as one HTML page."
 )
+GANTT_HELP = "Draw who ran on which server and when, and how many waited: a Gantt chart of first runs (PNG, PDF, SVG)."
 fail_fast = click.option("--fail-fast", is_flag=True, help="End at the first run that fails, and show where it did.")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from packenv.errors import ArgumentError, InputError
 from packenv.policy import find_policy
+from packenv.runs.comparison import DEFAULT_POLICIES
 from packenv.workloads.find import OF_STREAMS, is_cluster_file, is_trace_source, workload
 from packenv.workloads.laws import Law, parse_law
 from packenv.workloads.network import parse_network
@@ -20,7 +21,6 @@ if TYPE_CHECKING:  # brings pyarrow with it
 SLOT_SECONDS_HELP = "Seconds in a slot, for a trace: an exact decimal  [default: job lines (.tr) 0.0005, others 0.1]."
 RESOURCES_HELP = "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest."
 COLUMNS_HELP = "Names of a table's columns by ours: submit_time_s=Submitted,duration_s=Elapsed,cpu=Cores."
-DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
 
 
 def chosen_policies(names: tuple[str, ...]) -> tuple[str, ...]:
