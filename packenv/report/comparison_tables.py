@@ -13,7 +13,7 @@ from packenv.results.stability import UNSTABLE
 from packenv.runs.comparison import Comparison
 from packenv.runs.records import Record
 from packenv.runs.size_classes import TIMES as SIZE_TIMES
-from packenv.runs.text import NONE, NOT_KNOWN, about, estimate, number
+from packenv.runs.text import NONE, WIDE, about, estimate, is_wide, number
 from packenv.theory.completion.bound import SHOWN_AS
 
 QUANTILES = (50, 90, 99)
@@ -141,10 +141,12 @@ def _table(title: str, columns: tuple[Shown, ...], summaries: list[Record], time
 
 def legend(tables: list[Table], summaries: list[Record]) -> list[str]:
     """What the marks mean that occur in the tables."""
-    cells = {cell for table in tables for column in table.columns for cell in column.cells}
+    headings = {str(column.header) for table in tables for column in table.columns}
+    columns = (Shown("mean queue", "mean_queue"), Shown("mean delay", "mean_delay"), *JOBS, *CLASSES, *DATA)
+    keys = [column.key for column in columns if column.heading in headings]
     found = []
-    if NOT_KNOWN in cells:
-        found.append(f"{NOT_KNOWN}: the 95 % interval is as wide as the mean or wider; more --seeds or --slots narrow it")
+    if any(is_wide(record[key], record["interval"][key]) for record in summaries for key in keys):
+        found.append(f"{WIDE}; more seeds or slots narrow it")
     if any(record["verdict"] == UNSTABLE for record in summaries):
         found.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and what waits")
     return found

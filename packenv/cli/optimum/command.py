@@ -20,12 +20,13 @@ from packenv.cli.tables import print_table, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.policies.replay import Replay
-from packenv.policy import find_policy, registered
+from packenv.policy import find_policy, initial_state_of, registered
 from packenv.report.schedule_table import write_schedule
 from packenv.results.result import Result
 from packenv.runs.run import runs_of
 from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.text import counted
+from packenv.simulation import setting_of
 from packenv.theory.completion.bound import completion_bound
 from packenv.theory.completion.cp_sat import least_completion
 from packenv.theory.makespan.cp_sat import cp_model
@@ -103,6 +104,10 @@ def optimum(
         raise InputError(f"--gap must be a number from 0 on, not {gap:g}")
     workload = finite(workload_from(WorkloadOptions(**words))[0], seed, slots)
     console, progress = text_console(), Console(stderr=True)
+    if not policies:
+        found, unplayable = playable(found, workload, seed)
+        for reason in unplayable:
+            console.print(f"left out: {reason}", style="dim", highlight=False, markup=False)
     results = run_all(runs_of(workload, found, [seed], options={"drain": True, "schedule": True}), RunOptions(processes=1))
     if by_completion:
         show_completion(workload, results, limit, workers, seed, console, json_path)
@@ -162,6 +167,19 @@ def show_completion(
     console.print(said, highlight=False, soft_wrap=True)
     print_table(completion_table(workload, bound, found, least.jobs, results))
     write_all((path, lambda path: write_json(path, completion_record(workload, least, found, results, seed))))
+
+
+def playable(policies: list[Any], workload: Workload, seed: int) -> tuple[list[Any], list[str]]:
+    """Those policies that can play the workload, and why the others cannot: their columns are not there."""
+    able, reasons, setting = [], [], setting_of(workload)
+    for policy in policies:
+        try:
+            initial_state_of(policy, setting, seed)
+        except InputError as error:
+            reasons.append(str(error))
+        else:
+            able.append(policy)
+    return able, reasons
 
 
 def finite(workload: Workload, seed: int, slots: int | None) -> Workload:
