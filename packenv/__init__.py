@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from packenv.policy import registered as registered
     from packenv.policy import schedules as schedules
     from packenv.results.result import Result as Result
+    from packenv.runs.comparison import Comparison as Comparison
+    from packenv.runs.comparison import evaluate as evaluate
     from packenv.runs.many import judge as judge
     from packenv.runs.many import simulate_many as simulate_many
     from packenv.theory.capacity.bracket import Bracket as Bracket
@@ -42,8 +44,8 @@ if TYPE_CHECKING:
     from packenv.theory.stationary_optimum.optimum import stationary_optimum as stationary_optimum
     from packenv.units import UNIT as UNIT
     from packenv.units import to_units as to_units
+    from packenv.workloads.find import workload as workload
     from packenv.workloads.named.registry import names as names
-    from packenv.workloads.named.registry import workload as workload
     from packenv.workloads.network import Network as Network
     from packenv.workloads.servers import Servers as Servers
     from packenv.workloads.workload import Workload as Workload
@@ -63,6 +65,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".planning.plan": ["plan_servers"],
         ".policy": ["Setting", "completes", "find_policy", "receives", "registered", "schedules"],
         ".results.result": ["Result"],
+        ".runs.comparison": ["Comparison", "evaluate"],
         ".runs.many": ["judge", "simulate_many"],
         ".theory.capacity.bracket": ["Bracket"],
         ".theory.capacity.configuration_bounds": ["halving_bound", "vqs_bound"],
@@ -74,7 +77,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".theory.stability.judge": ["Judgment"],
         ".theory.stationary_optimum.optimum": ["StationaryOptimum", "stationary_optimum"],
         ".units": ["UNIT", "to_units"],
-        ".workloads.named.registry": ["names", "workload"],
+        ".workloads.find": ["workload"],
+        ".workloads.named.registry": ["names"],
         ".workloads.network": ["Network"],
         ".workloads.servers": ["Servers"],
         ".workloads.workload": ["Workload"],

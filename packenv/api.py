@@ -1,4 +1,4 @@
-"""`packenv.simulate`: the simulation of a workload, which may be a name, and its arrivals a `load`, a share of ρ*.
+"""`packenv.simulate`: the simulation of a workload, which may be a name, a trace or a table, and its arrivals a `load`.
 
 The simulator itself (`packenv.simulation`) needs a rate of arrivals and knows no theory. Everything that runs
 workloads of a user goes through here.
@@ -6,32 +6,46 @@ workloads of a user goes through here.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+import inspect
+from typing import Any
 
 from packenv.results.result import Result
 from packenv.simulation import simulate as simulate_at_a_rate
-from packenv.workloads.named.registry import workload as find_workload
+from packenv.workloads.find import workload as find_workload
 from packenv.workloads.workload import Workload
 
-Run = TypeVar("Run", bound=Callable[..., Result])
+OPTIONS = frozenset(inspect.signature(simulate_at_a_rate).parameters)
 
 
-def _at_a_rate(run: Run) -> Run:
-    """The same function, for workloads that are given by name, or by their load: that is turned into a rate first."""
+def simulate(workload: Any, policy: Any, slots: int | None = None, seed: int = 0, **options: Any) -> Result:
+    """Run `policy` (an object, or a name such as "vqs:J=5") on `workload`.
 
-    @functools.wraps(run)
-    def run_at_a_rate(workload: Workload | str, *args: Any, **options: Any) -> Result:
-        if isinstance(workload, str):
-            workload = find_workload(workload)
-        if workload.load is not None:
-            from packenv.theory.capacity.load import resolved  # loads the linear-programming solver, which few runs need
+    workload       a Workload, or what `packenv.workload` takes: a name, a file, a trace, a table. Its arguments, such as
+                   `servers`, `slot_seconds` or `intensity`, go along here
+    slots          length of the run; a Jobs table runs through its last arrival by default
+    seed           of the workload's random tasks, and of a policy that needs chance
+    drain          no task arrives after `slots`, and the run goes on until all work is done; the default for a Jobs table
+                   whose jobs all arrive in slot 0
+    warmup         slots that are not measured (default: 0 for a Jobs table, slots / 10 otherwise)
+    initial        tasks in service at the start, as (size or demand vector, server, remaining slots); by default those of the
+                   workload, if it begins with any
+    schedule       whether `Result.schedule` holds start, server and end of every task
+    backlog        random tasks arrive whenever others start, so that this many always wait. The utilisation is then the most
+                   that the policy can sustain with so long a queue (saturation rule: Baccelli and Foss, J. Appl. Prob. 1995)
+    waiting_limit  the run ends early if more tasks than this wait
+    progress       called now and then with the slot that the run has reached
 
-            workload = resolved(workload)
-        return run(workload, *args, **options)
+    Raises InputError for arguments that do not go together, and for a policy that misuses the cluster.
+    """
+    changes = {key: options.pop(key) for key in [*options] if key not in OPTIONS}
+    return simulate_at_a_rate(at_a_rate(workload, **changes), policy, slots, seed, **options)
 
-    return cast(Run, run_at_a_rate)
 
+def at_a_rate(workload: Any, **changes: Any) -> Workload:
+    """What `packenv.workload` makes of `workload` and arguments, with a rate of arrivals in place of a load."""
+    found = workload if isinstance(workload, Workload) and not changes else find_workload(workload, **changes)
+    if found.load is not None:
+        from packenv.theory.capacity.load import resolved  # loads the linear-programming solver, which few runs need
 
-simulate = _at_a_rate(simulate_at_a_rate)
+        found = resolved(found)
+    return found

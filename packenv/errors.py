@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from pathlib import Path
 
@@ -19,6 +20,14 @@ class RowError(InputError):
 
     def __str__(self) -> str:
         return f"row {self.row}: {self.problem}"
+
+
+class ArgumentError(InputError):
+    """Bad arguments of a function, whose message has their names in backticks; the command line calls them options."""
+
+    def of_options(self) -> str:
+        """The message with `--slot-seconds` in place of the argument slot_seconds."""
+        return re.sub(r"`(\w+)`", lambda name: f"--{name[1].replace('_', '-')}", str(self))
 
 
 class MisuseError(InputError):

@@ -19,8 +19,8 @@ from experiments.delay.claims import (
 from experiments.finding import Finding, Row, Settings
 from packenv.runs.plot_style import COLOURS, GREY, light_grid
 from packenv.runs.text import counted
+from packenv.workloads.find import workload as named
 from packenv.workloads.named.blocks import SLOT_SECONDS
-from packenv.workloads.named.registry import workload as named
 
 
 def reproduce(settings: Settings) -> Finding:

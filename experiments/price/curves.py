@@ -37,7 +37,7 @@ from packenv.results.result import Result
 from packenv.runs.plot_style import COLOURS, GREY, light_grid
 from packenv.runs.statistics import certainly_above, certainly_below, interval, ratio
 from packenv.runs.text import counted
-from packenv.workloads.named.registry import workload
+from packenv.workloads.find import workload
 from packenv.workloads.workload import Workload
 
 PANELS = (

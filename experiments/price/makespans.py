@@ -40,7 +40,7 @@ from packenv.runs.plot_style import COLOURS, GREY, plain_numbers
 from packenv.runs.progress import COMPILING, PREPARING, announce_if_slow
 from packenv.runs.statistics import certainly_below, interval
 from packenv.runs.text import counted, number
-from packenv.workloads.named.registry import workload
+from packenv.workloads.find import workload
 from packenv.workloads.workload import Workload
 
 SAT_GAINS = {"price-fig2": 0.2, "price-fig3": 0.3}  # shorter than FIFO by, says the seed

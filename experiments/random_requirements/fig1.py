@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.finding import Claim, Finding, Settings
 from packenv.jobs import Jobs
-from packenv.workloads.named.registry import workload
+from packenv.workloads.find import workload
 from packenv.workloads.traces import SlotTrace, Trace
 
 LIKE = "google2011-like"

@@ -18,7 +18,7 @@ from packenv.runs.runner import run_all
 from packenv.runs.statistics import interval
 from packenv.runs.text import counted, number
 from packenv.runs.verdicts import joint_verdict, queue_growth, verdict_counts, verdicts_in_words
-from packenv.workloads.named.registry import workload
+from packenv.workloads.find import workload
 from packenv.workloads.workload import Workload
 
 SERVES = 0.03  # jobs per slot that the configuration (2, 1) serves: three of 100 slots each

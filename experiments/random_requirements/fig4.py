@@ -15,7 +15,7 @@ from packenv.runs.run import Run
 from packenv.runs.runner import run_all
 from packenv.runs.statistics import certainly_above, certainly_below, interval, ratio
 from packenv.runs.text import counted, number
-from packenv.workloads.named.registry import workload
+from packenv.workloads.find import workload
 
 POLICIES = ("bf-js", "vqs", "vqs-bf")
 ALIKE = 1.25

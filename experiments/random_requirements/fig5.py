@@ -20,7 +20,7 @@ from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.statistics import Interval, certainly_below, ratio
 from packenv.runs.text import counted
 from packenv.units import UNIT
-from packenv.workloads.named.registry import workload
+from packenv.workloads.find import workload
 from packenv.workloads.resources import with_resources
 from packenv.workloads.traces import SlotTrace, Trace
 from packenv.workloads.traces.bootstrap import BLOCK, block_bootstrap

@@ -17,7 +17,8 @@ from packenv.learning.agents.saved import load_agent, pretrained_agents
 from packenv.policies.optimal.saved import find_optimal
 from packenv.policies.replay import find_replay
 from packenv.policy import find_policy, registered
-from packenv.workloads.named.registry import names, workload
+from packenv.workloads.find import workload
+from packenv.workloads.named.registry import names
 
 WIDEST = 110  # columns: longer lines are hard to read
 

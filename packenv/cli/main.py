@@ -17,7 +17,7 @@ from click.shell_completion import CompletionItem
 
 from packenv.cli.options.help_text import Context
 from packenv.cli.options.numeric import limited
-from packenv.errors import InputError, nearest
+from packenv.errors import ArgumentError, InputError, nearest
 
 COMMANDS = {
     "evaluate": ("evaluate.command:evaluate", "Compare policies on a workload or a trace."),
@@ -141,7 +141,10 @@ def main(arguments: list[str] | None = None) -> Any:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(BAD_INPUT)
     except (InputError, click.ClickException) as error:
-        message = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        if isinstance(error, ArgumentError):
+            message = error.of_options()
+        else:
+            message = error.format_message() if isinstance(error, click.ClickException) else str(error)
         print(f"packenv: {' '.join(message.split())}", file=sys.stderr)
         sys.exit(BAD_INPUT)
 

@@ -47,18 +47,19 @@ class ResultFile(click.Path):
         return super().convert(value, param, ctx)
 
 
-def check_outputs(*paths: str | None, plot: str | None = None, report: str | None = None) -> None:
-    """Raise InputError unless every file can be written, each once, and `plot` has a picture's suffix; None: not asked for.
+def check_outputs(*paths: str | None, plot: str | None = None, gantt: str | None = None, report: str | None = None) -> None:
+    """Raise InputError unless every file can be written, each once, and `plot` and `gantt` are pictures; None: not asked for.
 
     `report`: a page, which is made by libraries that must be there.
     """
-    asked = [path for path in (*paths, plot, report) if path is not None]
+    asked = [path for path in (*paths, plot, gantt, report) if path is not None]
     for n, path in enumerate(asked):
         if Path(path).absolute() in [Path(other).absolute() for other in asked[:n]]:
             raise InputError(f"{path}: two results cannot go to one file")
         check_writable(path)
-    if plot is not None:
-        check_picture(plot, "a plot is one of")
+    for picture in (plot, gantt):
+        if picture is not None:
+            check_picture(picture, "a plot is one of")
     if report is not None:
         check_report(report)
 

@@ -11,9 +11,10 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from packenv.cli.outputs import standard_output, take_standard_output
+from packenv.report.tables import markdown_of
+from packenv.runs.records import flat
 
 TABLE, CSV, MARKDOWN = FORMATS = "table", "csv", "markdown"
 FORMAT_HELP = "How tables are printed; csv has the fields of --json. With csv and markdown, notes go to standard error."
@@ -88,24 +89,6 @@ def parts_of(table: Table, width: int) -> Iterator[Table]:
         columns = columns[n:]
 
 
-def markdown_of(table: Table) -> str:
-    """The table in GitHub's Markdown, all of its columns, its title above it."""
-    columns = [[plain(column.header), *map(plain, column.cells)] for column in table.columns]
-    head, *rows = [f"| {' | '.join(row)} |" for row in zip(*columns, strict=True)]
-    line = "".join("|--:" if column.justify == "right" else "|---" for column in table.columns) + "|"
-    return "\n".join([*([f"{plain(table.title)}\n"] if table.title else []), head, line, *rows])
-
-
-def plain(cell: Any) -> str:
-    """A cell without colours, on one line of Markdown."""
-    return text_of(cell).replace("|", "\\|").replace("\n", "<br>")
-
-
-def text_of(cell: Any) -> str:
-    """A cell without colours."""
-    return (cell if isinstance(cell, Text) else Text.from_markup(str(cell))).plain
-
-
 def write_csv(records: Sequence[Mapping[str, Any]]) -> None:
     """A line for each record, a column for each field; `utilisation.0`, `interval.mean_queue` for what is inside of fields.
 
@@ -116,17 +99,6 @@ def write_csv(records: Sequence[Mapping[str, Any]]) -> None:
     writer = csv.DictWriter(standard_output(), [*names], lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-
-
-def flat(record: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """The plain values inside of a record by their path."""
-    for key, value in record.items():
-        if isinstance(value, Mapping):
-            yield from flat(value, f"{above}{key}.")
-        elif not isinstance(value, (list, tuple)):
-            yield f"{above}{key}", value
-        elif not any(isinstance(each, (Mapping, list, tuple)) for each in value):
-            yield from flat({str(n): each for n, each in enumerate(value)}, f"{above}{key}.")
 
 
 def _with(table: Table, columns: list[Any]) -> Table:

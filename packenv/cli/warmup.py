@@ -11,13 +11,14 @@ import click
 from rich.console import Console
 
 from packenv.cli.options.shared import JSON, option
-from packenv.cli.options.workload import DEFAULT_POLICIES, chosen_policies
+from packenv.cli.options.workload import chosen_policies
 from packenv.cli.outputs import check_outputs
 from packenv.compiled.cache import base
 from packenv.envs.registration import ENVIRONMENTS, full_name, id_of
 from packenv.files import write_json
+from packenv.runs.comparison import DEFAULT_POLICIES
 from packenv.runs.progress import announce_if_slow
-from packenv.workloads.named.registry import workload as find_workload
+from packenv.workloads.find import workload as find_workload
 from packenv.workloads.workload import Workload
 
 SLOTS = 3000  # of a run: a function is compiled when it is first called

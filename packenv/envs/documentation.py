@@ -73,8 +73,9 @@ IN_COMMON = """
     ## Arguments
     | argument | default | |
     |---|---|---|
-{own}    | `workload` | `"paper/fig4b"` | a name, a `.json` file, or a `packenv.Workload` (also of a finite table of jobs) |
+{own}    | `workload` | `"paper/fig4b"` | a name, a `.json` file, a trace, a table, or a `packenv.Workload` |
     | `servers` | the workload's | 5, "3x1,2x0.5", "3x1:0.5" (two resources), capacities |
+    | `slot_seconds`, `resources`, `columns` | None | of a trace or a table: as of `packenv.workload` |
     | `load`, `intensity`, `rate` | the workload's | a number, or a pair from which each episode draws its own |
     | `horizon` | 10,000 | slots of an episode; None: never truncated |
     | `J` | the workload's | levels of the universal partition: 2J virtual queues |

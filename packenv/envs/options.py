@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from packenv.envs.rewards import Reward, find_reward
 from packenv.errors import InputError, nearest
 from packenv.policy import find_policy
-from packenv.workloads.named.registry import workload as find_workload
+from packenv.workloads.find import workload as find_workload
 from packenv.workloads.workload import INTENSITIES, Workload
 
 LATEST = 2**31 - 1
@@ -41,8 +41,11 @@ Start = str | Warm | Sequence[tuple[ArrayLike, int, int]]
 class Options:
     """The arguments that all environments share; the docstring of an environment says what each means."""
 
-    workload: str | Workload = "paper/fig4b"
+    workload: Any = "paper/fig4b"
     servers: Any = None  # instead of the workload's own
+    slot_seconds: Any = None  # of a trace, as `resources` and `columns`
+    resources: Any = None
+    columns: Mapping[str, str] | None = None
     load: Range | None = None
     intensity: Range | None = None
     rate: Range | None = None
@@ -99,11 +102,8 @@ class Options:
 
     def resolved(self) -> tuple[Workload, tuple[float, float]]:
         """The workload, at its highest rate, and the range of rates (tasks per slot) that episodes draw from."""
-        plain = find_workload(self.workload) if isinstance(self.workload, str) else self.workload
-        if not isinstance(plain, Workload):
-            raise InputError(f"workload must be a name or a Workload, not {plain!r}")
-        if self.servers is not None:
-            plain = plain.with_(servers=self.servers)
+        read = {"slot_seconds": self.slot_seconds, "resources": self.resources, "columns": self.columns}
+        plain = find_workload(self.workload, servers=self.servers, **read)
         if plain.network is not None and plain.network.takes_resources:
             raise InputError(f"{plain.name}: in an environment remote reads take no resources (network: reading, serving)")
         given = {key: getattr(self, key) for key in INTENSITIES if getattr(self, key) is not None}

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.errors import InputError
 from packenv.results.job_times import JobTimes
 from packenv.results.locality import DataLocality
 from packenv.results.schedule import Schedule
 from packenv.results.stability import Verdict
+
+if TYPE_CHECKING:
+    from packenv.report.pictures import Picture
+    from packenv.workloads.workload import Workload
+
+KINDS = ("queue", "schedule")
+"""What `plot` draws and `to_frame` holds."""
 
 
 class Trajectory(NamedTuple):
@@ -22,7 +30,7 @@ class Trajectory(NamedTuple):
     waiting_size: NDArray[np.float64]  # (bins,) sum of the sizes of waiting tasks, in units of capacity
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """What a run measured: counts over the whole run, and means over its slots from `warmup` on.
 
@@ -62,3 +70,94 @@ class Result:
     jobs: JobTimes | None = None  # completion times of whole jobs, if the table says which tasks make a job
     data: DataLocality | None = None  # how near to their data tasks ran, if the table says where the data lie
     remark: str | None = None  # what an agent says of its run: whether it saw all that it might have started
+    played: Workload | None = field(default=None, compare=False)  # what was run; None in another process than that of the run
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent from process to process: all but the workload, which whoever asked for the run has."""
+        return vars(self) | {"played": None}
+
+    def facts(self) -> list[tuple[str, str]]:
+        """What people read of a run: names and texts, a few lines."""
+        queue = "nothing measured" if self.mean_queue is None else f"mean {self.mean_queue:.4g}, most {self.max_queue:,}"
+        delay = "no task started"
+        if self.mean_delay is not None:
+            delay = f"mean {self.mean_delay:.4g} slots, p50 {self.delay_p50:g}, p95 {self.delay_p95:g}, p99 {self.delay_p99:g}"
+        used = " : ".join("–" if share is None else f"{share:.3f}" for share in self.utilisation)
+        tasks = f"{self.arrived:,} arrived, {self.started:,} started, {self.completed:,} completed, {self.waiting:,} waiting"
+        facts = [("verdict", str(self.verdict)), ("queue", queue), ("delay", delay), ("utilisation", used), ("tasks", tasks)]
+        if self.jobs is not None and self.jobs.mean is not None:
+            makespan = "not all ended" if self.jobs.makespan is None else f"makespan {self.jobs.makespan:,} slots"
+            facts.append(("jobs", f"mean completion {self.jobs.mean:.4g} slots, {makespan}"))
+        return facts + [(name, text) for name, text in (("stopped", self.stopped), ("remark", self.remark)) if text]
+
+    @property
+    def _title(self) -> str:
+        servers = f"{self.servers:,} server{'' if self.servers == 1 else 's'}"
+        return f"Result of {self.policy} on {self.workload}: {servers}, {self.slots:,} slots, seed {self.seed}"
+
+    def __repr__(self) -> str:
+        from packenv.report.frames import facts_text
+
+        return facts_text(self._title, self.facts())
+
+    def _repr_html_(self) -> str:
+        from packenv.report.frames import facts_html
+
+        return facts_html(self._title, self.facts())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result in plain values, ready for JSON: all fields by name, but for the schedule; whole jobs by their times."""
+        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        for name in ("played", "schedule", "jobs", "data"):
+            del plain[name]
+        plain |= {"verdict": str(self.verdict), "confidence": self.verdict.confidence, "utilisation": list(self.utilisation)}
+        plain["rho"] = None if self.rho is None else list(self.rho)
+        width, queue, size = self.trajectory
+        plain["trajectory"] = {"bin_slots": width, "queue": queue.tolist(), "waiting_size": size.tolist()}
+        times = {} if self.jobs is None else {"makespan": self.jobs.makespan, "mean_completion": self.jobs.mean}
+        return plain | times
+
+    def to_frame(self, kind: str = "queue", library: str = "arrow", workload: Workload | None = None) -> Any:
+        """An Arrow table, or a frame of "pandas" or "polars".
+
+        kind      "queue": slot (in which a bin begins), queue and waiting_size, means over bins; "schedule": task, job, start,
+                  server and end of each task, null where it did not start, or end, of a run with `schedule=True`
+        workload  what was run, where the result is from another process
+
+        Raises InputError for another kind, a run without a schedule, and a library that is not installed.
+        """
+        from packenv.report.frames import frame_of, known_kind
+        from packenv.report.schedule_table import schedule_table
+
+        if known_kind(kind, KINDS, "kind of frame") == "schedule":
+            self._need_schedule()
+            return frame_of(schedule_table(self._workload(workload), [self]), library)
+        width, queue, size = self.trajectory
+        return frame_of({"slot": width * np.arange(len(queue)), "queue": queue, "waiting_size": size}, library)
+
+    def plot(self, kind: str = "queue", workload: Workload | None = None, **options: Any) -> Picture:
+        """A figure of matplotlib, which a notebook shows and `savefig` writes.
+
+        kind      "queue": waiting tasks over time, and quantiles of the delay; "schedule": who ran where and when, and how many
+                  waited, of a run with `schedule=True` (options: `first` and `last` slot, `colour` "job" or "size")
+        workload  what was run, where the result is from another process
+
+        Raises InputError for another kind, and a run without a schedule.
+        """
+        from packenv.report.frames import known_kind
+        from packenv.report.runs_chart import runs_chart
+        from packenv.report.schedule_chart import schedule_chart
+
+        if known_kind(kind, KINDS, "kind of picture") == "schedule":
+            return schedule_chart([self], self._workload(workload), **options)
+        return runs_chart([[self]], self._workload(workload), **options)
+
+    def _workload(self, given: Workload | None) -> Workload:
+        found = given or self.played
+        if found is None:
+            raise InputError(f"the result of {self.policy} comes from another process: say which workload was run (workload=…)")
+        return found
+
+    def _need_schedule(self) -> None:
+        if self.schedule is None:
+            raise InputError(f"the run of {self.policy} has no schedule: simulate with schedule=True")

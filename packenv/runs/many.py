@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
+from packenv.api import at_a_rate
 from packenv.errors import InputError
 from packenv.executors.local import ThisProcess
 from packenv.policy import name_of
@@ -16,11 +17,11 @@ from packenv.runs.log import RunLog
 from packenv.runs.run import runs_of
 from packenv.runs.runner import Runner
 from packenv.theory.stability import judge as stability
-from packenv.workloads.workload import Workload
+from packenv.workloads.find import workload as find_workload
 
 
 def simulate_many(
-    workload: Workload,
+    workload: Any,
     policies: Iterable[str | Any],
     seeds: int | Iterable[int] = 8,
     slots: int | None = None,
@@ -30,6 +31,7 @@ def simulate_many(
 ) -> dict[str, list[Result]]:
     """The results of every policy with every seed, the same jobs for each policy, by the policy's name.
 
+    workload  a Workload, or what `packenv.workload` takes
     seeds     how many, or which ones
     executor  where the runs take place: `packenv.executor()` for processes of this machine, `packenv.executor("ray")`, or any
               executor of `concurrent.futures`, dask or mpi4py; None: in this process, one after the other
@@ -37,7 +39,7 @@ def simulate_many(
 
     Raises what a run raises, and InputError for two policies of one name.
     """
-    chosen = [*policies]
+    workload, chosen = at_a_rate(workload), [*policies]
     names = [policy if isinstance(policy, str) else name_of(policy) for policy in chosen]
     if len(set(names)) < len(names):
         raise InputError(f"two policies have the same name: {', '.join(names)}")
@@ -48,7 +50,7 @@ def simulate_many(
 
 
 def judge(
-    workload: Workload,
+    workload: Any,
     policy: str | Any,
     *,
     seeds: int = stability.SEEDS,
@@ -72,6 +74,7 @@ def judge(
     that it has, see `Judgment.needed`. Raises InputError for a width outside (0, 1), no seed, or fewer tasks than by default, and
     what a run raises.
     """
+    workload = find_workload(workload)
     if executor is None and log is None:
         return stability.judge(workload, policy, seeds=seeds, width=width, tasks=tasks, progress=progress)
     with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from packenv import __version__
 from packenv.envs.policy_agents.agent import PolicyAgent
 from packenv.errors import InputError
-from packenv.files import whole_folder
+from packenv.files import atomic_path, whole_folder
 
 RANDOM = "random"
 """In place of a policy's name: an action that the mask allows, each with the same chance."""
@@ -25,6 +25,8 @@ RANDOM = "random"
 BEST = "bf-js"
 """The policy whose mean return is the upper reference score; that of RANDOM is the lower one."""
 
+FRAMES, FRAME_MS, LAST_MS = 120, 80, 2000  # of a film, milliseconds
+COLOURS = 64
 DATA = "data"  # the folder in a dataset's folder that Minari reads
 Choose = Callable[[Any, dict[str, Any]], int]
 
@@ -102,6 +104,38 @@ def record(
         about = description or f"{policy} on {env.spec.id}"
         storage.update_metadata(_metadata(minari, out.name, policy, seeds, fmean(returns), means, about))
     return Recorded(len(seeds), steps, fmean(returns), means)
+
+
+def film(env: gymnasium.Env[Any, Any], policy: str, path: str | Path, seed: int = 0, frames: int = FRAMES) -> int:
+    """Write a moving picture (GIF) of the episode of a seed, and return its number of pictures: from `frames` to twice as many.
+
+    env     made with `render_mode="rgb_array"`; its pictures are equally many slots apart, as far as decisions allow
+    policy  a name ("bf-js", "agent:fig4b"), or RANDOM
+
+    Raises InputError if the policy cannot play the environment, or the file cannot be written.
+    """
+    from PIL import Image
+
+    if env.render_mode != "rgb_array":
+        raise InputError('a film needs an environment made with render_mode="rgb_array"')
+    choose = chooser(env, policy)
+    seen, info = env.reset(seed=seed)
+    pictures: list[Any] = []
+    apart, due, steps, over = 1, 0, 0, False  # slots between pictures, the slot of the next one
+    while True:
+        if over or info["slot"] >= due:
+            pictures.append(Image.fromarray(np.asarray(env.render())).quantize(COLOURS))
+            due = int(info["slot"]) // apart * apart + apart
+        if len(pictures) >= 2 * frames:
+            pictures, apart = pictures[::2], 2 * apart
+        if over:
+            break
+        seen, _, terminated, truncated, info = env.step(choose(seen, {**info, "steps": steps}))
+        steps, over = steps + 1, terminated or truncated
+    with atomic_path(path) as temporary:
+        lasts = [FRAME_MS] * (len(pictures) - 1) + [LAST_MS]
+        pictures[0].save(temporary, "GIF", save_all=True, append_images=pictures[1:], duration=lasts, loop=0, optimize=False)
+    return len(pictures)
 
 
 def needed() -> Any:

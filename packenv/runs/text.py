@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 NONE = "–"
-NOT_KNOWN = "not known"
-"""Stands for a mean whose 95 % interval reaches 0: not even its order of magnitude is known."""
+WIDE = "± as large as the mean, or larger: its 95 % interval reaches 0"
+"""Says of a mean what `is_wide` finds: not even its order of magnitude is known."""
 
 MOST_DECIMALS = 6
 
@@ -24,17 +24,22 @@ def about(value: float) -> str:
     return f"{float(f'{value:.2g}'):,.10g}"
 
 
+def is_wide(mean: float | None, half: float | None) -> bool:
+    """Whether the 95 % interval of a mean reaches 0."""
+    return mean is not None and half is not None and half >= abs(mean) and half > 1e-6 * abs(mean)
+
+
 def estimate(mean: float | None, half: float | None) -> str:
     """`25,920 ± 610`: a 95 % interval's half-width with two digits, and its mean up to the same place.
 
-    NOT_KNOWN where the half-width is as large as the mean. Three digits where there is no interval.
+    Two digits of both where the half-width is as large as the mean (`is_wide`). Three digits where there is no interval.
     """
     if mean is None or half is None:
         return number(mean)
     if half <= 1e-6 * abs(mean):
         return number(mean)
-    if half >= abs(mean):
-        return NOT_KNOWN
+    if is_wide(mean, half):
+        return f"{about(mean)} ± {about(half)}"
     decimals = 1 - math.floor(math.log10(float(f"{half:.2g}")))
     if decimals > MOST_DECIMALS:
         return f"{mean:.3g} ± {half:.2g}"

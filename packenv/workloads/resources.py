@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packenv.errors import InputError
+from packenv.errors import ArgumentError, InputError
 from packenv.workloads.laws import Joint
 from packenv.workloads.workload import Workload
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def chosen_resources(text: str) -> tuple[Wanted, Sizes]:
-    """Which resources `--resources` names, None for the usual ones, and whether their largest becomes the size."""
+    """Which resources a text names, None for the usual ones, and whether their largest becomes the size."""
     if text in ("max", "all"):
         return (None, "max") if text == "max" else ("all", "all")
     listed = text.removeprefix("max:")
     names = tuple(name.strip() for name in listed.split(","))
     if "" in names or len(set(names)) < len(names):
-        raise InputError(f"--resources is max, all, names such as cpu,memory, or max:cpu,memory, not {text!r}")
+        raise ArgumentError(f"`resources` is max, all, names such as cpu,memory, or max:cpu,memory, not {text!r}")
     return names, "all" if listed == text else "max"
 
 
@@ -30,7 +30,7 @@ def with_resources(made: Workload, wanted: Wanted, sizes: Sizes) -> Workload:
     """
     if made.jobs is not None:
         if isinstance(wanted, tuple):
-            raise InputError(f"workload {made.name} is a table of tasks: --resources does not go with it")
+            raise ArgumentError(f"workload {made.name} is a table of tasks: `resources` does not go with it")
         return made
     columns = [*range(made.D)]
     if isinstance(wanted, tuple):
@@ -45,11 +45,11 @@ def with_resources(made: Workload, wanted: Wanted, sizes: Sizes) -> Workload:
         return made
     capacity = made.servers.capacity[:, columns]
     if not isinstance(made.sizes, Joint):
-        raise InputError(f"workload {made.name} has independent demands: use --resources all")
+        raise ArgumentError(f"workload {made.name} has independent demands: use `resources` all")
     vectors, weights = made.sizes.atoms()
     vectors = vectors[:, columns]
     if sizes == "all":
         return made.with_(sizes=Joint(vectors.tolist(), weights.tolist()), servers=capacity, resources=wanted)
     if (capacity != capacity[:, :1]).any():
-        raise InputError(f"workload {made.name} has no single size: use --resources all")
+        raise ArgumentError(f"workload {made.name} has no single size: use `resources` all")
     return made.with_(sizes=Joint(vectors.max(axis=1, keepdims=True), weights.tolist()), servers=capacity[:, 0], resources=None)

@@ -27,15 +27,19 @@ from packenv.workloads.plain_values import to_plain, workload_arguments
 from packenv.workloads.servers import Servers, as_servers
 
 if TYPE_CHECKING:  # the compiler, which takes half a second to load, is needed only where rows are drawn
+    from packenv.report.pictures import Picture
     from packenv.workloads.source import Source
 
 Floats = NDArray[np.float64]
 INTENSITIES = ("load", "intensity", "rate")
 """Three ways to say how many tasks arrive: a workload of random tasks has exactly one."""
 MOST_ROWS = 50_000_000
+MOST_KINDS = 4  # of servers, and FACT_LETTERS of a text, in a `repr`
+FACT_LETTERS = 100
+PLOTTED_TASKS = 10_000
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Workload:
     """Servers, and the tasks that arrive: random ones, drawn from laws, or those of a finite Jobs table.
 
@@ -65,6 +69,12 @@ class Workload:
     resources: tuple[str, ...] | None
     slot_seconds: float | None
     network: Network | None
+    left_out: dict[str, int] = field(compare=False)
+    """Of a trace, how many rows are no tasks of the workload, by reason."""
+    slot_assumed: bool = field(compare=False)
+    """Whether `slot_seconds` is a usual length that nobody has given: people are then shown slots."""
+    remark: str | None = field(compare=False)
+    """What the workload leaves out of the trace that it comes from, in a line, if anything."""
     rho: tuple[float, float] | None = field(compare=False)
     """Lower and upper bound on ρ* (tasks in service), once `packenv.resolved` has found them."""
 
@@ -103,6 +113,9 @@ class Workload:
             resources=None if resources is None else tuple(resources),
             slot_seconds=None if slot_seconds is None else positive("slot_seconds", slot_seconds),
             network=network,
+            left_out={},
+            slot_assumed=False,
+            remark=None,
             rho=None,
         )
         check_workload(self)
@@ -113,6 +126,59 @@ class Workload:
         mine, its = vars(self), vars(other)
         same_table = self.jobs is other.jobs or (self.draw is not None and self.draw == other.draw)
         return same_table and all(mine[key] == its[key] for key in self._fields() if key != "jobs")
+
+    def facts(self) -> list[tuple[str, str]]:
+        """What people read of a workload: names and texts, a few lines."""
+        kinds, counts = np.unique(self.servers.capacity, axis=0, return_counts=True)
+        few = [f"{count:,} of {' : '.join(f'{amount:g}' for amount in kind)}" for kind, count in zip(kinds, counts, strict=True)]
+        shown = ", ".join(few) if len(few) <= MOST_KINDS else f"{len(self.servers):,} of {len(few):,} kinds"
+        facts = [("servers", shown + (f" ({' : '.join(self.resources)})" if self.resources else ""))]
+        if self.jobs is not None:
+            by_seed = ", drawn for each seed" if self.draw is not None else ""
+            jobs = "" if self.jobs.job is None else f" of {len(np.unique(self.jobs.job)):,} jobs"
+            facts.append(("tasks", f"{len(self.jobs):,}{jobs}, arriving in slots 0 to {int(self.jobs.arrival[-1]):,}{by_seed}"))
+            sizes = " : ".join(f"{mean:.4g}" for mean in self.mean_size)
+            facts.append(("mean size and service", f"{sizes}, {self.mean_service:.4g} slots"))
+        else:
+            facts += [("sizes", shortened(str(self.sizes))), ("service in slots", shortened(str(self.service)))]
+            facts.append(("arrivals", shortened(str(self.arrivals))))
+        if self.load is not None and self.rho is None:
+            facts.append(("load", f"{self.load:g} of ρ*"))
+        else:
+            facts.append(("rate", f"{self.rate:.4g} tasks per slot, intensity {self.intensity:.3f}"))
+        if self.shown_slot is not None:
+            facts.append(("slot", f"{self.shown_slot:g} s"))
+        if any(self.left_out.values()):
+            facts.append(("left out", ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items() if count)))
+        return facts
+
+    def __repr__(self) -> str:
+        from packenv.report.frames import facts_text
+
+        return facts_text(f"Workload {self.name}", self.facts())
+
+    def _repr_html_(self) -> str:
+        from packenv.report.frames import facts_html
+
+        return facts_html(f"Workload {self.name}", self.facts())
+
+    def plot(self, seed: int = 0, tasks: int = PLOTTED_TASKS) -> Picture:
+        """A picture of its table, or of the first `tasks` tasks of a seed: sizes, services, and arrivals over time."""
+        from packenv.report.workload_chart import workload_chart
+
+        return workload_chart(self, seed, tasks)
+
+    def to_frame(self, library: str = "arrow", seed: int = 0, tasks: int = PLOTTED_TASKS) -> Any:
+        """Its Jobs table, or the first `tasks` tasks of a seed, as an Arrow table or a frame of "pandas" or "polars".
+
+        Columns as in traces in slots: arrival, size (or one for each resource), service, and those that the table has besides.
+        Raises InputError for a library that is not installed.
+        """
+        from packenv.report.frames import frame_of
+        from packenv.workloads.traces.convert import table_of
+
+        jobs = self.at(seed).jobs
+        return frame_of(table_of(jobs if jobs is not None else self.jobs_table(seed, tasks), self.resources), library)
 
     @staticmethod
     def _fields() -> list[str]:
@@ -163,6 +229,18 @@ class Workload:
         check_rate(known)
         return known
 
+    def recorded(self, left_out: dict[str, int], slot_assumed: bool, remark: str | None = None) -> Workload:
+        """The same workload, with what its reader says of the trace that it comes from."""
+        object.__setattr__(self, "left_out", left_out)
+        object.__setattr__(self, "slot_assumed", slot_assumed)
+        object.__setattr__(self, "remark", remark)
+        return self
+
+    @property
+    def shown_slot(self) -> float | None:
+        """Seconds of a slot, in which people are shown times; None where slots are shown, as nobody gave their length."""
+        return None if self.slot_assumed else self.slot_seconds
+
     @property
     def load(self) -> float | None:
         """The share of the maximum supportable workload, if the workload was given by it."""
@@ -198,7 +276,8 @@ class Workload:
         if self.given and not any(changes.get(key) is not None for key in INTENSITIES):
             arguments[self.given[0]] = self.given[1]
         arguments["jobs"] = arguments.pop("draw") or arguments["jobs"]
-        return Workload(**arguments | changes)
+        changed = Workload(**arguments | changes)
+        return changed.recorded(self.left_out, self.slot_assumed and "slot_seconds" not in changes, self.remark)
 
     def default_levels(self) -> int:
         """J of PAPERS §1.3 for this law of sizes: the smallest J ≥ 2 with F(2^−J) ≤ 0.01, at most 16."""
@@ -245,6 +324,11 @@ class Workload:
         refill(source, 0)
         job = source.job[0] if source.job.shape[1] else None
         return Jobs(source.arrival[0], source.demand[0], source.service[0], job)
+
+    def played_jobs(self, seed: int, tasks: int) -> Jobs:
+        """The first `tasks` tasks, at least one, that a run with this seed sees, whether they are drawn or in a table."""
+        jobs = self.at(seed).jobs
+        return self.jobs_table(seed, max(tasks, 1)) if jobs is None else jobs.first(max(tasks, 1))
 
     def at(self, seed: int) -> Workload:
         """The workload with the Jobs table of this seed, if tables are drawn by seed; otherwise this workload."""
@@ -297,3 +381,8 @@ class Workload:
     def save(self, path: str | Path) -> None:
         """Write the workload as JSON, which `load_workload` reads; the file appears whole or not at all."""
         write_json(path, self.to_dict())
+
+
+def shortened(text: str) -> str:
+    """The text, or as much of it as a line of a `repr` takes."""
+    return text if len(text) <= FACT_LETTERS else f"{text[: FACT_LETTERS - 2]} …"

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import packenv
-from packenv.cli.evaluate import plot
 from packenv.cli.main import main
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS
 
@@ -79,12 +78,10 @@ def test_a_row_of_the_leaderboard(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(("intensity", "shown"), [(0.95, True), (0.3, False)])
-def test_a_line_in_the_picture(intensity: float, shown: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    figures: list[Any] = []
-    monkeypatch.setattr(plot.plt, "close", figures.append)
+def test_a_line_in_the_picture(intensity: float, shown: bool) -> None:
     workload = packenv.workload("paper/fig4b", intensity=intensity)
-    plot.draw_runs([[packenv.simulate(workload, "bf-js", 5_000)]], workload, tmp_path / "queues.png")
-    lines = {line.get_label(): line.get_ydata()[0] for line in figures[0].axes[0].get_lines()}
+    figure = packenv.simulate(workload, "bf-js", 5_000).plot()
+    lines = {line.get_label(): line.get_ydata()[0] for line in figure.axes[0].get_lines()}
     assert (SHOWN_AS in lines) == shown
     if shown:
         assert lines[SHOWN_AS] == packenv.queue_bound(workload).value

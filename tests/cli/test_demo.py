@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import packenv
-from packenv.cli.evaluate.story import story_of
+from packenv.report.story import story_of
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, Verdict
 
 ROOT = Path(packenv.__file__).parents[1]

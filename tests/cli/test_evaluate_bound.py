@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from packenv.cli.evaluate import whole_jobs
 from packenv.cli.main import main
+from packenv.runs import whole_jobs
 from packenv.theory.completion.bound import SHOWN_AS
 
 TWO_JOBS = "arrival,size,service,job\n0,1,4,0\n0,1,2,1\n"

@@ -10,7 +10,7 @@ import pytest
 from packenv.results.by_size import delay_by_size
 from packenv.simulation import simulate
 from packenv.units import UNIT
-from packenv.workloads.named.registry import workload
+from packenv.workloads.find import workload
 from tests.cli.evaluating import evaluate
 
 

@@ -149,3 +149,9 @@ def test_remote_reads_that_take_resources(tmp_path: Path, capsys: pytest.Capture
         with pytest.raises(SystemExit):
             evaluate(file, *words, *wrong)
         assert problem in capsys.readouterr().err
+
+
+def test_who_ran_where(tmp_path: Path) -> None:
+    file = trace(tmp_path, "0,0.5,3", "0,0.75,2", "1,0.5,2")
+    evaluate(file, "--servers", "2", "-p", "bf-js", "-p", "fifo-ff", "--gantt", tmp_path / "who.png", "--processes", "1")
+    assert (tmp_path / "who.png").read_bytes().startswith(b"\x89PNG")

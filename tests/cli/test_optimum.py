@@ -107,3 +107,12 @@ def test_bad_schedules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 def test_without_or_tools(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
     assert "pip install 'packenv[sat]'" in said(capsys, "optimum", trace(tmp_path), "--servers", 1)
+
+
+def test_policies_that_the_table_allows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without -p, also on a table without values."""
+    (tmp_path / "two.csv").write_text("arrival,size,service,job\n0,0.6,3,0\n0,0.6,2,1\n")
+    main(["optimum", str(tmp_path / "two.csv"), "--servers", "1", "--gantt", str(tmp_path / "two.png")])
+    out = capsys.readouterr().out
+    assert "left out: policy priority: workload two.csv has no column `value`" in out
+    assert "no schedule is shorter than 5 slots" in out and (tmp_path / "two.png").stat().st_size > 1000

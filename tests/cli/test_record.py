@@ -161,3 +161,21 @@ def test_behaviour_cloning(tmp_path: Path) -> None:
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     scores = {line.split(":")[0].strip(): float(line.split(":")[1].replace(",", "")) for line in done.stdout.splitlines()[-3:]}
     assert scores["random valid"] < scores["the clone"] and scores["the clone"] > 1.25 * scores["bf-js"]
+
+
+def test_a_moving_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from PIL import Image
+
+    gif = tmp_path / "vqs.gif"
+    main(["record", *SHORT, "--policy", "vqs", "--gif", str(gif)])
+    shown = Image.open(gif)
+    assert shown.format == "GIF" and 30 < shown.n_frames <= 2 * recording.FRAMES and shown.size == (720, 480)  # type: ignore[attr-defined]
+    assert f"{gif}: {shown.n_frames} pictures of vqs" in capsys.readouterr().out  # type: ignore[attr-defined]
+    assert list(tmp_path.iterdir()) == [gif]
+
+
+@pytest.mark.parametrize(("words", "problem"), [([], "--out says where"), (["--gif", "film.mp4"], "a moving picture is .gif")])
+def test_what_is_no_recording(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["record", *SHORT, *words])
+    assert problem in capsys.readouterr().err

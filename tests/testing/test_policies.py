@@ -11,8 +11,8 @@ import packenv
 from packenv import Jobs, Ragged
 from packenv.policy import registered
 from packenv.testing import check_policy, problem_of
+from packenv.workloads.find import workload
 from packenv.workloads.named.analytics import analytics
-from packenv.workloads.named.registry import workload
 from tests.testing.faulty_policies import FAULTS, Fine
 
 QUICK = ("bf-js", "vqs")

@@ -12,6 +12,7 @@ from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.units import UNIT
 from packenv.workloads.files import load_workload
+from packenv.workloads.find import workload
 from packenv.workloads.laws import (
     Beta,
     Conditional,
@@ -30,7 +31,7 @@ from packenv.workloads.laws import (
     Uniform,
 )
 from packenv.workloads.laws.arrivals import Batch, Bernoulli, Modulated, Periodic
-from packenv.workloads.named.registry import names, workload
+from packenv.workloads.named.registry import names
 from packenv.workloads.workload import Workload
 
 

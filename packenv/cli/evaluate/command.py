@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
 import click
 
 from packenv.cli.evaluate.about import begin_lines, notices, print_workload
-from packenv.cli.evaluate.comparison import DEFAULT_SLOTS, ask, compare, finished_policies
-from packenv.cli.evaluate.tables import LEFT_OUT, legend
 from packenv.cli.leaderboard.contests import contest_name
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
-from packenv.cli.options.shared import JSON, report_option, run_options
-from packenv.cli.options.workload import RESOURCES_HELP, SLOT_SECONDS_HELP, WorkloadOptions
+from packenv.cli.options.shared import GANTT_HELP, JSON, columns, report_option, run_options
+from packenv.cli.options.workload import RESOURCES_HELP, SLOT_SECONDS_HELP, WorkloadOptions, chosen_policies, workload_from
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.report.page import write_report
-from packenv.cli.schedule_file import write_schedule
 from packenv.cli.tables import format_option, show, text_console
+from packenv.errors import InputError
 from packenv.files import write_json
+from packenv.report.comparison_tables import LEFT_OUT, Times, legend, tables_of
+from packenv.report.schedule_table import write_schedule
+from packenv.runs.comparison import DEFAULT_SLOTS, Evaluation, evaluation
 from packenv.runs.measured import measured
 from packenv.runs.runner import RunOptions, run_most
 from packenv.runs.tensorboard import TENSORBOARD_HELP, check_tensorboard, write_tensorboard
 from packenv.simulation import WAITING_LIMIT
+from packenv.workloads.workload import INTENSITIES
 
 
 @click.command()
@@ -40,6 +42,7 @@ from packenv.simulation import WAITING_LIMIT
 @click.option("--service", help="geometric:100, fixed:100, lognormal:100:2, …")
 @click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
 @click.option("--slot-seconds", help=SLOT_SECONDS_HELP)
+@columns
 @click.option("--speedup", default="1", show_default=True, help="β: arrivals of a trace come this many times as fast.")
 @click.option("--estimate-error", type=float, help="Durations are believed with up to this share of error (tables of jobs).")
 @click.option("--cutoff", type=float, help="Jobs whose tasks take longer than this on average (s) are shown apart, as long ones.")
@@ -72,6 +75,7 @@ from packenv.simulation import WAITING_LIMIT
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write all records as JSON; - is standard output.")
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw queues over time and delays (PNG, PDF, SVG).")
+@click.option("--gantt", type=click.Path(dir_okay=False), help=GANTT_HELP)
 @report_option
 @click.option("--tensorboard", metavar="DIR", help=TENSORBOARD_HELP)
 def evaluate(
@@ -80,6 +84,7 @@ def evaluate(
     form: str,
     json_path: str | None,
     plot: str | None,
+    gantt: str | None,
     report: str | None,
     tensorboard: str | None,
     **given: Any,
@@ -90,19 +95,21 @@ def evaluate(
     packenv evaluate paper/fig4b --intensity 0.95 --seeds 8
     packenv evaluate --sizes uniform:0.1:0.9 --servers 5 -p bf-js -p vqs:J=5
     packenv evaluate trace.parquet --servers 160 --speedup 1.3 --plot queues.png
+    packenv evaluate tasks.csv --servers 3 -p bf-js --gantt gantt.png
     """
-    check_outputs(schedule, json_path, plot=plot, report=report)
+    check_outputs(schedule, json_path, plot=plot, gantt=gantt, report=report)
     check_tensorboard(tensorboard)
     words = {each.name: given.pop(each.name) for each in fields(WorkloadOptions)}
-    asked = ask(given, words, schedule is not None, report is not None)
-    workload, times, backlog = asked.workload, asked.times, asked.backlog
+    asked, dropped = evaluation_from(given, words, schedule is not None or gantt is not None, report is not None)
+    workload, times, backlog = asked.workload, Times(asked.workload.shown_slot), asked.backlog
     console = text_console()
 
     def say(lines: Iterable[str], style: str | None = None) -> None:
         for line in lines:
             console.print(line, style=style, highlight=False)
 
-    print_workload(console, workload.at(asked.seed), asked.dropped, f" with seed {asked.seed}" if workload.draw else "", backlog)
+    seed = given["seed"]
+    print_workload(console, workload.at(seed), dropped, f" with seed {seed}" if workload.draw else "", backlog)
     say(begin_lines(workload))
     noticed = notices(workload, tuple(asked.seeds))
     say(noticed, "yellow")
@@ -110,12 +117,13 @@ def evaluate(
     if once:
         say([f"no chance in the jobs, nor in {', '.join(once)}: one run, not {given['seeds']}"])
     finished, failure = run_most(asked.runs, made)
-    by_policy = finished_policies(asked, finished)
+    by_policy = asked.groups(finished)
     if failure is not None and not by_policy:
         raise failure
-    found = compare(asked, by_policy)
-    show(form, found.tables, found.summaries, LEFT_OUT)
-    marks = legend(found.tables, found.summaries)
+    found = asked.compare(by_policy)
+    tables = tables_of(found)
+    show(form, tables, found.summaries, LEFT_OUT)
+    marks = legend(tables, found.summaries)
     say(marks)
     say(found.remarks, "yellow")
     say(found.stopped, "red")
@@ -126,23 +134,53 @@ def evaluate(
             write_tensorboard(folder, where, group[0].policy, [*map(measured, group)])
 
     def draw(path: str) -> None:
-        from packenv.cli.evaluate.plot import draw_runs  # brings matplotlib with it
+        from packenv.report.pictures import save  # brings matplotlib with it
+        from packenv.report.runs_chart import runs_chart
 
-        draw_runs(by_policy, workload, path, backlog)
+        save(runs_chart(by_policy, workload, backlog), path)
+
+    def draw_schedules(path: str) -> None:
+        from packenv.report.pictures import save  # brings matplotlib with it
+        from packenv.report.schedule_chart import schedule_chart
+
+        save(schedule_chart([group[0] for group in by_policy], workload), path)
 
     def tell(path: str) -> None:
         from packenv.cli.evaluate.report import evaluate_report  # brings the profile of traces with it
 
         said = [*noticed, *found.remarks, *found.stopped]
-        told = evaluate_report(by_policy, found.summaries, found.tables, marks, said, workload, times, backlog)
+        told = evaluate_report(by_policy, found.summaries, tables, marks, said, workload, times, backlog)
         write_report(told, path)
 
     write_all(
         (json_path, lambda path: write_json(path, [*found.records, *found.summaries])),
-        (schedule, lambda path: write_schedule(path, workload, found.results)),
+        (schedule, lambda path: write_schedule(path, workload, found.all_runs)),
         (tensorboard, to_tensorboard),
         (plot, draw),
+        (gantt, draw_schedules),
         (report, tell),
     )
     if failure is not None:
         raise failure
+
+
+def evaluation_from(
+    given: Mapping[str, Any], words: dict[str, Any], scheduled: bool, reported: bool
+) -> tuple[Evaluation, dict[str, int]]:
+    """What the options ask for, `words` those of the workload, and the rows of a trace that were dropped, by reason.
+
+    Runs keep their schedules if `scheduled`, and of tables if `reported`. Raises InputError.
+    """
+    seed, backlog = given["seed"], given["backlog"]
+    if seed < 0:
+        raise InputError(f"--seed must not be negative, not {seed}")
+    policies = chosen_policies(given["policies"])
+    workload, dropped = workload_from(WorkloadOptions(**words))
+    if backlog is not None and any(words[key] is not None for key in INTENSITIES):
+        raise InputError("--backlog says how much waits, whatever arrives: leave out --load, --intensity and --rate")
+    asked = evaluation(
+        workload, policies, range(seed, seed + given["seeds"]), given["slots"], drain=given["drain"], warmup=given["warmup"],
+        waiting_limit=given["max_waiting"], backlog=backlog, estimate_error=given["estimate_error"], cutoff=given["cutoff"],
+        by_size=given["sized"], schedule=scheduled, jobs_schedule=reported,
+    )  # fmt: skip
+    return asked, dropped

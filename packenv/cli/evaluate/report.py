@@ -7,20 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 from rich.table import Table
 
-from packenv.cli.evaluate.queue_lines import highest, line_of
-from packenv.cli.evaluate.records import Record
-from packenv.cli.evaluate.story import story_of
-from packenv.cli.evaluate.tables import Times
 from packenv.cli.report.drawing import Key, Rule, colours_of
 from packenv.cli.report.lines import Line, LineChart
 from packenv.cli.report.occupancy import Played, occupancy_figure
-from packenv.cli.report.page import Figure, Report, Section
+from packenv.cli.report.page import Figure, Picture, Report, Section
 from packenv.cli.report.profile import profile_section
 from packenv.cli.report.rows import TICK, Entry, Mark, RowChart
 from packenv.cli.report.tables import rows_of
+from packenv.report.comparison_tables import Times
+from packenv.report.queue_lines import highest, line_of
+from packenv.report.story import story_of
 from packenv.results.result import Result
 from packenv.results.stability import UNSTABLE
 from packenv.runs.clock import clock_for
+from packenv.runs.records import Record
 from packenv.runs.text import estimate, listed, number
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS, known_bound
 from packenv.workloads.workload import Workload
@@ -30,6 +30,7 @@ MEASURED = ("tasks/s",)
 
 SHAPES = {"delay_p50": (TICK, "│"), "delay_p95": ("circle", "●"), "delay_p99": ("diamond", "◆")}
 NAMES = {"delay_p50": "median", "delay_p95": "95 %", "delay_p99": "99 %"}
+MOST_SCHEDULES = 4
 ROOM = 1.5  # beyond the largest and the least delay
 
 
@@ -54,7 +55,9 @@ def evaluate_report(
     ]
     played = _played(by_policy, workload)
     if played:
-        sections.insert(2, Section("The cluster", [occupancy_figure(workload, played, times.slot_seconds)]))
+        pictures: list[Figure | Picture] = [occupancy_figure(workload, played, times.slot_seconds)]
+        pictures += _schedules(by_policy, workload)
+        sections.insert(2, Section("The cluster", pictures))
     profile = profile_section(workload.at(by_policy[0][0].seed), times.slot_seconds)
     who = listed([runs[0].policy for runs in by_policy]) if len(by_policy) < 4 else f"{len(by_policy)} policies"
     title = f"{who} on {workload.name}"
@@ -147,6 +150,17 @@ def _delays(by_policy: list[list[Result]], colours: list[str], times: Times) -> 
     said = "; ".join(f"{entry.label} {entry.text}" for entry in entries)
     chart = RowChart(entries, f"delay ({clock.unit})", ends, log=log, marks=keys)
     return [Figure("Delay of tasks", f"Median, 95 % and 99 % in {clock.unit}: {said}.", chart)]
+
+
+def _schedules(by_policy: list[list[Result]], workload: Workload) -> list[Picture]:
+    """Who ran where and when, in the first run of each of the first MOST_SCHEDULES policies."""
+    from packenv.report.schedule_chart import schedule_chart
+
+    runs = [own[0] for own in by_policy if own[0].schedule is not None and own[0].started][:MOST_SCHEDULES]
+    content = schedule_chart(runs, workload)._repr_png_()
+    names = listed([run.policy for run in runs])
+    finding = f"Each server's tasks over time under {names}, as high as what they need; above them the number of waiting tasks."
+    return [Picture("Who ran where and when", finding, content)]
 
 
 def _mean_of(runs: Sequence[Result], key: str) -> float | None:

@@ -33,6 +33,7 @@ from packenv.theory.stability.judge import MOST_TASKS, SEEDS, WIDTH
 @shared.service
 @shared.resources
 @shared.slot_seconds
+@shared.columns
 @option("--seeds", type=COUNT, default=SEEDS, help="Runs at each load.")
 @option("--width", type=float, default=WIDTH, help="Stop when the interval is at most this wide.")
 @option("--tasks", type=COUNT, default=MOST_TASKS, help="Arrivals in the longest runs; the first ones have a 64th of them.")

@@ -10,7 +10,7 @@ from packenv.cli.leaderboard.standings import REFERENCE, Standing
 from packenv.results.job_times import job_numbers
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
 from packenv.runs.statistics import Interval
-from packenv.runs.text import NONE, NOT_KNOWN, counted, estimate
+from packenv.runs.text import NONE, WIDE, counted, estimate, is_wide
 from packenv.theory.stability.judge import Judgment
 
 MARKS = {STABLE: "", UNSTABLE: " ↑", UNDECIDED: " ?"}
@@ -37,9 +37,13 @@ def cell(score: Score | None) -> list[str]:
 
 
 def lines(mean: Interval, ratio: Interval, mark: str = "") -> list[str]:
-    half = None if mean.mean is None or mean.high is None else mean.high - mean.mean
-    shown = estimate(mean.mean, half) + mark
+    shown = estimate(mean.mean, half_of(mean)) + mark
     return [shown] if ratio.mean is None else [shown, str(ratio)]
+
+
+def half_of(mean: Interval) -> float | None:
+    """The half-width of an interval, if there is one."""
+    return None if mean.mean is None or mean.high is None else mean.high - mean.mean
 
 
 def judgment_of(row: Sequence[Standing | None]) -> Judgment | None:
@@ -73,6 +77,6 @@ def legend(groups: Sequence[Group], reference: str | None) -> str:
         said.append("↑ unstable: the mean says how long the run was")
     if UNDECIDED in kinds:
         said.append("? not known to be stable")
-    if any(NOT_KNOWN in cell(score)[0] for score in scores):
-        said.append(f"{NOT_KNOWN}: the interval is as wide as the mean or wider")
+    if any(is_wide(score.mean.mean, half_of(score.mean)) for score in scores):
+        said.append(WIDE)
     return "; ".join(said) + "."

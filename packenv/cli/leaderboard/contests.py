@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from packenv.cli.leaderboard.measures import OF_JOBS, QUEUE, Measure
-from packenv.cli.options.workload import WorkloadOptions, shown_slot, workload_told
+from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.errors import InputError, nearest
 from packenv.inputs.numbers import read_number, read_whole
 from packenv.runs.text import counted
@@ -60,7 +60,7 @@ def contest(text: str, slots: int) -> Contest:
     said = WorkloadOptions(source, **given | values)
     try:
         workload = workload_told(said)
-        seconds = shown_slot(said, workload)
+        seconds = workload.shown_slot
     except InputError as error:
         raise InputError(f"{text}: {error}") from None
     group, at = title_of(workload, given.get("speedup", "1"))

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from packenv.api import simulate
 from packenv.cli.leaderboard.contests import Contest
 from packenv.cli.leaderboard.measures import BEST, COMPLETION, QUEUE, Measure
-from packenv.cli.options.workload import DEFAULT_POLICIES
 from packenv.errors import InputError
 from packenv.policy import find_policy
 from packenv.results.stability import Verdict, combine
 from packenv.runs.chance import seeds_for
+from packenv.runs.comparison import DEFAULT_POLICIES
 from packenv.runs.keys import keys_of
 from packenv.runs.log import RunLog
 from packenv.runs.measured import Measured

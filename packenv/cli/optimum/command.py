@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -12,19 +13,20 @@ from packenv.cli.optimum.comparison import makespan_of, optimum_record, optimum_
 from packenv.cli.optimum.completion import best_bound, completion_record, completion_table
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
-from packenv.cli.options.shared import COUNT, FILE, JSON, option
+from packenv.cli.options.shared import COUNT, FILE, GANTT_HELP, JSON, option
 from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.schedule_file import write_schedule
 from packenv.cli.tables import print_table, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.policies.replay import Replay
-from packenv.policy import find_policy, registered
+from packenv.policy import find_policy, initial_state_of, registered
+from packenv.report.schedule_table import write_schedule
 from packenv.results.result import Result
 from packenv.runs.run import runs_of
 from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.text import counted
+from packenv.simulation import setting_of
 from packenv.theory.completion.bound import completion_bound
 from packenv.theory.completion.cp_sat import least_completion
 from packenv.theory.makespan.cp_sat import cp_model
@@ -49,6 +51,7 @@ MOST_SOLVED = 200  # tasks: the solver proves little about the sum of completion
 )
 @option("--resources", default="max", help="Of tasks with several demands: `max` or `all`.")
 @shared.slot_seconds
+@shared.columns
 @click.option("--slots", type=COUNT, help="With a random workload: schedule the tasks that arrive in so many slots.")
 @option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the jobs and of the search.")
 @option("--limit", type=float, default=TIME_LIMIT, help="Stop the search after so many seconds.")
@@ -58,6 +61,7 @@ MOST_SOLVED = 200  # tasks: the solver proves little about the sum of completion
 @click.option("--schedule", type=FILE, help="Write the schedule (Parquet); -p replay:FILE plays it.")
 @click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")
 @click.option("--plot", type=FILE, help="Draw the resources in use over time (PNG, PDF, SVG).")
+@click.option("--gantt", type=FILE, help=GANTT_HELP)
 def optimum(
     policies: tuple[str, ...],
     objective: str,
@@ -70,6 +74,7 @@ def optimum(
     schedule: str | None,
     json_path: str | None,
     plot: str | None,
+    gantt: str | None,
     **words: Any,
 ) -> None:
     """Find the shortest schedule of a table of jobs, and compare policies with it.
@@ -86,10 +91,10 @@ def optimum(
     if the table has at most 200 tasks.
     """
     cp_model()
-    check_outputs(schedule, json_path, plot=plot)
+    check_outputs(schedule, json_path, plot=plot, gantt=gantt)
     by_completion = objective == "completion"
-    if by_completion and (plot or schedule or fixed_allocation or gap > 0):
-        raise InputError("--objective completion takes none of --plot, --schedule, --fixed-allocation and --gap")
+    if by_completion and (plot or gantt or schedule or fixed_allocation or gap > 0):
+        raise InputError("--objective completion takes none of --plot, --gantt, --schedule, --fixed-allocation and --gap")
     usual = (*HEURISTICS, *COMPLETING) if by_completion else HEURISTICS
     chosen = tuple(dict.fromkeys(policies)) or tuple(name for name in usual if name in registered())
     found = [find_policy(name) for name in chosen]
@@ -99,6 +104,10 @@ def optimum(
         raise InputError(f"--gap must be a number from 0 on, not {gap:g}")
     workload = finite(workload_told(WorkloadOptions(**words)), seed, slots)
     console, progress = text_console(), Console(stderr=True)
+    if not policies:
+        found, unplayable = playable(found, workload, seed)
+        for reason in unplayable:
+            console.print(f"left out: {reason}", style="dim", highlight=False, markup=False)
     results = run_all(runs_of(workload, found, [seed], options={"drain": True, "schedule": True}), RunOptions(processes=1))
     if by_completion:
         show_completion(workload, results, limit, workers, seed, console, json_path)
@@ -130,10 +139,18 @@ def optimum(
             drawn[first.policy] = first.schedule
         draw_optimum(workload, drawn, best.bound, f"{workload.name}: {size}", path)
 
+    def draw_schedules(path: str) -> None:
+        from packenv.report.pictures import save  # brings matplotlib with it
+        from packenv.report.schedule_chart import schedule_chart
+
+        shortest_run = replace(replayed, policy="optimum" if best.proven else "best found")
+        save(schedule_chart([shortest_run, *([first] if first else [])], workload), path)
+
     write_all(
         (json_path, lambda path: write_json(path, optimum_record(workload, best, results, seed, fixed_allocation))),
         (schedule, lambda path: write_schedule(path, workload, [replayed])),
         (plot, draw),
+        (gantt, draw_schedules),
     )
 
 
@@ -150,6 +167,19 @@ def show_completion(
     console.print(said, highlight=False, soft_wrap=True)
     print_table(completion_table(workload, bound, found, least.jobs, results))
     write_all((path, lambda path: write_json(path, completion_record(workload, least, found, results, seed))))
+
+
+def playable(policies: list[Any], workload: Workload, seed: int) -> tuple[list[Any], list[str]]:
+    """Those policies that can play the workload, and why the others cannot: their columns are not there."""
+    able, reasons, setting = [], [], setting_of(workload)
+    for policy in policies:
+        try:
+            initial_state_of(policy, setting, seed)
+        except InputError as error:
+            reasons.append(str(error))
+        else:
+            able.append(policy)
+    return able, reasons
 
 
 def finite(workload: Workload, seed: int, slots: int | None) -> Workload:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from packenv.cli.options.workload import RESOURCES_HELP, SLOT_SECONDS_HELP
+from packenv.cli.options.workload import COLUMNS_HELP, RESOURCES_HELP, SLOT_SECONDS_HELP
 from packenv.cli.outputs import ResultFile
 from packenv.executors.choose import PROCESSES
 from packenv.runs.runner import RunOptions
@@ -23,6 +23,7 @@ sizes = click.option("--sizes", help="Law of sizes: uniform:0.1:0.9, discrete:0.
 service = click.option("--service", help="Law of service, in slots: geometric:100, fixed:100, lognormal:100:2, …")
 resources = option("--resources", default="max", help=RESOURCES_HELP)
 slot_seconds = click.option("--slot-seconds", metavar="H", help=SLOT_SECONDS_HELP)
+columns = click.option("--columns", metavar="OURS=THEIRS,…", help=COLUMNS_HELP)
 processes = click.option("--processes", type=COUNT, help="Runs at the same time  [default: one per core].")
 on = option(
     "--on", default=PROCESSES, metavar="WHERE", help="processes; ray: a cluster's, or a new local one's; ray://HOST:PORT."
@@ -30,6 +31,7 @@ on = option(
 report_option = click.option(
     "--report", metavar="FILE.html", type=FILE, help="Write the question, the answer, its charts and tables as one HTML page."
 )
+GANTT_HELP = "Draw who ran on which server and when, and how many waited: a Gantt chart of first runs (PNG, PDF, SVG)."
 fail_fast = click.option("--fail-fast", is_flag=True, help="End at the first run that fails, and show where it did.")
 
 

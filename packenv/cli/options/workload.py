@@ -8,18 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from packenv.errors import InputError, RowError
-from packenv.jobs import Jobs
+from packenv.errors import ArgumentError, InputError
 from packenv.policy import find_policy
-from packenv.workloads.demand import check_fits, fitting
+from packenv.runs.comparison import DEFAULT_POLICIES
+from packenv.workloads.find import OF_STREAMS, ONE_AMOUNT, is_cluster_file, is_trace_source, workload
 from packenv.workloads.laws import Law, parse_law
-from packenv.workloads.named.blocks import Placed
-from packenv.workloads.named.registry import workload
-from packenv.workloads.network import Network, parse_network
-from packenv.workloads.resources import chosen_resources, with_resources
-from packenv.workloads.servers import Servers, as_servers
+from packenv.workloads.network import parse_network
+from packenv.workloads.resources import chosen_resources
 from packenv.workloads.workload import INTENSITIES, Workload
 
 if TYPE_CHECKING:  # brings pyarrow with it
@@ -27,11 +22,9 @@ if TYPE_CHECKING:  # brings pyarrow with it
     from packenv.workloads.kubernetes.durations import Durations
     from packenv.workloads.traces import SlotTrace, Trace
 
-FITS_NO_SERVER = "tasks that fit no server"
-ONE_AMOUNT = "tasks ask for parts of a GPU, and a node's GPUs count as one amount: more may run at once than on real devices"
 SLOT_SECONDS_HELP = "Seconds in a slot, for a trace: an exact decimal  [default: job lines (.tr) 0.0005, others 0.1]."
 RESOURCES_HELP = "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest."
-DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
+COLUMNS_HELP = "Names of a table's columns by ours: submit_time_s=Submitted,duration_s=Elapsed,cpu=Cores."
 
 
 def chosen_policies(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -60,6 +53,7 @@ class WorkloadOptions:
     network: str | None = None
     reading: str | None = None
     serving: str | None = None
+    columns: str | None = None  # names of a table's columns by ours: submit_time_s=Submitted,cpu=Cores
 
 
 def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple[Workload, dict[str, int]]:
@@ -67,36 +61,72 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
 
     `servers`: those of a trace for which none are given.
     """
+    try:
+        found = _workload(options, servers)
+    except ArgumentError as error:
+        raise InputError(error.of_options()) from None
+    if found.remark is not None:
+        _note(f"{found.name}: {found.remark}")
+    return found, found.left_out
+
+
+def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
     network = parse_network(options.racks, options.network, options.reading, options.serving)
-    if is_cluster_file(options.source):
-        return as_it_is(options)
-    if options.source is not None and _is_file(options.source) and not _is_workload(options.source):
-        return _trace(replace(options, servers=options.servers or servers), options.source, network)
-    changes: dict[str, Any] = {key: getattr(options, key) for key in INTENSITIES if getattr(options, key) is not None}
-    if options.servers is not None:
-        changes["servers"] = options.servers
-    if network is not None:
-        changes["network"] = network
-    if options.sizes is not None:
-        changes["sizes"] = parse_law(options.sizes, "--sizes")
-    if options.service is not None:
-        changes["service"] = parse_law(str(options.service), "--service")
-    if len(set(INTENSITIES) & set(changes)) > 1:
+    source = options.source
+    if is_cluster_file(source):
+        found, left_out = as_it_is(options)
+        return found.recorded(left_out, False)
+    of_streams = {key: getattr(options, key) for key in OF_STREAMS if getattr(options, key) is not None}
+    traced = source is not None and is_trace_source(source)
+    changes = of_streams if traced else {key: _law(key, value) for key, value in of_streams.items()}
+    if not traced and len(set(INTENSITIES) & set(changes)) > 1:
         raise InputError("give one of --load, --intensity and --rate")
+    if source is not None:
+        return _with_rate(
+            workload(
+                source,
+                servers=options.servers or (servers if traced else None),
+                slot_seconds=options.slot_seconds,
+                resources=options.resources,
+                speedup=options.speedup,
+                columns=parse_columns(options.columns),
+                network=network,
+                **changes,
+            )
+        )
     if options.speedup != "1":
         raise InputError("--speedup goes with a trace; a workload's arrivals are given by --intensity, --load or --rate")
-    if options.source is not None:
-        named = workload(options.source)
-        reduced = with_resources(named, *chosen_resources(options.resources))
-        if "servers" in changes:
-            changes["servers"] = _servers(options, reduced.D, reduced.resources)
-        return _with_rate(reduced.with_(**changes)), {}
     if "sizes" not in changes:
         raise InputError("name a workload or a trace, or give --sizes (see `packenv list`)")
-    custom: dict[str, Any] = {"servers": 1, "service": parse_law("geometric:100", "--service"), "name": options.sizes} | changes
+    custom: dict[str, Any] = {"servers": options.servers or 1, "service": parse_law("geometric:100", "--service")}
+    custom |= {"name": options.sizes, "network": network, "slot_seconds": seconds_of(options)} | changes
     if not set(INTENSITIES) & set(changes):
         custom["intensity"] = 0.9
-    return _with_rate(Workload(**custom)), {}
+    return _with_rate(Workload(**custom))
+
+
+def _law(key: str, value: Any) -> Any:
+    """The value of an option that says what arrives: a law of its text, or a number."""
+    return value if key in INTENSITIES else parse_law(str(value), f"--{key}")
+
+
+def seconds_of(options: WorkloadOptions) -> float | None:
+    """The length of a slot, if it is given. Raises InputError."""
+    if options.slot_seconds is None:
+        return None
+    from packenv.workloads.traces.table import exact
+
+    return float(exact(options.slot_seconds, "--slot-seconds"))
+
+
+def parse_columns(text: str | None) -> dict[str, str] | None:
+    """Names of a table's columns by ours, from `submit_time_s=Submitted,cpu=Cores`. Raises InputError."""
+    if text is None:
+        return None
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(ours.strip() and equals and theirs.strip() for ours, equals, theirs in pairs):
+        raise InputError(f"--columns is of the form submit_time_s=Submitted,duration_s=Elapsed,cpu=Cores, not {text!r}")
+    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
 
 
 def workload_told(options: WorkloadOptions, servers: str | None = None) -> Workload:
@@ -140,21 +170,6 @@ def with_durations(options: WorkloadOptions, path: str | None) -> WorkloadOption
     return replace(options, service=stretches(read_trace(path).jobs(slot_seconds=options.slot_seconds or "1").jobs.service))
 
 
-def shown_slot(options: WorkloadOptions, found: Workload) -> float | None:
-    """Seconds of a slot, in which people are shown times; None for a trace in slots whose length nobody gave."""
-    source = options.source
-    if source is None or options.slot_seconds is not None or not _is_table(source):
-        return found.slot_seconds
-    from packenv.workloads.traces.columns import names_of
-    from packenv.workloads.traces.user import SLOT_FORM
-
-    return None if set(SLOT_FORM) <= set(names_of(Path(source))) else found.slot_seconds
-
-
-def _is_table(source: str) -> bool:
-    return source.endswith((".csv", ".csv.gz", ".parquet")) and Path(source).is_file()
-
-
 def _with_rate(found: Workload) -> Workload:
     """Turn a load into a rate."""
     if found.load is None:
@@ -162,30 +177,6 @@ def _with_rate(found: Workload) -> Workload:
     from packenv.theory.capacity.load import resolved  # brings the solver with it
 
     return resolved(found)
-
-
-def _is_file(source: str) -> bool:
-    """Whether it is a path rather than a name: it exists, or looks like one."""
-    endings = (".csv", ".tsv", ".parquet", ".swf", ".tr", ".gz")
-    return Path(source).exists() or source.endswith(endings) or source.startswith((".", "/"))
-
-
-def _is_workload(source: str) -> bool:
-    """Whether a file describes a workload in JSON; a few forms of traces are JSON too."""
-    if not source.endswith(".json"):
-        return False
-    from packenv.workloads.traces import is_trace  # brings pyarrow with it
-
-    return not is_trace(source)
-
-
-def is_cluster_file(source: str | None) -> bool:
-    """Whether a file is what kubectl prints of a cluster."""
-    if source is None or not source.endswith(".json"):
-        return False
-    from packenv.workloads.kubernetes import is_cluster  # brings pyarrow with it
-
-    return is_cluster(Path(source))
 
 
 def cluster_from(options: WorkloadOptions) -> tuple[Cluster, tuple[Law, ...] | Durations, float]:
@@ -211,50 +202,3 @@ def as_it_is(options: WorkloadOptions, preemption: bool = True) -> tuple[Workloa
     """The workload that begins where a cluster is, and what of the cluster is left out. Raises InputError."""
     cluster, laws, slot_seconds = cluster_from(options)
     return cluster.workload(laws or None, slot_seconds, preemption), cluster.left_out
-
-
-def _trace(options: WorkloadOptions, source: str, network: Network | None) -> tuple[Workload, dict[str, int]]:
-    from packenv.workloads.traces import Trace, read_trace
-    from packenv.workloads.traces.philly_machines import beside, machines_left_out
-
-    for option in ("sizes", "service", *INTENSITIES):
-        if getattr(options, option) is not None:
-            raise InputError(f"--{option} does not go with a trace, which says it itself")
-    options = replace(options, servers=options.servers or beside(source))
-    if options.servers is None:
-        raise InputError("a trace needs --servers, for example --servers 160")
-    wanted, sizes = chosen_resources(options.resources)
-    recorded = read_trace(source, wanted)
-    note_devices(recorded)
-    slot_seconds = options.slot_seconds or recorded.slot_seconds
-    converted = recorded.jobs(slot_seconds=slot_seconds, speedup=options.speedup, sizes=sizes)
-    names = recorded.resources if sizes == "all" else None
-    servers = _servers(options, converted.jobs.resources, names)
-    fits = fitting(converted.jobs, servers)
-    if not fits.any():
-        check_fits(converted.jobs, servers)
-    table = converted.jobs if fits.all() else converted.jobs.only(fits)
-    jobs: Jobs | Placed = table
-    if isinstance(recorded, Trace) and (blocks := recorded.kept_blocks()) is not None:
-        jobs = Placed(table, blocks[fits], len(servers), options.racks or 0)
-    try:
-        made = Workload(
-            jobs=jobs,
-            servers=servers,
-            network=network,
-            name=Path(source).name,
-            resources=names,
-            slot_seconds=float(slot_seconds),
-        )
-    except RowError as error:
-        raise InputError(f"{recorded.where(int(np.flatnonzero(fits)[error.row]))}: {error.problem}") from None
-    too_large = {} if fits.all() else {FITS_NO_SERVER: int((~fits).sum())}
-    return made, dict(converted.dropped) | too_large | machines_left_out(options.servers)
-
-
-def _servers(options: WorkloadOptions, resources: int, names: tuple[str, ...] | None) -> Servers:
-    assert options.servers is not None
-    servers = as_servers(options.servers, resources, names)
-    if servers.D > resources == 1:
-        raise InputError(f"--servers {options.servers}: tasks have one size; use --resources all for several capacities")
-    return servers

@@ -18,8 +18,6 @@ from packenv.cli.options.workload import (
     as_it_is,
     chosen_policies,
     cluster_from,
-    is_cluster_file,
-    shown_slot,
     with_durations,
     workload_from,
     workload_told,
@@ -43,6 +41,7 @@ from packenv.planning.kinds import parse_kinds
 from packenv.planning.plan import DEFAULT_SLOTS, SEEDS, run_length, wanted_goals
 from packenv.planning.running_cluster.goals import QUEUE_SEEDS, parse_queue_goals
 from packenv.planning.when import DRAWS
+from packenv.workloads.find import is_cluster_file
 from packenv.workloads.traces.table import exact
 from packenv.workloads.workload import Workload
 
@@ -78,6 +77,7 @@ def grown(said: WorkloadOptions, growth: str | None) -> Workload:
 @click.option("--rate", type=float, help="Tasks per slot.")
 @shared.resources
 @shared.slot_seconds
+@shared.columns
 @option("--speedup", default="1", help="β: arrivals of a trace come this many times as fast.")
 @click.option("--growth", help="Arrivals grow by this factor: a trace comes so much faster, a workload has more tasks.")
 @click.option(
@@ -149,7 +149,7 @@ def of_servers(question: Question, said: WorkloadOptions, given: Mapping[str, An
     workload = grown(said, given["growth"])
     mixed = question in (MIX, FAILURE)
     goals, length = wanted_goals(workload, given["wanted"], mixed=mixed), run_length(workload, given["slots"])
-    shown, seeds, most_demand = shown_slot(said, workload), given["seeds"] or SEEDS, given["max_demand"]
+    shown, seeds, most_demand = workload.shown_slot, given["seeds"] or SEEDS, given["max_demand"]
     asked = Asked(workload, goals, named, seeds, length, shown, given["draws"] or 0, most_demand)
     if most_demand is not None and workload.jobs is None:
         raise InputError("--max-demand is for traces: the laws of a workload say what tasks there are")

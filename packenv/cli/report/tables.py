@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from packenv.cli.report.page import ANY_TABLE, Rows
-from packenv.cli.tables import text_of
+from packenv.report.tables import text_of
 from packenv.runs.text import number
 
 

@@ -31,6 +31,7 @@ from packenv.workloads.workload import Workload
 @click.option("--service", help="Law of service, in slots, which changes only the rate: geometric:100, fixed:100, …")
 @shared.resources
 @shared.slot_seconds
+@shared.columns
 @option("--gap", type=float, default=GAP, help="Stop when (upper - lower) / upper is at most this.")
 @option("--seconds", type=float, default=SECONDS, help="Stop after this time.")
 @format_option

@@ -1,4 +1,4 @@
-"""Workloads by name: `packenv.workload("paper/fig4b")`.
+"""Workloads by name, of which `packenv.workload("paper/fig4b")` is one.
 
 A new named workload is a function that returns a `Workload`, in a file of this folder, and its line in `WORKLOADS`.
 """
@@ -7,11 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import Any
 
-from packenv.errors import InputError, nearest
-from packenv.workloads.files import load_workload
 from packenv.workloads.named import blocks, instances, random_requirements
 from packenv.workloads.named.analytics import analytics
 from packenv.workloads.named.dag import dag
@@ -49,16 +45,6 @@ def names() -> list[str]:
     return list(WORKLOADS)
 
 
-def workload(name: str | Path, **changes: Any) -> Workload:
-    """The workload with this name, or of this JSON file, with some arguments changed (`Workload.with_`).
-
-    Raises InputError for an unknown name, and suggests the nearest ones.
-    """
-    text = str(name)
-    if text in WORKLOADS:
-        found = WORKLOADS[text]().with_(name=text)
-    elif text.endswith(".json"):
-        found = load_workload(text)
-    else:
-        raise InputError(f"unknown workload {text!r}{nearest(text, names())}, or a file *.json")
-    return found.with_(**changes) if changes else found
+def named_workload(name: str) -> Workload:
+    """The workload of one of the `names`."""
+    return WORKLOADS[name]().with_(name=name)

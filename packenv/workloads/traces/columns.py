@@ -6,7 +6,8 @@ Row N is the N-th row of data in the file, from 1: a header and blank lines do n
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -30,14 +31,18 @@ WHOLE_BELOW = 2.0**53  # a float64 holds every whole number up to here
 PER_CELL, PER_BYTE = 55, 4
 """Bytes of memory, at the most, that a cell and a byte of a column take until they are a Jobs table (measured on five forms)."""
 BLOCK = 2**22  # bytes; no row is longer
+FIRST_TEXTS = 100
+DATE, ZONE = re.compile(r"\d{4}-\d{2}-\d{2}"), re.compile(r"(Z|[+-]\d{2}:?\d{2})$")
 
 
 class Columns:
     """The columns of one file. Every method that reads values raises an InputError that says where a bad one stands."""
 
-    def __init__(self, path: Path, table: pa.Table) -> None:
+    def __init__(self, path: Path, table: pa.Table, theirs: Mapping[str, str] | None = None) -> None:
+        """`theirs`: names in the file of columns that have others in `table`."""
         self.path = path
         self.table = table
+        self.theirs = theirs or {}
 
     @staticmethod
     def read(path: Path, names: Sequence[str] | None = None) -> Columns:
@@ -57,7 +62,7 @@ class Columns:
 
     def error(self, row: int, column: str, problem: str) -> InputError:
         """The error to raise for a bad value; `row` counts from 0, as in arrays."""
-        return InputError(f"{self.path}: row {row + 1}, column {column}: {problem}")
+        return InputError(f"{self.path}: row {row + 1}, column {self.theirs.get(column, column)}: {problem}")
 
     def require(self, good: Bools, column: str, problem: str) -> None:
         """Raise InputError for the first row that is not `good` (n,); "{}" in `problem` stands for its value."""
@@ -90,6 +95,30 @@ class Columns:
             self.require(np.asarray(pc.is_valid(integers)), name, "is empty")
         return np.asarray(integers.fill_null(missing or 0).to_numpy(), np.int64)
 
+    def since(self, name: str, missing: int | None = None) -> Ints | None:
+        """A column of dates or durations (n,) in µs, dates since the earliest one; None if it holds neither.
+
+        Dates are of a type of Arrow's, or texts in the form of ISO 8601, all with an offset from UTC or all without one. Empty
+        cells become `missing`, or are an error without it.
+        """
+        column = self.column(name)
+        if pa.types.is_string(column.type) and (dated := _date_type(column)) is not None:
+            try:
+                column = column.cast(dated)
+            except pa.ArrowException:
+                row = _first_bad(column, dated)
+                zone = "with" if dated.tz else "without"
+                problem = f"{column[row].as_py()!r} is no date such as 2026-01-31T12:00:00, {zone} an offset as in the first row"
+                raise self.error(row, name, problem) from None
+        if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type) or pa.types.is_duration(column.type)):
+            return None
+        if column.null_count and missing is None:
+            self.require(np.asarray(pc.is_valid(column)), name, "is empty")
+        whole = pa.duration("us") if pa.types.is_duration(column.type) else pa.timestamp("us", getattr(column.type, "tz", None))
+        values = column.cast(whole, safe=False).cast(pa.int64())
+        first = 0 if pa.types.is_duration(whole) or not len(values) else pc.min(values).as_py() or 0
+        return np.asarray(pc.subtract(values, first).fill_null(missing or 0).to_numpy(), np.int64)
+
     def truths(self, name: str) -> Bools:
         """A column of true and false, or of numbers, 0 for false (n,). An empty cell is an error."""
         if not pa.types.is_boolean(self.raw(name).type):
@@ -117,7 +146,7 @@ class Columns:
     def _countable(self, name: str) -> pa.ChunkedArray:
         column = self.column(name)
         if pa.types.is_boolean(column.type) or pa.types.is_temporal(column.type):
-            raise InputError(f"{self.path}: column {name} holds {column.type}, not numbers")
+            raise InputError(f"{self.path}: column {self.theirs.get(name, name)} holds {column.type}, not numbers")
         return column
 
     def _cast(self, name: str, type_: pa.DataType) -> pa.ChunkedArray:
@@ -129,6 +158,14 @@ class Columns:
                 raise InputError(f"{self.path}: column {name} holds {column.type}, not numbers") from None
         row = _first_bad(column, type_)
         raise self.error(row, name, f"{column[row].as_py()!r} is not a number")
+
+
+def _date_type(column: pa.ChunkedArray) -> pa.DataType | None:
+    """The type of timestamps that texts are, if the first one is a date; None otherwise."""
+    first = next((text for text in column.slice(0, FIRST_TEXTS).to_pylist() if text), "")
+    if not DATE.match(first):
+        return None
+    return pa.timestamp("us", "UTC" if ZONE.search(first) else None)
 
 
 def decimals(columns: Columns, name: str) -> Floats:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
 
 from packenv.errors import InputError
 from packenv.workloads.traces.columns import is_csv, is_parquet, names_of, reading_table
@@ -13,6 +18,11 @@ from packenv.workloads.traces.machines import is_machines
 from packenv.workloads.traces.table import Trace, Wanted
 from packenv.workloads.traces.user import SlotTrace, read_user
 
+TABLE = Path("table")
+"""Stands in messages for the file of a table that is none."""
+
+INDEX = re.compile(r"__index_level_\d+__")  # of a frame of pandas, where it has no name
+
 
 def is_trace(path: str | os.PathLike[str]) -> bool:
     """Whether `path` may be a trace: a Parquet or CSV file, or a folder or file of one of the `formats`."""
@@ -20,17 +30,25 @@ def is_trace(path: str | os.PathLike[str]) -> bool:
     return _is_table(where) or _format_of(where) is not None
 
 
-def read_trace(path: str | os.PathLike[str], resources: Wanted = None) -> Trace | SlotTrace:
-    """Read the trace at `path`. Its format is recognised by the name of the file, its columns or its content.
+def read_trace(source: Any, resources: Wanted = None, columns: Mapping[str, str] | None = None) -> Trace | SlotTrace:
+    """Read the trace at a path. Its format is recognised by the name of the file, its columns or its content.
+
+    source     a path; or a table in one of the user's own forms: an Arrow table, what Arrow makes one of (a frame of pandas or
+               polars, a mapping of columns)
+    resources  the names of the resources to read, "all", or None for those that are usual for the format: all of them, but not
+               Google's disk, and of Standard Workload Format the processors alone
+    columns    names in a table of the user's own by ours: {"submit_time_s": "Submitted", "cpu": "Cores"}. With one that is a
+               resource, only those that are named are read
 
     Formats: those of `packenv.workloads.traces.formats` (Google 2011 and 2019, Alibaba 2018, 2023 and 2025, Azure 2020, Philly,
     SWIM, Standard Workload Format, job lines of Hawk and Eagle), and Parquet or CSV files of the user's own
     (`packenv.workloads.traces.user`).
-    `resources`: the names of the resources to read, "all", or None for those that are usual for the format: all of them,
-    but not Google's disk, and of Standard Workload Format the processors alone.
     Raises InputError, naming file, row and column, if the format is unknown or a value is malformed.
     """
-    where = Path(path)
+    if not isinstance(source, (str, os.PathLike)):
+        table = arrow_table(source)
+        return read_user(TABLE, table.column_names, resources, columns, table)
+    where = Path(source)
     if not where.exists():
         raise InputError(f"{where}: no such file")
     form = _format_of(where)
@@ -47,12 +65,12 @@ def read_trace(path: str | os.PathLike[str], resources: Wanted = None) -> Trace 
     names = names_of(where)
     if not names:
         raise InputError(f"{where}: the file is empty")
-    for form in trace_formats():
+    for form in trace_formats() if not columns else ():
         if (form.columns and form.columns <= set(names)) or (form.first_row and form.first_row(names)):
             with reading_table(where):
                 return form.read(where, resources)
     with reading_table(where):
-        return read_user(where, names, resources)
+        return read_user(where, names, resources, columns)
 
 
 def _is_table(path: Path) -> bool:
@@ -68,3 +86,16 @@ def _format_of(path: Path) -> TraceFormat | None:
     named = (form for form in trace_formats() if path.name.lower().endswith(form.endings))
     by_content = (form for form in trace_formats() if form.content and form.content(path))
     return next(named, None) or next(by_content, None)
+
+
+def arrow_table(source: Any) -> pa.Table:
+    """The columns of a table of any library that Arrow reads, without an index that has no name. Raises InputError."""
+    try:
+        table = source if isinstance(source, pa.Table) else pa.table(dict(source) if isinstance(source, Mapping) else source)
+    except (TypeError, ValueError, pa.ArrowException) as error:
+        raise InputError(f"a table of type {type(source).__name__} cannot be read: {' '.join(str(error).split())}") from None
+    table = table.drop_columns([name for name in table.column_names if INDEX.fullmatch(name)])
+    views = [name for name, type_ in zip(table.column_names, table.schema.types, strict=True) if pa.types.is_string_view(type_)]
+    for name in views:  # as polars has texts
+        table = table.set_column(table.column_names.index(name), name, table[name].cast(pa.string()))
+    return table

@@ -175,7 +175,14 @@ def wanted_of(wanted: Wanted, known: tuple[str, ...], usual: tuple[str, ...], so
 
 
 def microseconds(columns: Columns, name: str, missing: int | None) -> Ints:
-    """A column of seconds (n,) in µs. Empty cells become `missing`, or are an error if that is None. Raises InputError."""
+    """A column of seconds (n,), dates or durations in µs, dates since the earliest one.
+
+    Empty cells become `missing`, or are an error if that is None. Raises InputError.
+    """
+    since = columns.since(name, missing)
+    if since is not None:
+        columns.require((since >= 0) | (since == missing), name, "{} is negative")
+        return since
     seconds = columns.numbers(name, None if missing is None else np.nan)
     columns.require(~(seconds < 0), name, "{} is negative")
     columns.require(~(seconds * SECOND >= LATEST), name, "{} is too large")

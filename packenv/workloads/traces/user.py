@@ -23,14 +23,16 @@ lines do not count. In seconds an empty duration or demand is unknown; any other
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from packenv.errors import InputError
+from packenv.errors import ArgumentError, InputError, nearest
 from packenv.jobs import Jobs, first_rows, passed_on, take
 from packenv.units import LARGEST_CAPACITY, UNIT, to_units
 from packenv.workloads.traces.columns import Columns, decimals
@@ -112,15 +114,24 @@ class SlotTrace:
         )
 
 
-def read_user(path: Path, names: list[str], wanted: Wanted = None) -> Trace | SlotTrace:
-    """Read a file whose columns are `names`, in slots or in seconds. Raises InputError.
+def read_user(
+    path: Path,
+    names: list[str],
+    wanted: Wanted = None,
+    theirs: Mapping[str, str] | None = None,
+    table: pa.Table | None = None,
+) -> Trace | SlotTrace:
+    """Read a file, or a table, whose columns are `names`, in slots or in seconds. Raises InputError.
 
-    `wanted`: the columns that hold demands, by default all that have no other meaning.
+    wanted  the columns that hold demands, by default all that have no other meaning
+    theirs  names in the file by ours; if one of them is a resource, only those are, unless `wanted` says which
     """
+    theirs = theirs or {}
+    names, wanted = _by_our_names(path, names, wanted, theirs)
     for form in (SLOT_FORM, SECONDS_FORM):
         if set(form) <= set(names):
             demands = _demand_columns(path, names, form, wanted)
-            columns = Columns.read(path, [*form, *NAMED, *demands])
+            columns = _columns(path, table, [*form, *NAMED, *demands], theirs)
             if not len(columns):
                 raise InputError(f"{path}: the file is empty")
             return _in_slots(columns, demands) if form is SLOT_FORM else _in_seconds(columns, demands)
@@ -128,6 +139,28 @@ def read_user(path: Path, names: list[str], wanted: Wanted = None) -> Trace | Sl
     missing = {"arrival": "service", "service": "arrival", "submit_time_s": "duration_s", "duration_s": "submit_time_s"}
     what = f"column {missing[known[0]]} is missing" if known else f"columns {', '.join(names) or 'none'}"
     raise InputError(f"{path}: {what}; {FORMS}")
+
+
+def _by_our_names(path: Path, names: list[str], wanted: Wanted, theirs: Mapping[str, str]) -> tuple[list[str], Wanted]:
+    """The names of the columns as we call them, and the resources to read. Raises InputError for columns that are not there."""
+    absent = [name for name in theirs.values() if name not in names]
+    if absent:
+        raise InputError(f"{path}: there is no column {absent[0]!r}{nearest(absent[0], names)}")
+    ours = {name: own for own, name in theirs.items()}
+    called = [ours.get(name, name) for name in names if name in ours or name not in theirs]
+    resources = tuple(name for name in theirs if name not in (*SLOT_FORM, *SECONDS_FORM, *NAMED))
+    return called, resources if wanted is None and resources else wanted
+
+
+def _columns(path: Path, table: pa.Table | None, wanted: list[str], theirs: Mapping[str, str]) -> Columns:
+    """The columns `wanted`, those of them that there are, by our names."""
+    called = [theirs.get(name, name) for name in wanted if name in theirs or name not in theirs.values()]
+    if table is None:
+        columns = Columns.read(path, called)
+    else:
+        columns = Columns(path, table.select([name for name in called if name in table.column_names]))
+    ours = {name: own for own, name in theirs.items()}
+    return Columns(path, columns.table.rename_columns([ours.get(name, name) for name in columns.names]), theirs)
 
 
 def _demand_columns(path: Path, names: list[str], form: tuple[str, ...], wanted: Wanted) -> tuple[str, ...]:
@@ -141,7 +174,7 @@ def _demand_columns(path: Path, names: list[str], form: tuple[str, ...], wanted:
         for name in left:
             if NO_RESOURCE.fullmatch(name):
                 which = f"column {name!r} is no resource" if name else f"column {names.index(name) + 1} has no name, as an index"
-                raise InputError(f"{path}: {which}: leave it out, or name the resources (--resources cpu,memory)")
+                raise ArgumentError(f"{path}: {which}: leave it out, or name the resources (`resources` cpu,memory)")
         wanted = tuple(sorted(sizes, key=_place) if sizes else left)
     absent = [name for name in wanted if name not in names]
     if absent or not wanted:

@@ -21,7 +21,7 @@ from packenv.results.stability import Verdict
 from packenv.runs.measured import Measured
 from packenv.runs.measured import Path as QueuePath
 from packenv.theory.stability.judge import Evidence, Judgment
-from packenv.workloads.named.registry import workload
+from packenv.workloads.find import workload
 from tests.cli.report.pages import Page
 
 pytest.importorskip("vl_convert")

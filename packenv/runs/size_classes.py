@@ -1,4 +1,4 @@
-"""Delays by size class in `packenv evaluate --by-size`: in its records, and the table of them."""
+"""Delays of runs by the size of tasks."""
 
 from __future__ import annotations
 
@@ -7,14 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.markup import escape
-from rich.table import Table
 
-from packenv.cli.evaluate.tables import Times, titled
 from packenv.results.by_size import class_bounds, delay_by_size
 from packenv.results.result import Result
 from packenv.runs.statistics import mean_and_half
-from packenv.runs.text import estimate, number
 from packenv.units import UNIT
 from packenv.workloads.workload import Workload
 
@@ -31,10 +27,7 @@ def by_size(workload: Workload, by_policy: Sequence[Sequence[Result]]) -> list[l
         found.append([])
         for result in results:
             assert result.schedule is not None
-            tasks = len(result.schedule.start)
-            jobs = workload.jobs_table(result.seed, max(tasks, 1)) if workload.jobs is None else workload.at(result.seed).jobs
-            assert jobs is not None
-            jobs = jobs.first(tasks)
+            jobs = workload.played_jobs(result.seed, len(result.schedule.start))
             size = jobs.demand.max(axis=1)
             bounds = class_bounds(size) if bounds is None else bounds
             classes = delay_by_size(jobs, result.schedule, size, result.warmup, bounds)
@@ -59,15 +52,3 @@ def mean_by_size(seeds: Sequence[BySize]) -> BySize:
             values = [own[size][key] for own in seeds]
             summary[size][key], summary[size]["interval"][key] = (None, None) if None in values else mean_and_half(values)
     return summary
-
-
-def sizes_table(summaries: Sequence[dict[str, Any]], times: Times) -> Table:
-    """A line for each class of each policy, the smallest sizes first."""
-    table = titled(f"delays in {times.unit} by size", summaries)
-    for name in ("size up to", "tasks", "mean delay", "p99.9", "largest"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for record in summaries:
-        for n, (size, own) in enumerate(record["by_size"].items()):
-            shown = [estimate(times.of(own[key]), times.of(own["interval"][key])) for key in TIMES]
-            table.add_row("" if n else escape(record["policy"]), size, number(own["tasks"]), *shown)
-    return table

@@ -1,17 +1,19 @@
-"""The tables of `packenv evaluate`, from its records: means over the seeds, ± the half-width of a 95 % interval."""
+"""The tables of a comparison of policies, from its records: means over the seeds, ± the half-width of a 95 % interval."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from packenv.cli.evaluate.records import Record
 from packenv.results.stability import UNSTABLE
-from packenv.runs.text import NONE, NOT_KNOWN, about, estimate, number
+from packenv.runs.comparison import Comparison
+from packenv.runs.records import Record
+from packenv.runs.size_classes import TIMES as SIZE_TIMES
+from packenv.runs.text import NONE, WIDE, about, estimate, is_wide, number
 from packenv.theory.completion.bound import SHOWN_AS
 
 QUANTILES = (50, 90, 99)
@@ -63,6 +65,21 @@ LEFT_OUT_FIRST = ("tasks/s", "max", "p50", "waiting", "p99", "over-allocation", 
 LEFT_OUT_LATER = ("in the rack", "elsewhere", "short p50", "long p50", "service", "no room", "p95", "short p99", "long p99")
 LEFT_OUT = (*LEFT_OUT_FIRST, *LEFT_OUT_LATER, "mean queue", "utilisation", "overhead", "completion", "long p90")
 """Columns that a narrow terminal does without, the first of them first."""
+
+
+def tables_of(comparison: Comparison) -> list[Table]:
+    """Queues and delays; by size, of whole jobs and of data, where the runs measured them."""
+    summaries, times, first = comparison.summaries, Times(comparison.workload.shown_slot), comparison.by_policy[0][0]
+    tables = [results_table(summaries, times)]
+    if comparison.by_size:
+        tables.append(sizes_table(summaries, times))
+    if first.jobs is not None:
+        tables.append(jobs_table(summaries, times))
+        if comparison.cutoff is not None:
+            tables.append(classes_table(summaries, comparison.cutoff, times))
+    if first.data is not None:
+        tables.append(data_table(summaries, times))
+    return tables
 
 
 def results_table(summaries: list[Record], times: Times) -> Table:
@@ -124,10 +141,12 @@ def _table(title: str, columns: tuple[Shown, ...], summaries: list[Record], time
 
 def legend(tables: list[Table], summaries: list[Record]) -> list[str]:
     """What the marks mean that occur in the tables."""
-    cells = {cell for table in tables for column in table.columns for cell in column.cells}
+    headings = {str(column.header) for table in tables for column in table.columns}
+    columns = (Shown("mean queue", "mean_queue"), Shown("mean delay", "mean_delay"), *JOBS, *CLASSES, *DATA)
+    keys = [column.key for column in columns if column.heading in headings]
     found = []
-    if NOT_KNOWN in cells:
-        found.append(f"{NOT_KNOWN}: the 95 % interval is as wide as the mean or wider; more --seeds or --slots narrow it")
+    if any(is_wide(record[key], record["interval"][key]) for record in summaries for key in keys):
+        found.append(f"{WIDE}; more seeds or slots narrow it")
     if any(record["verdict"] == UNSTABLE for record in summaries):
         found.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and what waits")
     return found
@@ -143,3 +162,15 @@ def titled(title: str, summaries: Sequence[Record]) -> Table:
 
 def _colour(verdict: str) -> str:
     return {"stable": "green", "unstable": "red"}.get(verdict, "yellow")
+
+
+def sizes_table(summaries: Sequence[dict[str, Any]], times: Times) -> Table:
+    """A line for each class of each policy, the smallest sizes first."""
+    table = titled(f"delays in {times.unit} by size", summaries)
+    for name in ("size up to", "tasks", "mean delay", "p99.9", "largest"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for record in summaries:
+        for n, (size, own) in enumerate(record["by_size"].items()):
+            shown = [estimate(times.of(own[key]), times.of(own["interval"][key])) for key in SIZE_TIMES]
+            table.add_row("" if n else escape(record["policy"]), size, number(own["tasks"]), *shown)
+    return table

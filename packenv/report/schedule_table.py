@@ -1,7 +1,8 @@
-"""The Parquet file that `--schedule` writes."""
+"""When and where each task of a run ran, as columns; and the Parquet file of them that `--schedule` writes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,14 @@ from packenv.workloads.laws.arrivals import Batch
 from packenv.workloads.workload import Workload
 
 
-def write_schedule(path: str, workload: Workload, results: list[Result]) -> None:
-    """One row for each task of each run; times are slots.
+def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
+    """An Arrow table with a row for each task of each run, which have their schedules; times are slots.
 
     Columns task (row of the Jobs table), job (its job, or the row where every task is a job of its own), start and server
     (null where a task never started), end (the slot in which it left, null where it did not within the run); source (the server
     from which it read, null at home) if reads take resources; policy and seed if there are several runs.
     """
     import pyarrow as pa
-    import pyarrow.parquet
 
     tables = []
     for result in results:
@@ -40,8 +40,16 @@ def write_schedule(path: str, workload: Workload, results: list[Result]) -> None
             columns["policy"] = pa.array([result.policy] * len(start)).dictionary_encode()
             columns["seed"] = np.full(len(start), result.seed)
         tables.append(pa.table(columns))
+    return pa.concat_tables(tables)
+
+
+def write_schedule(path: str, workload: Workload, results: Sequence[Result]) -> None:
+    """Write `schedule_table` as Parquet, whole or not at all."""
+    import pyarrow.parquet
+
+    table = schedule_table(workload, results)
     with atomic_path(path) as temporary:
-        pyarrow.parquet.write_table(pa.concat_tables(tables), temporary)
+        pyarrow.parquet.write_table(table, temporary)
 
 
 def jobs_of(workload: Workload, seed: int, tasks: int) -> NDArray[np.int64]:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Sequence
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import FuncFormatter
 
-from packenv.cli.evaluate.queue_lines import draw_queues
-from packenv.cli.evaluate.story import story_of
-from packenv.files import atomic_path
+from packenv.report.pictures import Picture
+from packenv.report.queue_lines import draw_queues
+from packenv.report.story import story_of
 from packenv.results.result import Result
 from packenv.results.stability import UNSTABLE
 from packenv.runs.clock import Clock, clock_for
@@ -26,9 +22,7 @@ from packenv.workloads.workload import Workload
 QUANTILES = (("delay_p50", "median", "|", 11), ("delay_p95", "95 %", "o", 6), ("delay_p99", "99 %", "D", 5))
 
 
-def draw_runs(
-    by_policy: list[list[Result]], workload: Workload, path: str | os.PathLike[str], backlog: int | None = None
-) -> None:
+def runs_chart(by_policy: Sequence[Sequence[Result]], workload: Workload, backlog: int | None = None) -> Picture:
     """Left: waiting tasks over time, mean over the seeds (band: the middle half of them). Right: quantiles of the delay.
 
     Delays of a policy that is unstable with any seed are dashed and hollow: they say how long the run was. The queue of an
@@ -37,7 +31,8 @@ def draw_runs(
     be seen.
     """
     height = max(4.2, 2.2 + 0.45 * len(by_policy))
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, height), width_ratios=(3, 2), layout="constrained")
+    figure = Picture(figsize=(11, height), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     colours = colours_for([runs[0].policy for runs in by_policy])
     longest = max(run.slots for runs in by_policy for run in runs)
     clock = clock_for(longest, workload.slot_seconds)
@@ -48,12 +43,10 @@ def draw_runs(
         _draw_delays(right, runs, row, colour, delay_clock)
     _finish_delays(right, [runs[0].policy for runs in by_policy], delay_clock)
     figure.suptitle(f"{story_of(by_policy)}\n{_setting(by_policy, workload, clock, longest, backlog)}", fontsize=11)
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, dpi=120)
-    plt.close(figure)
+    return figure
 
 
-def _setting(by_policy: list[list[Result]], workload: Workload, clock: Clock, longest: int, backlog: int | None) -> str:
+def _setting(by_policy: Sequence[Sequence[Result]], workload: Workload, clock: Clock, longest: int, backlog: int | None) -> str:
     seeds = max(map(len, by_policy))
     length = longest / clock.slots
     arrivals = f"intensity {workload.intensity:.2f}" if backlog is None else f"{backlog:,} kept waiting"
@@ -63,11 +56,11 @@ def _setting(by_policy: list[list[Result]], workload: Workload, clock: Clock, lo
     )
 
 
-def _diverges(runs: list[Result]) -> bool:
+def _diverges(runs: Sequence[Result]) -> bool:
     return any(run.verdict.kind == UNSTABLE for run in runs)
 
 
-def _draw_delays(axes: Any, runs: list[Result], row: int, colour: str, clock: Clock) -> None:
+def _draw_delays(axes: Any, runs: Sequence[Result], row: int, colour: str, clock: Clock) -> None:
     means = []
     for key, label, marker, size in QUANTILES:
         known = [getattr(run, key) for run in runs if getattr(run, key) is not None]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cli.evaluate.story import verdict_of
+from packenv.report.story import verdict_of
 from packenv.results.result import Result
 from packenv.results.stability import UNSTABLE
 from packenv.runs.clock import Clock
@@ -37,7 +38,7 @@ class Line(NamedTuple):
     high: NDArray[np.float64]
 
 
-def draw_queues(axes: Any, by_policy: list[list[Result]], colours: list[str], clock: Clock, bound: float) -> None:
+def draw_queues(axes: Any, by_policy: Sequence[Sequence[Result]], colours: list[str], clock: Clock, bound: float) -> None:
     """Draw the queues of all policies, unstable ones dashed, and label each line; dotted the lower `bound` of all, if not 0."""
     lines = [line for runs, colour in zip(by_policy, colours, strict=True) if (line := line_of(runs, colour, clock)) is not None]
     top = highest(lines)
@@ -60,7 +61,7 @@ def draw_queues(axes: Any, by_policy: list[list[Result]], colours: list[str], cl
     label_lines(axes, lines, top, bound)
 
 
-def line_of(runs: list[Result], colour: str, clock: Clock) -> Line | None:
+def line_of(runs: Sequence[Result], colour: str, clock: Clock) -> Line | None:
     """None of runs that were too short for a bin."""
     bins = min(len(run.trajectory.queue) for run in runs)
     if bins == 0:

@@ -1,19 +1,19 @@
-"""The JSON records of `packenv evaluate`: one per policy and seed, and per policy one over its seeds with 95 % intervals."""
+"""The records of a comparison: one per policy and seed, and per policy one over its seeds with 95 % intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cli.evaluate.whole_jobs import WholeJobs
 from packenv.results.job_times import JobTimes
 from packenv.results.locality import DataLocality
 from packenv.results.result import Result
 from packenv.results.stability import combine
 from packenv.runs.statistics import mean_and_half
+from packenv.runs.whole_jobs import WholeJobs
 from packenv.workloads.network import ANY, NODE, RACK
 
 AVERAGED = (
@@ -110,3 +110,14 @@ def summary_of(results: list[Result], whole: list[WholeJobs], slot_seconds: floa
 def mean_of_all(values: list[float | None]) -> tuple[float | None, float | None]:
     """Mean and half-width; None unless every seed has a value."""
     return (None, None) if None in values else mean_and_half(values)
+
+
+def flat(record: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """The plain values inside of a record by their path."""
+    for key, value in record.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{above}{key}.")
+        elif not isinstance(value, (list, tuple)):
+            yield f"{above}{key}", value
+        elif not any(isinstance(each, (Mapping, list, tuple)) for each in value):
+            yield from flat({str(n): each for n, each in enumerate(value)}, f"{above}{key}.")

@@ -1,0 +1,286 @@
+"""`packenv.evaluate`: policies side by side on one workload. What is compared is checked before anything runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any
+
+from packenv.api import at_a_rate
+from packenv.errors import ArgumentError, InputError
+from packenv.executors.local import ThisProcess
+from packenv.policy import find_policy, name_of
+from packenv.results.result import KINDS, Result
+from packenv.runs.chance import seeds_for
+from packenv.runs.records import Record, flat, record_of, summary_of
+from packenv.runs.run import Run, runs_of
+from packenv.runs.runner import RunOptions, run_all
+from packenv.runs.size_classes import by_size, mean_by_size
+from packenv.runs.statistics import Interval, ratio_of_means
+from packenv.runs.whole_jobs import whole_jobs
+from packenv.simulation import WAITING_LIMIT
+from packenv.workloads.estimates import misjudged
+from packenv.workloads.in_service import begins_busy
+from packenv.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from packenv.report.pictures import Picture
+    from packenv.report.tables import Tables
+
+DEFAULT_SLOTS = 200_000
+DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Policies on one workload, and the runs that compare them, policy by policy."""
+
+    workload: Workload
+    seeds: Mapping[str, Sequence[int]]  # by policy: one where nothing is drawn by chance
+    runs: list[Run]
+    backlog: int | None
+    cutoff: float | None  # seconds
+    by_size: bool
+
+    def groups(self, results: Sequence[Result | None]) -> list[list[Result]]:
+        """The results of each policy, of all in the order of the runs, without policies with a failed run (None)."""
+        left = iter(results)
+        groups = [[next(left) for _ in seeds] for seeds in self.seeds.values()]
+        return [[self._known(run) for run in group if run is not None] for group in groups if None not in group]
+
+    def _known(self, run: Result) -> Result:
+        """The result with what was run, which other processes do not send back."""
+        return run if run.played is not None else replace(run, played=self.workload)
+
+    def compare(self, groups: list[list[Result]]) -> Comparison:
+        """Measure the runs of one policy or more."""
+        return Comparison(self.workload, groups, self.backlog, self.cutoff, self.by_size)
+
+
+def evaluation(
+    workload: Workload,
+    policies: Iterable[Any],
+    seeds: Iterable[int],
+    slots: int | None = None,
+    *,
+    drain: bool = False,
+    warmup: int | None = None,
+    waiting_limit: int = WAITING_LIMIT,
+    backlog: int | None = None,
+    estimate_error: float | None = None,
+    cutoff: float | None = None,
+    by_size: bool = False,
+    schedule: bool = False,
+    jobs_schedule: bool = False,
+) -> Evaluation:
+    """What `evaluate` compares; the arguments are its own. `jobs_schedule`: runs of tables keep their schedules.
+
+    Raises InputError.
+    """
+    chosen = [*policies]
+    names = [policy if isinstance(policy, str) else name_of(policy) for policy in chosen]
+    if len(set(names)) < len(names):
+        raise InputError(f"two policies have the same name: {', '.join(names)}")
+    for name in chosen:
+        find_policy(name) if isinstance(name, str) else None
+    if estimate_error is not None:
+        workload = misjudged(workload, estimate_error)
+    if backlog is not None and by_size:
+        raise ArgumentError("`by_size` shows delays from arrival on; with `backlog` nothing arrives at a time of its own")
+    has_jobs = workload.jobs is not None and workload.jobs.job is not None
+    if cutoff is not None and not (has_jobs and 0 < cutoff < math.inf):
+        raise ArgumentError("`cutoff` is a number of seconds above 0, for tables that say which tasks make a job")
+    endless = workload.jobs is None or begins_busy(workload)
+    length = DEFAULT_SLOTS if slots is None and endless else slots
+    options = {
+        "drain": drain or None,
+        "warmup": warmup,
+        "waiting_limit": waiting_limit,
+        "schedule": schedule or has_jobs or by_size or (jobs_schedule and workload.jobs is not None),
+        "backlog": backlog,
+    }
+    wanted = [*seeds]
+    of_policy = {name: seeds_for(policy, workload, wanted) for name, policy in zip(names, chosen, strict=True)}
+    pairs = zip(names, chosen, strict=True)
+    runs = [run for name, policy in pairs for run in runs_of(workload, [policy], of_policy[name], length, options)]
+    return Evaluation(workload, of_policy, runs, backlog, cutoff, by_size)
+
+
+def evaluate(
+    workload: Any,
+    policies: Iterable[Any] = DEFAULT_POLICIES,
+    *,
+    slots: int | None = None,
+    seeds: int | Iterable[int] = 8,
+    drain: bool = False,
+    warmup: int | None = None,
+    waiting_limit: int = WAITING_LIMIT,
+    backlog: int | None = None,
+    estimate_error: float | None = None,
+    cutoff: float | None = None,
+    by_size: bool = False,
+    schedule: bool = False,
+    executor: Executor | None = None,
+    **changes: Any,
+) -> Comparison:
+    """Run policies on a workload, all on the same tasks, and compare them.
+
+    workload        a Workload, or what `packenv.workload` takes: a name, a file, a trace, a table. Its arguments, such as
+                    `servers`, `slot_seconds` or `intensity`, go along here
+    policies        names ("vqs:J=4") or objects
+    slots           of each run: by default those of a table, and 200,000 of a workload of random tasks
+    seeds           how many, or which ones. One run is made where neither the tasks nor the policy depend on them
+    drain           runs go on until all work is done
+    warmup          slots at the start that are not measured, as of `packenv.simulate`; so are `waiting_limit` and `backlog`
+    estimate_error  durations are believed with up to this share of error, for tables of jobs
+    cutoff          jobs whose tasks take longer than so many seconds on average are measured apart
+    by_size         delays are also measured by the size of tasks
+    schedule        results keep their schedules, for `Comparison.plot("schedule")`; those of whole jobs always do
+    executor        where the runs are made, as of `packenv.simulate_many`: None is this process
+
+    Raises InputError for arguments that do not go together, and what a run raises.
+    """
+    numbers = range(seeds) if isinstance(seeds, int) else seeds
+    prepared = evaluation(
+        at_a_rate(workload, **changes), policies, numbers, slots, drain=drain, warmup=warmup, waiting_limit=waiting_limit,
+        backlog=backlog, estimate_error=estimate_error, cutoff=cutoff, by_size=by_size, schedule=schedule,
+    )  # fmt: skip
+    with RunOptions(fail_fast=True, executor=executor or ThisProcess()) as options:
+        return prepared.compare(prepared.groups(run_all(prepared.runs, options)))
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """The runs of each policy on the same tasks, and what they measured."""
+
+    workload: Workload
+    by_policy: list[list[Result]]
+    backlog: int | None = None
+    cutoff: float | None = None  # seconds
+    by_size: bool = False
+
+    @property
+    def results(self) -> dict[str, list[Result]]:
+        """The runs by policy, one for each seed."""
+        return {runs[0].policy: runs for runs in self.by_policy}
+
+    @property
+    def all_runs(self) -> list[Result]:
+        """The runs one after the other."""
+        return [*chain(*self.by_policy)]
+
+    @cached_property
+    def _measured(self) -> tuple[list[Record], list[Record]]:
+        slot = self.workload.shown_slot
+        whole = whole_jobs(self.workload, self.by_policy, self.cutoff)
+        summaries = [summary_of(*group, slot) for group in zip(self.by_policy, whole, strict=True)]
+        records = [*map(record_of, self.all_runs, chain(*whole), repeat(slot))]
+        if self.by_size:
+            classes = by_size(self.workload, self.by_policy)
+            for record, own in zip(records, chain(*classes), strict=True):
+                record["by_size"] = own
+            for summary, group in zip(summaries, classes, strict=True):
+                summary["by_size"] = mean_by_size(group)
+        return summaries, records
+
+    @property
+    def summaries(self) -> list[Record]:
+        """For each policy its means over the seeds, and `interval` with the half-widths of their 95 % intervals, in slots."""
+        return self._measured[0]
+
+    @property
+    def records(self) -> list[Record]:
+        """The measures of each run, in slots."""
+        return self._measured[1]
+
+    @property
+    def remarks(self) -> list[str]:
+        """What policies say of their first runs."""
+        return [f"{run.policy}: {run.remark} (seed {run.seed})" for run in (own[0] for own in self.by_policy) if run.remark]
+
+    @property
+    def stopped(self) -> list[str]:
+        """Which runs were stopped before their end."""
+        return [f"{each['policy']}: stopped, {each['stopped']}" for each in self.summaries if each["stopped"]]
+
+    def ratio(self, policy: str, other: str, measure: str = "mean_queue") -> Interval:
+        """The mean of a measure under `policy` over that under `other`, paired seed by seed, with its 95 % interval.
+
+        measure  a number of the records: "mean_queue", "mean_delay", "delay_p95", "mean_completion", "makespan", …
+
+        What both suffer from the same tasks cancels. Raises InputError for an unknown policy or measure.
+        """
+        pair = [self._values(name, measure) for name in (policy, other)]
+        seeds = max(map(len, pair))
+        return ratio_of_means(*(own * seeds if len(own) == 1 else own for own in pair))
+
+    def _values(self, policy: str, measure: str) -> list[float | None]:
+        own = [record for record in self.records if record["policy"] == policy]
+        if not own:
+            raise InputError(f"no policy {policy!r} was compared: {', '.join(self.results)}")
+        values = [record.get(measure, "") for record in own]
+        if not all(value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)) for value in values):
+            numbers = [key for key, value in own[0].items() if isinstance(value, (int, float))]
+            raise InputError(f"{measure!r} is no measure; known: {', '.join(numbers)}")
+        return values
+
+    def table(self) -> Tables:
+        """What `packenv evaluate` prints: means over the seeds, ± the half-width of a 95 % interval, and what marks mean."""
+        from packenv.report.comparison_tables import legend, tables_of
+        from packenv.report.tables import Tables
+
+        tables = tables_of(self)
+        return Tables(tables, [*legend(tables, self.summaries), *self.remarks, *self.stopped])
+
+    def plot(self, kind: str = "queue", **options: Any) -> Picture:
+        """A figure of matplotlib: "queue", waiting tasks over time, and quantiles of the delay; or "schedule", who ran where and
+        when in the first run of each policy (options: `first`, `last`, `colour`). Raises InputError as `Result.plot` does.
+        """
+        from packenv.report.frames import known_kind
+        from packenv.report.runs_chart import runs_chart
+        from packenv.report.schedule_chart import schedule_chart
+
+        if known_kind(kind, KINDS, "kind of picture") == "schedule":
+            return schedule_chart([runs[0] for runs in self.by_policy], self.workload, **options)
+        return runs_chart(self.by_policy, self.workload, self.backlog, **options)
+
+    def to_frame(self, library: str = "arrow") -> Any:
+        """A row for each run with its measures, as an Arrow table or a frame of "pandas" or "polars".
+
+        `utilisation.0` and the like for what is inside of fields; times are in slots.
+        """
+        from packenv.report.frames import frame_of
+
+        rows = [dict(flat(record)) for record in self.records]
+        names = dict.fromkeys(name for row in rows for name in row)
+        return frame_of({name: [row.get(name) for row in rows] for name in names}, library)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All records in plain values, ready for JSON: `policies`, the means of each, and `runs`."""
+        return {"workload": self.workload.name, "policies": self.summaries, "runs": self.records}
+
+    @property
+    def _title(self) -> str:
+        from packenv.report.story import story_of
+
+        seeds = max(map(len, self.by_policy))
+        return f"Comparison on {self.workload.name}, {seeds} seed{'' if seeds == 1 else 's'}: {story_of(self.by_policy)}"
+
+    def __repr__(self) -> str:
+        from packenv.report.frames import facts_text
+        from packenv.runs.text import estimate
+
+        facts = []
+        for each in self.summaries:
+            queue = estimate(each["mean_queue"], each["interval"]["mean_queue"])
+            facts.append((each["policy"], f"{each['verdict']}, mean queue {queue}"))
+        return facts_text(self._title, facts)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p>{escape(self._title)}</p>{self.table()._repr_html_()}"

@@ -1,0 +1,97 @@
+"""What results and workloads show of themselves: text, HTML, plain values, frames and pictures."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import packenv
+from packenv.report.schedule_chart import stacked
+
+TABLE = packenv.Workload(
+    jobs=packenv.Jobs.of([0, 0, 1, 9], [0.6, 0.5, 0.4, 1.0], [4, 3, 2, 5], job=np.array([7, 7, 8, 9])), servers=2, name="<four>"
+)
+
+
+@pytest.fixture(scope="module")
+def result() -> packenv.Result:
+    return packenv.simulate(TABLE, "fifo-ff", slots=12, schedule=True)
+
+
+def test_a_few_lines(result: packenv.Result) -> None:
+    others = packenv.workload("google2011-like"), packenv.workload("dag"), TABLE.with_(servers="1x1,3x2,1x1")
+    for value in (result, TABLE, *others):
+        lines = repr(value).splitlines()
+        assert 3 < len(lines) < 10 and max(map(len, lines)) < 170
+    assert "4 arrived, 4 started" in repr(result) and "2 of 1" in repr(TABLE) and "4 of 3 jobs" in repr(TABLE)
+    assert "&lt;four&gt;" in TABLE._repr_html_() and "&lt;four&gt;" in result._repr_html_()
+
+
+def test_plain_values(result: packenv.Result) -> None:
+    plain = json.loads(json.dumps(result.to_dict()))
+    assert (plain["policy"], plain["workload"], plain["arrived"], plain["verdict"]) == ("fifo-ff", "<four>", 4, "undecided")
+    assert plain["trajectory"]["queue"] == result.trajectory.queue.tolist() and plain["mean_completion"] == result.jobs.mean  # type: ignore[union-attr]
+
+
+def test_frames(result: packenv.Result) -> None:
+    queue, tasks = result.to_frame(), result.to_frame("schedule")
+    assert queue.column_names == ["slot", "queue", "waiting_size"] and tasks["job"].to_pylist() == [7, 7, 8, 9]
+    assert tasks["start"].to_pylist() == result.schedule.start.tolist()  # type: ignore[union-attr]
+    assert TABLE.to_frame()["size"].to_pylist() == pytest.approx([0.6, 0.5, 0.4, 1.0], abs=1e-6)
+    assert packenv.workload("paper/fig4b").to_frame(tasks=5).num_rows == 5
+    pandas = pytest.importorskip("pandas")
+    assert isinstance(result.to_frame("schedule", "pandas"), pandas.DataFrame)
+
+
+def test_pictures(result: packenv.Result) -> None:
+    assert [axes.get_ylabel() for axes in result.plot("schedule").axes] == ["waiting", "server"]
+    assert "<four>" in TABLE.plot().get_suptitle() and "<four>" in result.plot().get_suptitle()
+    assert result.plot()._repr_png_().startswith(b"\x89PNG")
+    by_size = result.plot("schedule", colour="size", first=1, last=3)
+    assert by_size.axes[-1].get_ylabel().startswith("size") and by_size.axes[0].get_xlim() == (1, 3)
+
+
+def test_from_another_process(result: packenv.Result) -> None:
+    sent = pickle.loads(pickle.dumps(result))
+    with pytest.raises(packenv.InputError, match="which workload was run"):
+        sent.plot()
+    assert sent.to_frame("schedule", workload=TABLE) == result.to_frame("schedule")
+
+
+def test_what_cannot_be_shown(result: packenv.Result) -> None:
+    plain = packenv.simulate(TABLE, "fifo-ff")
+    for call in (plain.plot, plain.to_frame):
+        with pytest.raises(packenv.InputError, match="has no schedule"):
+            call("schedule")
+    with pytest.raises(packenv.InputError, match="did you mean schedule"):
+        result.plot("scedule")
+    with pytest.raises(packenv.InputError, match="arrow, pandas, polars"):
+        result.to_frame(library="excel")
+    with pytest.raises(packenv.InputError, match="one before the other"):
+        result.plot("schedule", first=5, last=5)
+
+
+TASKS = st.lists(st.tuples(st.integers(0, 12), st.integers(1, 6), st.integers(1, 5)), min_size=1, max_size=12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tasks=TASKS, capacity=st.integers(5, 12))
+def test_places_in_a_server(tasks: list[tuple[int, int, int]], capacity: int) -> None:
+    """Pieces add up to the demand, no two tasks share a place at a time, and none lies higher than it must."""
+    start, length, demand = (np.array(column, np.int64) for column in zip(*tasks, strict=True))
+    places = stacked(start, start + length, demand, capacity)
+    assert [sum(high - low for low, high in pieces) for pieces in places] == demand.tolist()
+    for slot in range(20):
+        here = [k for k in range(len(tasks)) if start[k] <= slot < start[k] + length[k]]
+        pieces: list[Any] = sorted(piece for k in here for piece in places[k])
+        assert all(first[1] <= second[0] for first, second in itertools.pairwise(pieces))
+        most = max((int(demand[(start <= s) & (s < start + length)].sum()) for s in range(20)), default=0)
+        if most <= capacity:
+            assert all(high <= capacity for _, high in pieces)

@@ -1,0 +1,74 @@
+"""`packenv.evaluate`: the same numbers as the command's, ratios that are paired, and how a comparison shows itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import packenv
+from packenv.runs.statistics import ratio_of_means
+from tests.cli.evaluating import evaluate
+
+POLICIES = ["bf-js", "fifo-ff"]
+
+
+@pytest.fixture(scope="module")
+def comparison() -> packenv.Comparison:
+    return packenv.evaluate("paper/fig4b", POLICIES, slots=5000, seeds=3, intensity=0.8, schedule=True)
+
+
+def test_numbers_of_the_command(comparison: packenv.Comparison, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out.json"
+    words = ("--intensity", "0.8", "--slots", "5000", "--seeds", "3", "--processes", "1", "-p", "bf-js", "-p", "fifo-ff")
+    evaluate("paper/fig4b", *words, "--json", out)
+    plain, measured = comparison.to_dict(), {"seconds", "tasks_per_second", "interval"}
+    for ours, theirs in zip([*plain["runs"], *plain["policies"]], json.loads(out.read_text()), strict=True):
+        assert {key: json.loads(json.dumps(ours[key])) for key in theirs.keys() - measured} == {
+            key: theirs[key] for key in theirs.keys() - measured
+        }
+    printed = capsys.readouterr().out
+    assert all(cell in printed for cell in str(comparison.table()).splitlines()[4].split()[:2])
+
+
+def test_ratio(comparison: packenv.Comparison) -> None:
+    above, below = ([run.mean_queue for run in comparison.results[name]] for name in POLICIES)
+    assert comparison.ratio(*POLICIES) == ratio_of_means(above, below)
+    assert comparison.ratio(*POLICIES, "mean_delay").mean != comparison.ratio(*POLICIES).mean
+    for policies, measure, problem in (
+        (("bf-js", "vqs"), "mean_queue", "no policy 'vqs' was compared: bf-js, fifo-ff"),
+        (POLICIES, "queue", "'queue' is no measure; known: .*mean_queue"),
+    ):
+        with pytest.raises(packenv.InputError, match=problem):
+            comparison.ratio(*policies, measure)
+
+
+def test_shown(comparison: packenv.Comparison) -> None:
+    assert len(repr(comparison).splitlines()) == 3 and "bf-js" in repr(comparison)
+    assert comparison._repr_html_().count("<tr>") == 3 and "| policy |" in comparison.table().markdown()
+    frame = comparison.to_frame()
+    assert frame.num_rows == 6 and frame["seed"].to_pylist() == [0, 1, 2] * 2 and "utilisation.0" in frame.column_names
+    assert [axes.get_title("left") for axes in comparison.plot("schedule", first=0, last=500).axes[::2][:2]] == POLICIES
+    assert "paper/fig4b" in comparison.plot().get_suptitle()
+
+
+def test_a_trace_once() -> None:
+    table = {"submit_time_s": [0, 3, 5], "duration_s": [10, 5, 4], "cpu": [0.5, 0.5, 0.25]}
+    found = packenv.evaluate(table, POLICIES, servers=1, slot_seconds=1, drain=True)
+    assert [len(runs) for runs in found.by_policy] == [1, 1] and "seconds" in str(found.table())
+    assert found.ratio(*POLICIES, "mean_delay") == (1, None, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"policies": ["bf-js", "bf-js"]}, "two policies have the same name"),
+        ({"cutoff": 3.0}, "`cutoff` is a number of seconds above 0"),
+        ({"backlog": 5, "by_size": True}, "`by_size` shows delays from arrival on; with `backlog`"),
+        ({"policies": ["bf-jss"]}, "did you mean"),
+    ],
+)
+def test_what_cannot_be_compared(arguments: dict[str, object], problem: str) -> None:
+    with pytest.raises(packenv.InputError, match=problem):
+        packenv.evaluate("paper/fig4b", **arguments)  # type: ignore[arg-type]
