@@ -35,10 +35,10 @@ def runs_chart(by_policy: Sequence[Sequence[Result]], workload: Workload, backlo
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     colours = colours_for([runs[0].policy for runs in by_policy])
     longest = max(run.slots for runs in by_policy for run in runs)
-    clock = clock_for(longest, workload.slot_seconds)
+    clock = clock_for(longest, workload.shown_slot)
     draw_queues(left, by_policy, colours, clock, 0.0 if backlog is not None else known_bound(workload))
     slowest = max((run.delay_p99 or 0.0 for runs in by_policy for run in runs), default=0.0)
-    delay_clock = clock_for(slowest, workload.slot_seconds)
+    delay_clock = clock_for(slowest, workload.shown_slot)
     for row, (runs, colour) in enumerate(zip(by_policy, colours, strict=True)):
         _draw_delays(right, runs, row, colour, delay_clock)
     _finish_delays(right, [runs[0].policy for runs in by_policy], delay_clock)

@@ -62,7 +62,7 @@ def schedule_chart(
     if colour not in COLOUR_BY:
         raise InputError(f"colour is one of {', '.join(COLOUR_BY)}, not {colour!r}")
     start, end = _span(runs, shown, first, last)
-    clock = clock_for(end - start, workload.slot_seconds)
+    clock = clock_for(end - start, workload.shown_slot)
     capacity = workload.servers.units[:MOST_SERVERS]
     resource = _most_used(shown[0], workload.servers.units)
     rows = len(capacity)

@@ -29,19 +29,19 @@ def workload_chart(workload: Workload, seed: int, tasks: int) -> Picture:
     panels[0].set_ylabel("share of tasks")
     if len(names) > 1:
         panels[0].legend(frameon=False)
-    clock = clock_for(float(np.median(jobs.service)), workload.slot_seconds)
+    clock = clock_for(float(np.median(jobs.service)), workload.shown_slot)
     service = jobs.service / clock.slots
     spread = service.max() > 100 * service.min()
     bins = np.geomspace(service.min(), service.max(), BINS) if spread else np.linspace(service.min(), service.max() + 1e-9, BINS)
     panels[1].hist(service, bins, weights=share, color=COLOURS[0])
     panels[1].set_xscale("log" if spread else "linear")
     panels[1].set_xlabel(f"service ({clock.unit})")
-    clock = clock_for(float(jobs.arrival[-1]), workload.slot_seconds)
+    clock = clock_for(float(jobs.arrival[-1]), workload.shown_slot)
     edges = np.linspace(0, int(jobs.arrival[-1]) + 1, BINS + 1)
     counts = np.histogram(jobs.arrival, edges)[0]
     panels[2].stairs(counts, edges / clock.slots, fill=True, color=COLOURS[0], alpha=0.7)
     panels[2].set_xlabel("slot" if clock.unit == "slots" else clock.unit)
-    short = clock_for(edges[1], workload.slot_seconds)
+    short = clock_for(edges[1], workload.shown_slot)
     panels[2].set_ylabel(f"arrivals in {edges[1] / short.slots:.3g} {short.unit}")
     for axes in panels:
         light_grid(axes)
