@@ -12,7 +12,7 @@ from packenv.cli.options import shared
 from packenv.cli.options.shared import COUNT, JSON, option
 from packenv.cli.outputs import check_outputs
 from packenv.cli.train import interval, own_option
-from packenv.envs.registration import ENVIRONMENTS, kind_of
+from packenv.envs.registration import ENVIRONMENTS, FORMER, id_of, kind_of
 from packenv.errors import InputError
 from packenv.files import check_folder_writable, write_json
 from packenv.inputs.numbers import LARGEST_WHOLE
@@ -88,4 +88,4 @@ def _made(workload: str, environment: str, words: dict[str, Any]) -> Any:
         options[key] = low if low == high else (low, high)
     if words["servers"] is not None:
         options["servers"] = words["servers"]
-    return gymnasium.make(f"packenv/{kind}-v0", **options | dict(own_option(text) for text in words["options"]))
+    return gymnasium.make(id_of(kind), **FORMER.get(kind, {}) | options | dict(own_option(text) for text in words["options"]))

@@ -14,7 +14,7 @@ from packenv.cli.options.shared import JSON, option
 from packenv.cli.options.workload import DEFAULT_POLICIES, chosen_policies
 from packenv.cli.outputs import check_outputs
 from packenv.compiled.cache import base
-from packenv.envs.registration import ENVIRONMENTS, kind_of
+from packenv.envs.registration import ENVIRONMENTS, id_of, kind_of
 from packenv.files import write_json
 from packenv.runs.progress import announce_if_slow
 from packenv.workloads.named.registry import workload as find_workload
@@ -83,8 +83,8 @@ def play(kind: str, workload: Workload) -> None:
 
     finite = workload.jobs is not None or workload.draw is not None
     options: dict[str, Any] = {"workload": workload, "horizon": None if finite else SLOTS}
-    env = gymnasium.make(f"packenv/{kind}-v0", **options)
-    many = gymnasium.make_vec(f"packenv/{kind}-v0", num_envs=2, **options)
+    env = gymnasium.make(id_of(kind), **options)
+    many = gymnasium.make_vec(id_of(kind), num_envs=2, **options)
     _, info = env.reset(seed=0)
     _, infos = many.reset(seed=0)
     for _ in range(STEPS):

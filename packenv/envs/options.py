@@ -24,6 +24,8 @@ class UnknownOption(InputError, TypeError):
     """An argument that no environment has. Libraries that try arguments which not every environment has expect a TypeError."""
 
 
+OBSERVATIONS = ("full", "compact", "actions", "normalized")
+
 Range = float | tuple[float, float]
 
 
@@ -47,6 +49,7 @@ class Options:
     intensity: Range | None = None
     rate: Range | None = None
     horizon: int | None = 10_000
+    segment: int | None = None
     J: int | None = None
     types: int | None = None  # of equal width, in place of the partition's 2J
     window: int = 16
@@ -63,12 +66,14 @@ class Options:
     record_schedule: bool = False
 
     def __post_init__(self) -> None:
-        one_of("observation", self.observation, ("full", "compact", "actions", "normalized"))
+        one_of("observation", self.observation, OBSERVATIONS)
         one_of("invalid", self.invalid, ("wait", "nearest"))
         whole("waiting_limit", self.waiting_limit, 1, 10_000_000)
         whole("window", self.window, 1, self.waiting_limit)
         if self.horizon is not None:
             whole("horizon", self.horizon, 1, LATEST)
+        if self.segment is not None:
+            whole("segment", self.segment, 1, LATEST)
         if self.J is not None:
             whole("J", self.J, 2, 16)
         if self.types is not None:

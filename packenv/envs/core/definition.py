@@ -54,8 +54,8 @@ class Definition:
     `layout(sizes, capacity, options, *, …)` returns a Layout for a cluster of capacity (L, D) units and the shared
     `Options`; its keyword-only parameters are the environment's own options. `policy_action(core, row, planned)` returns
     the action that comes nearest to what a policy has planned (packenv.envs.policy_agents); without it policies cannot
-    play the environment. `follows_jobs`: it needs a table of jobs, and reads `Batch.jobs`. `defaults`: its own defaults of the
-    shared options.
+    play the environment. `follows_jobs`: it needs a table of jobs, and reads `Batch.jobs`. `defaults`: of the shared
+    options and its own where they are not those of `Options` and `layout`.
     """
 
     name: str
@@ -63,6 +63,11 @@ class Definition:
     policy_action: Callable[..., int] | None = None
     follows_jobs: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    def chosen(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments and, for those that are not given, the environment's defaults. `J` takes the place of `types`."""
+        defaults = {key: value for key, value in self.defaults.items() if key != "types" or arguments.get("J") is None}
+        return {**defaults, **arguments}
 
     @property
     def own_options(self) -> tuple[str, ...]:

@@ -16,10 +16,10 @@ WAITING, DECIDING, OVER, FRESH, BEGUN = 0, 1, 2, 3, 4
 """Phase of a row: between two decisions, at a decision, at the end of its episode, at the beginning of one, or at the
 beginning of a slot in which nothing has been decided yet."""
 
-AT_HORIZON, TOO_MANY_WAITING, WORK_DONE, NOTHING_LEFT = 1, 2, 3, 4
+AT_HORIZON, TOO_MANY_WAITING, WORK_DONE, NOTHING_LEFT, AT_SEGMENT = 1, 2, 3, 4, 5
 """Why an episode ended, as `info["reason"]` says it; 0 while it goes on. REASONS has the text of each."""
 
-REASONS = ("", "horizon", "waiting limit", "all work is done", "nothing left to happen")
+REASONS = ("", "horizon", "waiting limit", "all work is done", "nothing left to happen", "segment")
 
 turn_type = np.dtype(
     [

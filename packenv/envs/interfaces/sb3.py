@@ -18,7 +18,7 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
 from packenv.envs.core.state import OF_EPISODE
-from packenv.envs.registration import find_vector_class, options_of
+from packenv.envs.registration import find_vector_class
 from packenv.errors import InputError
 
 Indices = Any
@@ -34,7 +34,7 @@ class NoInfos(list[dict[str, Any]]):
 
 
 class PackVecEnv(VecEnv):
-    """`num_envs` environments of a kind ("ServerFill", "packenv/ServerFillNormalized-v1"), and the options of that environment.
+    """`num_envs` environments of a kind ("ServerFill", "packenv/ServerFill-v1"), and the options of that environment.
 
     As SB3 has it, an episode that ends is followed by the next in the same step. `infos[i]` of its row then has the
     `terminal_observation`, the numbers that the single environment has in its last info (`reason`, `seed`, `mean_queue`, …),
@@ -45,7 +45,7 @@ class PackVecEnv(VecEnv):
     """
 
     def __init__(self, kind: str, num_envs: int = 1, *, seed: int | None = None, bare: bool = False, **options: Any) -> None:
-        self.env = find_vector_class(kind)(num_envs, autoreset_mode="SameStep", **(options_of(kind) | options))
+        self.env = find_vector_class(kind)(num_envs, autoreset_mode="SameStep", **options)
         self.core = self.env.core
         super().__init__(num_envs, self.env.single_observation_space, self.env.single_action_space)
         self.elapsed = np.zeros(num_envs, np.int64)  # slots

@@ -12,6 +12,11 @@ from packenv.envs.server_fill.policy_action import policy_action
 from packenv.envs.server_fill.rules import ServerFillRules
 from packenv.policy import BY_INDEX, BY_ROOM
 
+DEFAULTS = {
+    **{"observation": "normalized", "reward": "work", "invalid": "nearest", "segment": 100},
+    **{"passing": False, "types": 16, "choices": 4},
+}
+
 ORDERS = ("tightest", "index")  # in the order of packenv.envs.server_fill.rules
 
 
@@ -44,4 +49,4 @@ def layout(
     )
 
 
-DEFINITION = Definition("ServerFill", layout, policy_action)
+DEFINITION = Definition("ServerFill", layout, policy_action, defaults=DEFAULTS)
