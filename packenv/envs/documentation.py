@@ -71,8 +71,10 @@ IN_COMMON = """
 
     ## Episode End
     Endless workloads are never terminated, only truncated: at `horizon` slots, or when more than `waiting_limit` tasks
-    wait. With `segment`, also at the first decision after so many slots: the next episode begins at that same decision, on the
-    same cluster, so that a library sees many short stretches of a long run (see "Segments" of the reference page). A finite table is terminated when all its work is done. `info["reason"]` says which; `packenv.envs.REASONS` has texts.
+    wait. With `segment`, also at the first decision after so many slots: the next episode begins at that same decision, in the
+    same cluster, up to `horizon`, so that a library sees a long run in short stretches. Agents are compared over whole
+    episodes, with `segment=None`. A finite table is terminated when all its work is done. `info["reason"]` says which;
+    `packenv.envs.REASONS` has texts.
 
     ## Arguments
     | argument | default | |
@@ -87,7 +89,7 @@ IN_COMMON = """
     | `window` | {window} | K, how many of the oldest waiting tasks are shown |
     | `observation` | {observation} | or {other_observations} |
     | `mask_in_observation` | False | adds `action_mask` to the observation |
-    | `reward` | {reward} | `"queue"`, `"delay"`, `"size"`, `"work"`, `"tasks"`, `"advantage"`, `"makespan"`, or a function of a `Passage` |
+    | `reward` | {reward} | one of those above, or a function of a `Passage` |
     | `baseline` | `"bf-js"` | the policy that `advantage` compares with |
     | `invalid` | {invalid} | invalid actions do the same as the valid one next to them, or `"wait"` (see above) |
     | `invalid_penalty` | 0 | taken from the reward for an invalid action |
@@ -143,7 +145,8 @@ def documented(environment: type[SingleEnv], of_configurations: bool = False, of
         common = common.replace("{" + name + "}", shown(value))
     observations = [each for each in OBSERVATIONS if each != environment.definition.defaults.get("observation")]
     common = common.replace("{other_observations}", ", ".join(f'`"{each}"`' for each in observations))
-    common = common.replace("{former}", ", ".join(f"`{key}={shown(value).strip('`')}`" for key, value in FORMER.get(kind, {}).items()))
+    former = ", ".join(f"`{key}={value!r}`" for key, value in FORMER.get(kind, {}).items())
+    common = common.replace("{former}", former)
     environment.__doc__ = inspect.cleandoc(own.rstrip() + "\n" + observed + common)
     return environment
 

@@ -57,6 +57,7 @@ class Options:
     mask_in_observation: bool = False
     reward: str | Reward = "queue"
     baseline: Any = "bf-js"
+    yardstick: bool = False
     invalid: str = "wait"
     invalid_penalty: float = 0.0
     waiting_limit: int = 1000
@@ -67,6 +68,7 @@ class Options:
 
     def __post_init__(self) -> None:
         one_of("observation", self.observation, OBSERVATIONS)
+        one_of("yardstick", self.yardstick, (False, True))
         one_of("invalid", self.invalid, ("wait", "nearest"))
         whole("waiting_limit", self.waiting_limit, 1, 10_000_000)
         whole("window", self.window, 1, self.waiting_limit)

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import minari
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ import packenv
 from packenv.cli.main import main
 from packenv.errors import InputError
 from packenv.runs import recording
+from tests.envs.playing import plain_env
 from tests.test_docs import ROOT
 
 SHORT = ["paper/fig4b", "--intensity", "0.9", "--horizon", "300", "--episodes", "3"]
@@ -105,7 +105,7 @@ def test_an_interrupted_recording_leaves_nothing(tmp_path: Path) -> None:
     def stop() -> None:
         raise KeyboardInterrupt
 
-    env = gymnasium.make("packenv/ServerFill-v0", horizon=200)
+    env = plain_env("ServerFill", horizon=200)
     with pytest.raises(KeyboardInterrupt):
         recording.record(env, "random", tmp_path / "own-v0", range(2), stop)
     assert [*tmp_path.iterdir()] == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -16,7 +15,7 @@ from packenv.envs.core.state import REASONS
 from packenv.envs.options import Warm
 from packenv.envs.rewards import Passage
 from tests.envs.grid import KINDS, PAIR
-from tests.envs.playing import make, play
+from tests.envs.playing import make, plain_vec, play
 
 # rewards
 
@@ -50,7 +49,7 @@ def test_work_of_two_resources_is_their_mean() -> None:
 
 def test_the_mean_of_size_is_the_drift() -> None:
     """`size` is what the waiting size shrinks by, on average over the arrivals."""
-    env = gym.make_vec("packenv/Placement-v0", num_envs=200, reward="size", horizon=500)
+    env = plain_vec("Placement", num_envs=200, reward="size", horizon=500)
     _, info = env.reset(seed=0)
     total, final, over = np.zeros(200), np.zeros(200), np.zeros(200, bool)
     while not over.all():
@@ -96,7 +95,7 @@ def test_a_reward_of_ones_own() -> None:
 
     rewards, _ = play(make(reward=started, horizon=500))
     assert set(rewards) == {0.0, 2.0}
-    batch = gym.make_vec("packenv/Placement-v0", num_envs=3, reward=started)
+    batch = plain_vec("Placement", num_envs=3, reward=started)
     _, info = batch.reset(seed=0)
     _, rewards, *_ = batch.step(np.array([np.flatnonzero(mask)[0] for mask in info["action_mask"]]))
     assert rewards.tolist() == [2.0, 2.0, 2.0]
@@ -171,7 +170,7 @@ def test_no_decision_at_all() -> None:
     _, info = env.reset(seed=0)
     assert info["action_mask"].tolist() == [0] * 8 + [1]
     assert env.step(8)[3]
-    batch = gym.make_vec("packenv/ServerFill-v0", num_envs=2, **options)
+    batch = plain_vec("ServerFill", num_envs=2, **options)
     batch.reset(seed=0)
     for _ in range(3):
         assert batch.step(np.array([8, 8]))[3].all()

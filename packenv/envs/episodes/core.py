@@ -6,6 +6,7 @@ Where every seed has a table of jobs of its own, each row plays the table of its
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -82,6 +83,8 @@ class Core:
         self.warm = options.warm
         compared = self.reward is advantage
         self.baselines = [PolicyRun(options.baseline, self) for _ in range(rows)] if compared else []
+        self.yardsticks = [PolicyRun(options.baseline, self) for _ in range(rows)] if options.yardstick else []
+        self.measuring = np.full(rows, -1, np.int64)  # the episode's seed that each yardstick plays
         self.roots = np.zeros(rows, np.int64)
         self.episodes = np.full(rows, -1, np.int64)
         self.seeds = np.zeros(rows, np.int64)
@@ -245,10 +248,7 @@ class Core:
 
     def _warm_up(self, row: int, seed: int, rate: float) -> None:
         """Give row the tasks that a policy leaves waiting and in service after the first slots of the same jobs."""
-        assert self.warm is not None
-        before = PolicyRun(self.warm.policy, self)
-        before.restart(self.played[row], seed, rate)
-        before.advance(self.warm.slots)
+        before = self._warm_run(row, seed, rate)
         waiting, served = tasks_of(before.cluster, 0)
         while len(waiting) + len(served) > self.batch.c.task.shape[1]:
             self.grow()
@@ -261,6 +261,14 @@ class Core:
             self.grow()  # the rows of the schedule
         if self.baselines:
             self.baselines[row].warm_up(before)
+
+    def _warm_run(self, row: int, seed: int, rate: float) -> PolicyRun:
+        """The run of the warm start, at its end."""
+        assert self.warm is not None
+        run = PolicyRun(self.warm.policy, self)
+        run.restart(self.played[row], seed, rate)
+        run.advance(self.warm.slots)
+        return run
 
     # steps
 
@@ -292,6 +300,22 @@ class Core:
         """∫ Q dt of each row's baseline since it was last asked, up to the row's slot."""
         slots = self.measured["slot"]
         return [self.baselines[row].advance(int(slots[row])) for row in rows]
+
+    def yardstick_queue(self, row: int) -> float:
+        """The mean queue of the baseline on the jobs of the row's episode, up to its slot; NaN while the episode goes on.
+
+        It is run when an episode or a segment ends, not beside every step.
+        """
+        if not self.measured["reason"][row]:
+            return math.nan
+        run, seed, slot = self.yardsticks[row], int(self.seeds[row]), int(self.measured["slot"][row])
+        if self.measuring[row] != seed or run.slot > slot:
+            run.restart(self.played[row], seed, self.rate_of(seed))
+            if self.warm:
+                run.warm_up(self._warm_run(row, seed, self.rate_of(seed)))
+            self.measuring[row] = seed
+        run.advance(slot)
+        return run.mean_queue
 
     def grow(self) -> None:
         """Make room for more tasks in the system, or more rows in the schedule, whichever is full."""
@@ -332,7 +356,8 @@ class Core:
         self._work_on(self.batch)
 
     def _state(self) -> dict[str, Any]:
-        names = ("batch", "template", "played", "tables", "jobs", "guard", "baselines", "roots", "episodes", "seeds", "cut", "goes_on")
+        names = ("batch", "template", "played", "tables", "jobs", "guard", "baselines", "roots", "episodes", "seeds")
+        names += ("cut", "goes_on")
         return {name: getattr(self, name) for name in names}
 
     def _copied(self, state: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -187,6 +188,10 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
             "reason": np.zeros(self.num_envs, np.int64) if reasons is None else reasons.copy(),
         }
         info |= {name: measured[name].copy() for name in OF_EPISODE}
+        if self.core.yardsticks:
+            info["baseline_queue"] = np.full(self.num_envs, math.nan)
+            for row in np.flatnonzero(info["reason"]):
+                info["baseline_queue"][row] = self.core.yardstick_queue(row)
         if self.core.guard is not None:
             info["guarded"] = measured["guarded"].astype(np.int64)
         meant = np.ones(self.num_envs, np.bool_) if rows is None else rows.copy()

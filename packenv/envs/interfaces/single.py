@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import warnings
 from typing import Any, ClassVar
@@ -19,7 +20,6 @@ from packenv.envs.episodes.seeds import MOST
 from packenv.envs.interfaces.spaces import action_space, observation_space
 from packenv.envs.rewards import Passage
 from packenv.errors import InputError
-
 
 FIRST_ROW = np.zeros(1, np.int64)
 
@@ -88,6 +88,8 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             "utilisation": utilisation,
         }
         terminated = truncated = False
+        if core.yardsticks:
+            info["baseline_queue"] = core.yardstick_queue(0) if reason else math.nan
         if core.guard is not None:
             info["guarded"] = int(passage.guarded)
         if invalid:
@@ -144,7 +146,8 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             self._watch(anew=True)
         info = {"elapsed": 0, "slot": int(core.measured["slot"][0]), "invalid": False, "action_mask": self._mask.copy()}
         info |= {"seed": self._seed, "reason": 0} | {name: float(core.measured[name][0]) for name in OF_EPISODE}
-        return self._observation(), info | ({"guarded": 0} if core.guard is not None else {})
+        info |= {"guarded": 0} if core.guard is not None else {}
+        return self._observation(), info | ({"baseline_queue": math.nan} if core.yardsticks else {})
 
     def action_masks(self) -> NDArray[np.bool_]:
         """(A,) which actions are valid now: what sb3-contrib asks for."""

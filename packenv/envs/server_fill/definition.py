@@ -13,7 +13,7 @@ from packenv.envs.server_fill.rules import ServerFillRules
 from packenv.policy import BY_INDEX, BY_ROOM
 
 DEFAULTS = {
-    **{"observation": "normalized", "reward": "work", "invalid": "nearest", "segment": 100},
+    **{"observation": "normalized", "reward": "work", "invalid": "nearest", "segment": 100, "yardstick": True},
     **{"passing": False, "types": 16, "choices": 4},
 }
 
