@@ -24,7 +24,8 @@ class UnknownOption(InputError, TypeError):
     """An argument that no environment has. Libraries that try arguments which not every environment has expect a TypeError."""
 
 
-OBSERVATIONS = ("full", "compact", "actions", "normalized")
+OBSERVATIONS = ("full", "compact", "actions", "normalized", "flat")
+ONE_ARRAY = ("normalized", "flat")
 
 Range = float | tuple[float, float]
 
@@ -95,7 +96,7 @@ class Options:
     @property
     def describes_actions(self) -> bool:
         """Whether the features of packenv.envs.observation.features are written."""
-        return self.observation in ("actions", "normalized")
+        return self.observation in ("actions", *ONE_ARRAY)
 
     @property
     def warm(self) -> Warm | None:

@@ -41,6 +41,7 @@ class Layout:
     summaries: bool = False  # whether ages of jobs and rooms of servers are kept (packenv.envs.core.server_summaries)
     configurations: NDArray[np.int64] | None = None  # (G, N, 2J) that the actions choose from
     known: NDArray[np.int64] | None = None  # (G,) how many of the N each kind of server has
+    one_server: bool = False  # decisions are about one server, and the last action passes it
     groups: int = 0  # actions that start a task of a group of identical ones,
     by_data: bool = False  # and whether tasks with different data are in different groups
     of_action: tuple[Feature, ...] = ()  # its own features of actions, and of the context, if it has them

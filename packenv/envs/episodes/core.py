@@ -30,9 +30,10 @@ from packenv.envs.episodes.policy_run import CHUNK, PolicyRun, initial_jobs
 from packenv.envs.episodes.rows import row_of
 from packenv.envs.episodes.seeds import episode_seed, share
 from packenv.envs.episodes.workload_facts import check_jobs, levels_for, mean_scalar_size, mean_work, most_in_service
+from packenv.envs.observation.flat import flattening_of
 from packenv.envs.observation.layout import sizes_of
 from packenv.envs.observation.normalized import Flattening, check_normalized
-from packenv.envs.options import LATEST, split
+from packenv.envs.options import LATEST, ONE_ARRAY, split
 from packenv.envs.rewards import Passage, advantage, find_reward, of_jobs
 from packenv.errors import InputError
 from packenv.policy import Setting
@@ -71,9 +72,9 @@ class Core:
             needs = together(needs, self.guard.needs)
         self.layout = replace(layout, needs=needs)
         self.flat: Flattening | None = None
-        if options.observation == "normalized":
+        if options.observation in ONE_ARRAY:
             check_normalized(set(layout.observed), definition.name, options.mask_in_observation)
-            self.flat = Flattening(layout)
+            self.flat = flattening_of(options.observation, layout)
         self.step_rows = step_of(self.layout.rules)
         self.reward = find_reward(options.reward)
         if of_jobs(self.reward) and not definition.follows_jobs:

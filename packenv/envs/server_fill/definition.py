@@ -13,7 +13,7 @@ from packenv.envs.server_fill.rules import ServerFillRules
 from packenv.policy import BY_INDEX, BY_ROOM
 
 DEFAULTS = {
-    **{"observation": "normalized", "reward": "work", "invalid": "nearest", "segment": 100, "yardstick": True},
+    **{"observation": "flat", "reward": "work", "invalid": "nearest", "segment": 100, "yardstick": True},
     **{"passing": False, "types": 16, "choices": 4},
 }
 
@@ -45,6 +45,7 @@ def layout(
         needs=needs_of_types(sizes, capacity, orders),
         actions=actions,
         observed=observed_shapes(sizes, options, actions, always, only_full),
+        one_server=True,
         summaries=options.observation != "compact",
     )
 
