@@ -1,4 +1,4 @@
-"""What libraries learn that are told nothing: their algorithms, with their own defaults, on environments as `gymnasium.make` gives them.
+"""What libraries learn that are told nothing: algorithms and environments with their own defaults.
 
     python experiments/plain_learners.py maskable-ppo --steps 500000 --seeds 1 2 3
     python experiments/plain_learners.py ppo --env Placement --steps 300000

@@ -138,3 +138,32 @@ def test_bad_input() -> None:
         _ = env.feature_names
     with pytest.raises(InputError, match="unknown environment"):
         PackVecEnv("packenv/PlacementNormalised-v0", 2)
+
+
+def test_the_flat_observation_of_a_server() -> None:
+    """Worked by hand from the features of actions, and one name for each number."""
+    options: dict[str, Any] = {"horizon": 2000, "segment": None, "choices": 3}
+    plain, flat = (gym.make("packenv/ServerFill-v1", observation=each, **options) for each in ("actions", "flat"))
+    names: Any = flat.unwrapped.feature_names  # type: ignore[attr-defined]
+    (wanted, info), (seen, _), choose, over = plain.reset(seed=1), flat.reset(seed=1), Player(0), False
+    while not over:
+        assert seen in flat.observation_space
+        named = dict(zip(names, seen.tolist(), strict=True))
+        first = dict(zip([each.name for each in ACTION_FEATURES], wanted["actions"][0], strict=True))
+        for n in range(3):
+            own = dict(zip([each.name for each in ACTION_FEATURES], wanted["actions"][n], strict=True))
+            expected = {
+                "size": 2 * own["size"] - 1,
+                "room_filled": 4 * own["room_filled"] - 1,
+                "root_of_room_left": 2 * own["room_left"] ** 0.5 - 1,
+                "excess": 2 * own["excess"],
+                "size_less_first": 4 * (own["size"] - first["size"]),
+                "first_room_filled_less": 4 * (first["room_filled"] - own["room_filled"]),
+            }
+            for name, value in expected.items():
+                assert named[f"action_{n}.{name}"] == pytest.approx(min(max(value, -1), 1) * own["valid"], abs=1e-5)
+        assert named["server.room"] == pytest.approx(2 * first["room"] - 1, abs=1e-6)
+        action = choose(info)
+        (wanted, *_, over, info), (seen, *_) = plain.step(action), flat.step(action)
+    with pytest.raises(InputError, match="decisions about one server"):
+        gym.make("packenv/Placement-v1", observation="flat")

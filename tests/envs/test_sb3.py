@@ -159,3 +159,18 @@ def test_staggered_episodes_end_one_after_the_other() -> None:
         for row in np.flatnonzero(done).tolist():
             ages.setdefault(row, int(slots[row]))
     assert [ages[row] for row in range(4)] == pytest.approx([100, 200, 300, 400], abs=5)
+
+
+def test_the_ratio_to_the_yardstick_is_logged() -> None:
+    from stable_baselines3 import PPO
+
+    from packenv.envs import PackVecEnv, QueueRatio
+
+    env = PackVecEnv("ServerFill", 2, seed=0)
+    logged: dict[str, float] = {}
+    model = PPO("MlpPolicy", env, n_steps=64, batch_size=64, n_epochs=1, device="cpu")
+    callback = QueueRatio()
+    dump = callback._on_rollout_end
+    callback._on_rollout_end = lambda: (dump(), logged.update(model.logger.name_to_value))[0]  # type: ignore[method-assign]
+    model.learn(128, callback=callback)
+    assert logged["cluster/ratio"] == pytest.approx(logged["cluster/mean queue"] / logged["cluster/mean queue of the baseline"])

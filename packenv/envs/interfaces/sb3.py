@@ -14,6 +14,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
+from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
@@ -31,6 +32,33 @@ class NoInfos(list[dict[str, Any]]):
 
     def __getitem__(self, row: Any) -> Any:
         return {}
+
+
+class QueueRatio(BaseCallback):
+    """Logs how training compares with the yardstick, in the logger of the algorithm (TensorBoard, where it has one).
+
+    `cluster/mean queue`, `cluster/mean queue of the baseline` and their `cluster/ratio`: means over the episodes and segments
+    that ended during the rollout, each of its whole episode so far, with the actions that explore. Environments without
+    `yardstick` have nothing to log.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ended: list[tuple[float, float]] = []
+
+    def _on_step(self) -> bool:
+        ended = (info for info in self.locals["infos"] if info.get("reason") and "baseline_queue" in info)
+        self._ended += [(info["mean_queue"], info["baseline_queue"]) for info in ended]
+        return True
+
+    def _on_rollout_end(self) -> None:
+        if self._ended:
+            own, baseline = np.mean(self._ended, axis=0).tolist()
+            self.logger.record("cluster/mean queue", own)
+            self.logger.record("cluster/mean queue of the baseline", baseline)
+            if baseline > 0:
+                self.logger.record("cluster/ratio", own / baseline)
+            self._ended = []
 
 
 class PackVecEnv(VecEnv):

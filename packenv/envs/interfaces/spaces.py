@@ -21,11 +21,10 @@ def action_space(layout: Layout) -> spaces.Discrete[np.int64]:
 
 
 def observation_space(layout: Layout, sizes: Sizes, options: Options, workload: Workload) -> spaces.Space[Any]:
-    """A one-level Dict of float32 Boxes, in the order of the observation; one flat Box for "normalized"."""
+    """A one-level Dict of float32 Boxes, in the order of the observation; one flat Box for "normalized" and "flat"."""
     if options.observation in ONE_ARRAY:
-        return spaces.Box(
-            low := flattening_of(options.observation, layout).lowest(layout.actions), np.ones_like(low), dtype=np.float32
-        )
+        low = flattening_of(options.observation, layout).lowest(layout.actions)
+        return spaces.Box(low, np.ones_like(low), dtype=np.float32)
     units = workload.servers.units
     capacity = units.max(axis=0) / UNIT
     largest = float(capacity.max())
