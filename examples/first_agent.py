@@ -20,9 +20,9 @@ from packenv.envs import QueueRatio
 SETTING: dict[str, Any] = {"workload": "paper/fig4b", "intensity": 0.9}
 
 
-def main(steps: int = 300_000, slots: int = 200_000, tensorboard: str | None = "runs") -> float:
+def main(steps: int = 300_000, slots: int = 200_000, tensorboard: str | None = "runs", n_envs: int = 8) -> float:
     """Train, print and return the ratio of the mean queues, the agent's to BF-J/S's on the same jobs."""
-    envs = make_vec_env("packenv/ServerFill-v1", n_envs=8, seed=0, env_kwargs=SETTING)
+    envs = make_vec_env("packenv/ServerFill-v1", n_envs=n_envs, seed=0, env_kwargs=SETTING)
     model = MaskablePPO("MlpPolicy", envs, seed=0, device="cpu", tensorboard_log=tensorboard)
     model.learn(steps, callback=QueueRatio())
 

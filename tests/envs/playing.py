@@ -13,15 +13,15 @@ from tests.envs.conftest import Player
 
 def plain_env(kind: str = "Placement", **options: Any) -> Any:
     """Every number of the cluster in a dictionary, whole episodes, actions that wait: what version 0 did by default."""
-    return gym.make(f"packenv/{kind}-v1", **FORMER[kind] | options)
+    return gym.make(f"packenv/{kind}-v1", **FORMER.get(kind, {}) | options)
 
 
 def plain_vec(kind: str, **options: Any) -> Any:
-    return gym.make_vec(f"packenv/{kind}-v1", **FORMER[kind] | options)
+    return gym.make_vec(f"packenv/{kind}-v1", **FORMER.get(kind, {}) | options)
 
 
 def plain_sb3(kind: str, num_envs: int, **options: Any) -> PackVecEnv:
-    return PackVecEnv(kind, num_envs, **FORMER[kind] | options)
+    return PackVecEnv(kind, num_envs, **FORMER.get(kind, {}) | options)
 
 
 make = plain_env

