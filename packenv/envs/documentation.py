@@ -62,7 +62,7 @@ IN_COMMON = """
     | `reason` | why the episode ended: {reasons}; 0 while it goes on |
     | `mean_queue`, `mean_delay`, `mean_waiting_size` | of the episode so far: tasks, slots per started task, units of capacity |
     | `utilisation` | of the episode so far: of the resource that is used most |
-    | `baseline_queue` | mean queue of `baseline` on the same jobs, at the end of an episode, else NaN; only with `yardstick` |
+    | `baseline_queue` | mean queue of `baseline` on the same jobs, at the end of a whole episode, else −1; only with `yardstick` |
     | `guarded` | slots that passed under the guard; only with `guard` |
 
     ## Starting State

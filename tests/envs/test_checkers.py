@@ -12,6 +12,7 @@ import stable_baselines3.common.env_checker as sb3_checker
 from gymnasium.utils.env_checker import data_equivalence, data_shares_objects
 
 from packenv.envs.core.state import OF_EPISODE
+from packenv.envs.registration import FORMER
 from packenv.testing import check_environment
 from tests.envs.conftest import Player
 from tests.envs.grid import CASES, KINDS, name_of
@@ -44,7 +45,7 @@ def run(env: Any, seed: int | None, steps: int = 60, player: int = 0) -> list[An
 @every
 def test_what_every_environment_must_pass(case: Case) -> None:
     kind, options = case
-    check_environment(kind, **options)
+    check_environment(kind, **FORMER[kind] | options)
 
 
 @every

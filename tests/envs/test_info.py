@@ -25,7 +25,7 @@ from tests.envs.playing import plain_env, plain_sb3, plain_vec
 @pytest.mark.parametrize("kind", KINDS)
 def test_only_guarded_episodes_say_so(kind: str) -> None:
     """The rest of what `info` promises: packenv.testing, on every environment (test_checkers.py)."""
-    check_environment(kind, horizon=200, guard="bf-js")
+    check_environment(kind, horizon=200, guard="bf-js", segment=None)
     for options in ({}, {"guard": "bf-js"}):
         env = plain_env(kind, horizon=200, **options)
         choose, (_, info), over = Player(0), env.reset(seed=0), False

@@ -6,7 +6,6 @@ Where every seed has a table of jobs of its own, each row plays the table of its
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -41,6 +40,7 @@ from packenv.workloads.sampling import begin
 
 Observation = dict[str, NDArray[np.float32]] | NDArray[np.float32]
 
+NO_QUEUE = -1.0  # `baseline_queue` while an episode goes on: NaN is not equal to itself, which checkers mind
 FIRST_PLACES = 100  # tasks in the system of a cluster at first: to grow stops a whole batch for tens of milliseconds
 
 
@@ -303,12 +303,12 @@ class Core:
         return [self.baselines[row].advance(int(slots[row])) for row in rows]
 
     def yardstick_queue(self, row: int) -> float:
-        """The mean queue of the baseline on the jobs of the row's episode, up to its slot; NaN while the episode goes on.
+        """The mean queue of the baseline on the jobs of the row's episode, up to its slot; NO_QUEUE while it goes on.
 
-        It is run when an episode or a segment ends, not beside every step.
+        It is run when the episode ends, not beside every step, and not for a segment.
         """
-        if not self.measured["reason"][row]:
-            return math.nan
+        if self.measured["reason"][row] in (0, AT_SEGMENT):
+            return NO_QUEUE
         run, seed, slot = self.yardsticks[row], int(self.seeds[row]), int(self.measured["slot"][row])
         if self.measuring[row] != seed or run.slot > slot:
             run.restart(self.played[row], seed, self.rate_of(seed))

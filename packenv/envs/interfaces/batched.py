@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from packenv.cluster.state import NEVER
 from packenv.envs.core.definition import Definition
 from packenv.envs.core.state import OF_EPISODE, OVER, WORK_DONE
-from packenv.envs.episodes.core import Core, Observation
+from packenv.envs.episodes.core import NO_QUEUE, Core, Observation
 from packenv.envs.episodes.seeds import MOST
 from packenv.envs.interfaces.spaces import action_space, observation_space
 from packenv.errors import InputError
@@ -189,7 +188,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         }
         info |= {name: measured[name].copy() for name in OF_EPISODE}
         if self.core.yardsticks:
-            info["baseline_queue"] = np.full(self.num_envs, math.nan)
+            info["baseline_queue"] = np.full(self.num_envs, NO_QUEUE)
             for row in np.flatnonzero(info["reason"]):
                 info["baseline_queue"][row] = self.core.yardstick_queue(row)
         if self.core.guard is not None:

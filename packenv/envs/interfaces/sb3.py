@@ -37,8 +37,8 @@ class NoInfos(list[dict[str, Any]]):
 class QueueRatio(BaseCallback):
     """Logs how training compares with the yardstick, in the logger of the algorithm (TensorBoard, where it has one).
 
-    `cluster/mean queue`, `cluster/mean queue of the baseline` and their `cluster/ratio`: means over the episodes and segments
-    that ended during the rollout, each of its whole episode so far, with the actions that explore. Environments without
+    `cluster/mean queue`, `cluster/mean queue of the baseline` and their `cluster/ratio`: means over the whole episodes (not
+    the segments) that ended during the rollout, with the actions that explore. Environments without
     `yardstick` have nothing to log.
     """
 
@@ -47,7 +47,7 @@ class QueueRatio(BaseCallback):
         self._ended: list[tuple[float, float]] = []
 
     def _on_step(self) -> bool:
-        ended = (info for info in self.locals["infos"] if info.get("reason") and "baseline_queue" in info)
+        ended = (info for info in self.locals["infos"] if info.get("baseline_queue", -1.0) >= 0)
         self._ended += [(info["mean_queue"], info["baseline_queue"]) for info in ended]
         return True
 

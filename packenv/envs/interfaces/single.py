@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 import warnings
 from typing import Any, ClassVar
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from packenv.cluster.state import NEVER, NONE
 from packenv.envs.core.definition import Definition
 from packenv.envs.core.state import OF_EPISODE, OVER, WORK_DONE
-from packenv.envs.episodes.core import Core, Observation
+from packenv.envs.episodes.core import NO_QUEUE, Core, Observation
 from packenv.envs.episodes.seeds import MOST
 from packenv.envs.interfaces.spaces import action_space, observation_space
 from packenv.envs.rewards import Passage
@@ -89,7 +88,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         }
         terminated = truncated = False
         if core.yardsticks:
-            info["baseline_queue"] = core.yardstick_queue(0) if reason else math.nan
+            info["baseline_queue"] = core.yardstick_queue(0) if reason else NO_QUEUE
         if core.guard is not None:
             info["guarded"] = int(passage.guarded)
         if invalid:
@@ -147,7 +146,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         info = {"elapsed": 0, "slot": int(core.measured["slot"][0]), "invalid": False, "action_mask": self._mask.copy()}
         info |= {"seed": self._seed, "reason": 0} | {name: float(core.measured[name][0]) for name in OF_EPISODE}
         info |= {"guarded": 0} if core.guard is not None else {}
-        return self._observation(), info | ({"baseline_queue": math.nan} if core.yardsticks else {})
+        return self._observation(), info | ({"baseline_queue": NO_QUEUE} if core.yardsticks else {})
 
     def action_masks(self) -> NDArray[np.bool_]:
         """(A,) which actions are valid now: what sb3-contrib asks for."""

@@ -8,9 +8,12 @@ roots of small rooms, and differences four times as large, cut off at ±1.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.compiled.decorators import compiled
 from packenv.envs.core.definition import Layout
 from packenv.envs.observation.features import (
     COMPANIONS,
@@ -39,6 +42,7 @@ OF_ACTION = (
 )
 OF_SERVER = ("room", "jobs")
 ENLARGED = 4.0
+WIDTH = len(OF_ACTION)
 
 
 class ServerFlattening(Flattening):
@@ -51,26 +55,10 @@ class ServerFlattening(Flattening):
 
     def __call__(self, actions: Floats, context: Floats) -> Floats:
         """(…, (A − 1)·12 + 2 + C) from (…, A, F) and (…, C), in a new array. The last action passes and is left out."""
-        starts = actions[..., :-1, :]
-        *rows, count, _ = starts.shape
-        most = count * len(OF_ACTION)
-        flat = np.empty((*rows, most + len(OF_SERVER) + context.shape[-1]), np.float32)
-        of_action = flat[..., :most].reshape(*rows, count, len(OF_ACTION))
-        size, filled = starts[..., SIZE], starts[..., ROOM_FILLED]
-        of_action[..., 0] = 1.0
-        for n, feature in enumerate(SPREAD, 1):
-            of_action[..., n] = 2.0 * starts[..., feature] - 1.0
-        of_action[..., 6] = ENLARGED * filled - 1.0
-        of_action[..., 7] = 2.0 * np.sqrt(starts[..., ROOM_LEFT]) - 1.0
-        of_action[..., 8] = 2.0 * np.sqrt(filled) - 1.0
-        of_action[..., 9] = 2.0 * starts[..., EXCESS]
-        of_action[..., 10] = ENLARGED * (size - size[..., :1])
-        of_action[..., 11] = ENLARGED * (filled[..., :1] - filled)
-        of_action *= starts[..., VALID, None]
-        flat[..., most] = 2.0 * actions[..., 0, ROOM] - 1.0
-        flat[..., most + 1] = 2.0 * actions[..., 0, JOBS] - 1.0
-        flat[..., most + 2 :] = 2.0 * context - 1.0
-        return np.clip(flat, -1.0, 1.0, out=flat)
+        width = (actions.shape[-2] - 1) * len(OF_ACTION) + len(OF_SERVER) + context.shape[-1]
+        flat = np.zeros((*context.shape[:-1], width), np.float32)
+        flatten(actions.reshape(-1, *actions.shape[-2:]), context.reshape(-1, context.shape[-1]), flat.reshape(-1, width))
+        return flat
 
     def lowest(self, actions: int) -> Floats:
         """((A − 1)·12 + 2 + C,) −1, or 0 for flags; none is above 1."""
@@ -83,6 +71,38 @@ class ServerFlattening(Flattening):
         of_actions = [f"action_{n}.{name}" for n in range(actions - 1) for name in OF_ACTION]
         of_server = [f"server.{name}" for name in OF_SERVER]
         return (*of_actions, *of_server, *(f"context.{feature.name}" for feature in self.of_context))
+
+
+@compiled
+def flatten(actions: Floats, context: Floats, flat: Floats) -> None:
+    """Write each row of `flat` (E, …), zeros so far, from `actions` (E, A, F) and `context` (E, C)."""
+    starts = actions.shape[1] - 1
+    for e in range(actions.shape[0]):
+        out, first = flat[e], actions[e, 0]
+        for n in range(starts):
+            own, k = actions[e, n], n * WIDTH
+            if own[VALID] == 0.0:
+                continue
+            out[k] = 1.0
+            for m in range(len(SPREAD)):
+                out[k + 1 + m] = bounded(2.0 * own[SPREAD[m]] - 1.0)
+            out[k + 6] = bounded(ENLARGED * own[ROOM_FILLED] - 1.0)
+            out[k + 7] = bounded(2.0 * math.sqrt(own[ROOM_LEFT]) - 1.0)
+            out[k + 8] = bounded(2.0 * math.sqrt(own[ROOM_FILLED]) - 1.0)
+            out[k + 9] = bounded(2.0 * own[EXCESS])
+            out[k + 10] = bounded(ENLARGED * (own[SIZE] - first[SIZE]))
+            out[k + 11] = bounded(ENLARGED * (first[ROOM_FILLED] - own[ROOM_FILLED]))
+        k = starts * WIDTH
+        out[k] = bounded(2.0 * first[ROOM] - 1.0)
+        out[k + 1] = bounded(2.0 * first[JOBS] - 1.0)
+        for m in range(context.shape[1]):
+            out[k + 2 + m] = bounded(2.0 * context[e, m] - 1.0)
+
+
+@compiled
+def bounded(x: float) -> float:
+    """x, cut off at ±1."""
+    return min(max(x, -1.0), 1.0)
 
 
 def flattening_of(observation: str, layout: Layout) -> Flattening:
