@@ -62,7 +62,7 @@ IN_COMMON = """
     | `reason` | why the episode ended: {reasons}; 0 while it goes on |
     | `mean_queue`, `mean_delay`, `mean_waiting_size` | of the episode so far: tasks, slots per started task, units of capacity |
     | `utilisation` | of the episode so far: of the resource that is used most |
-    | `baseline_queue` | mean queue of `baseline` on the same jobs, at the end of a whole episode, else −1; only with `yardstick` |
+    | `baseline_queue` | of `baseline` on the same jobs, at the end of a whole episode, else −1; only with `yardstick` |
     | `guarded` | slots that passed under the guard; only with `guard` |
 
     ## Starting State
@@ -93,7 +93,7 @@ IN_COMMON = """
     | `reward` | {reward} | one of those above, or a function of a `Passage` |
     | `baseline` | `"bf-js"` | the policy that `advantage` and `yardstick` compare with |
     | `yardstick` | {yardstick} | whether `info` has the baseline's mean queue at the end of an episode |
-    | `invalid` | {invalid} | invalid actions do the same as the valid one next to them, or `"wait"` (see above) |
+    | `invalid` | {invalid} | what invalid actions do: the same as the `"nearest"` valid one, or the `"first"`; or `"wait"` |
     | `invalid_penalty` | 0 | taken from the reward for an invalid action |
     | `waiting_limit` | 1,000 | more waiting tasks truncate the episode |
     | `guard` | None | a compiled policy that schedules in place of the agent while many tasks wait |

@@ -25,6 +25,7 @@ class UnknownOption(InputError, TypeError):
 
 
 OBSERVATIONS = ("full", "compact", "actions", "normalized", "flat")
+INVALID = ("wait", "nearest", "first")  # as packenv.envs.core.state has them
 ONE_ARRAY = ("normalized", "flat")
 
 Range = float | tuple[float, float]
@@ -70,7 +71,7 @@ class Options:
     def __post_init__(self) -> None:
         one_of("observation", self.observation, OBSERVATIONS)
         one_of("yardstick", self.yardstick, (False, True))
-        one_of("invalid", self.invalid, ("wait", "nearest"))
+        one_of("invalid", self.invalid, INVALID)
         whole("waiting_limit", self.waiting_limit, 1, 10_000_000)
         whole("window", self.window, 1, self.waiting_limit)
         if self.horizon is not None:

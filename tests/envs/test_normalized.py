@@ -82,7 +82,8 @@ def test_rows_of_batches_are_single_environments(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_defaults_are_what_plain_algorithms_learn_from(kind: str) -> None:
     options = gym.make(f"packenv/{kind}-v1").unwrapped.core.options  # type: ignore[attr-defined]
-    assert (options.invalid, options.segment, options.yardstick) == ("nearest", 100, True)
+    assert (options.segment, options.yardstick) == (100, True)
+    assert options.invalid == ("first" if kind == "ServerFill" else "nearest")
     assert options.observation == ("flat" if kind == "ServerFill" else "normalized")
     assert (options.reward, options.types) == (("work", 16) if kind == "ServerFill" else ("size", None))
     assert PackVecEnv(kind, 2).core.options == options
@@ -91,6 +92,18 @@ def test_the_defaults_are_what_plain_algorithms_learn_from(kind: str) -> None:
 
 def test_levels_take_the_place_of_types() -> None:
     assert gym.make("packenv/ServerFill-v1", J=4).unwrapped.core.sizes.levels == 4  # type: ignore[attr-defined]
+
+
+def test_the_first_valid_action_is_carried_out() -> None:
+    clumsy, careful = (gym.make("packenv/ServerFill-v1", horizon=2000, segment=None) for _ in range(2))
+    (_, info), (_, same), invalid, over = clumsy.reset(seed=3), careful.reset(seed=3), 0, False
+    while not over:
+        valid = info["action_mask"][2]
+        _, reward, _, over, info = clumsy.step(2)
+        _, other, _, _, same = careful.step(2 if valid else 0)
+        assert reward == other and info["slot"] == same["slot"] and info["invalid"] == (not valid)
+        invalid += info["invalid"]
+    assert invalid > 20
 
 
 @pytest.mark.parametrize("options", [{}, {"workload": PAIR}], ids=["one", "two"])

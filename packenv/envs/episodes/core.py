@@ -32,7 +32,7 @@ from packenv.envs.episodes.workload_facts import check_jobs, levels_for, mean_sc
 from packenv.envs.observation.flat import flattening_of
 from packenv.envs.observation.layout import sizes_of
 from packenv.envs.observation.normalized import Flattening, check_normalized
-from packenv.envs.options import LATEST, ONE_ARRAY, split
+from packenv.envs.options import INVALID, LATEST, ONE_ARRAY, split
 from packenv.envs.rewards import Passage, advantage, find_reward, of_jobs
 from packenv.errors import InputError
 from packenv.policy import Setting
@@ -121,7 +121,7 @@ class Core:
     def _batch(self) -> Batch:
         finite = self.workload.jobs is not None
         batch = make_batch(self._cluster(self.rows), self.layout, self.sizes, self.workload.mean_service, finite)
-        batch.assign("nearest", int(self.options.invalid == "nearest"))
+        batch.assign("nearest", INVALID.index(self.options.invalid))
         if self.guard is not None:
             batch.assign("guard_limit", self.options.guard_limit)
         return batch

@@ -27,7 +27,7 @@ class ServerFill(SingleEnv):
     ## Observation Space
     A Dict of float32 arrays. Amounts are in units of capacity, times in slots; all are at least 0.
 
-    This is `observation="full"` and, without (f), "compact". The default, "flat", is an array within [−1, 1] for small networks: of
+    This is `observation="full"` and, without (f), "compact". The default, "flat", is an array within [−1, 1]: of
     each action 12 numbers (zeros where it is not valid), then room and jobs of the server, then `context` as in "normalized".
     Of an action: whether it is valid; `size`, `room_left`, `queue_per_root`, `complements`, `companions` as in "normalized";
     4 `room_filled` − 1; 2 √`room_left` − 1 and 2 √`room_filled` − 1; 2 `excess`; 4 times its size less that of action 0, and 4
