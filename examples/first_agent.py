@@ -40,4 +40,4 @@ def main(steps: int = 300_000, slots: int = 200_000, tensorboard: str | None = "
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*[int(number) for number in sys.argv[1:3]])

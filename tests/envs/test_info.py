@@ -16,6 +16,7 @@ from stable_baselines3.common.vec_env import VecMonitor
 
 import packenv
 from packenv.envs import PolicyAgent, Warm
+from packenv.envs.registration import FORMER
 from packenv.testing import check_environment
 from tests.envs.conftest import Player
 from tests.envs.grid import KINDS, PAIR
@@ -25,7 +26,7 @@ from tests.envs.playing import plain_env, plain_sb3, plain_vec
 @pytest.mark.parametrize("kind", KINDS)
 def test_only_guarded_episodes_say_so(kind: str) -> None:
     """The rest of what `info` promises: packenv.testing, on every environment (test_checkers.py)."""
-    check_environment(kind, horizon=200, guard="bf-js", segment=None)
+    check_environment(kind, **FORMER[kind] | {"horizon": 200, "guard": "bf-js"})
     for options in ({}, {"guard": "bf-js"}):
         env = plain_env(kind, horizon=200, **options)
         choose, (_, info), over = Player(0), env.reset(seed=0), False

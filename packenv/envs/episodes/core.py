@@ -357,8 +357,8 @@ class Core:
         self._work_on(self.batch)
 
     def _state(self) -> dict[str, Any]:
-        names = ("batch", "template", "played", "tables", "jobs", "guard", "baselines", "roots", "episodes", "seeds")
-        names += ("cut", "goes_on")
+        names = ["batch", "template", "played", "tables", "jobs", "guard", "baselines", "roots", "episodes", "seeds"]
+        names += ["cut", "goes_on"]
         return {name: getattr(self, name) for name in names}
 
     def _copied(self, state: dict[str, Any]) -> dict[str, Any]:

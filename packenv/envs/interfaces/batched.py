@@ -189,7 +189,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         info |= {name: measured[name].copy() for name in OF_EPISODE}
         if self.core.yardsticks:
             info["baseline_queue"] = np.full(self.num_envs, NO_QUEUE)
-            for row in np.flatnonzero(info["reason"]):
+            for row in np.flatnonzero(info["reason"]).tolist():
                 info["baseline_queue"][row] = self.core.yardstick_queue(row)
         if self.core.guard is not None:
             info["guarded"] = measured["guarded"].astype(np.int64)
