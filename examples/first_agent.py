@@ -40,4 +40,4 @@ def main(steps: int = 300_000, slots: int = 200_000, tensorboard: str | None = "
 
 
 if __name__ == "__main__":
-    main(*[int(number) for number in sys.argv[1:3]])
+    main(steps=int(sys.argv[1]) if len(sys.argv) > 1 else 300_000)
