@@ -59,12 +59,12 @@ def policies() -> list[str]:
 
 def environment_page(kind: str) -> str:
     """The page of an environment: its docstring, which is Markdown in Gymnasium's form, below its picture."""
-    environment = gymnasium.make(f"packenv/{kind}-v0").unwrapped
+    environment = gymnasium.make(f"packenv/{kind}-v1").unwrapped
     text = inspect.getdoc(type(environment)) or ""
     first, _, rest = text.partition("\n")
     picture = f"![{kind} as it draws itself](../../../experiments/pictures/{kind.lower()}.png)"
     rows = {"`" + key + "`": spaces_of(space) for key, space in environment.observation_space.items()}
-    rows = {"made by": f'`gymnasium.make("packenv/{kind}-v0")`', "actions": spaces_of(environment.action_space)} | rows
+    rows = {"made by": f'`gymnasium.make("packenv/{kind}-v1")`', "actions": spaces_of(environment.action_space)} | rows
     table = "".join(f"| {name} | {value} |\n" for name, value in rows.items())
     return f"# {kind}\n\n{first}\n\n{picture}\n\nWith the defaults:\n\n| | |\n|---|---|\n{table}\n{rest.lstrip()}\n"
 

@@ -31,7 +31,7 @@ Choose = Callable[[NDArray[np.float32], dict[str, Any]], NDArray[np.int64]]
 class Settings:
     """CleanRL's defaults for `ppo.py`."""
 
-    env_id: str = "packenv/ServerFillNormalized-v1"
+    env_id: str = "packenv/ServerFill-v1"
     seed: int = 1
     total_timesteps: int = 500_000
     num_envs: int = 4
@@ -171,7 +171,7 @@ def compare(agent: Agent, env_id: str, slots: int, seeds: Sequence[int]) -> dict
 
 def mean_queues(env_id: str, choose: Choose, slots: int, seeds: Sequence[int]) -> list[float]:
     """The mean queue of an episode of so many slots for each seed."""
-    options: dict[str, Any] = {"horizon": slots, "waiting_limit": 100_000}
+    options: dict[str, Any] = {"horizon": slots, "segment": None, "yardstick": False, "waiting_limit": 100_000}
     envs: Any = gym.make_vec(env_id, num_envs=len(seeds), vectorization_mode="vector_entry_point", **options)
     seen, info = envs.reset(seed=list(seeds))
     queues: NDArray[np.float64] = np.full(len(seeds), np.nan)

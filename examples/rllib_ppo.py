@@ -27,6 +27,7 @@ from ray.tune.registry import register_env
 from torch import Tensor
 
 import packenv
+from packenv.envs.registration import id_of
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.agents.saved import save_agent
 from packenv.learning.networks.network import Network, mask_of
@@ -37,7 +38,7 @@ SETTINGS = Settings(packenv.workload("paper/fig4b"), arrivals={"intensity": (0.8
 
 def make_env(_: Any = None) -> gym.Env[Any, Any]:
     """The environment that the settings describe; an env runner makes its own."""
-    env = gym.make(f"packenv/{SETTINGS.environment}-v0", **SETTINGS.env_options())
+    env = gym.make(id_of(SETTINGS.environment), **SETTINGS.env_options())
     return TransformReward(env, float)  # RLlib wants plain numbers
 
 

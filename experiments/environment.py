@@ -12,6 +12,7 @@ from PIL import Image
 
 import packenv  # noqa: F401  (registers the environments)
 from experiments.script_options import options_of
+from packenv.envs.registration import FORMER, id_of
 from packenv.workloads.named.analytics import analytics
 
 SLOTS = 1500
@@ -31,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def played(kind: str, slots: int) -> tuple[int, Any]:
     """The slot that was reached, and the last picture (height, width, 3) of valid actions taken at random."""
-    env: Any = gymnasium.make(f"packenv/{kind}-v0", render_mode="rgb_array", **OPTIONS[kind])
+    env: Any = gymnasium.make(id_of(kind), render_mode="rgb_array", **FORMER[kind] | OPTIONS[kind])
     _, info = env.reset(seed=0)
     env.action_space.seed(0)
     slot, pixels = 0, None

@@ -22,7 +22,7 @@ WORKLOAD, INTENSITY = "paper/fig4b", 0.9
 SLOTS, QUICK_SLOTS = 200_000, 20_000
 SEEDS, QUICK_SEEDS = range(1_000_000, 1_000_008), range(1_000_000, 1_000_002)  # no training run meets them
 POLICIES = ("bf-js", "bf-s", "vqs-bf", "agent:fig4b")
-ENVIRONMENTS = ("ServerFillNormalized", "ServerFill", "Placement", "Configuration")
+ENVIRONMENTS = ("ServerFill", "Placement", "Configuration")
 
 Choose = Callable[[Any, NDArray[np.int8]], NDArray[np.int64]]
 """The action of each row, from what is observed and the masks."""
@@ -40,6 +40,7 @@ def rules() -> dict[str, Choose]:
 def mean_queues(name: str, choose: Choose, slots: int, seeds: Sequence[int]) -> list[float]:
     """The mean queue of an episode of so many slots for each seed."""
     options: dict[str, Any] = {"workload": WORKLOAD, "intensity": INTENSITY, "horizon": slots, "waiting_limit": 1_000_000}
+    options |= {"segment": None, "yardstick": False}
     envs: Any = gym.make_vec(id_of(name), num_envs=len(seeds), vectorization_mode="vector_entry_point", **options)
     found: NDArray[np.float64] = np.full(len(seeds), np.nan)
     seen, info = envs.reset(seed=list(seeds))

@@ -27,7 +27,7 @@ from packenv.files import atomic_path
 from packenv.runs.statistics import interval, ratio_of_means
 
 FILE = Path(__file__).resolve().parents[1] / "agents" / "rl_zoo" / "ppo.yml"
-NAME = "ServerFillNormalized"
+NAME = "ServerFill"
 ENVIRONMENT = id_of(NAME)
 EPISODE = 10_000  # slots, as the environment has it
 QUICK_STEPS = 16_384  # the first episodes end before that

@@ -20,7 +20,7 @@ import packenv
 
 assert ".venv-of-wheel" in packenv.__file__, packenv.__file__
 for kind in ("Placement", "ServerFill", "Configuration"):
-    env = gym.make(f"packenv/{kind}-v0", workload="paper/fig4b", horizon=200)
+    env = gym.make(f"packenv/{kind}-v1", workload="paper/fig4b", horizon=200)
     env.reset(seed=0)
     print(kind, env.step(0)[4]["slot"])
 """

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from packenv.envs.registration import FORMER, id_of
+
 BATCH, SB3_BATCH = 1024, 512
 MOST_MEMORY = 64 * 1024  # bytes per environment
 MOST_OVERHEAD = 0.10  # of MaskablePPO's loop
@@ -76,7 +78,7 @@ def single_speed(kind: str, steps: int) -> float:
 
     import packenv  # noqa: F401  (registers)
 
-    env = gymnasium.make(f"packenv/{kind}-v0", servers=5, J=4)
+    env = gymnasium.make(id_of(kind), **FORMER[kind], servers=5, J=4)
     _, info = env.reset(seed=0)
     chosen, spent, done = int(info["action_mask"].argmax()), 0.0, 0
     while done < steps:
@@ -111,7 +113,7 @@ def _batch(kind: str, rows: int, **options: Any) -> Any:
 
     import packenv  # noqa: F401
 
-    return gymnasium.make_vec(f"packenv/{kind}-v0", num_envs=rows, vectorization_mode="vector_entry_point", **options)
+    return gymnasium.make_vec(id_of(kind), num_envs=rows, vectorization_mode="vector_entry_point", **FORMER[kind] | options)
 
 
 def memory(kind: str, waiting: int, rows: int = 64) -> float:
@@ -154,7 +156,7 @@ def sb3_overhead(samples: int) -> tuple[float, float]:
             self.spent += time.perf_counter() - began
             return result
 
-    env = Timed("ServerFill", SB3_BATCH, seed=0)
+    env = Timed("ServerFill", SB3_BATCH, seed=0, **FORMER["ServerFill"])
     steps = samples // (2 * SB3_BATCH)
     model = MaskablePPO("MultiInputPolicy", env, n_steps=steps, batch_size=4096, device="cpu", seed=0)
     model.learn(SB3_BATCH * steps)  # the first round warms up

@@ -13,7 +13,7 @@ from packenv.cli.options.shared import COUNT, JSON, option
 from packenv.cli.options.workload import RESOURCES_HELP, parse_columns
 from packenv.cli.outputs import check_outputs
 from packenv.cli.train import interval, own_option
-from packenv.envs.registration import ENVIRONMENTS, NORMALIZED, full_name, id_of
+from packenv.envs.registration import ENVIRONMENTS, FORMER, id_of, kind_of
 from packenv.errors import InputError
 from packenv.files import check_folder_writable, write_json
 from packenv.inputs.numbers import LARGEST_WHOLE
@@ -25,7 +25,7 @@ from packenv.workloads.workload import INTENSITIES
 
 @click.command("record")
 @click.argument("workload")
-@option("--env", "environment", default="ServerFill", help=f"{', '.join(ENVIRONMENTS)}; or with {NORMALIZED} behind the name.")
+@option("--env", "environment", default="ServerFill", help=f"{', '.join(ENVIRONMENTS)}.")
 @option("--policy", "-p", default="bf-js", help="Policy or agent that plays; random: any action that the mask allows.")
 @option("--episodes", type=COUNT, default=20, help="Episodes, of the seeds from --seed on.")
 @click.option("--out", metavar="FOLDER", help="New folder for the dataset; its name is NAME-vN.")
@@ -51,7 +51,7 @@ def record_command(workload: str, environment: str, policy: str, episodes: int, 
     \b
     packenv record paper/fig4b --policy bf-js --episodes 20 --out fig4b-bf-js-v0
     packenv record paper/fig4b --intensity 0.9 --policy agent:fig4b --out agent-v0
-    packenv record paper/fig4b --env ServerFillNormalized --out flat-v0
+    packenv record paper/fig4b --option observation=flat --out flat-v0
     packenv record paper/fig4b --intensity 0.9 --policy vqs --gif vqs.gif
     """
     from packenv.runs.recording import RANDOM, check_name, film, needed, record
@@ -98,7 +98,7 @@ def _made(workload: str, environment: str, words: dict[str, Any], render_mode: s
     """The environment, by options that JSON can hold. Raises InputError."""
     import gymnasium
 
-    name = full_name(environment)
+    kind = kind_of(environment)
     options: dict[str, Any] = {"workload": workload, "horizon": words["horizon"]}
     given = [key for key in INTENSITIES if words[key] is not None]
     if len(given) > 1:
@@ -110,4 +110,4 @@ def _made(workload: str, environment: str, words: dict[str, Any], render_mode: s
     if words["columns"] is not None:
         options["columns"] = parse_columns(words["columns"])
     options |= {} if render_mode is None else {"render_mode": render_mode}
-    return gymnasium.make(id_of(name), **options | dict(own_option(text) for text in words["options"]))
+    return gymnasium.make(id_of(kind), **FORMER.get(kind, {}) | options | dict(own_option(text) for text in words["options"]))

@@ -14,7 +14,7 @@ from packenv.cli.options.shared import JSON, option
 from packenv.cli.options.workload import chosen_policies
 from packenv.cli.outputs import check_outputs
 from packenv.compiled.cache import base
-from packenv.envs.registration import ENVIRONMENTS, full_name, id_of
+from packenv.envs.registration import ENVIRONMENTS, id_of
 from packenv.files import write_json
 from packenv.runs.comparison import DEFAULT_POLICIES
 from packenv.runs.progress import announce_if_slow
@@ -44,7 +44,7 @@ def warmup(policies: tuple[str, ...], environments: tuple[str, ...], source: str
     if not policies and not environments:
         policies, environments = DEFAULT_POLICIES, tuple(ENVIRONMENTS)
     names = chosen_policies(policies) if policies else ()
-    kinds = tuple(dict.fromkeys(map(full_name, environments)))
+    kinds = tuple(dict.fromkeys(map(kind_of, environments)))
     workload = find_workload(source)
     console = Console(soft_wrap=True, highlight=False)
     found: list[dict[str, Any]] = []

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import fields
+from typing import Any
 
 from packenv.envs.core.state import REASONS
 from packenv.envs.interfaces.single import SingleEnv
 from packenv.envs.observation.features import ACTION_FEATURES, CONTEXT, CONTEXT_FEATURES, FEATURES, Feature
-from packenv.envs.registration import NORMALIZED, id_of, normalized_options
+from packenv.envs.options import OBSERVATIONS, Options
+from packenv.envs.registration import FORMER
 
 OBSERVED = """
     D resources, L servers, G kinds of server (by capacity), 2J types, K = `window`. (f): only in "full".
@@ -59,6 +62,7 @@ IN_COMMON = """
     | `reason` | why the episode ended: {reasons}; 0 while it goes on |
     | `mean_queue`, `mean_delay`, `mean_waiting_size` | of the episode so far: tasks, slots per started task, units of capacity |
     | `utilisation` | of the episode so far: of the resource that is used most |
+    | `baseline_queue` | of `baseline` on the same jobs, at the end of a whole episode, else −1; only with `yardstick` |
     | `guarded` | slots that passed under the guard; only with `guard` |
 
     ## Starting State
@@ -68,7 +72,10 @@ IN_COMMON = """
 
     ## Episode End
     Endless workloads are never terminated, only truncated: at `horizon` slots, or when more than `waiting_limit` tasks
-    wait. A finite table is terminated when all its work is done. `info["reason"]` says which; `packenv.envs.REASONS` has texts.
+    wait. With `segment`, also at the first decision after so many slots: the next episode begins at that same decision, in the
+    same cluster, up to `horizon`, so that a library sees a long run in short stretches. Agents are compared over whole
+    episodes, with `segment=None`. A finite table is terminated when all its work is done. `info["reason"]` says which;
+    `packenv.envs.REASONS` has texts.
 
     ## Arguments
     | argument | default | |
@@ -78,14 +85,16 @@ IN_COMMON = """
     | `slot_seconds`, `resources`, `columns` | None | of a trace or a table: as of `packenv.workload` |
     | `load`, `intensity`, `rate` | the workload's | a number, or a pair from which each episode draws its own |
     | `horizon` | 10,000 | slots of an episode; None: never truncated |
+    | `segment` | {segment} | slots after which the next decision ends a segment; None: no segments |
     | `J` | the workload's | levels of the universal partition: 2J virtual queues |
-    | `types` | None | so many virtual queues in place of 2J, for sizes of equal width up to the largest server |
-    | `window` | 16 | K, how many of the oldest waiting tasks are shown |
-    | `observation` | `"full"` | or `"compact"`, `"actions"`, `"normalized"` |
+    | `types` | {types} | so many virtual queues in place of 2J, for sizes of equal width up to the largest server |
+    | `window` | {window} | K, how many of the oldest waiting tasks are shown |
+    | `observation` | {observation} | or {other_observations} |
     | `mask_in_observation` | False | adds `action_mask` to the observation |
-    | `reward` | `"queue"` | `"delay"`, `"size"`, `"work"`, `"tasks"`, `"advantage"`, `"makespan"`, or a function of a `Passage` |
-    | `baseline` | `"bf-js"` | the policy that `advantage` compares with |
-    | `invalid` | `"wait"` | what invalid actions do (see above), or `"nearest"`: the same as the valid one next to it |
+    | `reward` | {reward} | one of those above, or a function of a `Passage` |
+    | `baseline` | `"bf-js"` | the policy that `advantage` and `yardstick` compare with |
+    | `yardstick` | {yardstick} | whether `info` has the baseline's mean queue at the end of an episode |
+    | `invalid` | {invalid} | what invalid actions do: the same as the `"nearest"` valid one, or the `"first"`; or `"wait"` |
     | `invalid_penalty` | 0 | taken from the reward for an invalid action |
     | `waiting_limit` | 1,000 | more waiting tasks truncate the episode |
     | `guard` | None | a compiled policy that schedules in place of the agent while many tasks wait |
@@ -96,25 +105,25 @@ IN_COMMON = """
 
     Raises InputError for what cannot be, with the nearest names.
 
-    ## For Other Libraries
-    `{normalized}` is this environment with the arguments {others}, which generic clients
-    learn from with their own settings.
-
     ## Vectorized
     `gymnasium.make_vec(…, num_envs=N, vectorization_mode="vector_entry_point", autoreset_mode=…)` steps N clusters in
     one compiled call (one for each row where tables are drawn by seed); row i is the single environment with seed s + i.
     `packenv.envs.PackVecEnv` is the same for Stable-Baselines3.
 
     ## Version History
-    v0: first. Since then the default observation, actions and rewards have not changed, except that `cluster` of ServerFill
-    counts servers with room above the largest type of their kind under that type (0.1.0 counted them as full). Added:
-    `observation="actions"` (14 features in 0.1.0, 19 since 0.2.0, the first 14 as before), `types`, `passing`, `guard`, the
-    rewards `tasks` and `work`, `observation="normalized"`, `invalid`, `choices` of ServerFill; `info` has numbers only and the
-    same keys at every step (`reason` was a text, at the end only).
-
-    `{normalized}`: v1 (0.5.0) spreads observations over [−1, 1], where v0 left most of them near 0; ServerFill's has the
-    reward `work`, 16 types and 2 choices, where v0 had `size` and all types of the partition.
+    v1 (0.10.0): plain algorithms learn from the defaults. Those of v0 were {former}.
+    `…Normalized-v1` of 0.5.0 to 0.9.0 is v1 now, which ends segments and, in ServerFill, has 4 choices, where it had 2.
+    v0: first. `cluster` of ServerFill counts servers with room above the largest type of their kind under that type
+    (0.1.0 counted them as full).
 """
+
+
+PLAIN = {each.name: each.default for each in fields(Options)}
+
+
+def shown(value: Any) -> str:
+    """A default as the table of arguments has it."""
+    return f'`"{value}"`' if isinstance(value, str) else str(value)
 
 
 Tables = tuple[tuple[Feature, ...], tuple[Feature, ...]]
@@ -134,9 +143,13 @@ def documented(environment: type[SingleEnv], of_configurations: bool = False, of
         observed = OBSERVED.format(features=FEATURES, context=CONTEXT, table=feature_table(of_configurations))
     reasons = ", ".join(f"{code} {text}" for code, text in enumerate(REASONS) if text)
     common = IN_COMMON.replace("{own}", arguments.rstrip() + "\n").replace("{reasons}", reasons)
-    others = ", ".join(f"{key}={value!r}".replace("'", '"') for key, value in normalized_options(environment.__name__).items())
-    common = common.replace("{name}", environment.__name__).replace("{others}", f"`{others}`")
-    common = common.replace("{normalized}", id_of(environment.__name__ + NORMALIZED))
+    kind = environment.__name__
+    for name, value in {**PLAIN, **environment.definition.defaults}.items():
+        common = common.replace("{" + name + "}", shown(value))
+    observations = [each for each in OBSERVATIONS if each != environment.definition.defaults.get("observation")]
+    common = common.replace("{other_observations}", ", ".join(f'`"{each}"`' for each in observations))
+    former = ", ".join(f"`{key}={value!r}`" for key, value in FORMER.get(kind, {}).items())
+    common = common.replace("{former}", former)
     environment.__doc__ = inspect.cleandoc(own.rstrip() + "\n" + observed + common)
     return environment
 

@@ -24,6 +24,10 @@ class UnknownOption(InputError, TypeError):
     """An argument that no environment has. Libraries that try arguments which not every environment has expect a TypeError."""
 
 
+OBSERVATIONS = ("full", "compact", "actions", "normalized", "flat")
+INVALID = ("wait", "nearest", "first")  # as packenv.envs.core.state has them
+ONE_ARRAY = ("normalized", "flat")
+
 Range = float | tuple[float, float]
 
 
@@ -50,6 +54,7 @@ class Options:
     intensity: Range | None = None
     rate: Range | None = None
     horizon: int | None = 10_000
+    segment: int | None = None
     J: int | None = None
     types: int | None = None  # of equal width, in place of the partition's 2J
     window: int = 16
@@ -57,6 +62,7 @@ class Options:
     mask_in_observation: bool = False
     reward: str | Reward = "queue"
     baseline: Any = "bf-js"
+    yardstick: bool = False
     invalid: str = "wait"
     invalid_penalty: float = 0.0
     waiting_limit: int = 1000
@@ -66,12 +72,15 @@ class Options:
     record_schedule: bool = False
 
     def __post_init__(self) -> None:
-        one_of("observation", self.observation, ("full", "compact", "actions", "normalized"))
-        one_of("invalid", self.invalid, ("wait", "nearest"))
+        one_of("observation", self.observation, OBSERVATIONS)
+        one_of("yardstick", self.yardstick, (False, True))
+        one_of("invalid", self.invalid, INVALID)
         whole("waiting_limit", self.waiting_limit, 1, 10_000_000)
         whole("window", self.window, 1, self.waiting_limit)
         if self.horizon is not None:
             whole("horizon", self.horizon, 1, LATEST)
+        if self.segment is not None:
+            whole("segment", self.segment, 1, LATEST)
         if self.J is not None:
             whole("J", self.J, 2, 16)
         if self.types is not None:
@@ -91,7 +100,7 @@ class Options:
     @property
     def describes_actions(self) -> bool:
         """Whether the features of packenv.envs.observation.features are written."""
-        return self.observation in ("actions", "normalized")
+        return self.observation in ("actions", *ONE_ARRAY)
 
     @property
     def warm(self) -> Warm | None:

@@ -30,15 +30,22 @@ ENVIRONMENTS = {
 """Name → package, whose module `definition` has DEFINITION, and `environment` the classes NAME and NAMEVector."""
 
 
-NORMALIZED = "Normalized"
-"""What the names of environments end in whose options are those that other libraries learn from without being told any."""
+VERSIONS = dict.fromkeys(ENVIRONMENTS, 1)
+"""Counts up when the default observation, actions or rewards change, each time with a line in the environment's history."""
 
-COMMON_OPTIONS: dict[str, Any] = {"observation": "normalized", "reward": "size", "invalid": "nearest"}
-OWN_OPTIONS: dict[str, dict[str, Any]] = {
-    "ServerFill": {"passing": False, "types": 16, "choices": 2, "reward": "work"},
-    "JobFill": {"passing": False, "window": 8, "reward": "completion"},
+FORMER: dict[str, dict[str, Any]] = {
+    "Placement": {"observation": "full", "reward": "queue", "invalid": "wait", "segment": None, "yardstick": False},
+    "ServerFill": {
+        **{"observation": "full", "reward": "queue", "invalid": "wait", "segment": None, "yardstick": False},
+        **{"passing": True, "types": None, "choices": None},
+    },
+    "Configuration": {"observation": "full", "reward": "queue", "invalid": "wait", "segment": None, "yardstick": False},
+    "JobFill": {"observation": "actions", "invalid": "wait", "passing": True, "window": 32},
 }
-"""Those options: of all environments, and those of one that are different."""
+"""The options that version 0 of an environment had by default, and version 1 has not."""
+
+NORMALIZED = "Normalized"
+"""What ids ended in up to 0.9 whose options are now those of the plain ids."""
 
 
 def register(name: str, package: str) -> None:
@@ -69,43 +76,37 @@ def __getattr__(name: str) -> Any:
 
 
 def kind_of(name: str) -> str:
-    """ "ServerFill" of "ServerFill", "packenv/ServerFill-v0" or "packenv/ServerFillNormalized-v1".
+    """ "ServerFill" of "ServerFill" or "packenv/ServerFill-v1".
 
-    Raises InputError for an unknown name, with the nearest ones, and for another version than the present one.
+    Raises InputError for an unknown name, with the nearest ones, and for a former id, with what to write now.
     """
     plain, version = _parts(name)
     kind = plain.removesuffix(NORMALIZED)
     if kind not in ENVIRONMENTS:
         raise InputError(f"unknown environment {name!r}{nearest(kind, list(ENVIRONMENTS))}")
-    if version is not None and version != version_of(plain):
-        raise InputError(f"{name}: the version of this environment is now {id_of(plain)}")
+    if plain != kind or (version is not None and version != version_of(kind)):
+        former(name)
     return kind
 
 
-def full_name(name: str) -> str:
-    """ "ServerFillNormalized" of itself or "packenv/ServerFillNormalized-v1"; "ServerFill" of "ServerFill". Raises InputError."""
-    return kind_of(name) + (NORMALIZED if options_of(name) else "")
+def former(id: str, **options: Any) -> None:
+    """What ids of former versions make: an InputError that says what to write now."""
+    plain, version = _parts(id)
+    kind = plain.removesuffix(NORMALIZED)
+    text = f"{id}: write {id_of(kind)}"
+    if plain == kind and version == 0 and kind in FORMER:
+        text += "; its defaults were " + ", ".join(f"{key}={value!r}" for key, value in FORMER[kind].items())
+    raise InputError(text)
 
 
 def id_of(name: str) -> str:
-    """`packenv/ServerFillNormalized-v1` of `ServerFillNormalized`, in its present version."""
+    """`packenv/ServerFill-v1` of `ServerFill`, in its present version."""
     return f"packenv/{name}-v{version_of(name)}"
 
 
 def version_of(name: str) -> int:
-    """Counts up when the default observation, actions or rewards change, each time with a line in the environment's history."""
-    return 1 if name.endswith(NORMALIZED) else 0
-
-
-def options_of(name: str) -> dict[str, Any]:
-    """The options that a name stands for: those of NORMALIZED, if the name ends in it, otherwise none."""
-    kind = kind_of(name)
-    return normalized_options(kind) if _parts(name)[0] == kind + NORMALIZED else {}
-
-
-def normalized_options(kind: str) -> dict[str, Any]:
-    """The options of `KINDNormalized`."""
-    return COMMON_OPTIONS | OWN_OPTIONS.get(kind, {})
+    """The present version of an environment; 0 of one that is registered by a user."""
+    return VERSIONS.get(name, 0)
 
 
 def _parts(name: str) -> tuple[str, int | None]:
@@ -123,16 +124,19 @@ def register_all() -> None:
 
 
 def register_in(registration: ModuleType) -> None:
-    """Register the environments in Gymnasium's registry, which has been imported."""
+    """Register the environments, and their former ids, in Gymnasium's registry, which has been imported."""
     for kind in ENVIRONMENTS:
-        for name in (kind, kind + NORMALIZED):
-            if id_of(name) not in registration.registry:
-                registration.register(
-                    id_of(name),
-                    entry_point=f"{__name__}:{kind}",  # not the module itself, which Gymnasium would import without the lock
-                    vector_entry_point=f"{__name__}:{kind}Vector",
-                    kwargs=options_of(name),
-                )
+        if id_of(kind) not in registration.registry:
+            registration.register(
+                id_of(kind),
+                entry_point=f"{__name__}:{kind}",  # not the module itself, which Gymnasium would import without the lock
+                vector_entry_point=f"{__name__}:{kind}Vector",
+            )
+    for kind in FORMER:
+        for id in (f"packenv/{kind}-v0", f"packenv/{kind}{NORMALIZED}-v1"):
+            if id not in registration.registry:
+                here = f"{__name__}:former"
+                registration.register(id, entry_point=here, vector_entry_point=here, kwargs={"id": id})
 
 
 class Later:

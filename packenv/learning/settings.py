@@ -8,7 +8,7 @@ from typing import Any
 
 from packenv.envs.episodes.seeds import mix
 from packenv.envs.options import one_of, whole
-from packenv.envs.registration import ENVIRONMENTS, find_definition
+from packenv.envs.registration import ENVIRONMENTS, FORMER, find_definition
 from packenv.envs.rewards import name_and_price
 from packenv.errors import InputError
 from packenv.policy import find_policy, find_registered
@@ -152,7 +152,7 @@ class Settings:
 
     def env_options(self) -> dict[str, Any]:
         """The keyword arguments with which the environment is made."""
-        chosen: dict[str, Any] = {
+        chosen: dict[str, Any] = FORMER.get(self.environment, {}) | {  # every option is named: agents outlive defaults
             "workload": self.workload,
             "horizon": self.horizon,
             "J": self.J,

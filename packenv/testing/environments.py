@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium.utils.env_checker import check_env, data_equivalence
 
 from packenv.cluster.state import NEVER
-from packenv.envs.registration import ENVIRONMENTS
+from packenv.envs.registration import ENVIRONMENTS, id_of
 from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.testing.replay import problem_of, waited
@@ -61,7 +61,7 @@ def _require(holds: bool, problem: str) -> None:
 def _made(env: str | Callable[..., Any], options: dict[str, Any], what: str) -> Any:
     try:
         if isinstance(env, str):
-            name = f"packenv/{env}-v0" if env in ENVIRONMENTS else env
+            name = id_of(env) if env in ENVIRONMENTS else env
             made = gymnasium.make(name, disable_env_checker=True, **options).unwrapped
         else:
             made = env(**options).unwrapped

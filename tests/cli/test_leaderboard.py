@@ -13,7 +13,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -23,6 +22,7 @@ from packenv.cli.leaderboard.contests import contest
 from packenv.cli.leaderboard.standings import entries_of
 from packenv.cli.main import main
 from packenv.runs.statistics import ratio_of_means
+from tests.envs.playing import plain_env
 
 ROOT = Path(packenv.__file__).parents[1]
 SMALL = ("--seeds", "3", "--slots", "20000", "--processes", "1")
@@ -80,7 +80,7 @@ def untrained(path: Path, seed: int) -> None:
     from packenv.learning.agents.saved import save_agent
     from packenv.learning.networks.network import Network
 
-    env: Any = gym.make("packenv/ServerFill-v0", observation="actions", J=4)
+    env: Any = plain_env("ServerFill", observation="actions", J=4)
     torch.manual_seed(seed)
     made = Network(env.observation_space, int(env.action_space.n), "shared", 16)
     for layer in made.actor.parameters():

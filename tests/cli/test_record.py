@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import minari
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ import packenv
 from packenv.cli.main import main
 from packenv.errors import InputError
 from packenv.runs import recording
+from tests.envs.playing import plain_env
 from tests.test_docs import ROOT
 
 SHORT = ["paper/fig4b", "--intensity", "0.9", "--horizon", "300", "--episodes", "3"]
@@ -45,9 +45,9 @@ def test_what_is_recorded_can_be_played_again(tmp_path: Path, env: str, policy: 
         assert truncated and n + 2 == len(episode.infos["slot"]) and episode.infos["mean_queue"][-1] == info["mean_queue"]
 
 
-@pytest.mark.parametrize("words", [["--env", "packenv/ServerFillNormalized-v1"], ["--option", "observation=normalized"]])
-def test_flat_observations(tmp_path: Path, words: list[str]) -> None:
-    dataset = recorded(tmp_path / "flat-v0", *words, "--option", "max_episode_steps=100000")
+@pytest.mark.parametrize("observation", ["flat", "normalized"])
+def test_flat_observations(tmp_path: Path, observation: str) -> None:
+    dataset = recorded(tmp_path / "flat-v0", "--option", f"observation={observation}", "--option", "max_episode_steps=100000")
     env = dataset.recover_environment()
     assert env.spec is not None and env.spec.max_episode_steps == 100_000  # d3rlpy needs one
     for seed, episode in zip(range(3), dataset, strict=True):
@@ -60,7 +60,7 @@ def test_flat_observations(tmp_path: Path, words: list[str]) -> None:
 
 def test_d3rlpy_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     d3rlpy = pytest.importorskip("d3rlpy")
-    recorded(tmp_path / "flat-v0", "--env", "ServerFillNormalized", "--option", "max_episode_steps=100000")
+    recorded(tmp_path / "flat-v0", "--option", "observation=flat", "--option", "max_episode_steps=100000")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
     dataset, env = d3rlpy.datasets.get_minari("flat-v0")
     algorithm = d3rlpy.algos.DiscreteCQLConfig(batch_size=32).create()
@@ -129,7 +129,7 @@ def test_an_interrupted_recording_leaves_nothing(tmp_path: Path) -> None:
     def stop() -> None:
         raise KeyboardInterrupt
 
-    env = gymnasium.make("packenv/ServerFill-v0", horizon=200)
+    env = plain_env("ServerFill", horizon=200)
     with pytest.raises(KeyboardInterrupt):
         recording.record(env, "random", tmp_path / "own-v0", range(2), stop)
     assert [*tmp_path.iterdir()] == []

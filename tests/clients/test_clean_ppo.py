@@ -52,3 +52,15 @@ def test_command(ppo: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert found["bf-js"][1] == packenv.simulate(workload, "bf-js", slots=2000, seed=1_000_001, warmup=0).mean_queue
     assert set(found) == {"ppo", "ppo, likeliest", "first valid", "random valid", "bf-js"}
     assert "times that of bf-js" in capsys.readouterr().out
+
+
+def test_the_first_agent_trains_and_is_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    """The whole of examples/first_agent.py, with one iteration of MaskablePPO."""
+    pytest.importorskip("sb3_contrib")
+    spec = importlib.util.spec_from_file_location("first_agent", FILE.with_name("first_agent.py"))
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    ratio = module.main(steps=2048, slots=3000, tensorboard=None, n_envs=1)
+    assert 0.5 < ratio < 2
+    assert f"ratio {ratio:.2f}" in capsys.readouterr().out

@@ -26,11 +26,11 @@ from tianshou.utils.net.common import Net
 
 
 def plain() -> Any:
-    return gym.make("packenv/ServerFillNormalized-v1", horizon=200)
+    return gym.make("packenv/ServerFill-v1", horizon=200)
 
 
 def masked() -> Any:
-    return MaskedObservation(gym.make("packenv/ServerFill-v0", observation="normalized", horizon=200), "tianshou")
+    return MaskedObservation(gym.make("packenv/ServerFill-v1", segment=None, horizon=200), "tianshou")
 
 
 @pytest.mark.parametrize("make", [plain, masked])

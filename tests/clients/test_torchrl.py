@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
-from packenv.envs.registration import id_of
+from packenv.envs.registration import FORMER, id_of
 from packenv.wrappers import MaskedObservation
 
 torchrl = pytest.importorskip("torchrl")
@@ -19,13 +19,15 @@ from torchrl.envs import GymEnv, GymWrapper, TransformedEnv  # noqa: E402
 from torchrl.envs.transforms import ActionMask  # noqa: E402
 from torchrl.envs.utils import check_env_specs  # noqa: E402
 
+from tests.envs.playing import plain_env  # noqa: E402
+
 KINDS = ("Placement", "ServerFill", "Configuration")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("ending", ["", "Normalized"])
-def test_its_own_check(kind: str, ending: str) -> None:
-    env = GymEnv(id_of(f"{kind}{ending}"), horizon=300)
+@pytest.mark.parametrize("former", [False, True])
+def test_its_own_check(kind: str, former: bool) -> None:
+    env = GymEnv(id_of(kind), horizon=300, **FORMER[kind] if former else {})
     check_env_specs(env)
     rollout = env.rollout(40, break_when_any_done=False)
     assert rollout.batch_size == (40,)
@@ -33,7 +35,7 @@ def test_its_own_check(kind: str, ending: str) -> None:
 
 
 def test_a_collector_goes_on_over_the_ends_of_episodes() -> None:
-    env = GymEnv("packenv/ServerFillNormalized-v1", horizon=200, categorical_action_encoding=True)
+    env = GymEnv("packenv/ServerFill-v1", horizon=200, categorical_action_encoding=True)
     collector = Collector(env, None, frames_per_batch=128, total_frames=256)
     found = list(collector)
     assert [len(batch) for batch in found] == [128, 128]
@@ -44,7 +46,7 @@ def test_a_collector_goes_on_over_the_ends_of_episodes() -> None:
 
 def test_batches_that_begin_again_in_the_same_step() -> None:
     envs: Any = gym.make_vec(
-        "packenv/ServerFillNormalized-v1",
+        "packenv/ServerFill-v1",
         num_envs=3,
         vectorization_mode="vector_entry_point",
         autoreset_mode="SameStep",
@@ -60,7 +62,7 @@ def test_batches_that_begin_again_in_the_same_step() -> None:
 
 
 def test_masks() -> None:
-    plain = MaskedObservation(gym.make("packenv/ServerFill-v0", observation="normalized", horizon=200), "torchrl")
+    plain = MaskedObservation(plain_env("ServerFill", observation="normalized", horizon=200), "torchrl")
     env = TransformedEnv(GymWrapper(plain, categorical_action_encoding=True), ActionMask())
     rollout = env.rollout(60)
     valid = rollout["action_mask"].gather(-1, rollout["action"].unsqueeze(-1))

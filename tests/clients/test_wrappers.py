@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
@@ -14,6 +13,7 @@ from packenv import InputError
 from packenv.wrappers import DiscountElapsed, MaskedObservation
 from packenv.wrappers.masks import NAMES
 from tests.envs.conftest import Player
+from tests.envs.playing import plain_env
 
 
 def played(env: Any, seed: int = 0) -> tuple[list[float], list[dict[str, Any]]]:
@@ -32,8 +32,8 @@ def played(env: Any, seed: int = 0) -> tuple[list[float], list[dict[str, Any]]]:
 def test_returns_are_discounted_by_slots(gamma: float) -> None:
     timescale = 100.0
     options: dict[str, Any] = {"horizon": 600, "reward": "size"}
-    plain, infos = played(gym.make("packenv/Placement-v0", **options))
-    env = DiscountElapsed(gym.make("packenv/Placement-v0", **options), gamma=gamma, timescale=timescale)
+    plain, infos = played(plain_env("Placement", **options))
+    env = DiscountElapsed(plain_env("Placement", **options), gamma=gamma, timescale=timescale)
     for _ in range(2):  # the second episode begins with the weight 1 again
         weighted, own = played(env)
         assert own[0]["weight"] == 1
@@ -46,7 +46,7 @@ def test_returns_are_discounted_by_slots(gamma: float) -> None:
 
 
 def test_bad_discounts() -> None:
-    env = gym.make("packenv/ServerFill-v0")
+    env = plain_env("ServerFill")
     for bad in ({"gamma": 0.0}, {"gamma": 1.1}, {"gamma": math.nan}, {"timescale": 0.0}, {"timescale": math.inf}):
         with pytest.raises(InputError, match=next(iter(bad))):
             DiscountElapsed(env, **bad)
@@ -55,7 +55,7 @@ def test_bad_discounts() -> None:
 @pytest.mark.parametrize("kind", ["Placement", "ServerFill", "Configuration"])
 @pytest.mark.parametrize("library", NAMES)
 def test_masks_are_in_the_observation(kind: str, library: str) -> None:
-    env = MaskedObservation(gym.make(f"packenv/{kind}-v0", observation="normalized", horizon=300), library)
+    env = MaskedObservation(plain_env(kind, observation="normalized", horizon=300), library)
     observation, mask = NAMES[library]
     choose, (seen, info) = Player(0), env.reset(seed=0)
     for _ in range(60):
@@ -68,7 +68,7 @@ def test_masks_are_in_the_observation(kind: str, library: str) -> None:
 
 
 def test_other_environments_and_checkers() -> None:
-    env = MaskedObservation(gym.make("packenv/ServerFill-v0", horizon=50), "rllib")
+    env = MaskedObservation(plain_env("ServerFill", horizon=50), "rllib")
     check_env(env, skip_render_check=True)
     with pytest.raises(InputError, match="did you mean tianshou"):
-        MaskedObservation(gym.make("packenv/ServerFill-v0"), "tianshu")
+        MaskedObservation(plain_env("ServerFill"), "tianshu")

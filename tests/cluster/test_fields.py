@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, Any
 from unittest.mock import patch
 
-import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +21,7 @@ from packenv.cluster.fields import Field, Part, one_row, reset_rows, row_arrays,
 from packenv.cluster.grow import grow, lengthen
 from packenv.compiled.frame import Frame
 from packenv.units import to_units
+from tests.envs.playing import plain_vec
 
 ALL = BY_SIZE | BY_AGE | BY_TYPE | BY_DEMAND | BY_ROOM | BY_INDEX | BY_QUEUE | BY_LINE | BY_MIX
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,7 +100,7 @@ def test_a_field_of_an_environment_is_reset_with_its_episode() -> None:
 def check_an_environment() -> None:
     marked(1, Needs())  # builds a plain cluster first
     with patch("packenv.envs.episodes.core.build", partial(build, kind=Marked)):
-        env: Any = gym.make_vec("packenv/Placement-v0", num_envs=3, vectorization_mode="vector_entry_point", servers=2)
+        env: Any = plain_vec("Placement", num_envs=3, vectorization_mode="vector_entry_point", servers=2)
         check_rows(env)
 
 

@@ -6,7 +6,6 @@ import random
 from dataclasses import replace
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 
@@ -16,6 +15,7 @@ from packenv.policies import BestFit, Delay, Fair
 from packenv.policies.replay import Replay
 from tests.cluster import fast
 from tests.cluster.test_against_reference import compare
+from tests.envs.playing import plain_env
 from tests.reference import model, policies
 from tests.reference.instances import Instance, random_instance
 from tests.seeds import seeds
@@ -159,4 +159,4 @@ def test_bad_input() -> None:
     with pytest.raises(InputError, match="fits on none of its home servers"):
         two_readers(network, [[0]], "1x0.2:1,1x1:1")
     with pytest.raises(InputError, match="remote reads take no resources"):
-        gymnasium.make("packenv/Placement-v0", workload=workload)
+        plain_env("Placement", workload=workload)

@@ -11,7 +11,7 @@ import pytest
 from packenv import InputError
 from packenv.envs.options import Warm
 from tests.envs.grid import PAIR
-from tests.envs.playing import make, play
+from tests.envs.playing import make, plain_vec, play
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
         make(**options)
     if "render_mode" not in options:
         with pytest.raises(InputError, match=message.replace("(", r"\(")):
-            gym.make_vec("packenv/Placement-v0", num_envs=2, **options)
+            plain_vec("Placement", num_envs=2, **options)
 
 
 def test_load_is_a_share_of_the_maximum_workload() -> None:
@@ -74,7 +74,7 @@ def test_actions_out_of_range(action: int) -> None:
     env.reset(seed=0)
     with pytest.raises(InputError, match="out of range: 0 to 40"):
         env.step(action)
-    batch = gym.make_vec("packenv/Placement-v0", num_envs=2)
+    batch = plain_vec("Placement", num_envs=2)
     batch.reset(seed=0)
     with pytest.raises(InputError, match=f"row 1: action {action} is out of range"):
         batch.step(np.array([40, action]))
@@ -86,7 +86,7 @@ def test_actions_of_the_wrong_type(action: Any) -> None:
     env.reset(seed=0)
     with pytest.raises(InputError, match="whole number"):
         env.step(action)
-    batch = gym.make_vec("packenv/Placement-v0", num_envs=3)
+    batch = plain_vec("Placement", num_envs=3)
     batch.reset(seed=0)
     with pytest.raises(InputError, match="3 whole numbers"):
         batch.step(action)

@@ -12,9 +12,11 @@ import stable_baselines3.common.env_checker as sb3_checker
 from gymnasium.utils.env_checker import data_equivalence, data_shares_objects
 
 from packenv.envs.core.state import OF_EPISODE
+from packenv.envs.registration import FORMER
 from packenv.testing import check_environment
 from tests.envs.conftest import Player
 from tests.envs.grid import CASES, KINDS, name_of
+from tests.envs.playing import plain_env
 
 KEYS = ("elapsed", "slot", "invalid", "action_mask", "seed", "reason", *OF_EPISODE)
 
@@ -24,7 +26,7 @@ Case = tuple[str, dict[str, Any]]
 
 def make(case: Case, **more: Any) -> Any:
     kind, options = case
-    return gym.make(f"packenv/{kind}-v0", **{"horizon": 400} | options | more)
+    return plain_env(kind, **{"horizon": 400} | options | more)
 
 
 def run(env: Any, seed: int | None, steps: int = 60, player: int = 0) -> list[Any]:
@@ -43,7 +45,7 @@ def run(env: Any, seed: int | None, steps: int = 60, player: int = 0) -> list[An
 @every
 def test_what_every_environment_must_pass(case: Case) -> None:
     kind, options = case
-    check_environment(kind, **options)
+    check_environment(kind, **FORMER[kind] | options)
 
 
 @every
@@ -122,10 +124,10 @@ def test_no_wall_times() -> None:
 
 def test_registered() -> None:
     for kind in KINDS:
-        spec = gym.spec(f"packenv/{kind}-v0")
+        spec = gym.spec(f"packenv/{kind}-v1")
         assert spec.max_episode_steps is None
         assert spec.vector_entry_point is not None
-        env = gym.make(f"packenv:packenv/{kind}-v0")
+        env = gym.make(f"packenv:packenv/{kind}-v1")
         assert env.unwrapped.core.options.horizon == 10_000
         assert env.unwrapped.core.workload.name == "paper/fig4b"
         assert env.unwrapped.core.workload.intensity == 0.9

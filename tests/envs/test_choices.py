@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -12,6 +11,7 @@ from packenv import InputError
 from packenv.envs import PolicyAgent
 from tests.envs.conftest import Player
 from tests.envs.grid import PAIR, UNEQUAL
+from tests.envs.playing import plain_env
 
 CHOICES = 3
 
@@ -20,8 +20,8 @@ CHOICES = 3
 @pytest.mark.parametrize("options", [{"types": 16}, UNEQUAL, {"workload": PAIR}], ids=["fig4b", "unequal", "pair"])
 def test_rows_and_effects_are_those_of_the_virtual_queues(options: dict[str, Any], passing: bool) -> None:
     common: dict[str, Any] = {"observation": "actions", "passing": passing, "horizon": 3000} | options
-    few: Any = gym.make("packenv/ServerFill-v0", choices=CHOICES, **common)
-    every: Any = gym.make("packenv/ServerFill-v0", **common)
+    few: Any = plain_env("ServerFill", choices=CHOICES, **common)
+    every: Any = plain_env("ServerFill", **common)
     assert few.action_space.n == CHOICES + 1
     choose, (seen, info), (wanted, other) = Player(0), few.reset(seed=1), every.reset(seed=1)
     taken, over = set(), False
@@ -45,7 +45,7 @@ def test_a_policy_plays_it(options: dict[str, Any]) -> None:
     """Best fit takes the first choice, and with two resources one of the first three: so many are enough to carry it out."""
 
     def starts(**more: Any) -> list[int]:
-        env: Any = gym.make("packenv/ServerFill-v0", order="index", horizon=1500, record_schedule=True, **options, **more)
+        env: Any = plain_env("ServerFill", order="index", horizon=1500, record_schedule=True, **options, **more)
         agent, (seen, _), over = PolicyAgent("bf-s", env), env.reset(seed=3), False
         while not over:
             seen, *_, over, _ = env.step(agent.predict(seen)[0])
@@ -57,4 +57,4 @@ def test_a_policy_plays_it(options: dict[str, Any]) -> None:
 def test_bad_input() -> None:
     for wrong in (1, 9, 2.5, True):
         with pytest.raises(InputError, match="choices must be a whole number from 2 to 8"):
-            gym.make("packenv/ServerFill-v0", choices=wrong)
+            plain_env("ServerFill", choices=wrong)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 from stable_baselines3.common.evaluation import evaluate_policy
@@ -20,6 +19,7 @@ from packenv.simulation import setting_of
 from packenv.workloads.named.analytics import analytics
 from tests.cluster.user_policies import Hold, HoldInPython, runs
 from tests.envs.grid import KINDS
+from tests.envs.playing import plain_env, plain_vec
 
 WHOLE_QUEUE = {"rule": "window", "window": 400, "waiting_limit": 400}
 EQUAL: list[tuple[str, dict[str, Any], str]] = [
@@ -56,7 +56,7 @@ def drive(env: Any, policy: Any, seed: int) -> tuple[Any, list[Any]]:
 
 
 def equal(kind: str, options: dict[str, Any], policy: Any, workload: Any, slots: int, seed: int) -> None:
-    env = gym.make(f"packenv/{kind}-v0", workload=workload, horizon=slots, record_schedule=True, **options)
+    env = plain_env(kind, workload=workload, horizon=slots, record_schedule=True, **options)
     inner, infos = drive(env, policy, seed)
     assert REASONS[infos[-1]["reason"]] == "horizon"
     assert not any(info["invalid"] for info in infos)
@@ -112,7 +112,7 @@ def in_turn(number: int) -> Any:
 @pytest.mark.parametrize(("kind", "policy"), map(in_turn, range(len(DRIVEN))))
 def test_every_policy_drives_every_environment(kind: str, policy: str) -> None:
     workload: Any = "paper/fig4a" if policy == "slot-fifo" else "paper/fig4b"
-    env = gym.make(f"packenv/{kind}-v0", workload=workload, intensity=0.6, horizon=600)
+    env = plain_env(kind, workload=workload, intensity=0.6, horizon=600)
     env.reset(seed=0)  # the episodes to come are those of this seed
     agent = PolicyAgent(policy, env)
     with warnings.catch_warnings():
@@ -129,7 +129,7 @@ def test_every_policy_drives_every_environment(kind: str, policy: str) -> None:
 def test_predict_on_batches() -> None:
     """One agent for all rows, of a batch and of Stable-Baselines3, and the same as one by one."""
     options: dict[str, Any] = {"horizon": 300, "intensity": 0.8}
-    env = gym.make_vec("packenv/Placement-v0", num_envs=3, **options)
+    env = plain_vec("Placement", num_envs=3, **options)
     agent = PolicyAgent("bf-s", env)
     seen, _ = env.reset(seed=7)
     rows: list[list[int]] = [[], [], []]
@@ -142,7 +142,7 @@ def test_predict_on_batches() -> None:
         seen, _, terminated, truncated, _ = env.step(actions)
         over |= terminated | truncated
     for row in range(3):
-        single = gym.make("packenv/Placement-v0", **options)
+        single = plain_env("Placement", **options)
         alone = PolicyAgent("bf-s", single)
         observation, _ = single.reset(seed=7 + row)
         for wanted in rows[row]:
@@ -162,7 +162,7 @@ FINITE: dict[str, Any] = {"rule": "window", "window": 900, "waiting_limit": 900,
 
 def equal_to_the_end(policy: Any, workload: packenv.Workload, seed: int, **options: Any) -> None:
     """Start for start, up to the last task."""
-    env = gym.make("packenv/Placement-v0", workload=workload, record_schedule=True, **FINITE, **options)
+    env = plain_env("Placement", workload=workload, record_schedule=True, **FINITE, **options)
     inner, infos = drive(env, policy, seed)
     assert REASONS[infos[-1]["reason"]] == "all work is done"
     run = packenv.simulate(workload, policy, seed=seed, schedule=True, drain=True)
@@ -198,14 +198,14 @@ def test_a_stream_becomes_a_table(policy: str) -> None:
     workload = packenv.workload("paper/fig4b")
     for seed in (3, 4):
         equal("Placement", WHOLE_QUEUE, policy, workload, 1500, seed)
-    warm = gym.make("packenv/Placement-v0", **WHOLE_QUEUE, horizon=900, start=Warm(policy, 600), record_schedule=True)
+    warm = plain_env("Placement", **WHOLE_QUEUE, horizon=900, start=Warm(policy, 600), record_schedule=True)
     inner, infos = drive(warm, policy, 3)
     run = packenv.simulate(workload, policy, slots=1500, seed=3, schedule=True)
     assert run.schedule is not None and infos[-1]["slot"] == 1500
     after = run.schedule.start >= 600
     assert after.sum() > 20
     assert inner.schedule()[0][: len(after)][after].tolist() == run.schedule.start[after].tolist()
-    env = gym.make("packenv/Placement-v0", **WHOLE_QUEUE, horizon=None)
+    env = plain_env("Placement", **WHOLE_QUEUE, horizon=None)
     with pytest.raises(InputError, match=f"policy {policy} needs a table of all jobs"):
         PolicyAgent(policy, env)
 
@@ -215,7 +215,7 @@ def test_messages_and_completions_reach_an_agent(kind: Any) -> None:
     """All that it hears, in the order of the loop; slots in which nothing happens but a message are slots of the agent's."""
     workload = packenv.Workload(jobs=packenv.workload("paper/fig4b").jobs_table(1, 60), servers=40)
     run = packenv.simulate(workload, kind(7), drain=True, schedule=True)
-    env = gym.make("packenv/Placement-v0", workload=workload, record_schedule=True, **FINITE)
+    env = plain_env("Placement", workload=workload, record_schedule=True, **FINITE)
     inner, infos = drive(env, kind(7), 0)
     assert infos[-1]["slot"] == run.slots
     assert run.schedule is not None and workload.jobs is not None
@@ -233,12 +233,12 @@ def test_warm_starts_of_policies_that_know_jobs(policy: str) -> None:
     equal_to_the_end(policy, INSTANCE, 3, start=Warm(policy, 60))
     for options in ({"start": "warm"}, {"start": Warm("drf", 60), "reward": "advantage", "baseline": "task-fair"}):
         with pytest.raises(InputError, match="has to see a run from its first slot on"):
-            PolicyAgent(policy, gym.make("packenv/Placement-v0", workload=INSTANCE, **FINITE, **options))
+            PolicyAgent(policy, plain_env("Placement", workload=INSTANCE, **FINITE, **options))
 
 
 @pytest.mark.parametrize("start", ["empty", Warm("tetris", 60)], ids=["empty", "warm"])
 def test_their_advantage_over_themselves_is_nothing(start: Any) -> None:
-    env = gym.make("packenv/Placement-v0", workload=INSTANCE, reward="advantage", baseline="tetris", start=start, **FINITE)
+    env = plain_env("Placement", workload=INSTANCE, reward="advantage", baseline="tetris", start=start, **FINITE)
     agent = PolicyAgent("tetris", env)
     for seed in (3, None):
         seen, _ = env.reset(seed=seed)
@@ -249,7 +249,7 @@ def test_their_advantage_over_themselves_is_nothing(start: Any) -> None:
 
 
 def test_advantage_over_a_policy_that_knows_jobs() -> None:
-    env = gym.make("packenv/Placement-v0", workload=INSTANCE, reward="advantage", baseline="drf", **FINITE)
+    env = plain_env("Placement", workload=INSTANCE, reward="advantage", baseline="drf", **FINITE)
     _, infos = drive(env, "tetris", 3)
     queues = [packenv.simulate(INSTANCE, policy, seed=3) for policy in ("drf", "tetris")]
     baseline, own = (round((run.mean_queue or 0) * min(run.slots, infos[-1]["slot"])) for run in queues)
@@ -259,14 +259,14 @@ def test_advantage_over_a_policy_that_knows_jobs() -> None:
 def test_an_environment_without_the_words_is_refused() -> None:
     """Not in silence: what the policy believes and what is so would drift apart."""
     for kind, options in (("ServerFill", {}), ("Placement", {"rule": "window", "window": 2})):
-        env = gym.make(f"packenv/{kind}-v0", workload=JOBS, horizon=None, **options)
+        env = plain_env(kind, workload=JOBS, horizon=None, **options)
         with pytest.raises(InputError, match=r"^policy tetris drives only environments .* alone started row \d+ on server \d$"):
             drive(env, "tetris", 3)
 
 
 def test_back_in_time() -> None:
     """The run beside the environment follows it there."""
-    env: Any = gym.make("packenv/Placement-v0", workload=INSTANCE, **FINITE).unwrapped
+    env: Any = plain_env("Placement", workload=INSTANCE, **FINITE).unwrapped
     agent = PolicyAgent("tetris", env)
     seen, _ = env.reset(seed=3)
     for _ in range(60):

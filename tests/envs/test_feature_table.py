@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import gymnasium as gym
 import pytest
 
 import packenv
 from packenv.envs.observation import features
 from packenv.envs.observation.features import ACTION_FEATURES, CONTEXT_FEATURES
 from tests.envs.grid import KINDS, PAIR, UNEQUAL
+from tests.envs.playing import plain_env
 
 ROW = re.compile(r"^\| (\d+) `(\w+)` \| (.+) \| ([\w ]+) \|$", re.MULTILINE)
 ARRAY = re.compile(r"^\| `(\w+)` \| \((.+?),?\) \|", re.MULTILINE)
 
 
 def docstring(kind: str) -> str:
-    return str(type(gym.make(f"packenv/{kind}-v0").unwrapped).__doc__)
+    return str(type(plain_env(kind).unwrapped).__doc__)
 
 
 @pytest.mark.parametrize("table", [ACTION_FEATURES, CONTEXT_FEATURES])
@@ -29,7 +29,7 @@ def test_positions_have_the_names_of_the_table(table: tuple[features.Feature, ..
 @pytest.mark.parametrize("kind", KINDS)
 def test_documented_features_are_those_of_the_space(kind: str) -> None:
     rows = ROW.findall(docstring(kind))
-    space: Any = gym.make(f"packenv/{kind}-v0", observation="actions").observation_space
+    space: Any = plain_env(kind, observation="actions").observation_space
     named = [feature.name for feature in ACTION_FEATURES + CONTEXT_FEATURES]
     assert [name for _, name, _, _ in rows] == named
     widths = space["actions"].shape[1], space["context"].shape[0]
@@ -47,7 +47,7 @@ def value_of(expression: str, sizes: dict[str, int]) -> int:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("observation", ["full", "compact"])
 def test_documented_shapes_are_those_of_the_space(kind: str, observation: str, options: dict[str, Any]) -> None:
-    env: Any = gym.make(f"packenv/{kind}-v0", observation=observation, mask_in_observation=True, **options)
+    env: Any = plain_env(kind, observation=observation, mask_in_observation=True, **options)
     own = env.unwrapped.core.sizes
     sizes = {"D": own.resources, "L": own.servers, "G": own.kinds, "J": own.levels, "K": own.window}
     sizes["A"] = int(env.action_space.n)
@@ -64,7 +64,7 @@ def test_waiting_writes_the_features_marked_for_it(kind: str) -> None:
     marked = {n for n, feature in enumerate(ACTION_FEATURES) if feature.of_wait}
     if kind == "Placement":  # no server is at hand
         marked = {features.VALID, features.WAITS, features.WAITING}
-    env: Any = gym.make(f"packenv/{kind}-v0", observation="actions", workload=packenv.workload("paper/fig4b"), intensity=0.9)
+    env: Any = plain_env(kind, observation="actions", workload=packenv.workload("paper/fig4b"), intensity=0.9)
     observation, info = env.reset(seed=0)
     written: set[int] = set()
     for _ in range(300):

@@ -6,7 +6,6 @@ import math
 from bisect import bisect_right
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -20,6 +19,7 @@ from packenv.envs.options import Warm
 from packenv.workloads.laws import Discrete, Geometric, Uniform
 from packenv.workloads.laws.arrivals import Batch
 from tests.envs.conftest import Player
+from tests.envs.playing import plain_env, plain_vec
 from tests.seeds import seeds
 
 UNEQUAL = packenv.Workload(sizes=Uniform(0.05, 0.5), service=Geometric(50), servers="2x1,1x0.5,1x0.9", intensity=0.95)
@@ -115,7 +115,7 @@ def told(n: float) -> float:
     ids=lambda options: "-".join(str(value) for value in options.values() if not isinstance(value, packenv.Workload)),
 )
 def test_server_fill_tells_what_its_table_says(options: dict[str, Any], seed: int, player: Player) -> None:
-    env: Any = gym.make("packenv/ServerFill-v0", observation="actions", **{"intensity": 0.95} | options)
+    env: Any = plain_env("ServerFill", observation="actions", **{"intensity": 0.95} | options)
     observation, info = env.reset(seed=seed)
     core, told_of = env.unwrapped.core, 0
     for _ in range(400):
@@ -137,7 +137,7 @@ def test_server_fill_tells_what_its_table_says(options: dict[str, Any], seed: in
 @pytest.mark.filterwarnings("ignore:J=3")
 @pytest.mark.parametrize("rule", ["largest", "head", "window"])
 def test_placement_tells_what_its_table_says(rule: str, player: Player) -> None:
-    env: Any = gym.make("packenv/Placement-v0", observation="actions", rule=rule, workload=UNEQUAL, J=3, window=5)
+    env: Any = plain_env("Placement", observation="actions", rule=rule, workload=UNEQUAL, J=3, window=5)
     observation, info = env.reset(seed=1)
     core, told_of = env.unwrapped.core, 0
     for _ in range(200):
@@ -155,7 +155,7 @@ def test_placement_tells_what_its_table_says(rule: str, player: Player) -> None:
 
 
 def test_several_resources_have_no_company(player: Player) -> None:
-    env: Any = gym.make("packenv/ServerFill-v0", observation="actions", workload=PAIR)
+    env: Any = plain_env("ServerFill", observation="actions", workload=PAIR)
     observation, info = env.reset(seed=1)
     for _ in range(200):
         for row in observation["actions"][:-1]:
@@ -172,7 +172,7 @@ def test_waiting_sizes_are_counted(servers: str, slots: int) -> None:
     """From none to thousands that wait, some of one size."""
     sizes = Discrete((0.1, 0.25), (0.5, 0.5)) if slots == 300 else Uniform(0.05, 0.9)
     workload = packenv.Workload(sizes=sizes, service=Geometric(50), servers=servers, intensity=4.0)
-    env: Any = gym.make("packenv/ServerFill-v0", observation="actions", workload=workload, start=Warm("fifo-ff", slots))
+    env: Any = plain_env("ServerFill", observation="actions", workload=workload, start=Warm("fifo-ff", slots))
     env.reset(seed=slots)
     batch = env.unwrapped.core.batch
     waiting = sorted(int(task["size"]) for task in Plain(env.unwrapped.core).waiting)
@@ -204,7 +204,7 @@ BURSTS = packenv.Workload(
 )
 def test_sizes_of_every_row_are_those_that_wait(kind: str, options: dict[str, Any], player: Player) -> None:
     """After arrivals, starts, the guard's slots, growth and new episodes, in every row."""
-    env: Any = gym.make_vec(f"packenv/{kind}-v0", num_envs=3, observation="actions", horizon=1_500, **options)
+    env: Any = plain_vec(kind, num_envs=3, observation="actions", horizon=1_500, **options)
     _, info = env.reset(seed=1)
     longest = looked_at = 0
     observed = env.unwrapped.core.batch

@@ -15,18 +15,20 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecMonitor
 
 import packenv
-from packenv.envs import PackVecEnv, PolicyAgent, Warm
+from packenv.envs import PolicyAgent, Warm
+from packenv.envs.registration import FORMER
 from packenv.testing import check_environment
 from tests.envs.conftest import Player
 from tests.envs.grid import KINDS, PAIR
+from tests.envs.playing import plain_env, plain_sb3, plain_vec
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_only_guarded_episodes_say_so(kind: str) -> None:
     """The rest of what `info` promises: packenv.testing, on every environment (test_checkers.py)."""
-    check_environment(kind, horizon=200, guard="bf-js")
+    check_environment(kind, **FORMER[kind] | {"horizon": 200, "guard": "bf-js"})
     for options in ({}, {"guard": "bf-js"}):
-        env = gym.make(f"packenv/{kind}-v0", horizon=200, **options)
+        env = plain_env(kind, horizon=200, **options)
         choose, (_, info), over = Player(0), env.reset(seed=0), False
         while not over:
             assert ("guarded" in info) == ("guard" in options)
@@ -38,7 +40,7 @@ def test_only_guarded_episodes_say_so(kind: str) -> None:
 def test_measures_of_the_episode_are_those_of_a_run() -> None:
     """The same policy on the same jobs, through the environment and through `simulate`; two resources: the busier one."""
     for workload in (packenv.workload("paper/fig4b"), PAIR):
-        env = gym.make("packenv/Placement-v0", workload=workload, rule="window", window=1000, horizon=3000)
+        env = plain_env("Placement", workload=workload, rule="window", window=1000, horizon=3000)
         agent = PolicyAgent("fifo-ff", env)
         observation, info = env.reset(seed=5)
         over = False
@@ -52,7 +54,7 @@ def test_measures_of_the_episode_are_those_of_a_run() -> None:
 
 
 def test_measures_of_a_warm_start_begin_with_the_episode() -> None:
-    env = gym.make("packenv/ServerFill-v0", start=Warm("bf-js", 5000), horizon=20)
+    env = plain_env("ServerFill", start=Warm("bf-js", 5000), horizon=20)
     _, info = env.reset(seed=0)
     assert info["slot"] >= 5000
     over = False
@@ -65,9 +67,7 @@ def test_measures_of_a_warm_start_begin_with_the_episode() -> None:
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 def test_seeds_survive_autoreset(mode: str) -> None:
     """Every episode of a batch can be replayed from the seed that `info` has."""
-    envs: Any = gym.make_vec(
-        "packenv/ServerFill-v0", num_envs=3, vectorization_mode="vector_entry_point", autoreset_mode=mode, horizon=150
-    )
+    envs: Any = plain_vec("ServerFill", num_envs=3, vectorization_mode="vector_entry_point", autoreset_mode=mode, horizon=150)
     _, info = envs.reset(seed=7)
     seeds = [[int(seed)] for seed in info["seed"]]
     queues: list[list[float]] = [[], [], []]
@@ -81,7 +81,7 @@ def test_seeds_survive_autoreset(mode: str) -> None:
                 queues[row].append(float(last["mean_queue"][row]))
             if info["seed"][row] != seeds[row][-1]:
                 seeds[row].append(int(info["seed"][row]))
-    single = gym.make("packenv/ServerFill-v0", horizon=150)
+    single = plain_env("ServerFill", horizon=150)
     for row in range(3):
         for seed, wanted in zip(seeds[row], queues[row], strict=False):
             _, info = single.reset(seed=seed)
@@ -92,9 +92,7 @@ def test_seeds_survive_autoreset(mode: str) -> None:
 
 
 def test_infos_can_become_tensors() -> None:
-    envs: Any = NumpyToTorch(
-        gym.make_vec("packenv/Placement-v0", num_envs=2, vectorization_mode="vector_entry_point", horizon=40)
-    )
+    envs: Any = NumpyToTorch(plain_vec("Placement", num_envs=2, vectorization_mode="vector_entry_point", horizon=40))
     _, info = envs.reset(seed=0)
     for _ in range(60):
         _, _, _, _, info = envs.step(info["action_mask"].argmax(dim=1))
@@ -103,8 +101,8 @@ def test_infos_can_become_tensors() -> None:
 
 def test_sb3_is_told_what_a_monitor_would_say() -> None:
     options = {"horizon": 200, "order": "index"}
-    env = PackVecEnv("packenv/ServerFill-v0", 2, seed=1, **options)
-    single = Monitor(gym.make("packenv/ServerFill-v0", **options), info_keywords=("mean_queue", "utilisation"))
+    env = plain_sb3("ServerFill", 2, seed=1, **options)
+    single = Monitor(plain_env("ServerFill", **options), info_keywords=("mean_queue", "utilisation"))
     _, info = single.reset(seed=1)
     over = False
     while not over:
@@ -119,15 +117,15 @@ def test_sb3_is_told_what_a_monitor_would_say() -> None:
     assert told["mean_queue"] == pytest.approx(info["episode"]["mean_queue"], abs=1e-6)
     assert told["seed"] == 1 and env.reset_infos[0]["seed"] not in (1, 2)
     assert env.env_is_wrapped(Monitor) == [True, True] and env.env_is_wrapped(gym.Wrapper) == [False, False]
-    assert PackVecEnv("ServerFill-v0", 2, bare=True).env_is_wrapped(Monitor) == [False, False]
-    fresh = PackVecEnv("ServerFill", 2, seed=1, **options)
+    assert plain_sb3("ServerFill", 2, bare=True).env_is_wrapped(Monitor) == [False, False]
+    fresh = plain_sb3("ServerFill", 2, seed=1, **options)
     plain = evaluate_policy(PolicyAgent("bf-s", fresh), fresh, n_eval_episodes=4, return_episode_rewards=True)
-    again = PackVecEnv("ServerFill", 2, seed=1, **options)
+    again = plain_sb3("ServerFill", 2, seed=1, **options)
     assert evaluate_policy(PolicyAgent("bf-s", again), VecMonitor(again), 4, return_episode_rewards=True)[1] == plain[1]
 
 
 def test_a_specification_survives_json() -> None:
-    env = gym.make("packenv/ServerFill-v0", start=Warm("vqs", 50), intensity=(0.5, 0.6), horizon=30)
+    env = plain_env("ServerFill", start=Warm("vqs", 50), intensity=(0.5, 0.6), horizon=30)
     assert env.spec is not None
     again = gym.make(EnvSpec.from_json(env.spec.to_json()))
     first, second = env.reset(seed=3)[0], again.reset(seed=3)[0]
@@ -138,12 +136,12 @@ def test_a_specification_survives_json() -> None:
 def test_libraries_that_try_an_argument_find_out_how_others_say_it() -> None:
     """TorchRL passes `frameskip` and tries again without, after a TypeError with these words."""
     with pytest.raises(TypeError, match="unexpected keyword argument 'frameskip'"):
-        gym.make("packenv/ServerFill-v0", frameskip=1)
+        plain_env("ServerFill", frameskip=1)
 
 
 def test_no_reward_is_minus_zero() -> None:
     for reward in ("queue", "delay"):
-        env = gym.make("packenv/ServerFill-v0", reward=reward, intensity=0.1, horizon=200)
+        env = plain_env("ServerFill", reward=reward, intensity=0.1, horizon=200)
         choose, (_, info) = Player(0), env.reset(seed=0)
         over, zeros = False, 0
         while not over:

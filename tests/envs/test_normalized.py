@@ -12,17 +12,17 @@ from gymnasium.utils.env_checker import data_equivalence
 from packenv import InputError
 from packenv.envs import PackVecEnv
 from packenv.envs.observation.features import ACTION_FEATURES, CONTEXT_FEATURES, FLAG, VALID, Feature
-from packenv.envs.registration import options_of
 from tests.envs.conftest import Player
 from tests.envs.grid import KINDS, PAIR, UNEQUAL
+from tests.envs.playing import plain_env
 
 
 @pytest.mark.parametrize("options", [{}, UNEQUAL, {"workload": PAIR}], ids=["fig4b", "unequal", "pair"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_numbers_flat_and_within_bounds(kind: str, options: dict[str, Any]) -> None:
     options = {"horizon": 3000} | options
-    plain: Any = gym.make(f"packenv/{kind}-v0", observation="actions", **options)
-    flat: Any = gym.make(f"packenv/{kind}-v0", observation="normalized", **options)
+    plain: Any = plain_env(kind, observation="actions", **options)
+    flat: Any = plain_env(kind, observation="normalized", **options)
     names = flat.unwrapped.feature_names
     assert flat.observation_space.shape == (len(names),) and len(set(names)) == len(names)
     choose, ((wanted, info), (seen, _)) = Player(0), (plain.reset(seed=1), flat.reset(seed=1))
@@ -48,7 +48,7 @@ def scaled(value: np.float32, feature: Feature) -> np.float32:
 
 def test_the_size_does_not_depend_on_the_load_nor_on_the_servers() -> None:
     shapes = [
-        gym.make("packenv/ServerFillNormalized-v1", **options).observation_space.shape
+        gym.make("packenv/ServerFill-v1", **options).observation_space.shape
         for options in ({}, {"intensity": 0.3}, {"load": 0.9}, {"servers": 100})
     ]
     assert len(set(shapes)) == 1
@@ -56,7 +56,7 @@ def test_the_size_does_not_depend_on_the_load_nor_on_the_servers() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_of_batches_are_single_environments(kind: str) -> None:
-    name = f"packenv/{kind}Normalized-v1"
+    name = f"packenv/{kind}-v1"
     envs: Any = gym.make_vec(name, num_envs=2, vectorization_mode="vector_entry_point", autoreset_mode="SameStep", horizon=200)
     sb3 = PackVecEnv(name, 2, seed=4, horizon=200)
     singles = [gym.make(name, horizon=200) for _ in range(2)]
@@ -80,14 +80,30 @@ def test_rows_of_batches_are_single_environments(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_names_stand_for_their_options(kind: str) -> None:
-    env = gym.make(f"packenv/{kind}Normalized-v1")
-    options = env.unwrapped.core.options  # type: ignore[attr-defined]
-    assert (options.observation, options.invalid) == ("normalized", "nearest")
+def test_the_defaults_are_what_plain_algorithms_learn_from(kind: str) -> None:
+    options = gym.make(f"packenv/{kind}-v1").unwrapped.core.options  # type: ignore[attr-defined]
+    assert (options.segment, options.yardstick) == (100, True)
+    assert options.invalid == ("first" if kind == "ServerFill" else "nearest")
+    assert options.observation == ("flat" if kind == "ServerFill" else "normalized")
     assert (options.reward, options.types) == (("work", 16) if kind == "ServerFill" else ("size", None))
-    assert options_of(f"packenv/{kind}-v0") == {}
-    assert PackVecEnv(f"{kind}Normalized", 2).core.options == options
-    assert PackVecEnv(f"{kind}Normalized", 2, reward="delay").core.options.reward == "delay"
+    assert PackVecEnv(kind, 2).core.options == options
+    assert PackVecEnv(f"{kind}-v1", 2, reward="delay").core.options.reward == "delay"
+
+
+def test_levels_take_the_place_of_types() -> None:
+    assert gym.make("packenv/ServerFill-v1", J=4).unwrapped.core.sizes.levels == 4  # type: ignore[attr-defined]
+
+
+def test_the_first_valid_action_is_carried_out() -> None:
+    clumsy, careful = (gym.make("packenv/ServerFill-v1", horizon=2000, segment=None) for _ in range(2))
+    (_, info), (_, same), invalid, over = clumsy.reset(seed=3), careful.reset(seed=3), 0, False
+    while not over:
+        valid = info["action_mask"][2]
+        _, reward, _, over, info = clumsy.step(2)
+        _, other, _, _, same = careful.step(2 if valid else 0)
+        assert reward == other and info["slot"] == same["slot"] and info["invalid"] == (not valid)
+        invalid += info["invalid"]
+    assert invalid > 10
 
 
 @pytest.mark.parametrize("options", [{}, {"workload": PAIR}], ids=["one", "two"])
@@ -97,7 +113,7 @@ def test_the_nearest_valid_action_is_carried_out(kind: str, options: dict[str, A
     common: dict[str, Any] = {"invalid": "nearest", "invalid_penalty": 2.0, "horizon": 1000} | options
     if kind == "Placement":
         common["rule"] = "head"
-    clumsy, careful = (gym.make(f"packenv/{kind}-v0", **common) for _ in range(2))
+    clumsy, careful = (plain_env(kind, **common) for _ in range(2))
     rng, invalid = np.random.default_rng(0), 0
     (seen, info), (wanted, _) = clumsy.reset(seed=3), careful.reset(seed=3)
     while True:
@@ -116,7 +132,7 @@ def test_the_nearest_valid_action_is_carried_out(kind: str, options: dict[str, A
 
 
 def test_every_action_starts_a_task_where_no_server_is_passed() -> None:
-    env = gym.make("packenv/ServerFillNormalized-v1", horizon=2000)
+    env = gym.make("packenv/ServerFill-v1", horizon=2000, segment=None)
     env.action_space.seed(0)
     env.reset(seed=0)
     over = False
@@ -127,11 +143,40 @@ def test_every_action_starts_a_task_where_no_server_is_passed() -> None:
 
 def test_bad_input() -> None:
     with pytest.raises(InputError, match="did you mean nearest"):
-        gym.make("packenv/Placement-v0", invalid="neares")
+        plain_env("Placement", invalid="neares")
     with pytest.raises(InputError, match="has the mask already"):
-        gym.make("packenv/Placement-v0", observation="normalized", mask_in_observation=True)
-    env: Any = gym.make("packenv/Placement-v0").unwrapped
+        plain_env("Placement", observation="normalized", mask_in_observation=True)
+    env: Any = plain_env("Placement").unwrapped
     with pytest.raises(InputError, match="only the observation 'normalized'"):
         _ = env.feature_names
     with pytest.raises(InputError, match="unknown environment"):
-        options_of("packenv/PlacementNormalised-v0")
+        PackVecEnv("packenv/PlacementNormalised-v0", 2)
+
+
+def test_the_flat_observation_of_a_server() -> None:
+    """Worked by hand from the features of actions, and one name for each number."""
+    options: dict[str, Any] = {"horizon": 2000, "segment": None, "choices": 3}
+    plain, flat = (gym.make("packenv/ServerFill-v1", observation=each, **options) for each in ("actions", "flat"))
+    names: Any = flat.unwrapped.feature_names  # type: ignore[attr-defined]
+    (wanted, info), (seen, _), choose, over = plain.reset(seed=1), flat.reset(seed=1), Player(0), False
+    while not over:
+        assert seen in flat.observation_space
+        named = dict(zip(names, seen.tolist(), strict=True))
+        first = dict(zip([each.name for each in ACTION_FEATURES], wanted["actions"][0], strict=True))
+        for n in range(3):
+            own = dict(zip([each.name for each in ACTION_FEATURES], wanted["actions"][n], strict=True))
+            expected = {
+                "size": 2 * own["size"] - 1,
+                "room_filled": 4 * own["room_filled"] - 1,
+                "root_of_room_left": 2 * own["room_left"] ** 0.5 - 1,
+                "excess": 2 * own["excess"],
+                "size_less_first": 4 * (own["size"] - first["size"]),
+                "first_room_filled_less": 4 * (first["room_filled"] - own["room_filled"]),
+            }
+            for name, value in expected.items():
+                assert named[f"action_{n}.{name}"] == pytest.approx(min(max(value, -1), 1) * own["valid"], abs=1e-5)
+        assert named["server.room"] == pytest.approx(2 * first["room"] - 1, abs=1e-6)
+        action = choose(info)
+        (wanted, *_, over, info), (seen, *_) = plain.step(action), flat.step(action)
+    with pytest.raises(InputError, match="decisions about one server"):
+        gym.make("packenv/Placement-v1", observation="flat")

@@ -15,8 +15,9 @@ from packenv.envs.configuration.definition import maximal_of_partition
 from packenv.envs.core.state import REASONS
 from packenv.envs.options import Warm
 from packenv.envs.rewards import Passage
+from tests.envs.conftest import Player
 from tests.envs.grid import KINDS, PAIR
-from tests.envs.playing import make, play
+from tests.envs.playing import make, plain_vec, play
 
 # rewards
 
@@ -50,7 +51,7 @@ def test_work_of_two_resources_is_their_mean() -> None:
 
 def test_the_mean_of_size_is_the_drift() -> None:
     """`size` is what the waiting size shrinks by, on average over the arrivals."""
-    env = gym.make_vec("packenv/Placement-v0", num_envs=200, reward="size", horizon=500)
+    env = plain_vec("Placement", num_envs=200, reward="size", horizon=500)
     _, info = env.reset(seed=0)
     total, final, over = np.zeros(200), np.zeros(200), np.zeros(200, bool)
     while not over.all():
@@ -96,7 +97,7 @@ def test_a_reward_of_ones_own() -> None:
 
     rewards, _ = play(make(reward=started, horizon=500))
     assert set(rewards) == {0.0, 2.0}
-    batch = gym.make_vec("packenv/Placement-v0", num_envs=3, reward=started)
+    batch = plain_vec("Placement", num_envs=3, reward=started)
     _, info = batch.reset(seed=0)
     _, rewards, *_ = batch.step(np.array([np.flatnonzero(mask)[0] for mask in info["action_mask"]]))
     assert rewards.tolist() == [2.0, 2.0, 2.0]
@@ -171,7 +172,7 @@ def test_no_decision_at_all() -> None:
     _, info = env.reset(seed=0)
     assert info["action_mask"].tolist() == [0] * 8 + [1]
     assert env.step(8)[3]
-    batch = gym.make_vec("packenv/ServerFill-v0", num_envs=2, **options)
+    batch = plain_vec("ServerFill", num_envs=2, **options)
     batch.reset(seed=0)
     for _ in range(3):
         assert batch.step(np.array([8, 8]))[3].all()
@@ -259,3 +260,73 @@ def test_what_could_share_a_server(kind: str) -> None:
             looked += excess < 0 and near > 0
         observation, *_ = env.step(rng.choice(np.flatnonzero(env.unwrapped.action_masks())))
     assert looked > 20
+
+
+# segments and the yardstick
+
+SEGMENTED: dict[str, Any] = {"horizon": 1500, "segment": 100}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_segments_are_stretches_of_the_same_episode(kind: str) -> None:
+    """The same decisions, rewards and end as without segments; each begins where the one before ended."""
+    whole, cut, choose = (
+        gym.make(f"packenv/{kind}-v1", **SEGMENTED | {"segment": None}),
+        gym.make(f"packenv/{kind}-v1", **SEGMENTED),
+        Player(2),
+    )
+    (seen, info), (wanted, _), ends, begun = cut.reset(seed=3), whole.reset(seed=3), [], 0
+    begun = info["slot"]
+    while True:
+        assert np.array_equal(seen, wanted)
+        action = choose(info)
+        seen, reward, terminated, truncated, info = cut.step(action)
+        wanted, same, _, over, other = whole.step(action)
+        assert reward == same and not terminated and info["mean_queue"] == other["mean_queue"]
+        if over:
+            assert truncated and REASONS[info["reason"]] == "horizon"
+            break
+        assert truncated == (info["slot"] >= begun + 100)
+        if truncated:
+            ends.append(info["slot"])
+            assert REASONS[info["reason"]] == "segment"
+            seen, info = cut.reset()
+            begun = info["slot"]
+            assert begun == ends[-1] and info["reason"] == info["elapsed"] == 0
+    assert len(ends) >= 4 and min(np.diff(ends)) >= 100
+    assert cut.reset()[1]["slot"] < 100  # after the horizon the next episode begins
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_rows_with_segments_are_single_environments(mode: str) -> None:
+    envs: Any = gym.make_vec(
+        "packenv/ServerFill-v1", num_envs=3, autoreset_mode=mode, vectorization_mode="vector_entry_point", **SEGMENTED
+    )
+    singles = [gym.make("packenv/ServerFill-v1", **SEGMENTED) for _ in range(3)]
+    seen, info = envs.reset(seed=7)
+    wanted, over = [env.reset(seed=7 + row)[0] for row, env in enumerate(singles)], [False] * 3
+    for _ in range(150):
+        assert np.array_equal(seen, wanted)
+        actions = info["action_mask"].argmax(axis=1)
+        seen, rewards, _, truncated, info = envs.step(actions)
+        for row, env in enumerate(singles):
+            if over[row]:  # NextStep: this step only begins
+                wanted[row], over[row] = env.reset()[0], False
+                assert rewards[row] == 0 and not truncated[row]
+                continue
+            wanted[row], reward, _, over[row], _ = env.step(actions[row])
+            assert (rewards[row], truncated[row]) == (reward, over[row])
+            if over[row] and mode == "SameStep":
+                wanted[row], over[row] = env.reset()[0], False
+
+
+def test_the_yardstick_is_the_baselines_run_on_the_same_jobs() -> None:
+    env = gym.make("packenv/ServerFill-v1", horizon=1600, segment=400)
+    _, info = env.reset(seed=5)
+    while info["reason"] != REASONS.index("horizon"):
+        assert info["baseline_queue"] == -1
+        _, _, _, over, info = env.step(0)
+        if over and info["slot"] < 1600:
+            assert env.reset()[1]["baseline_queue"] == -1
+    expected = packenv.simulate(packenv.workload("paper/fig4b"), "bf-js", 1600, 5, warmup=0).mean_queue
+    assert info["baseline_queue"] == expected

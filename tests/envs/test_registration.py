@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import gymnasium
 import pytest
 
-from packenv.envs.registration import ENVIRONMENTS, id_of
+from packenv import InputError
+from packenv.envs.registration import ENVIRONMENTS, FORMER
 
 LIST = "print(sorted(name for name in gymnasium.registry if name.startswith('packenv/')))"
-NAMES = str([id_of(f"{kind}{ending}") for kind in sorted(ENVIRONMENTS) for ending in ("", "Normalized")])
+NAMES = str([f"packenv/{kind}{rest}" for kind in sorted(ENVIRONMENTS) for rest in ("-v0", "-v1", "Normalized-v1")])
 
 
 def said(program: str) -> str:
@@ -27,8 +29,8 @@ def test_any_order(imports: str) -> None:
 
 
 def test_by_the_module_prefix() -> None:
-    program = "from gymnasium.envs import registration; print(registration._find_spec('packenv:packenv/Placement-v0').id)"
-    assert said(program) == "packenv/Placement-v0"
+    program = "from gymnasium.envs import registration; print(registration._find_spec('packenv:packenv/Placement-v1').id)"
+    assert said(program) == "packenv/Placement-v1"
 
 
 def test_importing_packenv_imports_neither_gymnasium_nor_the_compiler() -> None:
@@ -40,3 +42,15 @@ def test_importing_packenv_imports_neither_gymnasium_nor_the_compiler() -> None:
 def test_gymnasium_alone_is_left_alone() -> None:
     assert said(f"import gymnasium; {LIST}") == "[]"
     assert said("import sys, packenv, gymnasium; print(any('Later' in repr(finder) for finder in sys.meta_path))") == "False"
+
+
+@pytest.mark.filterwarnings("ignore:.*out of date")
+@pytest.mark.parametrize("kind", sorted(ENVIRONMENTS))
+def test_former_ids_say_what_to_write_now(kind: str) -> None:
+    with pytest.raises(InputError, match=f"-v0: write packenv/{kind}-v1; its defaults were observation='") as error:
+        gymnasium.make(f"packenv/{kind}-v0", workload="paper/fig4b")
+    assert "\n" not in str(error.value)
+    with pytest.raises(InputError, match=f"write packenv/{kind}-v1$"):
+        gymnasium.make_vec(f"packenv/{kind}Normalized-v1", num_envs=2)
+    former = gymnasium.make(f"packenv/{kind}-v1", **FORMER[kind]).unwrapped.core.options  # type: ignore[attr-defined]
+    assert former.invalid == "wait" and former.segment is None

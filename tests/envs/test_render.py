@@ -13,10 +13,11 @@ from gymnasium.utils.env_checker import check_env
 from packenv.envs.rendering.render import HEIGHT, HISTORY_HEIGHT, MARGIN, MARK, QUEUES_WIDTH, WIDTH, colour_of
 from tests.envs.conftest import Player
 from tests.envs.grid import KINDS, PAIR, TABLE
+from tests.envs.playing import plain_env, plain_vec
 
 
 def played(kind: str, mode: str, steps: int = 30, **options: Any) -> Any:
-    env = gym.make(f"packenv/{kind}-v0", render_mode=mode, **options)
+    env = plain_env(kind, render_mode=mode, **options)
     _, info = env.reset(seed=3)
     choose = Player(0)
     for _ in range(steps):
@@ -38,7 +39,7 @@ def test_pictures(kind: str, options: dict[str, Any]) -> None:
 
 def test_a_bar_is_as_high_as_its_job() -> None:
     """One job of ½ on one of two servers: half of one bar in the colour of its type."""
-    env = gym.make("packenv/Placement-v0", render_mode="rgb_array", servers=2, start=[(0.5, 1, 1000)], rate=1e-6, horizon=None)
+    env = plain_env("Placement", render_mode="rgb_array", servers=2, start=[(0.5, 1, 1000)], rate=1e-6, horizon=None)
     env.reset(seed=0)
     env.unwrapped.core.restart((0,))  # type: ignore[attr-defined]  # before the first event, when the job leaves
     picture: Any = env.render()
@@ -54,7 +55,7 @@ def test_a_bar_is_as_high_as_its_job() -> None:
 
 def test_one_picture_shows_the_queue_of_all_decisions_before() -> None:
     """Nothing ever starts: a line from the empty queue up to the last decision, also if nobody looked before."""
-    env = gym.make("packenv/Placement-v0", render_mode="rgb_array")
+    env = plain_env("Placement", render_mode="rgb_array")
     env.reset(seed=0)
     for _ in range(40):
         env.step(env.action_space.n - 1)  # type: ignore[attr-defined]
@@ -87,12 +88,12 @@ def test_window() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_checker_with_pictures(kind: str) -> None:
-    check_env(gym.make(f"packenv/{kind}-v0", render_mode="rgb_array").unwrapped)
+    check_env(plain_env(kind, render_mode="rgb_array").unwrapped)
 
 
 def test_film(tmp_path: Path) -> None:
     pytest.importorskip("moviepy")
-    env = gym.make("packenv/Placement-v0", render_mode="rgb_array", horizon=120)
+    env = plain_env("Placement", render_mode="rgb_array", horizon=120)
     film = gym.wrappers.RecordVideo(env, str(tmp_path), episode_trigger=lambda episode: True, disable_logger=True)
     _, info = film.reset(seed=0)
     choose, truncated = Player(0), False
@@ -105,7 +106,7 @@ def test_film(tmp_path: Path) -> None:
 
 
 def test_batches() -> None:
-    env = gym.make_vec("packenv/ServerFill-v0", num_envs=2, render_mode="rgb_array")
+    env = plain_vec("ServerFill", num_envs=2, render_mode="rgb_array")
     env.reset(seed=0)
     pictures = env.render()
     assert pictures is not None and len(pictures) == 2

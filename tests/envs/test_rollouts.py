@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,6 +18,7 @@ from packenv.envs.core.state import REASONS
 from packenv.envs.placement.rules import HEAD, WINDOW
 from packenv.policy import BY_SIZE
 from tests.cluster.replay import eligible_slots, violations
+from tests.envs.playing import plain_env
 from tests.reference.instances import SERVERS, SIZES, Instance, random_instance, to_jobs, to_network
 from tests.reference.model import Scale
 
@@ -56,7 +56,7 @@ FORMS: list[tuple[str, dict[str, Any]]] = [
 def test_random_play(kind: str, options: dict[str, Any], instance: Instance, seed: int) -> None:
     workload = Workload(jobs=to_jobs(instance), servers=np.array(instance.capacities) / UNIT, network=to_network(instance))
     arguments = {"horizon": None, "record_schedule": True, "waiting_limit": 100_000} | options
-    env: Any = gym.make(f"packenv/{kind}-v0", workload=workload, **arguments).unwrapped
+    env: Any = plain_env(kind, workload=workload, **arguments).unwrapped
     _, info = env.reset(seed=0)
     rng = np.random.default_rng(seed)
     done, steps, area, elapsed = False, 0, 0.0, info["slot"]

@@ -16,13 +16,13 @@ from stable_baselines3.common.vec_env import VecMonitor
 
 from packenv import InputError
 from packenv.envs.core.state import REASONS
-from packenv.envs.interfaces.sb3 import PackVecEnv
 from packenv.envs.policy_agents.agent import PolicyAgent
+from tests.envs.playing import plain_env, plain_sb3, plain_vec
 
 
 def test_rows_are_those_of_the_batch() -> None:
-    own = PackVecEnv("ServerFill", 3, horizon=150, seed=4)
-    batch = gym.make_vec("packenv/ServerFill-v0", num_envs=3, horizon=150, autoreset_mode="SameStep")
+    own = plain_sb3("ServerFill", 3, horizon=150, seed=4)
+    batch = plain_vec("ServerFill", num_envs=3, horizon=150, autoreset_mode="SameStep")
     seen, (wanted, info) = own.reset(), batch.reset(seed=4)
     done_once = False
     while not done_once:
@@ -45,7 +45,7 @@ def test_rows_are_those_of_the_batch() -> None:
 
 
 def test_masks_as_sb3_asks_for_them() -> None:
-    env = PackVecEnv("Placement", 4, seed=0)
+    env = plain_sb3("Placement", 4, seed=0)
     env.reset()
     assert is_masking_supported(env)
     masks = get_action_masks(env)
@@ -54,18 +54,18 @@ def test_masks_as_sb3_asks_for_them() -> None:
     assert env.get_attr("num_envs", indices=[0, 1]) == [4, 4]
     assert not env.has_attr("nonsense")
     assert env.env_is_wrapped(gym.Wrapper) == [False] * 4
-    single = gym.make("packenv/Placement-v0")
+    single = plain_env("Placement")
     single.reset(seed=0)
     assert is_masking_supported(single)  # type: ignore[arg-type]
     assert get_action_masks(single).tolist() == masks[0].tolist()  # type: ignore[arg-type]
     with pytest.raises(InputError, match="did you mean Placement"):
-        PackVecEnv("Placment", 2)
+        plain_sb3("Placment", 2)
 
 
 def test_policies_are_agents_here_too() -> None:
-    env = VecMonitor(PackVecEnv("ServerFill", 3, horizon=400, order="index", seed=1))
+    env = VecMonitor(plain_sb3("ServerFill", 3, horizon=400, order="index", seed=1))
     returns, lengths = evaluate_policy(PolicyAgent("bf-s", env), env, n_eval_episodes=3, return_episode_rewards=True)
-    single = gym.make("packenv/ServerFill-v0", horizon=400, order="index")
+    single = plain_env("ServerFill", horizon=400, order="index")
     agent = PolicyAgent("bf-s", single)
     wanted = []
     for row in range(3):
@@ -85,7 +85,7 @@ NETWORK: dict[str, Any] = {"policy_kwargs": {"net_arch": [16]}, "seed": 0, "devi
 @pytest.mark.parametrize("kind", ["Placement", "ServerFill", "Configuration"])
 @pytest.mark.parametrize("algorithm", [PPO, A2C, MaskablePPO])
 def test_learning(kind: str, algorithm: Any) -> None:
-    env = VecMonitor(PackVecEnv(kind, 16, observation="compact", horizon=500, reward="size"))
+    env = VecMonitor(plain_sb3(kind, 16, observation="compact", horizon=500, reward="size"))
     steps = {"n_steps": 64} | ({} if algorithm is A2C else {"n_epochs": 2, "batch_size": 256})
     model = algorithm("MultiInputPolicy", env, **steps, **NETWORK)
     before = [value.detach().clone() for value in model.policy.parameters()]
@@ -99,13 +99,13 @@ def test_learning(kind: str, algorithm: Any) -> None:
 
 
 def test_dqn_learns() -> None:
-    env = gym.wrappers.FlattenObservation(gym.make("packenv/ServerFill-v0", reward="delay", horizon=500))
+    env = gym.wrappers.FlattenObservation(plain_env("ServerFill", reward="delay", horizon=500))
     model = DQN("MlpPolicy", env, learning_starts=200, train_freq=16, **NETWORK).learn(2000)
     assert model.num_timesteps == 2000
 
 
 def test_a_thousand_actions() -> None:
-    env = PackVecEnv("Placement", 4, observation="compact", servers=130, horizon=300, intensity=0.9)
+    env = plain_sb3("Placement", 4, observation="compact", servers=130, horizon=300, intensity=0.9)
     assert env.action_space.n == 1041  # type: ignore[attr-defined]
     model = MaskablePPO("MultiInputPolicy", env, n_steps=128, n_epochs=1, batch_size=256, **NETWORK).learn(1024)
     assert model.num_timesteps == 1024
@@ -116,9 +116,9 @@ def test_a_thousand_actions() -> None:
 
 @pytest.mark.slow
 def test_trained_on_five_servers_runs_on_a_thousand() -> None:
-    env = PackVecEnv("ServerFill", 8, servers=5, horizon=300)
+    env = plain_sb3("ServerFill", 8, servers=5, horizon=300)
     model = PPO("MultiInputPolicy", env, n_steps=64, n_epochs=1, **NETWORK).learn(512)
-    large = gym.make("packenv/ServerFill-v0", servers=1000, horizon=12)
+    large = plain_env("ServerFill", servers=1000, horizon=12)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         returns, _ = evaluate_policy(model, large, n_eval_episodes=1, return_episode_rewards=True)
@@ -127,7 +127,7 @@ def test_trained_on_five_servers_runs_on_a_thousand() -> None:
 
 def test_a_bare_environment_says_in_arrays_what_infos_would_say() -> None:
     """The same steps with and without infos; a bare one has nothing for SB3 to bootstrap with."""
-    plain, bare = (PackVecEnv("ServerFill", 5, horizon=150, seed=4, bare=bare) for bare in (False, True))
+    plain, bare = (plain_sb3("ServerFill", 5, horizon=150, seed=4, bare=bare) for bare in (False, True))
     plain.reset(), bare.reset()
     ends = 0
     for _ in range(60):
@@ -148,7 +148,7 @@ def test_a_bare_environment_says_in_arrays_what_infos_would_say() -> None:
 
 
 def test_staggered_episodes_end_one_after_the_other() -> None:
-    env = PackVecEnv("ServerFill", 4, horizon=400, seed=4)
+    env = plain_sb3("ServerFill", 4, horizon=400, seed=4)
     env.reset()
     env.stagger()
     ages: dict[int, int] = {}
@@ -159,3 +159,18 @@ def test_staggered_episodes_end_one_after_the_other() -> None:
         for row in np.flatnonzero(done).tolist():
             ages.setdefault(row, int(slots[row]))
     assert [ages[row] for row in range(4)] == pytest.approx([100, 200, 300, 400], abs=5)
+
+
+def test_the_ratio_to_the_yardstick_is_logged() -> None:
+    from stable_baselines3 import PPO
+
+    from packenv.envs import PackVecEnv, QueueRatio
+
+    env = PackVecEnv("ServerFill", 2, seed=0, horizon=300)
+    logged: dict[str, float] = {}
+    model = PPO("MlpPolicy", env, n_steps=64, batch_size=64, n_epochs=1, device="cpu")
+    callback = QueueRatio()
+    dump = callback._on_rollout_end
+    callback._on_rollout_end = lambda: (dump(), logged.update(model.logger.name_to_value))[0]  # type: ignore[method-assign]
+    model.learn(128, callback=callback)
+    assert logged["cluster/ratio"] == pytest.approx(logged["cluster/mean queue"] / logged["cluster/mean queue of the baseline"])

@@ -19,6 +19,7 @@ from packenv.envs.options import Warm
 from packenv.envs.policy_agents.agent import PolicyAgent
 from packenv.workloads.named.analytics import analytics
 from tests.envs.conftest import Player
+from tests.envs.playing import plain_env, plain_vec
 
 DRAWN = analytics(jobs=4, servers=3)  # in phases, of four resources
 WHOLE_QUEUE: dict[str, Any] = {"rule": "window", "window": 900, "waiting_limit": 900, "horizon": None}
@@ -46,7 +47,7 @@ def first_valid(env: Any, info: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_an_episode_is_the_run_with_its_seed() -> None:
-    env: Any = gym.make("packenv/Placement-v0", workload=DRAWN, record_schedule=True, **WHOLE_QUEUE)
+    env: Any = plain_env("Placement", workload=DRAWN, record_schedule=True, **WHOLE_QUEUE)
     agent = PolicyAgent("fifo-ff", env)
     lengths = set()
     for seed in (5, None, None, 0):
@@ -65,7 +66,7 @@ def test_an_episode_is_the_run_with_its_seed() -> None:
 
 def test_tables_of_all_shapes() -> None:
     """Longer tables, smaller demands and other phases than those of seed 0; and back."""
-    env: Any = gym.make("packenv/ServerFill-v0", workload=UNEVEN, J=10, horizon=None, record_schedule=True)
+    env: Any = plain_env("ServerFill", workload=UNEVEN, J=10, horizon=None, record_schedule=True)
     for seed in (0, 7, 0, 12):
         _, info = env.reset(seed=seed)
         info = first_valid(env, info)
@@ -82,8 +83,8 @@ def test_tables_of_all_shapes() -> None:
 def test_rows_play_their_own_tables(workload: Workload, mode: AutoresetMode) -> None:
     """Through several episodes: what a row sees is what the single environment with its seed sees."""
     options: dict[str, Any] = {"workload": workload, "J": 10, "horizon": 90}
-    many: Any = gym.make_vec("packenv/ServerFill-v0", num_envs=3, autoreset_mode=mode, **options)
-    singles = [gym.make("packenv/ServerFill-v0", **options) for _ in range(3)]
+    many: Any = plain_vec("ServerFill", num_envs=3, autoreset_mode=mode, **options)
+    singles = [plain_env("ServerFill", **options) for _ in range(3)]
     seen, _ = many.reset(seed=0)
     first = [env.reset(seed=row) for row, env in enumerate(singles)]
     for row in range(3):
@@ -110,7 +111,7 @@ def test_rows_play_their_own_tables(workload: Workload, mode: AutoresetMode) -> 
 
 
 def test_snapshots_and_copies() -> None:
-    env: Any = gym.make("packenv/Placement-v0", workload=UNEVEN, J=10, horizon=None).unwrapped
+    env: Any = plain_env("Placement", workload=UNEVEN, J=10, horizon=None).unwrapped
     _, info = env.reset(seed=7)
     for _ in range(50):
         *_, info = env.step(int(np.argmax(info["action_mask"])))
@@ -127,7 +128,7 @@ def test_snapshots_and_copies() -> None:
 
 
 def test_snapshots_of_a_batch() -> None:
-    env: Any = gym.make_vec("packenv/ServerFill-v0", num_envs=3, workload=DRAWN, horizon=None)
+    env: Any = plain_vec("ServerFill", num_envs=3, workload=DRAWN, horizon=None)
     _, info = env.reset(seed=1)
     choose = Player(0)
     for _ in range(30):
@@ -149,7 +150,7 @@ def test_snapshots_of_a_batch() -> None:
 
 
 def test_size_arrives_at_the_rate_of_the_episodes_own_table() -> None:
-    env: Any = gym.make("packenv/ServerFill-v0", workload=UNEVEN, J=10, horizon=None, reward="size").unwrapped
+    env: Any = plain_env("ServerFill", workload=UNEVEN, J=10, horizon=None, reward="size").unwrapped
     for seed, rate in ((0, 0.6 * 3 / 2), (7, 307 * 0.002)):
         env.reset(seed=seed)
         assert env.core.batch.turn["exogenous"][0] == pytest.approx(rate, rel=1e-4)
@@ -158,7 +159,7 @@ def test_size_arrives_at_the_rate_of_the_episodes_own_table() -> None:
 
 def test_a_guard_in_every_table() -> None:
     """Nobody but the guard schedules: bf-js, with the tables of the seeds."""
-    env: Any = gym.make("packenv/ServerFill-v0", workload=UNEVEN, J=10, horizon=None, guard="bf-js", guard_limit=0)
+    env: Any = plain_env("ServerFill", workload=UNEVEN, J=10, horizon=None, guard="bf-js", guard_limit=0)
     for seed in (7, 0):
         env.reset(seed=seed)
         *_, done, _, _ = env.step(20)
@@ -167,7 +168,7 @@ def test_a_guard_in_every_table() -> None:
         assert env.unwrapped.core.batch.c.head["queue_sum"][0] == round((run.mean_queue or 0) * run.slots)
     for guard, problem in (("maxweight", "cuts servers by one table's sizes"), ("fifo", "has to see every slot")):
         with pytest.raises(InputError, match=problem):
-            gym.make("packenv/ServerFill-v0", workload=UNEVEN, J=10, guard=guard)
+            plain_env("ServerFill", workload=UNEVEN, J=10, guard=guard)
 
 
 @pytest.mark.parametrize("policy", ["bf-js", "tetris"])
@@ -178,12 +179,12 @@ def test_warm_starts_keep_who_waits_for_whom(policy: str) -> None:
     middle = int(packenv.simulate(fixed, policy, drain=True).slots) // 2
     for workload in (fixed, DRAWN):
         options: dict[str, Any] = {"workload": workload, "horizon": None, "start": Warm(policy, middle), "waiting_limit": 5000}
-        env: Any = gym.make("packenv/ServerFill-v0", **options).unwrapped
+        env: Any = plain_env("ServerFill", **options).unwrapped
         _, info = env.reset(seed=2)
         head = env.core.batch.c.head[0]
         assert info["slot"] >= middle and 0 < head["held_back"] < head["arrived"]
         assert REASONS[first_valid(env, info)["reason"]] == "all work is done"
-        many: Any = gym.make_vec("packenv/ServerFill-v0", num_envs=2, autoreset_mode="Disabled", **options)
+        many: Any = plain_vec("ServerFill", num_envs=2, autoreset_mode="Disabled", **options)
         seen, infos = many.reset(seed=1)
         own, info = env.reset(seed=2)
         assert infos["slot"][1] == info["slot"]

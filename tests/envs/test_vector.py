@@ -14,14 +14,15 @@ import packenv
 from packenv.envs.core.state import REASONS
 from tests.envs.conftest import Player
 from tests.envs.grid import GRID, KINDS, name_of
+from tests.envs.playing import plain_env, plain_vec
 
 Case = tuple[str, dict[str, Any]]
 
 
 def batch(case: Case, rows: int, mode: AutoresetMode = AutoresetMode.NEXT_STEP, **more: Any) -> Any:
     kind, options = case
-    return gym.make_vec(
-        f"packenv/{kind}-v0",
+    return plain_vec(
+        kind,
         num_envs=rows,
         vectorization_mode="vector_entry_point",
         autoreset_mode=mode,
@@ -38,7 +39,7 @@ def test_rows_are_single_environments(case: Case) -> None:
     rows, seed = 3, 21
     kind, options = case
     many = batch(case, rows)
-    singles = [gym.make(f"packenv/{kind}-v0", **{"horizon": 250} | options) for _ in range(rows)]
+    singles = [plain_env(kind, **{"horizon": 250} | options) for _ in range(rows)]
     seen, info = many.reset(seed=seed)
     infos = []
     for row, env in enumerate(singles):
@@ -160,7 +161,7 @@ def test_load_drawn_per_episode() -> None:
     assert drawn.std() == pytest.approx(0.7 / 12**0.5, rel=0.2)
     env.reset()
     assert not (env.core.batch.turn["exogenous"] / 0.5 / env.core.workload.with_(intensity=1.0).rate == drawn).any()
-    single = gym.make("packenv/Placement-v0", **options)
+    single = plain_env("Placement", **options)
     single.reset(seed=5)
     env.reset(seed=0)
     assert single.unwrapped.core.batch.turn["exogenous"][0] == env.core.batch.turn["exogenous"][5]  # type: ignore[attr-defined]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
 import packenv
 from packenv.envs.core.state import REASONS
+from tests.envs.playing import plain_env
 
 pytestmark = pytest.mark.filterwarnings("ignore:J=2")  # a third of these sizes lies below
 
@@ -22,7 +22,7 @@ NOTHING = [0, 0, 0, 0]
 
 
 def make(kind: str, **options: Any) -> Any:
-    env = gym.make(f"packenv/{kind}-v0", workload=TOY, horizon=None, window=2, J=2, **options)
+    env = plain_env(kind, workload=TOY, horizon=None, window=2, J=2, **options)
     env.reset(seed=0)
     return env
 
@@ -156,6 +156,6 @@ def test_window_and_head() -> None:
     assert info["action_mask"].tolist() == [1, 0, 1]
     tasks = packenv.Workload(jobs=packenv.Jobs.of([0, 0], [0.4, 0.45], [5, 5]), servers=1)
     for rule, free in (("largest", 0.55), ("head", 0.6)):
-        env = gym.make("packenv/Placement-v0", workload=tasks, J=2, rule=rule, horizon=None)
+        env = plain_env("Placement", workload=tasks, J=2, rule=rule, horizon=None)
         env.reset(seed=0)
         assert env.step(2)[0]["servers"][0, 0] == pytest.approx(free, abs=1e-6)

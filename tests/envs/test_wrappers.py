@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.wrappers import FlattenObservation, NormalizeObservation, RecordEpisodeStatistics, TimeLimit
 
 from tests.envs.conftest import Player
 from tests.envs.grid import KINDS, PAIR
+from tests.envs.playing import plain_env
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("options", [{}, {"workload": PAIR, "mask_in_observation": True}], ids=["one", "two"])
 def test_the_usual_stack(kind: str, options: dict[str, Any]) -> None:
-    env = gym.make(f"packenv/{kind}-v0", horizon=300, **options)
+    env = plain_env(kind, horizon=300, **options)
     inner = env.observation_space
     flat = FlattenObservation(env)
     stack = RecordEpisodeStatistics(NormalizeObservation(TimeLimit(flat, max_episode_steps=25)))
@@ -37,7 +37,7 @@ def test_the_usual_stack(kind: str, options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_sampling_with_the_mask(kind: str) -> None:
-    env = gym.make(f"packenv/{kind}-v0")
+    env = plain_env(kind)
     _, info = env.reset(seed=0)
     env.action_space.seed(0)
     for _ in range(200):

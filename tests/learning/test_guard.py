@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -19,6 +18,7 @@ from packenv.policy import guarantee_of
 from packenv.simulation import setting_of
 from packenv.workloads.laws import Geometric
 from packenv.workloads.laws.joint import Joint
+from tests.envs.playing import plain_env
 from tests.learning.adversaries import AlwaysWait, SmallestOnEmpty
 
 GUARDS: dict[str, Any] = {
@@ -122,8 +122,8 @@ def test_the_environment_under_guard_is_the_guarded_policy() -> None:
     """An agent that always waits in an environment with a guard: the same start slots and servers as in the compiled loop."""
     workload = packenv.workload("paper/fig4b", intensity=0.6)
     for guard, policy in GUARDS.items():
-        env: Any = gym.make(
-            "packenv/Placement-v0",
+        env: Any = plain_env(
+            "Placement",
             workload=workload,
             guard=guard,
             guard_limit=LIMIT,
@@ -148,22 +148,22 @@ def test_the_environment_under_guard_is_the_guarded_policy() -> None:
 
 def test_what_cannot_guard() -> None:
     with pytest.raises(InputError, match="J=5"):
-        gym.make("packenv/ServerFill-v0", guard="vqs:J=5")
+        plain_env("ServerFill", guard="vqs:J=5")
     with pytest.raises(InputError, match="types=40 and msr:grid=40"):
-        gym.make("packenv/ServerFill-v0", guard="msr")
+        plain_env("ServerFill", guard="msr")
     with pytest.raises(InputError, match="the guard's types are not the agent's"):
-        gym.make("packenv/ServerFill-v0", guard="kmw:grid=32", types=40)
+        plain_env("ServerFill", guard="kmw:grid=32", types=40)
     with pytest.raises(InputError, match="several resources"):
-        gym.make("packenv/ServerFill-v0", workload=packenv.workload("google2011-like"), guard="vqs")
+        plain_env("ServerFill", workload=packenv.workload("google2011-like"), guard="vqs")
     with pytest.raises(InputError, match="boxes of demand vectors, the agent's are intervals of size; use bf-js"):
-        gym.make("packenv/ServerFill-v0", workload=TWO_RESOURCES, guard="msr")
+        plain_env("ServerFill", workload=TWO_RESOURCES, guard="msr")
     with pytest.raises(InputError, match=r"did you mean.* bf-js"):
-        gym.make("packenv/ServerFill-v0", guard="bf-sj")
+        plain_env("ServerFill", guard="bf-sj")
 
 
 def test_guarded_size_placed_counts() -> None:
     """Reward `size`: what the guard places is placed."""
-    env: Any = gym.make("packenv/Placement-v0", reward="size", guard="bf-js", guard_limit=5, intensity=0.5, horizon=5000)
+    env: Any = plain_env("Placement", reward="size", guard="bf-js", guard_limit=5, intensity=0.5, horizon=5000)
     env.reset(seed=0)
     wait, over, total = env.action_space.n - 1, False, 0.0
     while not over:

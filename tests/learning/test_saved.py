@@ -7,7 +7,6 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 import torch
@@ -22,6 +21,7 @@ from packenv.learning.networks.network import Network, mask_of
 from packenv.policies.throughput_optimal.kmw import KMaxWeightRule
 from packenv.policy import find_policy, name_of, parameters_of
 from packenv.simulation import setting_of
+from tests.envs.playing import plain_env
 
 SLOTS = 4000
 FORMS = [
@@ -43,7 +43,7 @@ def random_agent(
     kind: str, observation: str, network: str, own: dict[str, Any], guard: Any = None, seed: int = 7
 ) -> tuple[Any, SavedAgent]:
     """A network with random weights, as PyTorch has it and as a policy."""
-    env: Any = gym.make(f"packenv/{kind}-v0", observation=observation, J=4, **own)
+    env: Any = plain_env(kind, observation=observation, J=4, **own)
     torch.manual_seed(seed)
     waiting = waiting_feature(env.unwrapped.core.layout)
     made = Network(env.observation_space, int(env.action_space.n), network, 16, waiting=waiting)
@@ -68,9 +68,7 @@ def test_compiled_inference_is_the_network_in_the_environment(kind: str, observa
     """Start slots and servers of every task."""
     made, agent = random_agent(kind, observation, network, own)
     workload = packenv.workload("paper/fig4b", intensity=0.8)
-    env: Any = gym.make(
-        f"packenv/{kind}-v0", workload=workload, observation=observation, J=4, horizon=SLOTS, record_schedule=True, **own
-    )
+    env: Any = plain_env(kind, workload=workload, observation=observation, J=4, horizon=SLOTS, record_schedule=True, **own)
     seen, info = env.reset(seed=11)
     over = False
     while not over:
@@ -104,7 +102,7 @@ def test_agents_that_never_pass_drive_environments_like_any_policy(seed: int) ->
 
     own = {"order": "index", "passing": False}
     _, agent = random_agent("ServerFill", "actions", "shared", own, seed=seed)
-    env: Any = gym.make("packenv/ServerFill-v0", **own, intensity=1.2, horizon=3000, record_schedule=True)
+    env: Any = plain_env("ServerFill", **own, intensity=1.2, horizon=3000, record_schedule=True)
     player = PolicyAgent(agent, env)
     seen, _ = env.reset(seed=2)
     over = False
@@ -203,7 +201,7 @@ def test_another_number_of_resources_is_refused(guard: Any) -> None:
 @pytest.mark.parametrize("missing", ["actor.first.weight", "actor.first.bias", "actor.last.weight"])
 def test_weights_that_are_missing_are_named(missing: str) -> None:
     shipped = load_agent("fig4a")
-    env = gym.make("packenv/ServerFill-v0", observation="actions", types=40)
+    env = plain_env("ServerFill", observation="actions", types=40)
     kept = {name: value for name, value in shipped.weights.items() if name != missing}
     with pytest.raises(InputError, match=f"lack '{missing}'"):
         shared_network("agent:mine", kept, env.unwrapped.core.layout)  # type: ignore[attr-defined]

@@ -6,7 +6,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 import torch
@@ -24,6 +23,7 @@ from packenv.learning.settings import Settings
 from packenv.learning.training.plan import RunPlan
 from packenv.learning.training.train import make_learner, train
 from packenv.workloads.named.analytics import analytics
+from tests.envs.playing import plain_env
 
 SMALL = analytics(jobs=10, servers=4)
 
@@ -68,7 +68,7 @@ class OneTask:
 def varying_agent(per_waiting: float, of_waiting: float = -2.0) -> tuple[Network, SavedAgent]:
     """A network with random weights, as PyTorch has it and as a policy."""
     settings = Settings(SMALL, environment="JobFill", algorithm="cma-es", network="varying", window=8)
-    env = gym.make("packenv/JobFill-v0", workload=SMALL, window=8)
+    env = plain_env("JobFill", workload=SMALL, window=8)
     layout = env.unwrapped.core.layout  # type: ignore[attr-defined]
     torch.manual_seed(3)
     made = Network(env.observation_space, 1, critic=False, **form_of(settings, layout))
@@ -83,7 +83,7 @@ def test_a_varying_network_does_in_the_loop_what_it_does_in_the_environment() ->
     started, passed = 0, 0
     for of_waiting in (-2.0, 5.0):
         made, agent = varying_agent(4.0, of_waiting)
-        env: Any = gym.make("packenv/JobFill-v0", workload=SMALL, window=8, record_schedule=True)
+        env: Any = plain_env("JobFill", workload=SMALL, window=8, record_schedule=True)
         seen, info = env.reset(seed=4)
         over = False
         while not over:
@@ -120,7 +120,7 @@ def test_a_varying_network_that_does_not_vary_is_a_sum() -> None:
 def test_an_agent_that_knew_fewer_features_plays_on(network: str) -> None:
     """With zeros for those that came later, of actions and of the context; one saved by 0.7 says nothing of their number."""
     settings = Settings(SMALL, environment="JobFill", network=network, hidden=4, window=8)
-    layout = gym.make("packenv/JobFill-v0", workload=SMALL, window=8).unwrapped.core.layout  # type: ignore[attr-defined]
+    layout = plain_env("JobFill", workload=SMALL, window=8).unwrapped.core.layout  # type: ignore[attr-defined]
     features, context = layout.observed["actions"][1], layout.observed["context"][0]
     about = agent_metadata(settings, "", 0, "last", {})
     assert about["network"]["context"] == context

@@ -14,6 +14,7 @@ import gymnasium
 import numpy as np
 
 import packenv
+from packenv.envs.registration import FORMER, id_of
 
 RECORD = Path(__file__).with_name("runs.json")
 
@@ -73,9 +74,8 @@ def simulated(name: str) -> list[Any]:
 
 def stepped(kind: str) -> list[Any]:
     """Tasks placed, and the hash of the schedule, of an environment under random valid actions."""
-    environment: Any = gymnasium.make(
-        f"packenv:packenv/{kind}-v0", workload="paper/fig4b", intensity=0.9, record_schedule=True, disable_env_checker=True
-    ).unwrapped
+    options = FORMER[kind] | {"workload": "paper/fig4b", "intensity": 0.9, "record_schedule": True}
+    environment: Any = gymnasium.make(f"packenv:{id_of(kind)}", disable_env_checker=True, **options).unwrapped
     environment.reset(seed=5)
     chance = np.random.default_rng(7)
     for _ in range(DECISIONS):

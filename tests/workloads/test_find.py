@@ -108,7 +108,7 @@ def test_where_a_workload_is_asked_for(tasks: str, tmp_path: Path) -> None:
     assert packenv.simulate(tasks, "bf-js", servers=3, slot_seconds=1).mean_queue == direct.mean_queue
     assert packenv.simulate(table(), "bf-js", servers=3).workload == "table"
     assert packenv.simulate("paper/fig4b", "bf-js", 200, intensity=0.5).load is None
-    env = gymnasium.make("packenv/Placement-v0", workload=tasks, servers=3, slot_seconds="1", resources="all")
+    env = gymnasium.make("packenv/Placement-v1", workload=tasks, servers=3, slot_seconds="1", resources="all")
     assert env.unwrapped.core.workload.jobs is not None and env.unwrapped.core.workload.D == 2  # type: ignore[attr-defined]
     out = tmp_path / "own-v0"
     main(["record", tasks, "--servers", "3", "--slot-seconds", "1", "--episodes", "1", "--out", str(out)])

@@ -21,8 +21,8 @@ class Configuration(SingleEnv):
     `configurations` "maximal": all maximal ones, in descending lexicographic order, up to J = 5.
 
     `info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. All are valid, except where
-    servers differ and small ones have fewer; an invalid action counts as 0, unless `invalid` is
-    "nearest".
+    servers differ and small ones have fewer; in place of one that is not,
+    `invalid` says what is done; with "wait" it counts as 0.
 
     ## Observation Space
     A Dict of float32 arrays. Amounts are in units of capacity, times in slots; all are at least 0.

@@ -41,6 +41,7 @@ class Layout:
     summaries: bool = False  # whether ages of jobs and rooms of servers are kept (packenv.envs.core.server_summaries)
     configurations: NDArray[np.int64] | None = None  # (G, N, 2J) that the actions choose from
     known: NDArray[np.int64] | None = None  # (G,) how many of the N each kind of server has
+    one_server: bool = False  # decisions are about one server, and the last action passes it
     groups: int = 0  # actions that start a task of a group of identical ones,
     by_data: bool = False  # and whether tasks with different data are in different groups
     of_action: tuple[Feature, ...] = ()  # its own features of actions, and of the context, if it has them
@@ -54,8 +55,8 @@ class Definition:
     `layout(sizes, capacity, options, *, …)` returns a Layout for a cluster of capacity (L, D) units and the shared
     `Options`; its keyword-only parameters are the environment's own options. `policy_action(core, row, planned)` returns
     the action that comes nearest to what a policy has planned (packenv.envs.policy_agents); without it policies cannot
-    play the environment. `follows_jobs`: it needs a table of jobs, and reads `Batch.jobs`. `defaults`: its own defaults of the
-    shared options.
+    play the environment. `follows_jobs`: it needs a table of jobs, and reads `Batch.jobs`. `defaults`: of the shared
+    options and its own where they are not those of `Options` and `layout`.
     """
 
     name: str
@@ -63,6 +64,11 @@ class Definition:
     policy_action: Callable[..., int] | None = None
     follows_jobs: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    def chosen(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments and, for those that are not given, the environment's defaults. `J` takes the place of `types`."""
+        defaults = {key: value for key, value in self.defaults.items() if key != "types" or arguments.get("J") is None}
+        return {**defaults, **arguments}
 
     @property
     def own_options(self) -> tuple[str, ...]:

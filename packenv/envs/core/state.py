@@ -16,10 +16,13 @@ WAITING, DECIDING, OVER, FRESH, BEGUN = 0, 1, 2, 3, 4
 """Phase of a row: between two decisions, at a decision, at the end of its episode, at the beginning of one, or at the
 beginning of a slot in which nothing has been decided yet."""
 
-AT_HORIZON, TOO_MANY_WAITING, WORK_DONE, NOTHING_LEFT = 1, 2, 3, 4
+FIRST = 2
+"""Of `Batch.nearest`: the first valid action is carried out in place of one that is not valid."""
+
+AT_HORIZON, TOO_MANY_WAITING, WORK_DONE, NOTHING_LEFT, AT_SEGMENT = 1, 2, 3, 4, 5
 """Why an episode ended, as `info["reason"]` says it; 0 while it goes on. REASONS has the text of each."""
 
-REASONS = ("", "horizon", "waiting limit", "all work is done", "nothing left to happen")
+REASONS = ("", "horizon", "waiting limit", "all work is done", "nothing left to happen", "segment")
 
 turn_type = np.dtype(
     [
@@ -98,7 +101,7 @@ class Batch(Frame):
     last: int  # .. last - 1
     guard_limit: int  # with more waiting tasks the guard schedules; NEVER without one
     finite: int  # 1 if the workload is a table of jobs
-    nearest: int  # 1 if the nearest valid action is carried out in place of one that is not valid
+    nearest: int  # what is carried out in place of an action that is not valid: 0 nothing, 1 the nearest valid one, FIRST
     turn: NDArray[np.void]  # (E,) turn_type
     passage: NDArray[np.void]  # (E,) passage_type: what happened since the last action
     action: NDArray[np.int64]  # (E,)

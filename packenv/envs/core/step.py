@@ -16,7 +16,7 @@ from packenv.cluster.slots import GROW
 from packenv.cluster.state import NONE, look_at
 from packenv.compiled.decorators import apart, beside, compiled, dispatched
 from packenv.envs.core.between_decisions import begin_episode, begin_step, end_step, next_slot
-from packenv.envs.core.state import BEGUN, DECIDING, FRESH, WAITING, Batch
+from packenv.envs.core.state import BEGUN, DECIDING, FIRST, FRESH, WAITING, Batch
 
 Function = Callable[..., Any]
 functions: dict[tuple[str, type], Function] = {}
@@ -64,10 +64,15 @@ for stub in (begin, act, observe):
 
 @apart
 def replace_invalid(b: Batch) -> int:
-    """Put the nearest valid action, of two the lower one, in place of one that is not valid; 1 if that was so."""
+    """Put the nearest valid action, of two the lower one, or the first in place of one that is not valid; 1 if that was so."""
     mask, action = b.mask[b.c.e], b.action[b.c.e]
     if mask[action]:
         return 0
+    if b.nearest == FIRST:
+        action = 0
+        if mask[0]:
+            b.action[b.c.e] = 0
+            return 1
     for away in range(1, mask.shape[0]):
         for near in (action - away, action + away):
             if 0 <= near < mask.shape[0] and mask[near]:

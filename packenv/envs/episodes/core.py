@@ -22,16 +22,17 @@ from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.cluster.whole_jobs.state import no_jobs, whole_jobs
 from packenv.envs.core.batch import make_batch, on_cluster
 from packenv.envs.core.definition import Definition
-from packenv.envs.core.state import BEGUN, FRESH, Batch
+from packenv.envs.core.state import AT_SEGMENT, BEGUN, DECIDING, FRESH, OVER, Batch
 from packenv.envs.core.step import step_of
 from packenv.envs.episodes.guard import Guard, together
 from packenv.envs.episodes.policy_run import CHUNK, PolicyRun, initial_jobs
 from packenv.envs.episodes.rows import row_of
 from packenv.envs.episodes.seeds import episode_seed, share
 from packenv.envs.episodes.workload_facts import check_jobs, levels_for, mean_scalar_size, mean_work, most_in_service
+from packenv.envs.observation.flat import flattening_of
 from packenv.envs.observation.layout import sizes_of
 from packenv.envs.observation.normalized import Flattening, check_normalized
-from packenv.envs.options import LATEST, split
+from packenv.envs.options import INVALID, LATEST, ONE_ARRAY, split
 from packenv.envs.rewards import Passage, advantage, find_reward, of_jobs
 from packenv.errors import InputError
 from packenv.policy import Setting
@@ -39,6 +40,7 @@ from packenv.workloads.sampling import begin
 
 Observation = dict[str, NDArray[np.float32]] | NDArray[np.float32]
 
+NO_QUEUE = -1.0  # `baseline_queue` while an episode goes on: NaN is not equal to itself, which checkers mind
 FIRST_PLACES = 100  # tasks in the system of a cluster at first: to grow stops a whole batch for tens of milliseconds
 
 
@@ -51,9 +53,10 @@ class Core:
     def __init__(self, definition: Definition, rows: int, arguments: dict[str, Any]) -> None:
         if rows < 1:
             raise InputError(f"num_envs must be at least 1, not {rows}")
+        arguments = definition.chosen(arguments)
         own = {key: arguments[key] for key in definition.own_options if key in arguments}
         shared = {key: value for key, value in arguments.items() if key not in own}
-        options = split({**definition.defaults, **shared}, definition.own_options)
+        options = split(shared, definition.own_options)
         self.definition, self.rows, self.options = definition, rows, options
         self.workload, self.rates = options.resolved()
         if definition.follows_jobs:
@@ -69,9 +72,9 @@ class Core:
             needs = together(needs, self.guard.needs)
         self.layout = replace(layout, needs=needs)
         self.flat: Flattening | None = None
-        if options.observation == "normalized":
+        if options.observation in ONE_ARRAY:
             check_normalized(set(layout.observed), definition.name, options.mask_in_observation)
-            self.flat = Flattening(layout)
+            self.flat = flattening_of(options.observation, layout)
         self.step_rows = step_of(self.layout.rules)
         self.reward = find_reward(options.reward)
         if of_jobs(self.reward) and not definition.follows_jobs:
@@ -81,9 +84,14 @@ class Core:
         self.warm = options.warm
         compared = self.reward is advantage
         self.baselines = [PolicyRun(options.baseline, self) for _ in range(rows)] if compared else []
+        self.yardsticks = [PolicyRun(options.baseline, self) for _ in range(rows)] if options.yardstick else []
+        self.measuring = np.full(rows, -1, np.int64)  # the episode's seed that each yardstick plays
         self.roots = np.zeros(rows, np.int64)
         self.episodes = np.full(rows, -1, np.int64)
         self.seeds = np.zeros(rows, np.int64)
+        self.segment = options.segment or NEVER
+        self.cut = np.full(rows, NEVER, np.int64)  # the first decision from this slot on ends the row's segment
+        self.goes_on = np.zeros(rows, np.bool_)  # rows whose segment has ended, and whose next begins at the same decision
         self.template = self._cluster(1)
         self.played = [self.workload] * rows  # of each row's episode: with the table of its seed, where every seed has one,
         own_tables = bool(self.workload.draw) or definition.follows_jobs
@@ -113,7 +121,7 @@ class Core:
     def _batch(self) -> Batch:
         finite = self.workload.jobs is not None
         batch = make_batch(self._cluster(self.rows), self.layout, self.sizes, self.workload.mean_service, finite)
-        batch.assign("nearest", int(self.options.invalid == "nearest"))
+        batch.assign("nearest", INVALID.index(self.options.invalid))
         if self.guard is not None:
             batch.assign("guard_limit", self.options.guard_limit)
         return batch
@@ -150,10 +158,49 @@ class Core:
         for row, root in zip(rows, roots, strict=True):
             self.roots[row] = root
             self.episodes[row] = -1
+            self.goes_on[row] = False
+
+    def end_segments(self) -> None:
+        """After a step: end the segments of rows at a decision from their `cut` on."""
+        over = (self.measured["slot"] >= self.cut) & (self.measured["reason"] == 0)
+        if np.count_nonzero(over):
+            self.measured["reason"][over] = AT_SEGMENT
+            self.goes_on |= over
+
+    def begin(self, rows: NDArray[np.int64]) -> None:
+        """Take these rows, and no others, to the first decision of their next episode, or of the next segment of the same one."""
+        fresh = rows[~self.goes_on[rows]]
+        if len(fresh):
+            self.restart(fresh)
+            for first, last in ((0, self.rows),) if len(fresh) == self.rows else [(row, row + 1) for row in fresh.tolist()]:
+                self.step(first, last)
+            for row in fresh.tolist() if self.baselines else ():
+                self.baselines[row].advance(int(self.measured["slot"][row]))
+        self._begin_segments(rows)
+
+    def step_and_begin(self, rows: NDArray[np.int64]) -> None:
+        """Step all rows except these, which are taken to the first decision of their next episode or segment."""
+        going_on, phase = rows[self.goes_on[rows]], self.batch.turn["phase"]
+        phase[going_on] = OVER  # which nothing happens in
+        self.restart(rows[~self.goes_on[rows]])
+        self.step()
+        phase = self.batch.turn["phase"]  # its memory may be another
+        phase[going_on] = DECIDING
+        self._begin_segments(rows)
+
+    def _begin_segments(self, rows: NDArray[np.int64]) -> None:
+        if self.segment < NEVER:
+            going_on = rows[self.goes_on[rows]]
+            for name in ("elapsed", "guarded", "invalid", "reason"):
+                self.measured[name][going_on] = 0
+            self.goes_on[rows] = False
+            self.cut[rows] = self.measured["slot"][rows] + self.segment
 
     def restart(self, rows: Sequence[int] | NDArray[np.int64]) -> None:
         """Begin the next episode of these rows; the next `step` takes them to its first decision."""
         chosen = np.asarray(rows, np.int64)
+        if len(chosen) == 0:
+            return
         index: Any = slice(None) if len(chosen) == self.rows else chosen
         reset_rows(self.batch.c, index, self.template)
         for row in chosen.tolist():
@@ -202,10 +249,7 @@ class Core:
 
     def _warm_up(self, row: int, seed: int, rate: float) -> None:
         """Give row the tasks that a policy leaves waiting and in service after the first slots of the same jobs."""
-        assert self.warm is not None
-        before = PolicyRun(self.warm.policy, self)
-        before.restart(self.played[row], seed, rate)
-        before.advance(self.warm.slots)
+        before = self._warm_run(row, seed, rate)
         waiting, served = tasks_of(before.cluster, 0)
         while len(waiting) + len(served) > self.batch.c.task.shape[1]:
             self.grow()
@@ -218,6 +262,14 @@ class Core:
             self.grow()  # the rows of the schedule
         if self.baselines:
             self.baselines[row].warm_up(before)
+
+    def _warm_run(self, row: int, seed: int, rate: float) -> PolicyRun:
+        """The run of the warm start, at its end."""
+        assert self.warm is not None
+        run = PolicyRun(self.warm.policy, self)
+        run.restart(self.played[row], seed, rate)
+        run.advance(self.warm.slots)
+        return run
 
     # steps
 
@@ -249,6 +301,22 @@ class Core:
         """∫ Q dt of each row's baseline since it was last asked, up to the row's slot."""
         slots = self.measured["slot"]
         return [self.baselines[row].advance(int(slots[row])) for row in rows]
+
+    def yardstick_queue(self, row: int) -> float:
+        """The mean queue of the baseline on the jobs of the row's episode, up to its slot; NO_QUEUE while it goes on.
+
+        It is run when the episode ends, not beside every step, and not for a segment.
+        """
+        if self.measured["reason"][row] in (0, AT_SEGMENT):
+            return NO_QUEUE
+        run, seed, slot = self.yardsticks[row], int(self.seeds[row]), int(self.measured["slot"][row])
+        if self.measuring[row] != seed or run.slot > slot:
+            run.restart(self.played[row], seed, self.rate_of(seed))
+            if self.warm:
+                run.warm_up(self._warm_run(row, seed, self.rate_of(seed)))
+            self.measuring[row] = seed
+        run.advance(slot)
+        return run.mean_queue
 
     def grow(self) -> None:
         """Make room for more tasks in the system, or more rows in the schedule, whichever is full."""
@@ -289,7 +357,8 @@ class Core:
         self._work_on(self.batch)
 
     def _state(self) -> dict[str, Any]:
-        names = ("batch", "template", "played", "tables", "jobs", "guard", "baselines", "roots", "episodes", "seeds")
+        names = ["batch", "template", "played", "tables", "jobs", "guard", "baselines", "roots", "episodes", "seeds"]
+        names += ["cut", "goes_on"]
         return {name: getattr(self, name) for name in names}
 
     def _copied(self, state: dict[str, Any]) -> dict[str, Any]:

@@ -89,6 +89,17 @@ class PolicyRun:
         transplant(other, 0, waiting, served, self.cluster, 0, at, np.zeros_like(at))
         copy_rows(other, 0, self.cluster, 0)
 
+    @property
+    def slot(self) -> int:
+        """The slot that the run has reached."""
+        return int(self.cluster.head["now"][0])
+
+    @property
+    def mean_queue(self) -> float:
+        """Of the slots so far, as in Result."""
+        head = self.cluster.head[0]
+        return float(head["queue_sum"] / max(head["measured"], 1))
+
     def advance(self, until: int) -> float:
         """Run up to slot `until`. Returns ∫ Q dt since the last call: waiting tasks, added up over the slots."""
         reason = None

@@ -10,9 +10,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from packenv.cluster.state import NEVER
 from packenv.envs.core.definition import Definition
 from packenv.envs.core.state import OF_EPISODE, OVER, WORK_DONE
-from packenv.envs.episodes.core import Core, Observation
+from packenv.envs.episodes.core import NO_QUEUE, Core, Observation
 from packenv.envs.episodes.seeds import MOST
 from packenv.envs.interfaces.spaces import action_space, observation_space
 from packenv.errors import InputError
@@ -97,18 +98,9 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
 
     def _restart(self, rows: NDArray[np.int64]) -> None:
         """Take rows to the first decision of their next episode."""
-        core = self.core
-        if len(rows) == 0:
-            return
-        core.restart(rows)
-        if len(rows) == self.num_envs:
-            core.step()
-        else:
-            for row in rows.tolist():
-                core.step(row, row + 1)
+        if len(rows):
+            self.core.begin(rows)
         self._over[rows] = False
-        for row in rows.tolist() if core.baselines else ():
-            core.baselines[row].advance(int(core.measured["slot"][row]))
 
     def step(self, actions: Array) -> tuple[Observations, Array, Array, Array, dict[str, Any]]:
         """Take an action in every row and go to its next decision; NEXT_STEP rows that are over begin an episode instead.
@@ -123,8 +115,11 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
             if self.autoreset_mode is not AutoresetMode.NEXT_STEP or (core.episodes < 0).any():
                 raise ResetNeeded(f"row {int(np.argmax(self._over))} needs a reset() first")
             began = np.flatnonzero(self._over)
-            core.restart(began)
-        core.step()
+            core.step_and_begin(began)
+        else:
+            core.step()
+        if core.segment < NEVER:
+            core.end_segments()
         rewards, reasons = self._outcome(began)
         info = self._info(reasons)
         self._over = over = reasons.astype(np.bool_)
@@ -192,6 +187,10 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
             "reason": np.zeros(self.num_envs, np.int64) if reasons is None else reasons.copy(),
         }
         info |= {name: measured[name].copy() for name in OF_EPISODE}
+        if self.core.yardsticks:
+            info["baseline_queue"] = np.full(self.num_envs, NO_QUEUE)
+            for row in np.flatnonzero(info["reason"]).tolist():
+                info["baseline_queue"][row] = self.core.yardstick_queue(row)
         if self.core.guard is not None:
             info["guarded"] = measured["guarded"].astype(np.int64)
         meant = np.ones(self.num_envs, np.bool_) if rows is None else rows.copy()
@@ -219,7 +218,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
     def set_state(self, state: dict[str, Any]) -> None:
         """Go back to a state that `get_state` gave, of as many environments with the same arguments."""
         self.core.set_state(state)
-        self._over = self.core.batch.turn["phase"] == OVER
+        self._over = (self.core.batch.turn["phase"] == OVER) | self.core.goes_on
 
     def render(self) -> tuple[Any, ...] | None:
         """What `render` of the single environment gives, for each row; `human` shows row 0."""

@@ -14,11 +14,12 @@ from typing import Any
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
+from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
 from packenv.envs.core.state import OF_EPISODE
-from packenv.envs.registration import find_vector_class, options_of
+from packenv.envs.registration import find_vector_class
 from packenv.errors import InputError
 
 Indices = Any
@@ -33,8 +34,35 @@ class NoInfos(list[dict[str, Any]]):
         return {}
 
 
+class QueueRatio(BaseCallback):
+    """Logs how training compares with the yardstick, in the logger of the algorithm (TensorBoard, where it has one).
+
+    `cluster/mean queue`, `cluster/mean queue of the baseline` and their `cluster/ratio`: means over the whole episodes (not
+    the segments) that ended during the rollout, with the actions that explore. Environments without
+    `yardstick` have nothing to log.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ended: list[tuple[float, float]] = []
+
+    def _on_step(self) -> bool:
+        ended = (info for info in self.locals["infos"] if info.get("baseline_queue", -1.0) >= 0)
+        self._ended += [(info["mean_queue"], info["baseline_queue"]) for info in ended]
+        return True
+
+    def _on_rollout_end(self) -> None:
+        if self._ended:
+            own, baseline = np.mean(self._ended, axis=0).tolist()
+            self.logger.record("cluster/mean queue", own)
+            self.logger.record("cluster/mean queue of the baseline", baseline)
+            if baseline > 0:
+                self.logger.record("cluster/ratio", own / baseline)
+            self._ended = []
+
+
 class PackVecEnv(VecEnv):
-    """`num_envs` environments of a kind ("ServerFill", "packenv/ServerFillNormalized-v1"), and the options of that environment.
+    """`num_envs` environments of a kind ("ServerFill", "packenv/ServerFill-v1"), and the options of that environment.
 
     As SB3 has it, an episode that ends is followed by the next in the same step. `infos[i]` of its row then has the
     `terminal_observation`, the numbers that the single environment has in its last info (`reason`, `seed`, `mean_queue`, …),
@@ -45,7 +73,7 @@ class PackVecEnv(VecEnv):
     """
 
     def __init__(self, kind: str, num_envs: int = 1, *, seed: int | None = None, bare: bool = False, **options: Any) -> None:
-        self.env = find_vector_class(kind)(num_envs, autoreset_mode="SameStep", **(options_of(kind) | options))
+        self.env = find_vector_class(kind)(num_envs, autoreset_mode="SameStep", **options)
         self.core = self.env.core
         super().__init__(num_envs, self.env.single_observation_space, self.env.single_action_space)
         self.elapsed = np.zeros(num_envs, np.int64)  # slots
@@ -98,7 +126,7 @@ class PackVecEnv(VecEnv):
     def _last_info(self, row: int, info: dict[str, Any], truncated: bool) -> dict[str, Any]:
         """What `infos` has of a row whose episode ended in this step."""
         final = info["final_info"]
-        measured = {key: final[key][row].item() for key in (*IN_LAST_INFO, "guarded") if key in final}
+        measured = {key: final[key][row].item() for key in (*IN_LAST_INFO, "baseline_queue", "guarded") if key in final}
         seconds = time.monotonic() - self._made
         episode = {"r": float(self._returns[row]), "l": int(self._steps[row]), "t": round(seconds, 6)}
         ended = {"terminal_observation": info["final_obs"][row], "TimeLimit.truncated": truncated, "episode": episode}

@@ -11,14 +11,16 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from packenv.cluster.state import NONE
+from packenv.cluster.state import NEVER, NONE
 from packenv.envs.core.definition import Definition
 from packenv.envs.core.state import OF_EPISODE, OVER, WORK_DONE
-from packenv.envs.episodes.core import Core, Observation
+from packenv.envs.episodes.core import NO_QUEUE, Core, Observation
 from packenv.envs.episodes.seeds import MOST
 from packenv.envs.interfaces.spaces import action_space, observation_space
 from packenv.envs.rewards import Passage
 from packenv.errors import InputError
+
+FIRST_ROW = np.zeros(1, np.int64)
 
 
 class SingleEnv(gymnasium.Env[Observation, np.int64]):
@@ -45,7 +47,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         self._step, self._rules, self._last = core.step_rows, core.layout.rules, core.layout.actions - 1
         self._action, self._passage, self._mask = batch.action, batch.passage, batch.mask[0]
         self._observed = [(name, getattr(batch, name)[0]) for name in core.layout.observed]
-        self._over = batch.turn["phase"][0] == OVER
+        self._over = bool(batch.turn["phase"][0] == OVER or core.goes_on[0])
         self._seed = int(core.seeds[0])
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -66,6 +68,9 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             self._help(row)
         *happened, mean_queue, mean_delay, mean_waiting_size, utilisation, slot, invalid, reason = self._passage.item()
         core = self.core
+        if core.segment < NEVER:
+            core.end_segments()
+            reason = int(core.measured["reason"][0])
         baseline = core.baseline_queue((0,))[0] if core.baselines else 0.0
         passage = Passage._make((*happened, baseline))
         reward = core.reward(passage)
@@ -82,6 +87,8 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             "utilisation": utilisation,
         }
         terminated = truncated = False
+        if core.yardsticks:
+            info["baseline_queue"] = core.yardstick_queue(0) if reason else NO_QUEUE
         if core.guard is not None:
             info["guarded"] = int(passage.guarded)
         if invalid:
@@ -131,17 +138,15 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         if options and "state" in options:
             self.set_state(options["state"])
         else:
-            core.restart((0,))
-            core.step()
+            core.begin(FIRST_ROW)
             self._bind()
             self._over = False  # also of an episode without a decision: its first step ends it
-            for baseline in core.baselines:
-                baseline.advance(int(core.batch.passage["slot"][0]))
         if self.render_mode is not None:
             self._watch(anew=True)
         info = {"elapsed": 0, "slot": int(core.measured["slot"][0]), "invalid": False, "action_mask": self._mask.copy()}
         info |= {"seed": self._seed, "reason": 0} | {name: float(core.measured[name][0]) for name in OF_EPISODE}
-        return self._observation(), info | ({"guarded": 0} if core.guard is not None else {})
+        info |= {"guarded": 0} if core.guard is not None else {}
+        return self._observation(), info | ({"baseline_queue": NO_QUEUE} if core.yardsticks else {})
 
     def action_masks(self) -> NDArray[np.bool_]:
         """(A,) which actions are valid now: what sb3-contrib asks for."""

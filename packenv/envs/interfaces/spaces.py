@@ -9,8 +9,8 @@ from gymnasium import spaces
 
 from packenv.envs.core.definition import Layout, Sizes
 from packenv.envs.observation.features import HIGHEST, features_of
-from packenv.envs.observation.normalized import Flattening
-from packenv.envs.options import LATEST, Options
+from packenv.envs.observation.flat import flattening_of
+from packenv.envs.options import LATEST, ONE_ARRAY, Options
 from packenv.units import UNIT
 from packenv.workloads.workload import Workload
 
@@ -21,9 +21,10 @@ def action_space(layout: Layout) -> spaces.Discrete[np.int64]:
 
 
 def observation_space(layout: Layout, sizes: Sizes, options: Options, workload: Workload) -> spaces.Space[Any]:
-    """A one-level Dict of float32 Boxes, in the order of the observation; one flat Box for "normalized"."""
-    if options.observation == "normalized":
-        return spaces.Box(low := Flattening(layout).lowest(layout.actions), np.ones_like(low), dtype=np.float32)
+    """A one-level Dict of float32 Boxes, in the order of the observation; one flat Box for "normalized" and "flat"."""
+    if options.observation in ONE_ARRAY:
+        low = flattening_of(options.observation, layout).lowest(layout.actions)
+        return spaces.Box(low, np.ones_like(low), dtype=np.float32)
     units = workload.servers.units
     capacity = units.max(axis=0) / UNIT
     largest = float(capacity.max())

@@ -14,8 +14,8 @@ from packenv.errors import InputError
 from packenv.policy import Needs
 
 DEFAULTS = {
-    **{"workload": "analytics", "horizon": None, "window": 32, "waiting_limit": 1_000_000},
-    **{"observation": "actions", "reward": "completion"},
+    **{"workload": "analytics", "horizon": None, "window": 8, "waiting_limit": 1_000_000},
+    **{"observation": "normalized", "reward": "completion", "invalid": "nearest", "passing": False},
 }
 
 

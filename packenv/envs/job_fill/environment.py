@@ -28,8 +28,8 @@ class JobFill(SingleEnv):
     out until its next completion, the next task that becomes eligible, or until no task is in service anywhere. While none is,
     it is not valid (but with `ask="always"`), so that something runs while something waits.
 
-    `info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. An invalid action counts as pass, unless
-    `invalid` is "nearest".
+    `info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. In place of one
+    that is not, `invalid` says what is done; with "wait" it counts as pass.
 
     ## Observation Space
     `actions` (K + 1, F), a row of features for every action, and `context` (C,), of the cluster: see the tables below.
@@ -52,7 +52,7 @@ class JobFill(SingleEnv):
     `waiting_limit=1_000_000`. It begins with an empty cluster, without a guard, and takes no `J` or `types`.
 
     ## Own Arguments
-    | `passing` | True | False: no server is passed while a group is offered |
+    | `passing` | False | no server is passed while a group is offered; or True |
     | `ask` | `"changed"` | `"always"`: passed servers are asked again in every slot, and after a round with a start |
     """
 

@@ -34,4 +34,6 @@ def layout(sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, rule:
     )
 
 
-DEFINITION = Definition("Placement", layout, policy_action)
+DEFAULTS = {"observation": "normalized", "reward": "size", "invalid": "nearest", "segment": 100, "yardstick": True}
+
+DEFINITION = Definition("Placement", layout, policy_action, defaults=DEFAULTS)

@@ -22,8 +22,8 @@ class Placement(SingleEnv):
     "head": its head of line, if that fits). With `rule` "window" `Discrete(L·K + 1)`: a = server·K + k starts the k-th
     oldest waiting task. The last action waits.
 
-    `info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. An invalid action counts as wait, unless
-    `invalid` is "nearest".
+    `info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. In place of one
+    that is not, `invalid` says what is done; with "wait" it counts as wait.
 
     ## Observation Space
     A Dict of float32 arrays. Amounts are in units of capacity, times in slots; all are at least 0.

@@ -12,6 +12,11 @@ from packenv.envs.server_fill.policy_action import policy_action
 from packenv.envs.server_fill.rules import ServerFillRules
 from packenv.policy import BY_INDEX, BY_ROOM
 
+DEFAULTS = {
+    **{"observation": "flat", "reward": "work", "invalid": "first", "segment": 100, "yardstick": True},
+    **{"passing": False, "types": 16, "choices": 4},
+}
+
 ORDERS = ("tightest", "index")  # in the order of packenv.envs.server_fill.rules
 
 
@@ -40,8 +45,9 @@ def layout(
         needs=needs_of_types(sizes, capacity, orders),
         actions=actions,
         observed=observed_shapes(sizes, options, actions, always, only_full),
+        one_server=True,
         summaries=options.observation != "compact",
     )
 
 
-DEFINITION = Definition("ServerFill", layout, policy_action)
+DEFINITION = Definition("ServerFill", layout, policy_action, defaults=DEFAULTS)

@@ -21,11 +21,17 @@ class ServerFill(SingleEnv):
     server is left out until its next completion or the next arrival. With `choices=K`, `Discrete(K + 1)`: a = n does so for the
     n-th of the virtual queues that can be served, counted from 0 and from the largest sizes.
 
-    `info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. An invalid action counts as pass, unless
-    `invalid` is "nearest".
+    `info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. In place of one
+    that is not, `invalid` says what is done; with "wait" it counts as pass.
 
     ## Observation Space
     A Dict of float32 arrays. Amounts are in units of capacity, times in slots; all are at least 0.
+
+    This is `observation="full"` and, without (f), "compact". The default, "flat", is an array within [−1, 1]: of
+    each action 12 numbers (zeros where it is not valid), then room and jobs of the server, then `context` as in "normalized".
+    Of an action: whether it is valid; `size`, `room_left`, `queue_per_root`, `complements`, `companions` as in "normalized";
+    4 `room_filled` − 1; 2 √`room_left` − 1 and 2 √`room_filled` − 1; 2 `excess`; 4 times its size less that of action 0, and 4
+    times `room_filled` of action 0 less its own: all cut off at ±1. `feature_names` has a name for each.
 
     | key | shape | |
     |---|---|---|
@@ -37,8 +43,8 @@ class ServerFill(SingleEnv):
 
     ## Own Arguments
     | `order` | `"tightest"` | or `"index"` |
-    | `passing` | True | False: no server is passed, and a decision with one choice is carried out without asking |
-    | `choices` | None | how many virtual queues there are to choose from: those of the largest tasks that fit; None: all |
+    | `passing` | False | no server is passed, and a decision with one choice is carried out without asking; or True |
+    | `choices` | 4 | how many virtual queues there are to choose from: those of the largest tasks that fit; None: all |
     """
 
     definition = DEFINITION

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -14,6 +13,7 @@ from packenv.envs.job_fill import features
 from packenv.envs.job_fill.features import CLUSTER_FEATURES, GROUP_FEATURES
 from tests.envs.conftest import Player
 from tests.envs.job_fill.plain import Plain
+from tests.envs.playing import plain_env
 from tests.reference.instances import random_instance, to_jobs, to_network
 
 WINDOW = 4
@@ -29,7 +29,7 @@ def environment(seed: int, resources: int, placed: bool | None, **options: Any) 
         servers=np.array(instance.capacities) / packenv.units.UNIT,
         network=to_network(instance),
     )
-    return gym.make("packenv/JobFill-v0", workload=workload, window=WINDOW, record_schedule=True, **options)
+    return plain_env("JobFill", workload=workload, window=WINDOW, record_schedule=True, **options)
 
 
 @pytest.mark.parametrize(

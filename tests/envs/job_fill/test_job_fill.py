@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -23,14 +22,14 @@ from packenv.results.job_times import job_times
 from packenv.results.schedule import Schedule
 from packenv.workloads.named.analytics import analytics
 from tests.envs.conftest import Player
-from tests.envs.playing import play
+from tests.envs.playing import plain_env, play
 
 SMALL = analytics(jobs=12, servers=4)
 WEIGHTS, OF_CONTEXT = len(GROUP_FEATURES), len(CLUSTER_FEATURES)
 
 
 def make(**options: Any) -> Any:
-    return gym.make("packenv/JobFill-v0", **({"workload": SMALL} | options))
+    return plain_env("JobFill", **({"workload": SMALL} | options))
 
 
 def valued(seed: int) -> Jobs:
@@ -186,7 +185,7 @@ def test_what_it_refuses(options: dict[str, Any], message: str) -> None:
 
 def test_rewards_of_whole_jobs_elsewhere_are_refused() -> None:
     with pytest.raises(InputError, match="ServerFill does not follow whole jobs; JobFill does"):
-        gym.make("packenv/ServerFill-v0", reward="completion")
+        plain_env("ServerFill", reward="completion")
 
 
 def test_it_can_be_watched() -> None:

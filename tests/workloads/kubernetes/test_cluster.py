@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -16,6 +15,7 @@ from packenv.workloads.estimates import misjudged
 from packenv.workloads.kubernetes import is_cluster, read_cluster
 from packenv.workloads.kubernetes.started import ENDLESS, remaining, stretches
 from packenv.workloads.laws import Discrete, Fixed, Geometric, LogNormal
+from tests.envs.playing import plain_env
 from tests.workloads.kubernetes.sample import NODES, PODS, container, listed, node, pod
 
 
@@ -77,7 +77,7 @@ def test_without_a_law_no_pod_ends(tmp_path: Path) -> None:
 
 def test_environments_begin_there(tmp_path: Path) -> None:
     workload = read_cluster(listed(tmp_path / "cluster.json"), ("cpu",)).workload(Fixed(100))
-    env = gym.make("packenv/Placement-v0", workload=workload, horizon=200, record_schedule=True)
+    env = plain_env("Placement", workload=workload, horizon=200, record_schedule=True)
     for _ in range(2):  # every episode
         _, info = env.reset(seed=0)
         used = env.unwrapped.core.batch.c.used[0, 0]  # type: ignore[attr-defined]

@@ -1,0 +1,110 @@
+"""The observation "flat" of decisions about one server: few numbers of each action, spread so that small networks see them.
+
+From the features of "actions" (packenv.envs.observation.features), in one array within [−1, 1]: for each action that starts a
+task the numbers of OF_ACTION, zeros where it is not valid; then those of OF_SERVER; then the context. What decides is how
+little room an action leaves, and by how much that differs from the first action's: a few hundredths of a server. Hence the
+roots of small rooms, and differences four times as large, cut off at ±1.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.compiled.decorators import compiled
+from packenv.envs.core.definition import Layout
+from packenv.envs.observation.features import (
+    COMPANIONS,
+    COMPLEMENTS,
+    CONTEXT_FEATURES,
+    EXCESS,
+    JOBS,
+    QUEUE_PER_ROOT,
+    ROOM,
+    ROOM_FILLED,
+    ROOM_LEFT,
+    SIZE,
+    VALID,
+    features_of,
+)
+from packenv.envs.observation.normalized import Flattening
+from packenv.errors import InputError
+
+Floats = NDArray[np.float32]
+
+SPREAD = (SIZE, ROOM_LEFT, QUEUE_PER_ROOT, COMPLEMENTS, COMPANIONS)  # twice the feature, less 1
+OF_ACTION = (
+    "valid",
+    *("size", "room_left", "queue_per_root", "complements", "companions"),
+    *("room_filled", "root_of_room_left", "root_of_room_filled", "excess", "size_less_first", "first_room_filled_less"),
+)
+OF_SERVER = ("room", "jobs")
+ENLARGED = 4.0
+WIDTH = len(OF_ACTION)
+
+
+class ServerFlattening(Flattening):
+    """From the features of actions and of the context to the observation "flat"."""
+
+    def __init__(self, layout: Layout) -> None:
+        super().__init__(layout)
+        if not layout.one_server or features_of(layout)[1] is not CONTEXT_FEATURES:
+            raise InputError("the observation 'flat' is of decisions about one server: ServerFill has it")
+
+    def __call__(self, actions: Floats, context: Floats) -> Floats:
+        """(…, (A − 1)·12 + 2 + C) from (…, A, F) and (…, C), in a new array. The last action passes and is left out."""
+        width = (actions.shape[-2] - 1) * len(OF_ACTION) + len(OF_SERVER) + context.shape[-1]
+        flat = np.zeros((*context.shape[:-1], width), np.float32)
+        flatten(actions.reshape(-1, *actions.shape[-2:]), context.reshape(-1, context.shape[-1]), flat.reshape(-1, width))
+        return flat
+
+    def lowest(self, actions: int) -> Floats:
+        """((A − 1)·12 + 2 + C,) −1, or 0 for flags; none is above 1."""
+        low = np.full(len(self.names(actions)), -1.0, np.float32)
+        low[: (actions - 1) * len(OF_ACTION) : len(OF_ACTION)] = 0.0
+        return low
+
+    def names(self, actions: int) -> tuple[str, ...]:
+        """`action_0.valid`, `action_0.size`, …, `server.room`, `server.jobs`, `context.waiting_tasks`, …"""
+        of_actions = [f"action_{n}.{name}" for n in range(actions - 1) for name in OF_ACTION]
+        of_server = [f"server.{name}" for name in OF_SERVER]
+        return (*of_actions, *of_server, *(f"context.{feature.name}" for feature in self.of_context))
+
+
+@compiled
+def flatten(actions: Floats, context: Floats, flat: Floats) -> None:
+    """Write each row of `flat` (E, …), zeros so far, from `actions` (E, A, F) and `context` (E, C)."""
+    starts = actions.shape[1] - 1
+    for e in range(actions.shape[0]):
+        out, first = flat[e], actions[e, 0]
+        for n in range(starts):
+            own, k = actions[e, n], n * WIDTH
+            if own[VALID] == 0.0:
+                continue
+            out[k] = 1.0
+            for m in range(len(SPREAD)):
+                out[k + 1 + m] = bounded(2.0 * own[SPREAD[m]] - 1.0)
+            out[k + 6] = bounded(ENLARGED * own[ROOM_FILLED] - 1.0)
+            out[k + 7] = bounded(2.0 * math.sqrt(own[ROOM_LEFT]) - 1.0)
+            out[k + 8] = bounded(2.0 * math.sqrt(own[ROOM_FILLED]) - 1.0)
+            out[k + 9] = bounded(2.0 * own[EXCESS])
+            out[k + 10] = bounded(ENLARGED * (own[SIZE] - first[SIZE]))
+            out[k + 11] = bounded(ENLARGED * (first[ROOM_FILLED] - own[ROOM_FILLED]))
+        k = starts * WIDTH
+        out[k] = bounded(2.0 * first[ROOM] - 1.0)
+        out[k + 1] = bounded(2.0 * first[JOBS] - 1.0)
+        for m in range(context.shape[1]):
+            out[k + 2 + m] = bounded(2.0 * context[e, m] - 1.0)
+
+
+@compiled
+def bounded(x: float) -> float:
+    """x, cut off at ±1."""
+    return min(max(x, -1.0), 1.0)
+
+
+def flattening_of(observation: str, layout: Layout) -> Flattening:
+    """What makes the observation "normalized" or "flat" of a layout. Raises InputError where it has not the latter."""
+    return ServerFlattening(layout) if observation == "flat" else Flattening(layout)
