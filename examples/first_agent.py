@@ -17,7 +17,7 @@ from stable_baselines3.common.env_util import make_vec_env
 import packenv  # noqa: F401  (registers the environments)
 from packenv.envs import QueueRatio
 
-SETTING: dict[str, Any] = {"workload": "paper/fig4b", "intensity": 0.9}
+SETTING: dict[str, Any] = {"workload": "paper/fig4b", "intensity": 0.9, "yardstick": True}
 
 
 def main(steps: int = 300_000, slots: int = 200_000, tensorboard: str | None = "runs", n_envs: int = 8) -> float:

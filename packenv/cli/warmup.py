@@ -14,7 +14,7 @@ from packenv.cli.options.shared import JSON, option
 from packenv.cli.options.workload import chosen_policies
 from packenv.cli.outputs import check_outputs
 from packenv.compiled.cache import base
-from packenv.envs.registration import ENVIRONMENTS, id_of
+from packenv.envs.registration import ENVIRONMENTS, id_of, kind_of
 from packenv.files import write_json
 from packenv.runs.comparison import DEFAULT_POLICIES
 from packenv.runs.progress import announce_if_slow

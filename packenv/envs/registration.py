@@ -34,12 +34,12 @@ VERSIONS = dict.fromkeys(ENVIRONMENTS, 1)
 """Counts up when the default observation, actions or rewards change, each time with a line in the environment's history."""
 
 FORMER: dict[str, dict[str, Any]] = {
-    "Placement": {"observation": "full", "reward": "queue", "invalid": "wait", "segment": None, "yardstick": False},
+    "Placement": {"observation": "full", "reward": "queue", "invalid": "wait", "segment": None},
     "ServerFill": {
-        **{"observation": "full", "reward": "queue", "invalid": "wait", "segment": None, "yardstick": False},
+        **{"observation": "full", "reward": "queue", "invalid": "wait", "segment": None},
         **{"passing": True, "types": None, "choices": None},
     },
-    "Configuration": {"observation": "full", "reward": "queue", "invalid": "wait", "segment": None, "yardstick": False},
+    "Configuration": {"observation": "full", "reward": "queue", "invalid": "wait", "segment": None},
     "JobFill": {"observation": "actions", "invalid": "wait", "passing": True, "window": 32},
 }
 """The options that version 0 of an environment had by default, and version 1 has not."""

@@ -82,7 +82,7 @@ def test_rows_of_batches_are_single_environments(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_defaults_are_what_plain_algorithms_learn_from(kind: str) -> None:
     options = gym.make(f"packenv/{kind}-v1").unwrapped.core.options  # type: ignore[attr-defined]
-    assert (options.segment, options.yardstick) == (100, True)
+    assert (options.segment, options.yardstick) == (100, False)
     assert options.invalid == ("first" if kind == "ServerFill" else "nearest")
     assert options.observation == ("flat" if kind == "ServerFill" else "normalized")
     assert (options.reward, options.types) == (("work", 16) if kind == "ServerFill" else ("size", None))

@@ -321,7 +321,7 @@ def test_rows_with_segments_are_single_environments(mode: str) -> None:
 
 
 def test_the_yardstick_is_the_baselines_run_on_the_same_jobs() -> None:
-    env = gym.make("packenv/ServerFill-v1", horizon=1600, segment=400)
+    env = gym.make("packenv/ServerFill-v1", horizon=1600, segment=400, yardstick=True)
     _, info = env.reset(seed=5)
     while info["reason"] != REASONS.index("horizon"):
         assert info["baseline_queue"] == -1

@@ -166,7 +166,7 @@ def test_the_ratio_to_the_yardstick_is_logged() -> None:
 
     from packenv.envs import PackVecEnv, QueueRatio
 
-    env = PackVecEnv("ServerFill", 2, seed=0, horizon=300)
+    env = PackVecEnv("ServerFill", 2, seed=0, horizon=300, yardstick=True)
     logged: dict[str, float] = {}
     model = PPO("MlpPolicy", env, n_steps=64, batch_size=64, n_epochs=1, device="cpu")
     callback = QueueRatio()

@@ -77,6 +77,6 @@ def maximal_of_partition(levels: int) -> NDArray[np.int64]:
     return maximal_configurations(reduced_bounds(levels, whole), whole, MOST_CONFIGURATIONS).astype(np.int64)
 
 
-DEFAULTS = {"observation": "normalized", "reward": "size", "invalid": "nearest", "segment": 100, "yardstick": True}
+DEFAULTS = {"observation": "normalized", "reward": "size", "invalid": "nearest", "segment": 100}
 
 DEFINITION = Definition("Configuration", layout, policy_action, defaults=DEFAULTS)

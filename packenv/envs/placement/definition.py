@@ -34,6 +34,6 @@ def layout(sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, rule:
     )
 
 
-DEFAULTS = {"observation": "normalized", "reward": "size", "invalid": "nearest", "segment": 100, "yardstick": True}
+DEFAULTS = {"observation": "normalized", "reward": "size", "invalid": "nearest", "segment": 100}
 
 DEFINITION = Definition("Placement", layout, policy_action, defaults=DEFAULTS)

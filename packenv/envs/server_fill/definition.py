@@ -13,7 +13,7 @@ from packenv.envs.server_fill.rules import ServerFillRules
 from packenv.policy import BY_INDEX, BY_ROOM
 
 DEFAULTS = {
-    **{"observation": "flat", "reward": "work", "invalid": "first", "segment": 100, "yardstick": True},
+    **{"observation": "flat", "reward": "work", "invalid": "first", "segment": 100},
     **{"passing": False, "types": 16, "choices": 4},
 }
 
