@@ -10,6 +10,7 @@ import numpy as np
 
 import packenv
 from packenv.envs import PolicyAgent
+from packenv.envs.registration import FORMER
 
 Rows = Sequence[Sequence[Any]]
 Agents = Sequence[tuple[str, str, dict[str, Any]]]
@@ -19,13 +20,14 @@ Agents = Sequence[tuple[str, str, dict[str, Any]]]
 def play(
     environment: str, workload: packenv.Workload, policy: str, slots: int | None, seed: int, **options: Any
 ) -> tuple[Any, Any]:
-    """One episode of `packenv/<environment>-v0` in which the policy chooses every action through `predict`.
+    """One episode of `packenv/<environment>-v1` in which the policy chooses every action through `predict`.
 
     `slots` is the horizon; None plays a table of jobs to its end. Returns the start slot and the server of every task
     (row) of the jobs, both -1 for tasks that did not start.
     """
-    name = f"packenv/{environment}-v0"
-    env = gymnasium.make(name, workload=workload, horizon=slots, record_schedule=True, **options)
+    plain = {**FORMER.get(environment, {}), **options}  # all actions, and what is seen as it is
+    name = f"packenv/{environment}-v1"
+    env = gymnasium.make(name, workload=workload, horizon=slots, record_schedule=True, **plain)
     agent = PolicyAgent(policy, env)
     observation, _ = env.reset(seed=seed)
     over = False

@@ -18,12 +18,12 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import torch
-from reference_scores import QUICK_SEEDS, QUICK_SLOTS, SEEDS, SLOTS, Choose
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.env_util import make_vec_env
 
 import packenv
+from experiments.reference_scores import QUICK_SEEDS, QUICK_SLOTS, SEEDS, SLOTS, Choose
 from packenv.envs import PackVecEnv
 from packenv.envs.registration import id_of
 from packenv.files import write_json
@@ -66,7 +66,7 @@ def mean_queues(name: str, choose: Choose, setting: dict[str, Any], slots: int, 
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("algorithm", choices=ALGORITHMS)
     parser.add_argument("--env", default="ServerFill", choices=("ServerFill", "Placement", "Configuration"))
     parser.add_argument("--workload", default="paper/fig4b")

@@ -79,8 +79,8 @@ import gymnasium, packenv
 from packenv.policy import find_policy
 
 calls = [lambda name=name: find_policy(name) for name in ("bf-js", "vqs", "tetris", "eagle")]
-calls += [lambda name=name: gymnasium.make(f"packenv/{name}-v0") for name in ("Placement", "ServerFill")]
-calls += [lambda: packenv.optimal_schedule, lambda: packenv.Servers(2), lambda: packenv.workload("dag")]
+calls += [lambda name=name: gymnasium.make(f"packenv/{name}-v1") for name in ("Placement", "ServerFill")]
+calls += [lambda: packenv.optimal_schedule, lambda: packenv.Servers([[1.0]]), lambda: packenv.workload("dag")]
 start, errors = threading.Barrier(len(calls)), []
 
 def run(call):

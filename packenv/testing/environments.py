@@ -25,13 +25,13 @@ TRIED = 12  # valid actions that are tried at a decision, and as many that are n
 DECISIONS = 8  # at which they are tried
 
 
-def check_environment(env: str | Callable[..., Any], *, seed: int = 0, horizon: int | None = 400, **options: Any) -> None:
+def check_environment(env: str | Callable[..., Any], *, seed: int = 0, horizon: int | None = 1000, **options: Any) -> None:
     """Raise AssertionError, with one line, if an environment breaks a promise that every environment of packenv keeps.
 
     env       a name ("ServerFill", or the id of any environment in Gymnasium's registry), or a class or function that makes
               one; it must be over packenv's core, as in docs/environments.md
     seed      of the episodes that are played
-    horizon   slots of an episode; None for a workload that ends
+    horizon   slots of an episode; None for a workload that ends. Segments are off: whole episodes are checked
     options   of the environment
 
     Gymnasium's own checker is silent; the mask is true for those actions that are carried out, and for no others; the same
@@ -42,7 +42,7 @@ def check_environment(env: str | Callable[..., Any], *, seed: int = 0, horizon: 
     what = env if isinstance(env, str) else getattr(env, "__name__", str(env))
 
     def make() -> Any:
-        return _made(env, {"horizon": horizon, "record_schedule": True, **options}, what)
+        return _made(env, {"horizon": horizon, "segment": None, "record_schedule": True, **options}, what)
 
     _check_gymnasium(make(), what)
     steps = _check_seed(make(), make(), seed, what)
@@ -173,6 +173,8 @@ def _check_snapshots(make: Callable[[], Any], seed: int, what: str) -> None:
 def _check_jobs_and_rewards(env: Any, seed: int, what: str) -> None:
     """A whole episode against the jobs that the workload draws for the seed, and rewards against the schedule."""
     core = env.core
+    env.reset(seed=seed)
+    begun_before = int((env.schedule()[0] >= 0).sum())  # by the first decision: no reward tells of it
     steps = _play(env, seed, 100_000, what)
     end = steps[-1][4]
     if core.warm is not None or len(core.initial) or core.guard is not None:
@@ -191,10 +193,11 @@ def _check_jobs_and_rewards(env: Any, seed: int, what: str) -> None:
     elapsed = sum(step[4]["elapsed"] for step in steps[1:])
     _require(elapsed == slots - steps[0][1]["slot"], f"{what}: info['elapsed'] adds up to {elapsed} slots of {slots}")
     delays = waited(jobs.first(len(start)), start, leaves, NEVER // 2) if len(begun) == len(start) else None
+    waited_before = round(steps[0][1]["mean_queue"] * steps[0][1]["slot"])
     stands_for = {
-        "queue": -total,
-        "delay": None if delays is None else -delays,
-        "tasks": len(begun) - float(core.batch.turn["rate"][0]) * elapsed,
+        "queue": waited_before - total,
+        "delay": None if delays is None else waited_before - delays,
+        "tasks": len(begun) - begun_before - float(core.batch.turn["rate"][0]) * elapsed,
     }.get(str(core.options.reward))
     if stands_for is not None:
         got = sum(step[1] for step in steps[1:])

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from packenv.errors import ArgumentError, InputError, RowError, nearest
 from packenv.jobs import Jobs
-from packenv.workloads.demand import check_fits, fitting
+from packenv.workloads.demand import fitting
 from packenv.workloads.files import load_workload
 from packenv.workloads.laws import parse_law
 from packenv.workloads.named.blocks import Placed
@@ -176,8 +176,7 @@ def _trace(
     labels = recorded.resources if sizes == "all" else None
     servers = _servers(given, converted.jobs.resources, labels)
     fits = fitting(converted.jobs, servers)
-    if not fits.any():
-        check_fits(converted.jobs, servers)
+    fits = fits if fits.any() else ~fits  # where none fits, the first is named below
     table = converted.jobs if fits.all() else converted.jobs.only(fits)
     jobs: Jobs | Placed = table
     network: Network | None = changes.get("network")

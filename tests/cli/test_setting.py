@@ -54,12 +54,11 @@ IN_SECONDS = ["submit_time_s,duration_s,cpu,memory,home", "4,5,0.1,0.1,0", "0,,0
 @pytest.mark.parametrize(
     ("name", "lines", "servers", "problem"),
     [
-        ("a.csv", IN_SECONDS, "9x0.25", "row 3: a demand of 0.3 fits in no server; the largest has 0.25"),
+        ("a.csv", IN_SECONDS, "9x0.05", "row 1: a demand of 0.1 fits in no server; the largest has 0.05"),
         ("a.csv", IN_SECONDS, "2", "row 4: home server 2 does not exist, there are 2"),
-        ("a.csv", ["arrival,size,service,predecessors", "0,0.25,1,1", "0,0.5,1,"], "1x0.3", "row 2: a demand of 0.5"),
+        ("a.csv", ["arrival,size,service,predecessors", "0,0,1,1", "0,0.5,1,"], "1x0.3", "row 2: a demand of 0.5"),
         ("pods.csv", PODS, "1x0.2", "row 2: a demand of 0.25"),
         ("instances.csv", INSTANCES, "1x0.5", "row 3: a demand of 1"),
-        ("log.swf", SWF, "1x0.2", "row 2: a demand of 0.25"),
         ("jobs.tr", JOB_LINES, "1x0.5", "row 1: a demand of 1"),
         ("jobs.tr", JOB_LINES[::-1], "1x0.5", "row 4: a demand of 1"),
     ],
@@ -72,6 +71,19 @@ def test_what_cannot_run_is_named_by_where_it_stands(
     with pytest.raises(InputError) as error:
         workload_from(WorkloadOptions(str(file), servers=servers, resources="max"))
     assert str(error.value).startswith(f"{file}: {problem}")
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "servers", "count"),
+    [
+        ("a.csv", IN_SECONDS, "9x0.25", 1),
+        ("a.csv", ["arrival,size,service,predecessors", "0,0.25,1,1", "0,0.5,1,"], "1x0.3", 1),
+        ("log.swf", SWF, "1x0.2", 2),
+    ],
+)
+def test_tasks_that_fit_no_server_are_counted(name: str, lines: list[str], servers: str, count: int, tmp_path: Path) -> None:
+    _, dropped = workload_from(WorkloadOptions(str(text(tmp_path / name, *lines)), servers=servers, resources="max"))
+    assert dropped["tasks that fit no server"] == count
 
 
 def test_folders_name_the_job_and_folded_files_the_row(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from packenv.envs.core.definition import Definition
+from packenv.envs.registration import FORMER
 from packenv.envs.server_fill.environment import ServerFill
 from packenv.testing import check_environment
 
@@ -141,17 +142,20 @@ class NotOurs:
         self.unwrapped = self
 
 
+PLAIN: dict[str, Any] = FORMER["ServerFill"] | {"horizon": 400, "intensity": 0.9}
+
+
 def test_without_a_fault() -> None:
     assert isinstance(Fine.definition, Definition)
-    check_environment(Fine, intensity=0.9)
-    check_environment(Fine, intensity=0.9, reward="tasks")
-    check_environment(Fine, intensity=0.9, reward="delay")
+    for reward in ("queue", "tasks", "delay"):
+        check_environment(Fine, **PLAIN | {"reward": reward})
+    check_environment("ServerFill", reward="tasks")  # as it is by default
 
 
 @pytest.mark.parametrize("kind", FAULTS, ids=lambda kind: kind.__name__)
 def test_each_check_can_fail(kind: Any) -> None:
     with pytest.raises(AssertionError) as problem:
-        check_environment(kind, intensity=0.9)
+        check_environment(kind, **PLAIN)
     assert FAULTS[kind] in str(problem.value) and "\n" not in str(problem.value)
 
 
