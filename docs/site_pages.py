@@ -63,7 +63,9 @@ def environment_page(kind: str) -> str:
     text = inspect.getdoc(type(environment)) or ""
     first, _, rest = text.partition("\n")
     picture = f"![{kind} as it draws itself](../../../experiments/pictures/{kind.lower()}.png)"
-    rows = {"`" + key + "`": spaces_of(space) for key, space in environment.observation_space.items()}
+    seen = environment.observation_space
+    parts = {f"`{key}`": space for key, space in seen.items()} if hasattr(seen, "items") else {"observation": seen}
+    rows = {name: spaces_of(space) for name, space in parts.items()}
     rows = {"made by": f'`gymnasium.make("packenv/{kind}-v1")`', "actions": spaces_of(environment.action_space)} | rows
     table = "".join(f"| {name} | {value} |\n" for name, value in rows.items())
     return f"# {kind}\n\n{first}\n\n{picture}\n\nWith the defaults:\n\n| | |\n|---|---|\n{table}\n{rest.lstrip()}\n"
