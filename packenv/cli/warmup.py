@@ -22,7 +22,7 @@ from packenv.workloads.find import workload as find_workload
 from packenv.workloads.workload import Workload
 
 SLOTS = 3000  # of a run: a function is compiled when it is first called
-STEPS = 200
+STEPS = 1000  # of an environment: so many decisions that its queue becomes long
 
 
 @click.command()
@@ -83,7 +83,7 @@ def play(kind: str, workload: Workload) -> None:
     import numpy as np
 
     finite = workload.jobs is not None or workload.draw is not None
-    options: dict[str, Any] = {"workload": workload, "horizon": None if finite else SLOTS}
+    options: dict[str, Any] = {"workload": workload, **({"horizon": None} if finite else {})}
     env = gymnasium.make(id_of(kind), **options)
     many = gymnasium.make_vec(id_of(kind), num_envs=2, **options)
     _, info = env.reset(seed=0)

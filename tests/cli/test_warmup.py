@@ -25,7 +25,9 @@ print(len(compiled.buffer) // 2)
 RUN = "packenv.simulate(packenv.workload('paper/fig4b'), 'fifo-ff', slots=20_000)"
 PLAY = (
     "env = gymnasium.make('packenv/ServerFill-v1'); info = env.reset(seed=1)[1]\n"
-    "    for _ in range(300): info = env.step(int(info['action_mask'].argmax()))[4]"
+    "    for _ in range(300):\n"
+    "        *_, over, info = env.step(int(info['action_mask'].argmax()))\n"
+    "        info = env.reset()[1] if over else info"
 )
 
 
