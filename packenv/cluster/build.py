@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.events.few import FEW
-from packenv.cluster.events.wheel import BUCKETS, LEVELS
 from packenv.cluster.fields import allocate
 from packenv.cluster.grow import pool_sizes
 from packenv.cluster.initial import InService, start_initial
@@ -56,7 +54,6 @@ def build(
     boxes = needs.types if needs.types is not None and needs.types.ndim > 1 else np.zeros((0, resources), np.int64)
     server_kind, kind_capacity = server_kinds(capacity if len(boxes) else scalar)
     most_in_service = needs.in_service + len(initial) + needs.reserve
-    few_events = most_in_service <= FEW and needs.reserve == 0
     places += len(initial) + needs.reserve
     packed = resources if needs.vectors else 1
     sizes = {
@@ -68,18 +65,14 @@ def build(
         "types": _types(needs),
         "boxes": len(boxes),
         "tree nodes": 2 * 4 ** -(-max(servers - 1, 1).bit_length() // 2),
-        "few event words": 2 * most_in_service if few_events else 0,
-        "due": most_in_service if few_events else places,
-        "event words": 0,
-        "buckets": 0 if few_events else BUCKETS,
-        "levels": LEVELS,
+        "words of an event": 2,
         "bins": bins,
         "delay bins": DELAY_BINS if delays else 0,
         "recorded": record_rows,
     }
     c = allocate(
         kind,
-        sizes | pool_sizes(places, most_in_service, few_events),
+        sizes | pool_sizes(places, most_in_service),
         needs.orders | (SEVERAL if resources > 1 else 0) | (READS if len(source.locality.reading) else 0),
         e=0,
         s=0,

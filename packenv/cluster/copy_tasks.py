@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.events.wheel import take_place
+from packenv.cluster.events import take_place
 from packenv.cluster.in_service import A_BOX, hold_box, occupy
 from packenv.cluster.queue.by_type import find_box
 from packenv.cluster.queue.waiting import enqueue, order_new
@@ -45,7 +45,7 @@ def transplant(
     """
     look_at(b, row)
     source, head = a.head[e], b.head[row]
-    head.now = head.wheel = source.now
+    head.now = source.now
     head.next_row, head.arrived = source.next_row, source.arrived
     for n in range(source.fresh):
         at[a.fresh[e, n]] = NEW

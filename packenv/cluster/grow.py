@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-from packenv.cluster.events.few import has_few_events
-from packenv.cluster.events.wheel import blocks_for
 from packenv.cluster.fields import resized
 from packenv.cluster.queue.by_age import build_tree
 from packenv.cluster.queue.by_demand import add_to_group
-from packenv.cluster.records import BLOCK
 from packenv.cluster.state import NONE, READS, SEVERAL, TASK, Cluster, look_at
 from packenv.compiled.decorators import compiled
 from packenv.policy import BY_AGE, BY_DEMAND, UNLIMITED
 
 
-def pool_sizes(places: int, in_service: int, few_events: bool) -> dict[str, int]:
+def pool_sizes(places: int, in_service: int) -> dict[str, int]:
     """The dimensions of a pool of `places` tasks, of which at most `in_service` are in service at once."""
     return {
         "places": places,
         "positions": 1 << (2 * places - 1).bit_length(),
         "age nodes": 2 << (2 * places - 1).bit_length(),
         "hash chains": 1 << (places - 1).bit_length(),
-    } | ({} if few_events else {"due": places, "event words": BLOCK * blocks_for(min(places, in_service))})
+        "events": min(places, in_service),
+    }
 
 
 def grow(c: Cluster, places: int, in_service: int = UNLIMITED) -> Cluster:
     """The same batch with room for `places` tasks in each cluster, at most `in_service` of them in service at once."""
-    old, words = c.task.shape[1], c.events.shape[1]
-    sizes = pool_sizes(places, in_service, has_few_events(c))
-    if "event words" in sizes:
-        sizes["event words"] = max(sizes["event words"], words)
-    new = resized(c, all_orders(c), **sizes)
+    old = c.task.shape[1]
+    sizes = pool_sizes(places, in_service)
+    new = resized(c, all_orders(c), **sizes | {"events": max(sizes["events"], c.events.shape[1])})
     new.task["next"][:, -1] = c.head["free"]  # the new places come first in the free list
     c.head["free"] = old
     c.head["unused"] += places - old
-    if new.events.shape[1] > words:
-        new.events[:, -BLOCK] = c.head["block"]
-        c.head["block"] = words // BLOCK
     if c.orders & (BY_AGE | BY_DEMAND):
         for e in range(len(c.head)):
             look_at(new, e)

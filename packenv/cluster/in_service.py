@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from packenv.cluster.events.wheel import schedule_event
+from packenv.cluster.events import schedule_event
 from packenv.cluster.locality.distance import has_homes, remote_slots
 from packenv.cluster.locality.remote_reads import begin_read, end_read, reads_take_room
 from packenv.cluster.outcome.measures import record_start

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.events.wheel import take_place
+from packenv.cluster.events import take_place
 from packenv.cluster.in_service import occupy
 from packenv.cluster.queue.by_type import find_box
 from packenv.cluster.slots import scalar_size

@@ -59,7 +59,7 @@ def _deliver(policy: Any, c: Cluster, state: Any) -> Callable[..., None]:
 
 @apart
 def in_order(c: Cluster) -> None:
-    """Sort the slot's events, so that their order does not depend on the wheel: completions by row, then messages as posted."""
+    """Sort the slot's events, so that their order does not depend on the heap's: completions by row, then messages as posted."""
     for k in range(1, c.head[c.e].due):
         i = c.due[c.e, k]
         m = k

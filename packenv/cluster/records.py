@@ -12,19 +12,14 @@ NO_SIZE = 2**31 - 1
 TASK, MESSAGE, DONE, UNUSED = 0, 1, 2, 3
 """The contents of a place of the pool."""
 
-BLOCK = 32
-"""Words of a block of the event wheel: the number of the block before it, then events."""
-
 head_type = np.dtype(
     [
         ("now", "i8"),  # slot being scheduled, or scheduled last
         ("next_row", "i8"),  # first row of the Jobs table that has not arrived
         ("arrivals_end", "i8"),  # rows with this arrival slot or a later one do not arrive
         ("wake", "i8"),  # slot for which the policy asked, NEVER if none
-        ("wheel", "i8"),  # current slot of the event wheel
         ("arriving", "i8"),  # 1 while the arrivals of slot `now` are being admitted
-        ("block", "i8"),  # first unused block of the wheel's events
-        ("events", "i8"),  # number of events in `few_events`
+        ("events", "i8"),  # number of events that are to come
         ("free", "i8"),  # first unused place in the pool
         ("unused", "i8"),  # number of unused places
         ("reserve", "i8"),  # places that arrivals must leave unused for the policy's messages
@@ -99,13 +94,6 @@ def empty_pool(task: NDArray[np.void]) -> None:
     task["server"], task["kind"] = NONE, UNUSED
     task["next"] = np.arange(1, task.shape[1] + 1)
     task["next"][:, -1:] = NONE
-
-
-def unused_blocks(events: NDArray[np.int64]) -> None:
-    """All blocks of the event wheel unused, each the next one of the free list."""
-    first = events[:, ::BLOCK]
-    first[:] = np.arange(1, first.shape[1] + 1)
-    first[:, -1:] = NONE
 
 
 def numbered(array: NDArray[np.int32]) -> None:

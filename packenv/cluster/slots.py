@@ -5,7 +5,7 @@ Order of events (PAPERS §1.1): completions, arrivals and newly eligible tasks i
 
 from __future__ import annotations
 
-from packenv.cluster.events.wheel import clear_wake, collect_due, give_place_back, next_event, take_place
+from packenv.cluster.events import clear_wake, collect_due, give_place_back, next_event, take_place
 from packenv.cluster.in_service import complete, put_off
 from packenv.cluster.outcome.measures import elapse
 from packenv.cluster.queue.by_type import find_box

@@ -33,7 +33,6 @@ from packenv.cluster.records import (
     queue_type,
     server_type,
     task_type,
-    unused_blocks,
 )
 from packenv.cluster.sorted_keys.arrays import SortedKeys, key_sizes
 from packenv.cluster.sorted_keys.sorting import Sorting, sorting_sizes
@@ -143,9 +142,8 @@ class Cluster(Frame):
     task: Annotated[Records, Field("clusters", "places", records=task_type, start=empty_pool)]
     demand: Annotated[Ints, Field("clusters", "places", "resources", orders=SEVERAL)]  # one resource: empty (see size)
     reads: Annotated[Small, Field("clusters", "places", start=NONE, orders=READS)]  # server from which a task in service reads
-    events: Annotated[Ints, Field("clusters", "event words", start=unused_blocks)]  # the blocks of the wheel's buckets
-    few_events: Annotated[Ints, Field("clusters", "few event words")]  # in clusters of few tasks: pairs of slot and place
-    due: Annotated[Small, Field("clusters", "due")]  # events of slot `now`
+    events: Annotated[Ints, Field("clusters", "events", "words of an event")]  # a heap of pairs of slot and place
+    due: Annotated[Small, Field("clusters", "events")]  # events of slot `now`
     fresh: Annotated[Small, Field("clusters", "places")]  # tasks that became eligible in slot `now`, in row order
     sizes: Annotated[SortedKeys, Part(_size_order)]  # waiting tasks by size; of equal sizes the earliest row last
     ages: Annotated[ByAge, Part()]
@@ -161,8 +159,6 @@ class Cluster(Frame):
     stale: Annotated[Small, Field("clusters", "servers")]  # servers whose position in the orders is out of date
     sorting: Annotated[Sorting, Part(_batches)]
     freed: Annotated[Small, Field("clusters", "servers")]  # servers with a completion in slot `now`
-    wheel: Annotated[Small, Field("clusters", "buckets", start=NONE)]  # last event of each; empty if events are few
-    wheel_bits: Annotated[Ints, Field("clusters", "levels")]  # which buckets have events
     precedence: Annotated[Precedence, Part(of_table=True)]
     measures: Annotated[Measures, Part()]
     source: Source

@@ -15,24 +15,15 @@ from numpy.typing import NDArray
 CACHE_LINE = 64  # bytes
 
 
-def _counting(instruction: str) -> Any:
-    """A compiled function int64 -> int64 that counts zero bits at one end of a non-zero word."""
+@intrinsic
+def leading_zeros(typing_context: Any, word: Any) -> Any:
+    """Zero bits above the highest set bit of a non-zero int64."""
 
-    def count(typing_context: Any, word: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            zero_is_undefined = ir.Constant(ir.IntType(1), 1)
-            return getattr(builder, instruction)(args[0], zero_is_undefined)
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        zero_is_undefined = ir.Constant(ir.IntType(1), 1)
+        return builder.ctlz(args[0], zero_is_undefined)
 
-        return types.int64(types.int64), codegen
-
-    return intrinsic(count)
-
-
-lowest_bit = _counting("cttz")
-"""Index of the lowest set bit of a non-zero int64."""
-
-leading_zeros = _counting("ctlz")
-"""Zero bits above the highest set bit of a non-zero int64."""
+    return types.int64(types.int64), codegen
 
 
 @intrinsic

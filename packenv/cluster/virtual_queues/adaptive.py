@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.events.wheel import wake_at
+from packenv.cluster.events import wake_at
 from packenv.cluster.queue.by_type import retype, set_levels
 from packenv.cluster.state import Cluster
 from packenv.compiled.decorators import compiled

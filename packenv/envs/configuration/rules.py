@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from packenv.cluster.best_fit import fill, next_with_room
-from packenv.cluster.events.wheel import wake_at
+from packenv.cluster.events import wake_at
 from packenv.cluster.queue.waiting import now, waiting
 from packenv.cluster.servers import jobs_in, kind_of, room_of, server_count
 from packenv.cluster.state import NONE
