@@ -18,6 +18,9 @@ from packenv.policy import BY_LINE, BY_QUEUE, BY_ROOM
 
 MOST_OFFERED = 1000
 
+OF_ALL = ("full", "compact")
+"""Observations that do not say which servers are offered."""
+
 RULES = ("largest", "head", "window")  # in the order of packenv.envs.placement.rules
 
 
@@ -81,8 +84,9 @@ def checked_choices(choices: Any, types: int, starts: int, options: Options) -> 
 
 
 def instead(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Where every server is offered, other defaults."""
-    every = arguments.get("choices", DEFAULTS["choices"]) is None or arguments.get("rule", "largest") != "largest"
+    """Other defaults where every server is offered: as asked for, or as the rule or the observation takes it."""
+    choices, rule, observation = (arguments.get(key, "default") for key in ("choices", "rule", "observation"))
+    every = choices is None or rule not in ("default", "largest") or (choices == "default" and observation in OF_ALL)
     return WHOLE if every else {}
 
 
