@@ -15,9 +15,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 import packenv
 from experiments.plain_learners import (
@@ -26,15 +28,12 @@ from experiments.plain_learners import (
     QUICK_STEPS,
     SEEDS,
     SLOTS,
-    Choose,
     Setting,
-    likeliest,
-    scores,
-    scores_of,
     train,
 )
 from packenv.envs.registration import id_of
 from packenv.files import write_json
+from packenv.runs.agent_score import SEEDS as FIRST
 from packenv.runs.statistics import interval, ratio_of_means
 from packenv.theory.completion.bound import completion_bound
 from packenv.theory.queue_bound.queue_bound import known_bound
@@ -79,43 +78,40 @@ LADDER = (
 )
 
 
-def rules() -> dict[str, Choose]:
-    """A valid action by chance, and the first valid one."""
-    rng = np.random.default_rng(0)
-    return {
-        "random valid actions": lambda seen, masks: (masks * (1 - rng.random(masks.shape))).argmax(axis=1),
-        "first valid actions": lambda seen, masks: masks.argmax(axis=1),
-    }
-
-
 def climb(number: int, rung: Rung, quick: bool) -> dict[str, list[float]]:
     """Print the table of a rung; returns the scores of each row by seed."""
-    slots, seeds = (QUICK_SLOTS, QUICK_SEEDS) if quick else (SLOTS, SEEDS)
-    at, setting, name = (slots, seeds), rung.setting, rung.environment
-    options = ", ".join(f"{key}={value!r}" for key, value in setting.items())
-    print(f"\n## {number}. {rung.title[0].upper()}{rung.title[1:]}\n\n`{id_of(name)}`, {options}\n")
-    print(
-        f"| | mean {'completion' if name == 'JobFill' else 'queue'} | ratio to `{rung.policies[0]}` |\n|---|--:|--:|", flush=True
-    )
+    slots, count = (QUICK_SLOTS, QUICK_SEEDS) if quick else (SLOTS, SEEDS)
+    setting, name, first = rung.setting, id_of(rung.environment), rung.policies[0]
     found: dict[str, list[float]] = {}
 
-    def show(label: str, values: list[float]) -> None:
-        found[label] = values
-        print(f"| {label} | {interval(values)} | {ratio_of_means(values, first)} |", flush=True)
+    def show(label: str, values: Sequence[float]) -> None:
+        found[label] = [*values]
+        print(f"| {label} | {interval(values)} | {ratio_of_means(values, found[f'`{first}`'])} |", flush=True)
 
-    first = scores_of(rung.policies[0], name, setting, *at)
-    for policy in rung.policies:
-        show(f"`{policy}`", scores_of(policy, name, setting, *at))
-    label, value = rung.bound(setting, seeds)
-    print(f"| {label} | {value:.4g} | {value / float(np.mean(first)):.3f} |")
-    for label, choose in rules().items():
-        show(label, scores(name, choose, setting, *at))
+    def play(agent: Any, policy: str | None = None) -> packenv.AgentScore:
+        return packenv.evaluate_agent(agent, name, slots=slots, seeds=count, against=policy, **setting)
+
+    def first_valid(seen: Any, masks: NDArray[np.int8]) -> NDArray[np.int64]:
+        return masks.argmax(axis=1)
+
+    rng = np.random.default_rng(0)
+    score = play(first_valid, first)
+    told = ", ".join(f"{key}={value!r}" for key, value in setting.items())
+    print(f"\n## {number}. {rung.title[0].upper()}{rung.title[1:]}\n\n`{name}`, {told}\n")
+    print(f"| | {score.measure} | ratio to `{first}` |\n|---|--:|--:|", flush=True)
+    show(f"`{first}`", score.against)
+    for policy in rung.policies[1:]:
+        show(f"`{policy}`", play(first_valid, policy).against)
+    label, value = rung.bound(setting, FIRST[:count])
+    print(f"| {label} | {value:.4g} | {value / float(np.mean(score.against)):.3f} |")
+    show("random valid actions", play(lambda seen, masks: (masks * (1 - rng.random(masks.shape))).argmax(axis=1)).scores)
+    show("first valid actions", score.scores)
     for seed in rung.trained[:1] if quick else rung.trained:
         began = time.perf_counter()
         steps = QUICK_STEPS if quick else rung.steps
-        model = train("maskable-ppo", steps, seed, name, setting)
+        model = train("maskable-ppo", steps, seed, rung.environment, setting)
         seconds = time.perf_counter() - began
-        show(f"MaskablePPO, {steps:,} steps ({seconds:.0f} s), seed {seed}", scores(name, likeliest(model), setting, *at))
+        show(f"MaskablePPO, {steps:,} steps ({seconds:.0f} s), seed {seed}", play(model).scores)
     return found
 
 
