@@ -64,12 +64,13 @@ class Definition:
     policy_action: Callable[..., int] | None = None
     follows_jobs: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    instead: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda arguments: {}
+    instead: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
 
     def chosen(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments and, for those that are not given, the environment's defaults. `J` takes the place of `types`."""
         types = {} if arguments.get("J") is None else {"types": None}
-        return {**self.defaults, **types, **self.instead(arguments), **arguments}
+        others = self.instead(arguments) if self.instead else {}
+        return {**self.defaults, **types, **others, **arguments}
 
     @property
     def own_options(self) -> tuple[str, ...]:
