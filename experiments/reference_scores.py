@@ -1,76 +1,130 @@
-"""Reference scores of the environments: mean queues of random and first valid actions, of policies and of a shipped agent.
+"""The ladder: five settings, from what is learnt in a minute to what is open, and what agents are compared with on each.
 
-Every row plays the same jobs, those of the comparison in examples/clean_ppo.py: figure 4(b)'s workload at intensity 0.9, eight
-seeds of 200,000 slots from an empty cluster. Prints a table and draws nothing. With --quick: two seeds of 20,000 slots.
+    python experiments/reference_scores.py                 # docs/reference/reference_scores.md has the table
+    python experiments/reference_scores.py --rungs 1 2     # some of the settings
+
+For each setting the mean queue (of jobs: the mean completion time) of random and of first valid actions, of policies and shipped
+agents, the optimum or a proved bound, and what MaskablePPO learns from the environment with its own defaults in so many steps,
+all on the jobs of the same seeds, which no training run meets. With --quick: short runs of two seeds, a few training steps.
 """
 
 from __future__ import annotations
 
+import argparse
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 import packenv
-from experiments.script_options import options_of
+from experiments.plain_learners import (
+    QUICK_SEEDS,
+    QUICK_SLOTS,
+    QUICK_STEPS,
+    SEEDS,
+    SLOTS,
+    Setting,
+    train,
+)
 from packenv.envs.registration import id_of
+from packenv.files import write_json
+from packenv.runs.agent_score import SEEDS as FIRST
 from packenv.runs.statistics import interval, ratio_of_means
-
-WORKLOAD, INTENSITY = "paper/fig4b", 0.9
-SLOTS, QUICK_SLOTS = 200_000, 20_000
-SEEDS, QUICK_SEEDS = range(1_000_000, 1_000_008), range(1_000_000, 1_000_002)  # no training run meets them
-POLICIES = ("bf-js", "bf-s", "vqs-bf", "agent:fig4b")
-ENVIRONMENTS = ("ServerFill", "Placement", "Configuration")
-
-Choose = Callable[[Any, NDArray[np.int8]], NDArray[np.int64]]
-"""The action of each row, from what is observed and the masks."""
+from packenv.theory.completion.bound import completion_bound
+from packenv.theory.queue_bound.queue_bound import known_bound
 
 
-def rules() -> dict[str, Choose]:
-    """A valid action by chance, and the first valid one."""
+def optimum(setting: Setting, seeds: Sequence[int]) -> tuple[str, float]:
+    """The mean queue that no policy without knowledge of the future comes below: exact, for a small workload."""
+    return "optimum", float(packenv.stationary_optimum(packenv.workload(setting["workload"])).lower)
+
+
+def queue_bound(setting: Setting, seeds: Sequence[int]) -> tuple[str, float]:
+    """What is proved of the mean queue of all policies that do not know durations."""
+    return "proved bound", known_bound(packenv.workload(setting["workload"], intensity=setting["intensity"]))
+
+
+def jobs_bound(setting: Setting, seeds: Sequence[int]) -> tuple[str, float]:
+    """The mean over the tables of what is proved of the mean completion time."""
+    workload = packenv.workload(setting["workload"])
+    return "proved bound", float(np.mean([completion_bound(workload.at(seed)).mean for seed in seeds]))
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A setting of the ladder; ratios are to the first of `policies`."""
+
+    title: str
+    environment: str
+    setting: Setting
+    policies: tuple[str, ...]
+    steps: int  # of MaskablePPO
+    bound: Callable[[Setting, Sequence[int]], tuple[str, float]]
+    trained: Sequence[int] = field(default=(1, 2, 3))  # seeds of training
+
+
+FIG4B: Setting = {"workload": "paper/fig4b", "intensity": 0.9}
+LADDER = (
+    Rung("one server, two sizes", "ServerFill", {"workload": "small/fig3a"}, ("bf-s", "vqs-bf"), 8_192, optimum, range(1, 6)),
+    Rung("best fit is not best", "ServerFill", {"workload": "small/worst-vqs"}, ("bf-js", "bf-j", "vqs-bf"), 50_000, optimum),
+    Rung("the paper's cluster", "ServerFill", FIG4B, ("bf-js", "bf-s", "vqs-bf", "agent:fig4b"), 150_000, queue_bound),
+    Rung("jobs in phases", "JobFill", {"workload": "analytics"}, ("tetris", "srpt", "agent:analytics"), 150_000, jobs_bound),
+    Rung("DAGs of tasks", "JobFill", {"workload": "dag"}, ("tetris", "srpt", "graphene", "agent:dag"), 150_000, jobs_bound),
+)
+
+
+def climb(number: int, rung: Rung, quick: bool) -> dict[str, list[float]]:
+    """Print the table of a rung; returns the scores of each row by seed."""
+    slots, count = (QUICK_SLOTS, QUICK_SEEDS) if quick else (SLOTS, SEEDS)
+    setting, name, first = rung.setting, id_of(rung.environment), rung.policies[0]
+    found: dict[str, list[float]] = {}
+
+    def show(label: str, values: Sequence[float]) -> None:
+        found[label] = [*values]
+        print(f"| {label} | {interval(values)} | {ratio_of_means(values, found[f'`{first}`'])} |", flush=True)
+
+    def play(agent: Any, policy: str | None = None) -> packenv.AgentScore:
+        return packenv.evaluate_agent(agent, name, slots=slots, seeds=count, against=policy, **setting)
+
+    def first_valid(seen: Any, masks: NDArray[np.int8]) -> NDArray[np.int64]:
+        return masks.argmax(axis=1)
+
     rng = np.random.default_rng(0)
-    return {
-        "random valid": lambda seen, masks: (masks * (1 - rng.random(masks.shape))).argmax(axis=1),
-        "first valid": lambda seen, masks: masks.argmax(axis=1),
-    }
-
-
-def mean_queues(name: str, choose: Choose, slots: int, seeds: Sequence[int]) -> list[float]:
-    """The mean queue of an episode of so many slots for each seed."""
-    options: dict[str, Any] = {"workload": WORKLOAD, "intensity": INTENSITY, "horizon": slots, "waiting_limit": 1_000_000}
-    options |= {"segment": None, "yardstick": False}
-    envs: Any = gym.make_vec(id_of(name), num_envs=len(seeds), vectorization_mode="vector_entry_point", **options)
-    found: NDArray[np.float64] = np.full(len(seeds), np.nan)
-    seen, info = envs.reset(seed=list(seeds))
-    while np.isnan(found).any():
-        seen, _, _, truncated, info = envs.step(choose(seen, info["action_mask"]))
-        found = np.where(truncated & np.isnan(found), info["mean_queue"], found)
-    return [float(queue) for queue in found]
-
-
-def of_policy(policy: str, slots: int, seeds: Sequence[int]) -> list[float]:
-    """The same of a policy."""
-    workload = packenv.workload(WORKLOAD, intensity=INTENSITY)
-    runs = packenv.simulate_many(workload, [policy], seeds, slots, warmup=0)[policy]
-    return [float(run.mean_queue or 0.0) for run in runs]
+    score = play(first_valid, first)
+    told = ", ".join(f"{key}={value!r}" for key, value in setting.items())
+    print(f"\n## {number}. {rung.title[0].upper()}{rung.title[1:]}\n\n`{name}`, {told}\n")
+    print(f"| | {score.measure} | ratio to `{first}` |\n|---|--:|--:|", flush=True)
+    show(f"`{first}`", score.against)
+    for policy in rung.policies[1:]:
+        show(f"`{policy}`", play(first_valid, policy).against)
+    label, value = rung.bound(setting, FIRST[:count])
+    print(f"| {label} | {value:.4g} | {value / float(np.mean(score.against)):.3f} |")
+    show("random valid actions", play(lambda seen, masks: (masks * (1 - rng.random(masks.shape))).argmax(axis=1)).scores)
+    show("first valid actions", score.scores)
+    for seed in rung.trained[:1] if quick else rung.trained:
+        began = time.perf_counter()
+        steps = QUICK_STEPS if quick else rung.steps
+        model = train("maskable-ppo", steps, seed, rung.environment, setting)
+        seconds = time.perf_counter() - began
+        show(f"MaskablePPO, {steps:,} steps ({seconds:.0f} s), seed {seed}", play(model).scores)
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    quick = options_of(__doc__, arguments).quick
-    slots, seeds = (QUICK_SLOTS, QUICK_SEEDS) if quick else (SLOTS, SEEDS)
-    best_fit = of_policy("bf-js", slots, seeds)
-    print("| | mean queue | ratio to BF-J/S |\n|---|--:|--:|")
-
-    def show(label: str, queues: list[float]) -> None:
-        print(f"| {label} | {interval(queues)} | {ratio_of_means(queues, best_fit)} |", flush=True)
-
-    for policy in POLICIES:
-        show(f"`{policy}`", of_policy(policy, slots, seeds))
-    for name in ENVIRONMENTS:
-        for label, choose in rules().items():
-            show(f"`{id_of(name).removeprefix('packenv/')}`, {label}", mean_queues(name, choose, slots, seeds))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rungs", type=int, nargs="+", default=[*range(1, len(LADDER) + 1)], help="which of the settings")
+    parser.add_argument("--json", type=Path, help="a file for the scores of every seed")
+    parser.add_argument("--quick", action="store_true", help="short runs")
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    record = {str(number): climb(number, LADDER[number - 1], options.quick) for number in options.rungs}
+    if options.json is not None:
+        write_json(options.json, record)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The learning curve of PPO with the hyper-parameters of agents/rl_zoo/ppo.yml, beside first valid actions and BF-J/S.
 
 Trains with Stable-Baselines3 as rl-zoo does, and draws the mean queue of the training episodes against the steps, with that
-of the two rules over 64 episodes of the same length. Then lets the likeliest actions play the jobs of reference_scores.py.
+of the two rules over 64 episodes of the same length. Then lets the likeliest actions play the jobs of plain_learners.py.
 With --quick: a few thousand steps, short runs.
 """
 
@@ -19,15 +19,16 @@ from numpy.typing import NDArray
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
-from experiments.reference_scores import QUICK_SEEDS, QUICK_SLOTS, SEEDS, SLOTS, Choose, mean_queues, of_policy, rules
+import packenv
+from experiments.plain_learners import QUICK_SEEDS, QUICK_SLOTS, SEEDS, SLOTS, Setting
 from experiments.script_options import options_of
 from packenv.envs import PackVecEnv
 from packenv.envs.registration import id_of
 from packenv.files import atomic_path
-from packenv.runs.statistics import interval, ratio_of_means
 
 FILE = Path(__file__).resolve().parents[1] / "agents" / "rl_zoo" / "ppo.yml"
 NAME = "ServerFill"
+SETTING: Setting = {"workload": "paper/fig4b", "intensity": 0.9}
 ENVIRONMENT = id_of(NAME)
 EPISODE = 10_000  # slots, as the environment has it
 QUICK_STEPS = 16_384  # the first episodes end before that
@@ -67,27 +68,21 @@ def train(steps: int | None, seed: int) -> tuple[PPO, NDArray[np.float64]]:
     return model, np.array(queues.found)
 
 
-def likeliest(model: PPO) -> Choose:
-    return lambda seen, masks: model.predict(seen, deterministic=True)[0]
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     options = options_of(__doc__, arguments)
     slots, jobs = (QUICK_SLOTS, QUICK_SEEDS) if options.quick else (SLOTS, SEEDS)
-    reference = of_policy("bf-js", slots, jobs)
     figure = Figure((7, 4), layout="constrained")
     axes = figure.subplots()
     model, curve = train(QUICK_STEPS if options.quick else None, seed=1)
     averaged = min(AVERAGED, len(curve))
     smooth = np.convolve(curve[:, 1], np.ones(averaged) / averaged, "valid")
     axes.plot(curve[averaged - 1 :, 0], smooth, label=f"PPO: mean of {averaged} training episodes")
-    found = mean_queues(NAME, likeliest(model), slots, jobs)
-    print(f"likeliest actions: mean queue {interval(found)}, {ratio_of_means(found, reference)} times BF-J/S's", flush=True)
-    short = EPISODE, range(64)
-    for label, style, queues in (
-        ("first valid action", "--", mean_queues(NAME, rules()["first valid"], *short)),
-        ("BF-J/S", ":", of_policy("bf-js", *short)),
-    ):
+    score = packenv.evaluate_agent(model, ENVIRONMENT, slots=slots, seeds=jobs, **SETTING)
+    print(f"likeliest actions: {score}", flush=True)
+    first = packenv.evaluate_agent(
+        lambda seen, masks: masks.argmax(axis=1), ENVIRONMENT, slots=EPISODE, seeds=range(64), **SETTING
+    )
+    for label, style, queues in (("first valid action", "--", first.scores), ("BF-J/S", ":", first.against)):
         axes.axhline(float(np.mean(queues)), color="black", linestyle=style, label=label)
     axes.set(xlabel="steps", ylabel=f"mean queue of an episode of {EPISODE:,} slots", ylim=(0, None))
     axes.set_title(f"{ENVIRONMENT} with agents/rl_zoo/ppo.yml")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from packenv.policy import registered as registered
     from packenv.policy import schedules as schedules
     from packenv.results.result import Result as Result
+    from packenv.runs.agent_score import AgentScore as AgentScore
+    from packenv.runs.agent_score import evaluate_agent as evaluate_agent
     from packenv.runs.comparison import Comparison as Comparison
     from packenv.runs.comparison import evaluate as evaluate
     from packenv.runs.many import judge as judge
@@ -65,6 +67,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".planning.plan": ["plan_servers"],
         ".policy": ["Setting", "completes", "find_policy", "receives", "registered", "schedules"],
         ".results.result": ["Result"],
+        ".runs.agent_score": ["AgentScore", "evaluate_agent"],
         ".runs.comparison": ["Comparison", "evaluate"],
         ".runs.many": ["judge", "simulate_many"],
         ".theory.capacity.bracket": ["Bracket"],

@@ -34,7 +34,10 @@ VERSIONS = dict.fromkeys(ENVIRONMENTS, 1)
 """Counts up when the default observation, actions or rewards change, each time with a line in the environment's history."""
 
 FORMER: dict[str, dict[str, Any]] = {
-    "Placement": {"observation": "full", "reward": "queue", "invalid": "wait", "segment": None},
+    "Placement": {
+        **{"observation": "full", "reward": "queue", "invalid": "wait", "segment": None},
+        **{"passing": True, "types": None, "choices": None},
+    },
     "ServerFill": {
         **{"observation": "full", "reward": "queue", "invalid": "wait", "segment": None},
         **{"passing": True, "types": None, "choices": None},

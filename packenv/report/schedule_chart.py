@@ -240,4 +240,3 @@ def _merged(gaps: list[tuple[int, int]], capacity: int) -> list[tuple[int, int]]
         else:
             joined.append((low, high))
     return joined
-

@@ -63,4 +63,4 @@ def test_the_first_agent_trains_and_is_compared(capsys: pytest.CaptureFixture[st
     spec.loader.exec_module(module)
     ratio = module.main(steps=2048, slots=3000, tensorboard=None, n_envs=1)
     assert 0.5 < ratio < 2
-    assert f"ratio {ratio:.2f}" in capsys.readouterr().out
+    assert "times that of bf-js on the same jobs" in capsys.readouterr().out

@@ -19,8 +19,15 @@ UNEQUAL: dict[str, Any] = {"servers": "1x1,2x0.5,1x0.9", "intensity": 0.7, "work
 TABLE = packenv.Workload(jobs=packenv.workload("paper/fig4b").jobs_table(5, 40), servers=3)
 JOBS = analytics(jobs=10, servers=4)  # of many tasks, in phases, with four resources
 
+OFFERED: dict[str, Any] = {"choices": (2, 3), "passing": False, "observation": "flat", "reward": "work"}
 OPTIONS: dict[str, list[dict[str, Any]]] = {
-    "Placement": [{}, {"rule": "head"}, {"rule": "window", "window": 4}, {"rule": "window", "window": 3, "workload": PAIR}],
+    "Placement": [
+        {},
+        {"rule": "head"},
+        {"rule": "window", "window": 4},
+        {"rule": "window", "window": 3, "workload": PAIR},
+        OFFERED,
+    ],
     "ServerFill": [{}, {"order": "index"}, {"servers": 40}, {"choices": 3}],
     "Configuration": [{}, {"rule": "vqs"}, {"configurations": "maximal"}, {"configurations": "maximal", "rule": "vqs"}],
 }

@@ -83,9 +83,10 @@ def test_rows_of_batches_are_single_environments(kind: str) -> None:
 def test_the_defaults_are_what_plain_algorithms_learn_from(kind: str) -> None:
     options = gym.make(f"packenv/{kind}-v1").unwrapped.core.options  # type: ignore[attr-defined]
     assert (options.segment, options.yardstick) == (100, False)
-    assert options.invalid == ("first" if kind == "ServerFill" else "nearest")
-    assert options.observation == ("flat" if kind == "ServerFill" else "normalized")
-    assert (options.reward, options.types) == (("work", 16) if kind == "ServerFill" else ("size", None))
+    of_choices = kind != "Configuration"
+    assert options.invalid == ("first" if of_choices else "nearest")
+    assert options.observation == ("flat" if of_choices else "normalized")
+    assert (options.reward, options.types) == (("work", 16) if of_choices else ("size", None))
     assert PackVecEnv(kind, 2).core.options == options
     assert PackVecEnv(f"{kind}-v1", 2, reward="delay").core.options.reward == "delay"
 
@@ -153,17 +154,18 @@ def test_bad_input() -> None:
         PackVecEnv("packenv/PlacementNormalised-v0", 2)
 
 
-def test_the_flat_observation_of_a_server() -> None:
+@pytest.mark.parametrize(("kind", "servers"), [("ServerFill", 1), ("Placement", 2)])
+def test_the_flat_observation_of_a_few_servers(kind: str, servers: int) -> None:
     """Worked by hand from the features of actions, and one name for each number."""
-    options: dict[str, Any] = {"horizon": 2000, "segment": None, "choices": 3}
-    plain, flat = (gym.make("packenv/ServerFill-v1", observation=each, **options) for each in ("actions", "flat"))
+    options: dict[str, Any] = {"horizon": 2000, "segment": None, "choices": 3 if kind == "ServerFill" else (servers, 3)}
+    plain, flat = (gym.make(f"packenv/{kind}-v1", observation=each, **options) for each in ("actions", "flat"))
     names: Any = flat.unwrapped.feature_names  # type: ignore[attr-defined]
     (wanted, info), (seen, _), choose, over = plain.reset(seed=1), flat.reset(seed=1), Player(0), False
     while not over:
         assert seen in flat.observation_space
         named = dict(zip(names, seen.tolist(), strict=True))
         first = dict(zip([each.name for each in ACTION_FEATURES], wanted["actions"][0], strict=True))
-        for n in range(3):
+        for n in range(3 * servers):
             own = dict(zip([each.name for each in ACTION_FEATURES], wanted["actions"][n], strict=True))
             expected = {
                 "size": 2 * own["size"] - 1,
@@ -175,8 +177,11 @@ def test_the_flat_observation_of_a_server() -> None:
             }
             for name, value in expected.items():
                 assert named[f"action_{n}.{name}"] == pytest.approx(min(max(value, -1), 1) * own["valid"], abs=1e-5)
-        assert named["server.room"] == pytest.approx(2 * first["room"] - 1, abs=1e-6)
+        for k in range(servers):
+            of_server = dict(zip([each.name for each in ACTION_FEATURES], wanted["actions"][3 * k], strict=True))
+            name = "server" if servers == 1 else f"server_{k}"
+            assert named[f"{name}.room"] == pytest.approx(2 * of_server["room"] - 1, abs=1e-6)
         action = choose(info)
         (wanted, *_, over, info), (seen, *_) = plain.step(action), flat.step(action)
-    with pytest.raises(InputError, match="decisions about one server"):
-        gym.make("packenv/Placement-v1", observation="flat")
+    with pytest.raises(InputError, match="Placement with choices"):
+        gym.make("packenv/Placement-v1", observation="flat", choices=None)

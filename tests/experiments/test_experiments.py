@@ -51,13 +51,18 @@ def test_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (tmp_path / "serverfill.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_reference_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_ladder(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its first setting: best fit is the optimum there."""
     module = script("reference_scores")
     monkeypatch.setattr(module, "QUICK_SLOTS", 500)
-    module.main(["--quick", "--out", str(tmp_path)])
-    rows = capsys.readouterr().out.splitlines()[2:]
-    assert len(rows) == len(module.POLICIES) + 2 * len(module.ENVIRONMENTS)
-    assert rows[0].startswith("| `bf-js` |") and rows[0].endswith("| 1 [1, 1] |")
+    monkeypatch.setattr(module, "QUICK_STEPS", 64)
+    module.main(["--quick", "--rungs", "1"])
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")][1:]
+    assert rows[0].startswith("| `bf-s` |") and rows[0].endswith("| 1 [1, 1] |")
+    labels = ["`bf-s`", "`vqs-bf`", "optimum", "random valid actions", "first valid actions"]
+    assert [row.split(" | ")[0].removeprefix("| ") for row in rows[:-1]] == labels and rows[-1].startswith(
+        "| MaskablePPO, 64 steps"
+    )
 
 
 def test_the_learning_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,7 +41,7 @@ class Layout:
     summaries: bool = False  # whether ages of jobs and rooms of servers are kept (packenv.envs.core.server_summaries)
     configurations: NDArray[np.int64] | None = None  # (G, N, 2J) that the actions choose from
     known: NDArray[np.int64] | None = None  # (G,) how many of the N each kind of server has
-    one_server: bool = False  # decisions are about one server, and the last action passes it
+    offered: int = 0  # servers whose starts the actions are, as many of each; 0: the actions are of every server, or of none
     groups: int = 0  # actions that start a task of a group of identical ones,
     by_data: bool = False  # and whether tasks with different data are in different groups
     of_action: tuple[Feature, ...] = ()  # its own features of actions, and of the context, if it has them
@@ -56,7 +56,7 @@ class Definition:
     `Options`; its keyword-only parameters are the environment's own options. `policy_action(core, row, planned)` returns
     the action that comes nearest to what a policy has planned (packenv.envs.policy_agents); without it policies cannot
     play the environment. `follows_jobs`: it needs a table of jobs, and reads `Batch.jobs`. `defaults`: of the shared
-    options and its own where they are not those of `Options` and `layout`.
+    options and its own where they are not those of `Options` and `layout`; `instead(arguments)` takes the place of some of them.
     """
 
     name: str
@@ -64,11 +64,13 @@ class Definition:
     policy_action: Callable[..., int] | None = None
     follows_jobs: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    instead: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
 
     def chosen(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments and, for those that are not given, the environment's defaults. `J` takes the place of `types`."""
-        defaults = {key: value for key, value in self.defaults.items() if key != "types" or arguments.get("J") is None}
-        return {**defaults, **arguments}
+        types = {} if arguments.get("J") is None else {"types": None}
+        others = self.instead(arguments) if self.instead else {}
+        return {**self.defaults, **types, **others, **arguments}
 
     @property
     def own_options(self) -> tuple[str, ...]:

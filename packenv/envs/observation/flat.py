@@ -1,9 +1,9 @@
-"""The observation "flat" of decisions about one server: few numbers of each action, spread so that small networks see them.
+"""The observation "flat" of decisions about a few servers: few numbers of each action, spread so that small networks see them.
 
 From the features of "actions" (packenv.envs.observation.features), in one array within [−1, 1]: for each action that starts a
-task the numbers of OF_ACTION, zeros where it is not valid; then those of OF_SERVER; then the context. What decides is how
-little room an action leaves, and by how much that differs from the first action's: a few hundredths of a server. Hence the
-roots of small rooms, and differences four times as large, cut off at ±1.
+task the numbers of OF_ACTION, zeros where it is not valid; then those of OF_SERVER of each server; then the context. What
+decides is how little room an action leaves, and by how much that differs from the first action's: a few hundredths of a
+server. Hence the roots of small rooms, and differences four times as large, cut off at ±1.
 """
 
 from __future__ import annotations
@@ -50,18 +50,20 @@ class ServerFlattening(Flattening):
 
     def __init__(self, layout: Layout) -> None:
         super().__init__(layout)
-        if not layout.one_server or features_of(layout)[1] is not CONTEXT_FEATURES:
-            raise InputError("the observation 'flat' is of decisions about one server: ServerFill has it")
+        if layout.offered == 0 or features_of(layout)[1] is not CONTEXT_FEATURES:
+            raise InputError("the observation 'flat' is of few servers: ServerFill, and Placement with choices, have it")
+        self.servers = layout.offered
 
     def __call__(self, actions: Floats, context: Floats) -> Floats:
-        """(…, (A − 1)·12 + 2 + C) from (…, A, F) and (…, C), in a new array. The last action passes and is left out."""
-        width = (actions.shape[-2] - 1) * len(OF_ACTION) + len(OF_SERVER) + context.shape[-1]
+        """(…, (A − 1)·12 + 2 S + C) from (…, A, F) and (…, C), in a new array. The last action passes and is left out."""
+        width = (actions.shape[-2] - 1) * len(OF_ACTION) + self.servers * len(OF_SERVER) + context.shape[-1]
         flat = np.zeros((*context.shape[:-1], width), np.float32)
-        flatten(actions.reshape(-1, *actions.shape[-2:]), context.reshape(-1, context.shape[-1]), flat.reshape(-1, width))
+        rows = actions.reshape(-1, *actions.shape[-2:]), context.reshape(-1, context.shape[-1])
+        flatten(*rows, self.servers, flat.reshape(-1, width))
         return flat
 
     def lowest(self, actions: int) -> Floats:
-        """((A − 1)·12 + 2 + C,) −1, or 0 for flags; none is above 1."""
+        """((A − 1)·12 + 2 S + C,) −1, or 0 for flags; none is above 1."""
         low = np.full(len(self.names(actions)), -1.0, np.float32)
         low[: (actions - 1) * len(OF_ACTION) : len(OF_ACTION)] = 0.0
         return low
@@ -69,13 +71,14 @@ class ServerFlattening(Flattening):
     def names(self, actions: int) -> tuple[str, ...]:
         """`action_0.valid`, `action_0.size`, …, `server.room`, `server.jobs`, `context.waiting_tasks`, …"""
         of_actions = [f"action_{n}.{name}" for n in range(actions - 1) for name in OF_ACTION]
-        of_server = [f"server.{name}" for name in OF_SERVER]
+        servers = ["server"] if self.servers == 1 else [f"server_{k}" for k in range(self.servers)]
+        of_server = [f"{server}.{name}" for server in servers for name in OF_SERVER]
         return (*of_actions, *of_server, *(f"context.{feature.name}" for feature in self.of_context))
 
 
 @compiled
-def flatten(actions: Floats, context: Floats, flat: Floats) -> None:
-    """Write each row of `flat` (E, …), zeros so far, from `actions` (E, A, F) and `context` (E, C)."""
+def flatten(actions: Floats, context: Floats, servers: int, flat: Floats) -> None:
+    """Write each row of `flat` (E, …), zeros so far, from `actions` (E, A, F) of so many servers and `context` (E, C)."""
     starts = actions.shape[1] - 1
     for e in range(actions.shape[0]):
         out, first = flat[e], actions[e, 0]
@@ -93,10 +96,13 @@ def flatten(actions: Floats, context: Floats, flat: Floats) -> None:
             out[k + 10] = bounded(ENLARGED * (own[SIZE] - first[SIZE]))
             out[k + 11] = bounded(ENLARGED * (first[ROOM_FILLED] - own[ROOM_FILLED]))
         k = starts * WIDTH
-        out[k] = bounded(2.0 * first[ROOM] - 1.0)
-        out[k + 1] = bounded(2.0 * first[JOBS] - 1.0)
+        for server in range(servers):
+            best = actions[e, server * (starts // servers)]
+            out[k] = bounded(2.0 * best[ROOM] - 1.0)
+            out[k + 1] = bounded(2.0 * best[JOBS] - 1.0)
+            k += len(OF_SERVER)
         for m in range(context.shape[1]):
-            out[k + 2 + m] = bounded(2.0 * context[e, m] - 1.0)
+            out[k + m] = bounded(2.0 * context[e, m] - 1.0)
 
 
 @compiled

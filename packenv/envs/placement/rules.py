@@ -1,21 +1,28 @@
-"""Placement: an action names a server and what starts there, or waits for the next event."""
+"""Placement: an action names a server and what starts there, or waits for the next event.
+
+With `choices` = (S, K) only the S tightest servers on which something fits are offered, of servers with equal room the first,
+and K of the virtual queues that each can serve, in descending order of size.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from packenv.cluster.best_fit import free_share
 from packenv.cluster.queue.by_type import head_of_line, type_of
-from packenv.cluster.queue.waiting import size_of
-from packenv.cluster.servers import fits, kind_of, server_count
+from packenv.cluster.queue.waiting import size_of, smallest_size, waiting
+from packenv.cluster.servers import fits, kind_of, room_of, server_count, tightest_server
 from packenv.cluster.state import NONE
 from packenv.compiled.decorators import apart, compiled, fused
 from packenv.compiled.intrinsics import natural
 from packenv.envs.core.between_decisions import put
 from packenv.envs.core.largest_fitting import largest_on, survey
+from packenv.envs.core.servable import forced, served_by, tightest_of_all
 from packenv.envs.core.state import DECIDING, WAITING, Batch
 from packenv.envs.core.step import acts, begins, observes
 from packenv.envs.core.waiting_sizes import copy_waiting_sizes, count_up_to
 from packenv.envs.observation.arrays import write_queue, write_servers, write_virtual_queues
+from packenv.envs.observation.choices import describe_groups, describe_types
 from packenv.envs.observation.describe import describe_context, describe_nothing, describe_start, describe_wait
 
 LARGEST, HEAD, WINDOW = 0, 1, 2
@@ -26,13 +33,18 @@ class PlacementRules(NamedTuple):
     """The options that compiled code reads."""
 
     starts: int  # LARGEST, HEAD or WINDOW
-    per_server: int  # actions of each server: 2J, or K
+    per_server: int  # actions of each server: 2J, or K, or as many as it offers
+    servers: int  # of how many servers the actions are, the tightest; 0: of all
+    passing: int  # 1 if the agent may wait while a task fits
 
 
 @begins(PlacementRules)
 def begin(rules: PlacementRules, b: Batch) -> None:
-    """Every slot with an event begins with a decision."""
-    b.turn[b.c.e].phase = DECIDING
+    """Every slot with an event begins with a decision; where the actions are choices, only if something fits."""
+    if rules.servers > 0:
+        next_decision(rules, b)
+    else:
+        b.turn[b.c.e].phase = DECIDING
 
 
 @acts(PlacementRules)
@@ -40,18 +52,57 @@ def act(rules: PlacementRules, b: Batch) -> None:
     """Start a task, and decide again in the same slot; otherwise wait for the next event."""
     turn, action = b.turn[b.c.e], b.action[b.c.e]
     turn.phase = WAITING
+    i, server = NONE, NONE
     if action < b.mask.shape[1] - 1:
-        server = action // rules.per_server
-        i = chosen(rules, b, server, action % rules.per_server)
-        if i == NONE:
-            turn.invalid = 1
-        else:
+        server, k = action // rules.per_server, action % rules.per_server
+        if rules.servers > 0:
+            server = offered_server(b, server)
+            k = served_by(b, server, k) if server != NONE else NONE
+        i = task_of(rules, b, server, k) if k != NONE else NONE
+        turn.invalid = i == NONE
+    else:
+        turn.invalid = rules.passing == 0
+    if i != NONE:
+        put(b, i, server)
+        turn.phase = DECIDING
+        if rules.servers > 0:
+            next_decision(rules, b)
+
+
+@compiled
+def next_decision(rules: PlacementRules, b: Batch) -> None:
+    """Decide if something fits. Where the agent may not wait, carry out decisions with one choice only."""
+    server = offered_server(b, 0)
+    if rules.passing == 0:
+        i = forced(b, server) if offered_server(b, 1) == NONE else NONE
+        while i != NONE:
             put(b, i, server)
-            turn.phase = DECIDING
+            server = offered_server(b, 0)
+            i = forced(b, server) if offered_server(b, 1) == NONE else NONE
+    b.turn[b.c.e].phase = WAITING if server == NONE else DECIDING
+
+
+@apart
+def offered_server(b: Batch, k: int) -> int:
+    """The k-th of the servers with room for a waiting task, the least room first, one of each room; NONE if there are fewer."""
+    c = b.c
+    if waiting(c) == 0:
+        return NONE
+    if c.vectors:
+        server = tightest_of_all(b, -1.0)
+        while k > 0 and server != NONE:
+            server = tightest_of_all(b, free_share(c, server))
+            k -= 1
+        return server
+    server = tightest_server(c, smallest_size(c))
+    while k > 0 and server != NONE:
+        server = tightest_server(c, room_of(c, server) + 1)
+        k -= 1
+    return server
 
 
 @fused
-def chosen(rules: PlacementRules, b: Batch, server: int, k: int) -> int:
+def task_of(rules: PlacementRules, b: Batch, server: int, k: int) -> int:
     """The task that action (server, k) starts; NONE if there is none, or it does not fit."""
     c = b.c
     if rules.starts == WINDOW:
@@ -73,6 +124,9 @@ def chosen(rules: PlacementRules, b: Batch, server: int, k: int) -> int:
 def observe(rules: PlacementRules, b: Batch) -> None:
     """Write the observation and the mask of the row."""
     c, e = b.c, b.c.e
+    if rules.servers > 0:
+        observe_choices(rules, b)
+        return
     kinds, types = c.types.least.shape[1:]
     described = b.actions.shape[1] > 0
     for kind in range(kinds):
@@ -95,6 +149,25 @@ def observe(rules: PlacementRules, b: Batch) -> None:
 
 
 @compiled
+def observe_choices(rules: PlacementRules, b: Batch) -> None:
+    """Write the mask and the observation "actions" of the servers that are offered."""
+    c, last = b.c, b.mask.shape[1] - 1
+    if not c.vectors:
+        copy_waiting_sizes(b)
+    for k in range(rules.servers):
+        server = offered_server(b, k)
+        kind = kind_of(c, server) if server != NONE else 0
+        if c.vectors:
+            describe_groups(b, k * rules.per_server, kind, server, rules.per_server)
+        else:
+            room = room_of(c, server) if server != NONE else 0
+            describe_types(b, k * rules.per_server, kind, server, room, rules.per_server)
+    b.mask[c.e, last] = 1 if rules.passing or b.mask[c.e, 0] == 0 else 0
+    describe_wait(b, last, NONE)
+    describe_context(b, 0)
+
+
+@compiled
 def describe_all(rules: PlacementRules, b: Batch) -> None:
     """Write the observation "actions"."""
     c, e = b.c, b.c.e
@@ -106,7 +179,7 @@ def describe_all(rules: PlacementRules, b: Batch) -> None:
             if not b.mask[e, action]:
                 describe_nothing(b, action)
                 continue
-            i, kind = chosen(rules, b, server, k), kind_of(c, server)
+            i, kind = task_of(rules, b, server, k), kind_of(c, server)
             size = size_of(c, i)
             rank = 0 if c.vectors else count_up_to(b, size)
             describe_start(b, action, kind, type_of(c, kind, size), server, size, rank)
@@ -142,7 +215,7 @@ def mask_tasks(rules: PlacementRules, b: Batch) -> None:
     types = b.c.types.least.shape[2]
     for server in range(server_count(b.c)):
         for j in range(types):
-            b.mask[b.c.e, server * types + j] = chosen(rules, b, server, j) != NONE
+            b.mask[b.c.e, server * types + j] = task_of(rules, b, server, j) != NONE
 
 
 @compiled

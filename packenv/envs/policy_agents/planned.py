@@ -58,6 +58,22 @@ def largest_of_queue(core: Core, row: int, waiting: NDArray[np.int64], i: int, s
     return Option(j, int(largest) == i)
 
 
+def servable(core: Core, row: int, waiting: NDArray[np.int64], server: int) -> list[int]:
+    """The virtual queues that can be served on the server, of the largest sizes first."""
+    c = core.batch.c
+    fits = c.task["size"][row, waiting] <= c.server["room"][row, server]
+    if c.vectors:
+        fits = (c.demand[row, waiting] <= c.free[row, server]).all(axis=1)
+    types = types_of(c, row, int(c.server["kind"][row, server]), c.task["size"][row, waiting[fits]])
+    return [int(j) for j in np.unique(types) if j != NONE]
+
+
+def among_choices(core: Core, row: int, waiting: NDArray[np.int64], server: int, option: Option, choices: int) -> Option:
+    """The option as one of the first `choices` virtual queues that the server can serve, if it is one."""
+    served = servable(core, row, waiting, server)[:choices]
+    return Option(served.index(option.choice), option.exact) if option.choice in served else Option(NONE, False)
+
+
 def nearest_action(
     core: Core,
     row: int,

@@ -45,7 +45,7 @@ def layout(
         needs=needs_of_types(sizes, capacity, orders),
         actions=actions,
         observed=observed_shapes(sizes, options, actions, always, only_full),
-        one_server=True,
+        offered=1,
         summaries=options.observation != "compact",
     )
 

@@ -1,0 +1,143 @@
+"""`packenv.evaluate_agent`: what a model of any library does in an environment, beside a policy on the same jobs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.envs.core.state import TOO_MANY_WAITING
+from packenv.envs.registration import find_definition, id_of, kind_of
+from packenv.errors import InputError
+from packenv.policy import name_of
+from packenv.runs.many import simulate_many
+from packenv.runs.statistics import Interval, interval, ratio_of_means
+from packenv.workloads.workload import INTENSITIES
+
+SEEDS = range(1_000_000, 1_000_008)
+"""Those that no training is likely to meet: jobs of training are of seeds from 0 on."""
+
+Choose = Callable[[Any, NDArray[np.int8]], NDArray[np.int64]]
+"""From the observations and masks (E, A) of all rows to their actions (E,)."""
+
+
+@dataclass(frozen=True)
+class AgentScore:
+    """An agent beside a policy, seed by seed on the same jobs.
+
+    measure   "mean queue", tasks; where whole jobs are followed, "mean completion", slots
+    scores    the agent's, by seed
+    against   those of `policy`; empty without one
+    cut       seeds whose episode ended at the waiting limit: their queue grows, and the score says how long they went on
+    """
+
+    measure: str
+    scores: tuple[float, ...]
+    policy: str | None
+    against: tuple[float, ...]
+    seeds: tuple[int, ...]
+    cut: tuple[int, ...] = field(default=())
+
+    @property
+    def mean(self) -> Interval:
+        """The agent's mean over the seeds, with its 95 % interval."""
+        return interval(self.scores)
+
+    @property
+    def ratio(self) -> Interval:
+        """The agent's mean over the policy's, with its 95 % interval, paired seed by seed: below 1 the agent is better."""
+        return ratio_of_means(self.scores, self.against)
+
+    def __repr__(self) -> str:
+        text = f"{self.measure} {self.mean}"
+        if self.policy is not None:
+            text += f", {self.ratio} times that of {self.policy} on the same jobs ({interval(self.against)})"
+        text += f", {len(self.seeds)} seeds"
+        return text + (f"; {len(self.cut)} of them stopped at the waiting limit: the queue grows" if self.cut else "")
+
+
+def evaluate_agent(
+    agent: Any,
+    environment: str,
+    *,
+    slots: int = 200_000,
+    seeds: int | Sequence[int] = SEEDS,
+    against: Any = "bf-js",
+    deterministic: bool = True,
+    waiting_limit: int = 100_000,
+    **options: Any,
+) -> AgentScore:
+    """Let an agent play whole episodes of an environment, one for each seed, and a policy the same jobs in the simulator.
+
+    agent        a model of Stable-Baselines3 or sb3-contrib, anything with `predict(observation, …)` that returns actions first
+                 (with `action_masks=` it is given masks), or a function from observations and masks, of all rows, to actions
+    environment  its id, as in `gymnasium.make`; `options` are the environment's, as in training
+    slots        of an episode, from an empty cluster; tables of jobs are played to their end
+    seeds        how many, from 1,000,000 on, or which ones
+    against      a policy or its name; None: none
+
+    Raises InputError for what cannot be, and for a policy that whole jobs do not have.
+    """
+    import gymnasium
+
+    name = kind_of(environment)
+    definition = find_definition(name)
+    rows = [*SEEDS.start + np.arange(seeds)] if isinstance(seeds, int) else [*seeds]
+    if not rows:
+        raise InputError("seeds: at least one")
+    for key in INTENSITIES:
+        if isinstance(options.get(key), Sequence):
+            raise InputError(f"{key}: one number, so that the policy has the same jobs, not {options[key]!r}")
+    whole: dict[str, Any] = {"segment": None, "yardstick": False, "waiting_limit": waiting_limit, "start": "empty"}
+    whole |= {"horizon": None, "reward": "completion"} if definition.follows_jobs else {"horizon": slots}
+    envs: Any = gymnasium.make_vec(id_of(name), num_envs=len(rows), vectorization_mode="vector_entry_point", **options | whole)
+    scores, cut = played(envs, chooser(agent, deterministic), rows, definition.follows_jobs)
+    workload = envs.unwrapped.core.workload
+    if definition.follows_jobs:
+        scores = scores / [np.unique(workload.at(seed).jobs.job).size for seed in rows]
+    compared: list[float] = []
+    if against is not None:
+        length = None if definition.follows_jobs else slots
+        for run in next(iter(simulate_many(workload, [against], rows, length, warmup=0).values())):
+            value = run.mean_queue if not definition.follows_jobs else None if run.jobs is None else run.jobs.mean
+            if value is None:
+                raise InputError(f"{run.policy} did not finish the jobs: {run.stopped or run.remark}")
+            compared.append(float(value))
+    return AgentScore(
+        measure="mean completion" if definition.follows_jobs else "mean queue",
+        scores=tuple(float(score) for score in scores),
+        policy=None if against is None else against if isinstance(against, str) else name_of(against),
+        against=tuple(compared),
+        seeds=tuple(int(seed) for seed in rows),
+        cut=tuple(int(seed) for seed, over in zip(rows, cut, strict=True) if over),
+    )
+
+
+def chooser(agent: Any, deterministic: bool = True) -> Choose:
+    """A function from what is observed and masks to actions. Raises InputError for what is neither a model nor a function."""
+    predict = getattr(agent, "predict", None)
+    if predict is None:
+        if not callable(agent):
+            raise InputError(f"an agent has `predict`, or is a function from observations and masks to actions, not {agent!r}")
+        function: Choose = agent
+        return function
+    if "action_masks" in inspect.signature(predict).parameters:
+        return lambda seen, masks: predict(seen, action_masks=masks.astype(bool), deterministic=deterministic)[0]
+    return lambda seen, masks: predict(seen, deterministic=deterministic)[0]
+
+
+def played(envs: Any, choose: Choose, seeds: Sequence[int], of_jobs: bool) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """(E,) the mean queue of each row's first episode, or the sum of its completion times; and whether it was cut."""
+    found, completion, cut = np.full(len(seeds), np.nan), np.zeros(len(seeds)), np.zeros(len(seeds), bool)
+    seen, info = envs.reset(seed=[int(seed) for seed in seeds])
+    while np.isnan(found).any():
+        seen, reward, terminated, truncated, info = envs.step(np.asarray(choose(seen, info["action_mask"])))
+        completion -= reward
+        first = (terminated | truncated) & np.isnan(found)
+        found[first] = (completion if of_jobs else info["mean_queue"])[first]
+        cut[first] = info["reason"][first] == TOO_MANY_WAITING
+    return found, cut

@@ -1,0 +1,85 @@
+"""`packenv.evaluate_agent`: scores are those of whole episodes, beside the simulator's on the same jobs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import packenv
+from packenv import InputError
+
+SETTING: dict[str, Any] = {"workload": "paper/fig4b", "intensity": 0.9, "slots": 3000}
+
+
+def first(seen: Any, masks: Any) -> Any:
+    return masks.argmax(axis=1)
+
+
+class Model:
+    """As Stable-Baselines3's models."""
+
+    def predict(self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = False) -> Any:
+        return np.zeros(len(observation), np.int64), state
+
+
+class Masked:
+    """As sb3-contrib's: it wants masks."""
+
+    def predict(self, observation: Any, state: Any = None, deterministic: bool = False, action_masks: Any = None) -> Any:
+        assert action_masks.dtype == bool and deterministic
+        return action_masks.argmax(axis=1), state
+
+
+def test_largest_first_is_best_fit() -> None:
+    """Always the first choice, server by server: what BF-S does, to the task."""
+    score = packenv.evaluate_agent(first, "packenv/ServerFill-v1", against="bf-s", seeds=3, order="index", **SETTING)
+    assert score.scores == pytest.approx(score.against) and score.measure == "mean queue"
+    workload = packenv.workload("paper/fig4b", intensity=0.9)
+    assert score.against[2] == packenv.simulate(workload, "bf-s", slots=3000, seed=1_000_002, warmup=0).mean_queue
+    assert repr(score).endswith("3 seeds") and "times that of bf-s on the same jobs" in repr(score)
+
+
+def test_models_and_functions_are_agents() -> None:
+    of_function, of_model, of_masked = (
+        packenv.evaluate_agent(agent, "ServerFill", seeds=[5, 6], against=None, **SETTING) for agent in (first, Model(), Masked())
+    )
+    assert of_function.scores == of_model.scores == of_masked.scores and of_function.against == ()
+    assert repr(of_function).endswith(", 2 seeds")
+
+
+def test_whole_jobs_are_measured_by_completion() -> None:
+    score = packenv.evaluate_agent(first, "JobFill", workload="price/fig8", seeds=2, against="srpt")
+    assert score.measure == "mean completion"
+    runs = packenv.simulate_many("price/fig8", ["srpt"], [1_000_000, 1_000_001])["srpt"]
+    assert score.against == tuple(run.jobs.mean for run in runs if run.jobs is not None)
+    env: Any = packenv.envs.registration.find_vector_class("JobFill")(1, workload="price/fig8", reward="completion", horizon=None)
+    seen, info = env.reset(seed=[1_000_000])
+    total, over = 0.0, False
+    while not over:
+        seen, reward, terminated, _, info = env.step(first(seen, info["action_mask"]))
+        total, over = total - reward[0], bool(terminated[0])
+    jobs = packenv.workload("price/fig8").at(1_000_000).jobs
+    assert jobs is not None and jobs.job is not None
+    assert score.scores[0] == pytest.approx(total / len(set(jobs.job.tolist())))
+
+
+def test_a_growing_queue_is_said() -> None:
+    score = packenv.evaluate_agent(first, "ServerFill", workload="paper/fig4b", rate=5.0, slots=3000, seeds=1, waiting_limit=50)
+    assert score.cut == (1_000_000,) and repr(score).endswith("the queue grows")
+
+
+def test_bad_input() -> None:
+    for options, problem in (
+        ({"intensity": (0.5, 0.9)}, "intensity: one number"),
+        ({"seeds": 0}, "seeds: at least one"),
+        ({"against": "bf-jss"}, "unknown policy 'bf-jss'"),
+        ({"tpyes": 3}, "unexpected keyword argument 'tpyes'"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            packenv.evaluate_agent(first, "ServerFill", **{"workload": "paper/fig4b", "slots": 100, **options})
+    with pytest.raises(InputError, match="unknown environment 'ServerFil'"):
+        packenv.evaluate_agent(first, "ServerFil")
+    with pytest.raises(InputError, match="an agent has `predict`"):
+        packenv.evaluate_agent(3, "ServerFill", slots=100)
