@@ -111,7 +111,7 @@ def climb(number: int, rung: Rung, quick: bool) -> dict[str, list[float]]:
         steps = QUICK_STEPS if quick else rung.steps
         model = train("maskable-ppo", steps, seed, rung.environment, setting)
         seconds = time.perf_counter() - began
-        show(f"MaskablePPO, {steps:,} steps ({seconds:.0f} s), seed {seed}", play(model).scores)
+        show(f"MaskablePPO, {model.num_timesteps:,} steps ({seconds:.0f} s), seed {seed}", play(model).scores)
     return found
 
 
