@@ -19,11 +19,10 @@ from experiments.finding import Claim, Finding, Settings, write_finding
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import Named
 from packenv.cli.options.shared import COUNT, JSON, option
-from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.report.page import Picture, Report, Rows, Section, write_report
-from packenv.cli.report.tables import rows_from
+from packenv.cli.outputs import check_outputs, write_all, write_report
 from packenv.errors import InputError, nearest
 from packenv.files import check_folder_writable, make_folder, write_json
+from packenv.report.page import Image, Report, Rows, Section, rows_from
 from packenv.runs.runner import RunOptions
 from packenv.runs.text import counted
 
@@ -213,7 +212,7 @@ def _section(finding: Finding) -> Section:
             left_out.append(f"{name} has {len(rows):,} rows, which are not here.")
         else:
             tables.append(rows_from(f"{name}, {counted(len(rows), 'row')}", rows))
-    picture = Picture(finding.figure, f"{summary}.", _picture(finding))
+    picture = Image(finding.figure, f"{summary}.", _picture(finding))
     return Section(finding.title, [picture], [*finding.notes, *left_out], tables)
 
 

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 
 from experiments.finding import Claim, Finding, Row, Settings
 from experiments.random_requirements.queue_curves import NAMES, row_of
+from packenv.report.plot_style import colours_for, light_grid, plain_numbers
 from packenv.results.result import Result
 from packenv.results.stability import STABLE, UNSTABLE
-from packenv.runs.plot_style import colours_for, light_grid, plain_numbers
 from packenv.runs.run import Run
 from packenv.runs.runner import run_all
 from packenv.runs.statistics import interval

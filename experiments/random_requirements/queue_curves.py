@@ -10,8 +10,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from experiments.finding import Row, columns
+from packenv.report.plot_style import GREY, MARKERS, VERDICT_MARKERS, colours_for, light_grid, plain_numbers
 from packenv.results.result import Result
-from packenv.runs.plot_style import GREY, MARKERS, VERDICT_MARKERS, colours_for, light_grid, plain_numbers
 from packenv.runs.statistics import interval
 from packenv.runs.verdicts import joint_verdict, verdict_counts
 

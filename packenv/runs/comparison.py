@@ -241,7 +241,7 @@ class Comparison:
         when in the first run of each policy (options: `first`, `last`, `colour`). Raises InputError as `Result.plot` does.
         """
         from packenv.report.frames import known_kind
-        from packenv.report.runs_chart import runs_chart
+        from packenv.report.run_charts import runs_chart
         from packenv.report.schedule_chart import schedule_chart
 
         if known_kind(kind, KINDS, "kind of picture") == "schedule":

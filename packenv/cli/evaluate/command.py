@@ -13,8 +13,7 @@ from packenv.cli.leaderboard.contests import contest_name
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import GANTT_HELP, JSON, columns, report_option, run_options
 from packenv.cli.options.workload import RESOURCES_HELP, SLOT_SECONDS_HELP, WorkloadOptions, chosen_policies, workload_from
-from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.report.page import write_report
+from packenv.cli.outputs import check_outputs, write_all, write_report
 from packenv.cli.tables import format_option, show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
@@ -135,7 +134,7 @@ def evaluate(
 
     def draw(path: str) -> None:
         from packenv.report.pictures import save  # brings matplotlib with it
-        from packenv.report.runs_chart import runs_chart
+        from packenv.report.run_charts import runs_chart
 
         save(runs_chart(by_policy, workload, backlog), path)
 

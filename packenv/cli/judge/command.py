@@ -8,14 +8,12 @@ from typing import Any
 import click
 
 from packenv.cli.judge.judgments import judge_all
-from packenv.cli.judge.plot import draw_judgments
 from packenv.cli.judge.tables import LEFT_OUT, judgments_table, open_loads, proved, record_of
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import COUNT, FILE, JSON, option
 from packenv.cli.options.workload import WorkloadOptions, chosen_policies, workload_told
-from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.report.page import write_report
+from packenv.cli.outputs import check_outputs, write_all, write_report
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
 from packenv.runs.runner import RunOptions, RunsFailed
@@ -88,6 +86,12 @@ def judge_command(
     for notice in notices:
         console.print(notice, style="yellow", highlight=False)
 
+    def draw(path: str) -> None:
+        from packenv.cli.judge.report import judge_chart  # brings matplotlib with it
+        from packenv.report.pictures import save
+
+        save(judge_chart(judged), path)
+
     def tell(path: str) -> None:
         from packenv.cli.judge.report import judge_report  # brings the profile of traces with it
 
@@ -95,7 +99,7 @@ def judge_command(
 
     write_all(
         (json_path, lambda path: write_json(path, records)),
-        (plot, lambda path: draw_judgments(judged, path)),
+        (plot, draw),
         (report, tell),
     )
     if len(judged) < len(cases):

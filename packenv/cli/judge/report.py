@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from packenv.cli.report.drawing import Rule, colours_of
-from packenv.cli.report.page import Figure, Report, Rows, Section
-from packenv.cli.report.profile import profile_section
-from packenv.cli.report.rows import Entry, RowChart
-from packenv.cli.report.tables import rows_from, rows_of
+from packenv.report.charts import Entry, RowChart, Rule
+from packenv.report.page import Figure, Report, Rows, Section, rows_from, rows_of
+from packenv.report.pictures import Picture, picture_of
+from packenv.report.plot_style import colours_for
+from packenv.report.workload_charts import profile_section
 from packenv.runs.text import listed, number
 from packenv.theory.stability.judge import BROKEN, HELD, Judgment
 from packenv.workloads.workload import Workload
@@ -23,15 +23,14 @@ def judge_report(
 ) -> Report:
     """`workloads`: those of the judgments; `table`: of all of them; `notices`: on loads that stayed undecided."""
     names = list(dict.fromkeys(one.workload for one in judged))
-    figures = [_figure(name, [one for one in judged if one.workload == name]) for name in names]
     evidence = [_evidence(one) for one in judged]
     longer = "Each load was tried with runs that got longer until it was decided."
     sections = [
-        Section("What is supported", figures, tables=[rows_of(table)]),
+        Section("What is supported", _supported(judged), tables=[rows_of(table)]),
         Section("The verdicts behind it", notes=[longer], tables=evidence),
     ]
     of_tables = {workload.name: workload for workload in workloads if workload.jobs is not None}
-    profiles = [profile_section(workload.at(0), None) for workload in of_tables.values()]
+    profiles = [profile_section(workload.at(0)) for workload in of_tables.values()]
     policies = list(dict.fromkeys(one.policy for one in judged))
     asked = [
         ("Workloads", ", ".join(names)),
@@ -41,6 +40,11 @@ def judge_report(
     ]
     title = f"What {listed(policies) if len(policies) < 4 else f'{len(policies)} policies'} can carry"
     return Report(title, _answer(judged), asked, [*sections, *(each for each in profiles if each is not None)], notices)
+
+
+def judge_chart(judged: Sequence[Judgment]) -> Picture:
+    """Supported fractions of ρ* beside ½ and ⅔: a bar for each judgment, pale where it is not decided."""
+    return picture_of("", _supported(judged))
 
 
 def _most(one: Judgment, workloads: int) -> str:
@@ -64,10 +68,15 @@ def _answer(judged: Sequence[Judgment]) -> str:
     return f"{'; '.join(said)}."
 
 
+def _supported(judged: Sequence[Judgment]) -> list[Figure]:
+    names = dict.fromkeys(one.workload for one in judged)
+    return [_figure(name, [one for one in judged if one.workload == name]) for name in names]
+
+
 def _figure(name: str, judged: Sequence[Judgment]) -> Figure:
     entries = [
         Entry(one.policy, colour, one.low, one.high, text=f"{one.low:.3f} – {one.high:.3f}")
-        for one, colour in zip(judged, colours_of([one.policy for one in judged]), strict=True)
+        for one, colour in zip(judged, colours_for([one.policy for one in judged]), strict=True)
     ]
     said = "; ".join(f"{entry.label} supports {entry.low:.3f} to {entry.high:.3f}" for entry in entries)
     chart = RowChart(entries, "supported fraction of ρ*", (0.0, 1.05), GUARANTEES, bars=True)

@@ -19,8 +19,7 @@ from packenv.cli.leaderboard.tables import record_of, terminal_table
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import COUNT, FILE, JSON, option
-from packenv.cli.outputs import check_outputs, standard_output, write_all
-from packenv.cli.report.page import write_report
+from packenv.cli.outputs import check_outputs, standard_output, write_all, write_report
 from packenv.cli.tables import CSV, MARKDOWN, format_option, print_table, text_console, write_csv
 from packenv.errors import InputError
 from packenv.files import write_json
@@ -124,9 +123,10 @@ def leaderboard(
                 write_tensorboard(folder, one.contest.name, one.policy, one.runs)
 
     def draw(path: str) -> None:
-        from packenv.cli.leaderboard.plot import draw_ratios  # brings matplotlib with it
+        from packenv.cli.leaderboard.report import ratios_chart  # brings matplotlib with it
+        from packenv.report.pictures import save
 
-        draw_ratios(groups, reference, path)
+        save(ratios_chart(groups, reference), path)
 
     def tell(path: str) -> None:
         from packenv.cli.leaderboard.report import leaderboard_report  # brings matplotlib with it

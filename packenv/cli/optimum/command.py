@@ -130,21 +130,19 @@ def optimum(
     size = f"{len(best.schedule.start)} tasks on {counted(len(workload.servers), 'server')}"
     console.print(f"[bold]{workload.name}[/bold]: {size}; no schedule is shorter than {best.bound} slots", highlight=False)
     print_table(optimum_table(workload, best, results))
+    drawn = [replace(replayed, policy="optimum" if best.proven else "best found"), *([first] if first else [])]
 
     def draw(path: str) -> None:
-        from packenv.cli.optimum.plot import draw_optimum  # brings matplotlib with it
+        from packenv.report.pictures import save  # brings matplotlib with it
+        from packenv.report.run_charts import use_chart
 
-        drawn = {"optimum" if best.proven else "best found": best.schedule}
-        if first is not None and first.schedule is not None:
-            drawn[first.policy] = first.schedule
-        draw_optimum(workload, drawn, best.bound, f"{workload.name}: {size}", path)
+        save(use_chart(workload, drawn, best.bound, f"{workload.name}: {size}"), path)
 
     def draw_schedules(path: str) -> None:
         from packenv.report.pictures import save  # brings matplotlib with it
         from packenv.report.schedule_chart import schedule_chart
 
-        shortest_run = replace(replayed, policy="optimum" if best.proven else "best found")
-        save(schedule_chart([shortest_run, *([first] if first else [])], workload), path)
+        save(schedule_chart(drawn, workload), path)
 
     write_all(
         (json_path, lambda path: write_json(path, optimum_record(workload, best, results, seed, fixed_allocation))),

@@ -109,10 +109,11 @@ def describe(path: str, slot_seconds: str | None, plot: str | None, resources: s
         statistics = statistics_of(recorded, slot_seconds)
 
     def draw(picture: str) -> None:
-        from packenv.cli.trace.plot import draw_requests  # brings matplotlib with it
+        from packenv.report.pictures import save  # brings matplotlib with it
+        from packenv.report.workload_charts import requests_chart
 
         with progress(f"drawing {picture}"):
-            draw_requests(recorded, picture, f"Distinct requests in {Path(path).name}")
+            save(requests_chart(recorded, f"Distinct requests in {Path(path).name}"), picture)
 
     print_description(Path(path).name, statistics)
     write_all((plot, draw), (json_path, lambda file: write_json(file, statistics)))

@@ -13,13 +13,12 @@ from rich.table import Table
 from packenv.cli.plan.all_policies import Say, plan_all
 from packenv.cli.plan.running_cluster.queue_cells import cell, goals_record, print_cluster
 from packenv.cli.plan.servers.numbers import Shown, say_refused
-from packenv.cli.report.page import Report, Section
-from packenv.cli.report.tables import rows_of
 from packenv.cli.tables import text_console
 from packenv.planning.running_cluster.added_nodes import Added, AddedNodes
 from packenv.planning.running_cluster.goals import QueueGoal, check_pods
 from packenv.planning.running_cluster.trials import QueueRuns
 from packenv.planning.search import AskRuns, mean_of
+from packenv.report.page import Report, Section, rows_of
 from packenv.runs.runner import RunOptions
 from packenv.runs.text import counted
 from packenv.workloads.kubernetes.changed import changed, emptiest_first, kind_of, with_unfit

@@ -13,11 +13,10 @@ from packenv.cli.plan.all_policies import Say, plan_all
 from packenv.cli.plan.running_cluster.added_nodes import AskedCluster
 from packenv.cli.plan.running_cluster.queue_cells import cell, goals_record, mean_or_none, print_cluster, seconds
 from packenv.cli.plan.servers.numbers import Shown
-from packenv.cli.report.page import Report, Section
-from packenv.cli.report.tables import rows_of
 from packenv.planning.running_cluster.failed_nodes import FailedNodes, compare_nodes
 from packenv.planning.running_cluster.goals import check_pods
 from packenv.planning.search import AskRuns, Trial
+from packenv.report.page import Report, Section, rows_of
 from packenv.runs.runner import RunOptions
 from packenv.runs.text import counted, listed
 from packenv.workloads.kubernetes.changed import without_nodes

@@ -12,11 +12,10 @@ from rich.table import Table
 from packenv.cli.plan.all_policies import Say, plan_all
 from packenv.cli.plan.servers.numbers import Asked, Shown
 from packenv.cli.plan.servers.tables import cell
-from packenv.cli.report.page import Report, Section
-from packenv.cli.report.tables import rows_of
 from packenv.planning.failure import Failure, compare_failure, without_servers
 from packenv.planning.goals import Goal
 from packenv.planning.search import AskRuns, Trial, mean_of
+from packenv.report.page import Report, Section, rows_of
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import interval, mean_and_half
 from packenv.runs.text import counted, estimate, listed

@@ -13,7 +13,7 @@ COLOURED = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
 """Policies that have the same colour in every picture."""
 
 MARKERS = {"bf-js": "o", "vqs": "s", "vqs-bf": "D", "fifo-ff": "^"}
-GREY = "#555555"
+GREY, INK, PAPER, LINE = "#555555", "#000000", "#ffffff", "#dde2e8"
 VERDICT_MARKERS = (("stable", "o", GREY), ("undecided", "o", "white"), ("unstable", "x", GREY))
 """For legends: verdict, marker, colour of its face."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from packenv.cli.report.page import page_of
-from tests.cli.report.pages import HOSTILE, hostile_report
+from packenv.report.page import page_of
+from tests.report.pages import HOSTILE, hostile_report
 
 
 @pytest.fixture(scope="session")

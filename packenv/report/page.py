@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import base64
-import os
-import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
+from rich.table import Table
 
-from packenv.files import atomic_path
+from packenv.report.tables import text_of
+from packenv.runs.text import number
 
-if TYPE_CHECKING:  # markupsafe comes with Jinja2, an extra
-    from packenv.cli.report.drawing import Chart, Key
+if TYPE_CHECKING:
+    from packenv.report.charts import Chart
 
 HERE = Path(__file__).parent
 FOLDED = 24  # letters of a cell
 ANY_TABLE = 40
 """Rows of a table above which it is folded."""
+
+SIGNS = {"s": "■", "|": "│", "D": "◆", "X": "✚"}
+"""Of marks in a legend."""
 
 
 class Figure(NamedTuple):
@@ -33,8 +36,8 @@ class Figure(NamedTuple):
     small: bool = False  # two and more of them stand side by side
 
 
-class Picture(NamedTuple):
-    """A picture that is there already."""
+class Image(NamedTuple):
+    """A picture of pixels."""
 
     heading: str
     finding: str
@@ -61,7 +64,7 @@ class Section(NamedTuple):
     """A heading and what follows it: figures, small ones side by side, then notes, then tables."""
 
     heading: str
-    figures: Sequence[Figure | Picture] = ()
+    figures: Sequence[Figure | Image] = ()
     notes: Sequence[str] = ()
     tables: Sequence[Rows] = ()
 
@@ -77,28 +80,19 @@ class Report:
     notes: Sequence[str] = field(default_factory=tuple)  # below the answer
 
 
-def write_report(report: Report, path: str | os.PathLike[str]) -> None:
-    """Write the page, whole or not at all."""
-    text = page_of(report, command_line())
-    with atomic_path(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-
-
-def command_line() -> str:
-    """The command that is running, as it was typed."""
-    return shlex.join(["packenv", *(click.get_current_context().find_root().obj or ())])
-
-
 def page_of(report: Report, command: str) -> str:
     """The page as HTML. All texts are escaped; the same report gives the same page."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
+    from packenv.report.pictures import colour_of_the_page, svg_of  # bring matplotlib with them
+
     made = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    made.filters["drawn"] = drawn
-    made.filters["keys"] = keys
+    made.filters["drawn"] = lambda figure, narrow, name: Markup(svg_of(figure.chart, narrow, name))
+    made.filters["colour"] = colour_of_the_page
+    made.filters["sign"] = lambda key: SIGNS.get(key.mark, "●") if key.filled else "○"
     made.filters["png"] = lambda png: f"data:image/png;base64,{base64.b64encode(png).decode()}"
     made.tests["chart"] = lambda figure: isinstance(figure, Figure)
     style = Markup((HERE / "page.css").read_text(encoding="utf-8"))  # our own
@@ -106,11 +100,29 @@ def page_of(report: Report, command: str) -> str:
     return made.get_template("page.html.jinja").render(report=report, command=command, style=style, version=version)
 
 
-def drawn(figure: Figure, narrow: bool, name: str) -> Any:
-    from packenv.cli.report.drawing import svg_of
+def rows_of(table: Table, caption: str = "", without: Collection[str] = ()) -> Rows:
+    """All columns but some. The caption is the table's title, or the one that is given.
 
-    return svg_of(figure.chart, narrow, name)
+    The terminal leaves out what a row shares with the one above in its first column; a page, which may be heard, does not.
+    """
+    columns = [column for column in table.columns if text_of(column.header) not in without]
+    rows = [[*row] for row in zip(*([text_of(cell) for cell in column.cells] for column in columns), strict=True)]
+    for above, row in pairwise(rows):
+        row[0] = row[0] or above[0]
+    head = [text_of(column.header) for column in columns]
+    numeric = [column.justify == "right" for column in columns]
+    return Rows(caption or text_of(table.title or ""), head, rows, numeric)
 
 
-def keys(figure: Figure) -> list[Key]:
-    return figure.chart.keys()
+def rows_from(caption: str, records: Sequence[Mapping[str, Any]], folded: bool = True) -> Rows:
+    """A table of records that have the same keys."""
+    head = [*records[0]] if records else []
+    numeric = [any(isinstance(record[key], (int, float)) for record in records) for key in head]
+    cells = [[_shown(record[key]) for key in head] for record in records]
+    return Rows(caption, head, cells, numeric, folded or len(records) > ANY_TABLE)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return number(value) if value is None or isinstance(value, (int, float)) else str(value)

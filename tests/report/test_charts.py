@@ -7,10 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from packenv.cli.report.bins import MOST_BINS, counts_over_time, shares_in_bins
-from packenv.cli.report.lines import APART, Line, LineChart
-from packenv.cli.report.occupancy import means_between
-from packenv.cli.report.rows import Entry, Mark, RowChart
+from packenv.report.charts import MOST_BINS, NEAR, Entry, Line, LineChart, Mark, RowChart, counts_over_time, shares_in_bins
+from packenv.report.plot_style import COLOURS
+from packenv.report.run_charts import means_between
 
 
 def test_means_between_by_hand() -> None:
@@ -63,15 +62,15 @@ def test_counts_over_time() -> None:
 @pytest.mark.parametrize("ends", [[0, 0, 0, 0], [9, 9, 9, 9], [1, 1.01, 8.9, 30], [5]])
 def test_names_keep_apart(ends: list[float]) -> None:
     """And within the picture, in the order of the lines' ends."""
-    lines = [Line(f"line {n}", "var(--c0)", [0, 1], [0.0, end]) for n, end in enumerate(ends)]
-    labels = LineChart(lines, "x", "y", 9.0).spec(narrow=False).content["layer"][-1]["data"]["values"]
-    heights = [each["y"] for each in labels]
-    assert [each["text"] for each in labels] == [f"line {n}" for n in np.argsort(ends, kind="stable")]
-    assert (np.diff(heights) >= 0.999 * APART * 9).all() and max(heights) <= 9 + 1e-9
+    lines = [Line(f"line {n}", COLOURS[0], [0, 1], [0.0, end]) for n, end in enumerate(ends)]
+    names = LineChart(lines, "x", "y", 9.0).names()
+    heights = [height for height, _ in names]
+    assert [line.label for _, line in names] == [f"line {n}" for n in np.argsort(ends, kind="stable")]
+    assert (np.diff(heights) >= 0.999 * NEAR * 9).all() and max(heights) <= 9 + 1e-9
 
 
 def test_what_lies_beyond_is_at_the_end() -> None:
-    chart = RowChart([Entry("a", low=0.2, high=50, marks=[Mark(0.3), Mark(2.0), Mark(50)])], "x", (1.0, 10.0))
-    spans, marks = (layer["data"]["values"] for layer in chart.spec(narrow=False).content["layer"][:2])
-    assert [(each["x"], each["high"]) for each in spans] == [(1.0, 10.0)]
-    assert [(each["x"], each["shape"]) for each in marks] == [(1.0, "triangle-left"), (2.0, "circle"), (10.0, "triangle-right")]
+    entry = Entry("a", low=0.2, high=50, marks=[Mark(0.3), Mark(2.0), Mark(50)])
+    chart = RowChart([entry], "x", (1.0, 10.0))
+    assert [(mark.value, mark.shape) for mark in chart.placed(entry)] == [(1.0, "<"), (2.0, "o"), (10.0, ">")]
+    assert chart.note and not RowChart([entry], "x", (0.1, 60.0)).note

@@ -7,13 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from packenv.cli.report.bins import counts_over_time, shares_in_bins
-from packenv.cli.report.drawing import Key, Rule
-from packenv.cli.report.lines import Line, LineChart, Point
-from packenv.cli.report.page import Figure, Report, Rows, Section
-from packenv.cli.report.rows import Entry, Mark, RowChart
+from packenv.report.charts import Entry, Key, Line, LineChart, Mark, Point, RowChart, Rule, counts_over_time, shares_in_bins
+from packenv.report.page import Figure, Report, Rows, Section
+from packenv.report.plot_style import COLOURS, GREY
 
-HOSTILE = """</script><script>alert(1)</script>"><img src=x onerror='alert(2)'>&amp;{{ 7 * 7 }}"""
+HOSTILE = """</script>$x^{$<script>alert(1)</script>"><img src=x onerror='alert(2)'>&amp;{{ 7 * 7 }}"""
 EMPTY = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 
 
@@ -60,17 +58,17 @@ class Page(HTMLParser):
 
 def hostile_report() -> Report:
     """Every kind of chart and table, with HOSTILE wherever a text can come from outside."""
-    points = [Point(1, 2.0, True, HOSTILE), Point(2, 1.0, False, HOSTILE)]
+    points = [Point(1, 2.0, True), Point(2, 1.0, False)]
     lines = [
-        Line(HOSTILE, "var(--c0)", [1, 2], [2.0, 1.0], points=points),
-        Line(f"{HOSTILE} 2", "var(--c1)", [1, 2], [9.0, 0.0], True, [8.0, 0.0], [9.5, 0.5]),
+        Line(HOSTILE, COLOURS[0], [1, 2], [2.0, 1.0], points=points),
+        Line(f"{HOSTILE} 2", COLOURS[1], [1, 2], [9.0, 0.0], True, [8.0, 0.0], [9.5, 0.5]),
     ]
     curves = LineChart(lines, HOSTILE, HOSTILE, 3.0, [Rule(1.5, HOSTILE)], [Rule(1, HOSTILE)], whole=True)
     entries = [
         Entry(HOSTILE),
-        Entry(HOSTILE, "var(--c0)", 1.0, 2.0, [Mark(1.5, text=HOSTILE), Mark(99.0, "diamond", False)], HOSTILE),
+        Entry(HOSTILE, COLOURS[0], 1.0, 2.0, [Mark(1.5), Mark(99.0, "D", False)], HOSTILE),
     ]
-    rows = RowChart(entries, HOSTILE, (0.5, 4.0), [Rule(1.0, HOSTILE)], log=True, marks=[Key("var(--muted)", HOSTILE, "●")])
+    rows = RowChart(entries, HOSTILE, (0.5, 4.0), [Rule(1.0, HOSTILE)], log=True, marks=[Key(GREY, HOSTILE, "o")])
     spread = shares_in_bins(np.geomspace(1, 1e4, 50), HOSTILE, HOSTILE)
     figures = [Figure(HOSTILE, HOSTILE, curves), Figure(HOSTILE, HOSTILE, rows), Figure(HOSTILE, HOSTILE, spread, small=True)]
     over = Figure("When", "Evenly.", counts_over_time(np.arange(50), "slots", "tasks"), small=True)

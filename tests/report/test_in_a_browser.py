@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.report.pages import HOSTILE
+from tests.report.pages import HOSTILE
 
-pytest.importorskip("vl_convert")
 playwright = pytest.importorskip("playwright.sync_api")
 
 BROWSER = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
@@ -63,7 +62,7 @@ def test_page(shown: Any, file: Path) -> None:
     assert len(charts) == 4
     for box in charts:
         assert box["width"] > 250 and box["height"] > 100 and box["x"] >= 0 and box["x"] + box["width"] <= room
-    for mark in ("path[stroke='var(--c0)']", "g.mark-area path", "g.mark-rect path", "g.mark-symbol path", "text"):
+    for mark in ("path[style*='stroke: var(--c0)']", "path[style*='fill: var(--c0)']", "use", "text"):
         seen = [one for one in shown.locator(f"figure svg {mark}").all() if one.is_visible()]
         assert seen, mark
     assert all(size >= 10 for size in shown.evaluate(LETTERS)), "letters of a chart can be read"
@@ -78,7 +77,7 @@ def test_colours_follow_the_scheme(browser: Any, file: Path) -> None:
     for scheme in ("light", "dark"):
         page = browser.new_page(viewport=DESK, color_scheme=scheme)
         page.goto(file.as_uri())
-        line = page.locator("figure svg g.mark-line path").first.evaluate("one => getComputedStyle(one).stroke")
+        line = page.locator("figure svg path[style*='stroke: var(--c0)']").first.evaluate("one => getComputedStyle(one).stroke")
         found.append((page.evaluate("getComputedStyle(document.body).backgroundColor"), line))
         page.close()
     assert found == [("rgb(255, 255, 255)", "rgb(0, 114, 178)"), ("rgb(20, 23, 27)", "rgb(86, 176, 234)")]
