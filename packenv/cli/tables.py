@@ -14,7 +14,7 @@ from rich.table import Table
 
 from packenv.cli.outputs import standard_output, take_standard_output
 from packenv.report.tables import markdown_of
-from packenv.runs.records import flat
+from packenv.runs.measures import flat
 
 TABLE, CSV, MARKDOWN = FORMATS = "table", "csv", "markdown"
 FORMAT_HELP = "How tables are printed; csv has the fields of --json. With csv and markdown, notes go to standard error."

@@ -18,7 +18,7 @@ from packenv.results.occupancy import Occupancy, occupancy
 from packenv.results.result import Result
 from packenv.results.stability import UNSTABLE
 from packenv.runs.clock import Clock, clock_for
-from packenv.runs.records import Record
+from packenv.runs.measures import Record
 from packenv.runs.text import counted, estimate, number
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS, known_bound
 from packenv.workloads.workload import Workload

@@ -18,7 +18,7 @@ class JudgeRuns:
 
     def __call__(self, runs: Sequence[judge.PlannedRun]) -> list[judge.RunOutcome]:
         found = self.log.complete([*map(run_of, runs)], self.runner)
-        return [judge.RunOutcome(one.verdict, one.mean_queue or 0.0) for one in found]
+        return [judge.RunOutcome(one.verdict, one.values["mean_queue"] or 0.0) for one in found]
 
 
 def run_of(run: judge.PlannedRun) -> Run:

@@ -106,10 +106,9 @@ def test_judge() -> None:
 
 
 def standing(contest: Contest, policy: str, queues: Sequence[float], verdict: Verdict) -> Standing:
-    path = QueuePath(1, [], [])
-    return Standing(
-        contest, policy, tuple(Measured(n, 9, q, None, None, [0.5], verdict, None, path) for n, q in enumerate(queues))
-    )
+    path, others = QueuePath(1, [], []), {"mean_delay": None, "utilisation": [0.5]}
+    runs = [Measured(n, 9, verdict, None, path, {"mean_queue": queue, **others}) for n, queue in enumerate(queues)]
+    return Standing(contest, policy, tuple(runs))
 
 
 def test_leaderboard() -> None:

@@ -14,7 +14,7 @@ from rich.table import Table
 from packenv.cli.main import COMMANDS, cli, main
 from packenv.cli.tables import print_table
 from packenv.report.tables import markdown_of
-from packenv.runs.records import flat
+from packenv.runs.measures import flat
 from tests.cli.evaluating import evaluate, trace
 from tests.workloads.traces import samples
 

@@ -17,7 +17,7 @@ from packenv.cli.outputs import check_outputs, write_all, write_report
 from packenv.cli.tables import format_option, show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
-from packenv.report.comparison_tables import LEFT_OUT, Times, legend, tables_of
+from packenv.report.comparison_tables import Times, legend, spare_columns, tables_of
 from packenv.report.schedule_table import write_schedule
 from packenv.runs.comparison import DEFAULT_SLOTS, Evaluation, evaluation
 from packenv.runs.measured import measured
@@ -121,8 +121,8 @@ def evaluate(
         raise failure
     found = asked.compare(by_policy)
     tables = tables_of(found)
-    show(form, tables, found.summaries, LEFT_OUT)
-    marks = legend(tables, found.summaries)
+    show(form, tables, found.summaries, spare_columns())
+    marks = legend(found)
     say(marks)
     say(found.remarks, "yellow")
     say(found.stopped, "red")

@@ -14,12 +14,9 @@ from packenv.report.story import story_of
 from packenv.report.workload_charts import profile_section
 from packenv.results.result import Result
 from packenv.runs.clock import clock_for
-from packenv.runs.records import Record
+from packenv.runs.measures import MEASURES, SPEED, Record
 from packenv.runs.text import listed, number
 from packenv.workloads.workload import Workload
-
-MEASURED = ("tasks/s",)
-"""Columns that differ from run to run: they say how fast this machine is."""
 
 MOST_SCHEDULES = 4
 
@@ -35,10 +32,11 @@ def evaluate_report(
     backlog: int | None,
 ) -> Report:
     """`legend`: what marks of the tables mean; `notices`: on policies."""
+    speeds = [measure.heading for measure in MEASURES if measure.unit == SPEED]  # the same command gives the same page
     sections = [
         Section("The queue", [*queue_over_time(by_policy, workload, backlog), *mean_queues(summaries)]),
         Section("Delays", delays(by_policy, workload)),
-        Section("The numbers", notes=legend, tables=[rows_of(table, without=MEASURED) for table in tables]),
+        Section("The numbers", notes=legend, tables=[rows_of(table, without=speeds) for table in tables]),
     ]
     first = [runs[0] for runs in by_policy if runs[0].schedule is not None and runs[0].started and workload.jobs is not None]
     if first:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from packenv.cli.leaderboard.measures import BEST
 from packenv.cli.leaderboard.scores import Group, Score
-from packenv.cli.leaderboard.standings import REFERENCE, Standing
+from packenv.cli.leaderboard.standings import BEST, REFERENCE, Standing
 from packenv.results.job_times import job_numbers
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
 from packenv.runs.statistics import Interval

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from packenv.cli.leaderboard.cells import legend, length_of
-from packenv.cli.leaderboard.measures import BEST
 from packenv.cli.leaderboard.scores import Column, Group, Score
-from packenv.cli.leaderboard.standings import reference_of
+from packenv.cli.leaderboard.standings import BEST, reference_of
 from packenv.cli.leaderboard.tables import terminal_table
 from packenv.report.charts import Entry, Key, Mark, RowChart, Rule
 from packenv.report.page import Figure, Report, Section, rows_of
@@ -116,7 +115,7 @@ def _figure(group: Group, reference: str | None, colours: dict[str, str]) -> lis
             entries += [_entry(score, colours[score.policy]) for score in shown]
             least = min(shown, key=lambda score: (score.ratio.mean or 0.0, score.policy))
             where = f"at {column.contest.at} " if column.contest.at else ""
-            said.append(f"{where}{least.policy} has {number(least.ratio.mean)} times the {column.measure.name} of {against}")
+            said.append(f"{where}{least.policy} has {number(least.ratio.mean)} times the {column.measure.heading} of {against}")
     to = reference_of(group.contests[0], reference)
     what = "as a multiple of the best policy's" if to == BEST else f"as a multiple of {to}'s"
     title = what if group.of_jobs else f"mean queue, {what}"

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from packenv.cli.leaderboard.contests import Contest
-from packenv.cli.leaderboard.measures import COMPLETION, Measure
 from packenv.cli.leaderboard.standings import Standing
 from packenv.results.stability import STABLE
+from packenv.runs.measures import COMPLETION, SLOTS, Measure
 from packenv.runs.statistics import UNKNOWN, Interval, interval
 from packenv.theory.completion.bound import SHOWN_AS as COMPLETION_BOUND
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS, known_bound
@@ -22,17 +22,19 @@ class Column(NamedTuple):
 
     @property
     def unit(self) -> str:
-        return "" if not self.measure.is_time else "slots" if self.contest.slot_seconds is None else "s"
+        return "" if self.measure.unit != SLOTS else "slots" if self.contest.slot_seconds is None else "s"
 
     @property
     def heading(self) -> str:
         """How much arrives, and what is measured unless that is the mean queue of a load."""
-        name = f"{self.measure.name} ({self.unit})" if self.unit else self.measure.name
-        return name if not self.contest.at else f"{self.contest.at}, {name}" if self.contest.of_jobs else self.contest.at
+        name = f"{self.measure.heading} ({self.unit})" if self.unit else self.measure.heading
+        if not self.contest.of_jobs and self.measure == self.contest.measures[0]:
+            return self.contest.at
+        return f"{self.contest.at}, {name}" if self.contest.at else name
 
     def shown(self, found: Interval) -> Interval:
         """In the unit of the heading."""
-        by = (self.contest.slot_seconds or 1.0) if self.measure.is_time else 1.0
+        by = (self.contest.slot_seconds or 1.0) if self.measure.unit == SLOTS else 1.0
         return Interval(*(None if end is None else by * end for end in found))
 
 
@@ -91,7 +93,7 @@ class Group(NamedTuple):
     def _completion(self, column: Column) -> tuple[Interval, Interval]:
         place = self.contests.index(column.contest)
         bounded = next((one for row in self.rows.values() if (one := row[place]) is not None and one.bounds), None)
-        if column.measure != COMPLETION or bounded is None:
+        if column.measure.key != COMPLETION or bounded is None:
             return UNKNOWN, UNKNOWN
         return column.shown(interval(bounded.bounds)), bounded.bound_ratio
 

@@ -9,10 +9,10 @@ from rich.table import Table
 
 from packenv.cli.judge.tables import STATUS_COLOURS
 from packenv.cli.leaderboard.cells import cell, judgment_of, lines, supported
-from packenv.cli.leaderboard.measures import QUEUE
 from packenv.cli.leaderboard.scores import Group, Score
 from packenv.cli.leaderboard.standings import Standing, reference_of
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
+from packenv.runs.measures import Measure
 from packenv.runs.statistics import Interval, interval
 from packenv.theory.queue_bound.queue_bound import known_bound
 
@@ -63,20 +63,22 @@ def record_of(one: Standing, reference: str | None) -> dict[str, Any]:
 
 
 def _of_queue(one: Standing, reference: str | None) -> dict[str, Any]:
-    judgment, utilisation = one.judgment, [*zip(*(run.utilisation for run in one.runs), strict=True)]
+    judgment, utilisation = one.judgment, [*zip(*(run.values["utilisation"] for run in one.runs), strict=True)]
+    queue, *others = one.contest.measures
     record: dict[str, Any] = {
-        "mean_queue": one.mean(QUEUE).mean,
-        "mean_queue_interval": _ends(one.mean(QUEUE)),
-        "reference": one.references.get(QUEUE, reference_of(one.contest, reference)),
-        "ratio": one.ratio(QUEUE).mean,
-        "ratio_interval": _ends(one.ratio(QUEUE)),
-        "mean_delay": interval(run.mean_delay for run in one.runs).mean,
+        "mean_queue": one.mean(queue).mean,
+        "mean_queue_interval": _ends(one.mean(queue)),
+        "reference": one.references.get(queue, reference_of(one.contest, reference)),
+        "ratio": one.ratio(queue).mean,
+        "ratio_interval": _ends(one.ratio(queue)),
+        "mean_delay": interval(run.values["mean_delay"] for run in one.runs).mean,
         "utilisation": [interval(column).mean for column in utilisation],
         "verdict": str(one.verdict) if one.runs else None,
         "confidence": one.verdict.confidence if one.runs else None,
         "stopped": next((run.stopped for run in one.runs if run.stopped), None),
-        "mean_queue_by_seed": one.values(QUEUE),
+        "mean_queue_by_seed": one.values(queue),
         "queue_bound": known_bound(one.contest.workload),
+        **{measure.key: _by(one, measure) for measure in others},
         "supported": None,
     }
     if judgment is not None:
@@ -88,18 +90,21 @@ def _of_queue(one: Standing, reference: str | None) -> dict[str, Any]:
 def _of_jobs(one: Standing) -> dict[str, Any]:
     """All times in slots."""
     record: dict[str, Any] = {"slot_seconds": one.contest.slot_seconds}
-    for measure in one.contest.measures:
-        mean, ratio = one.mean(measure), one.ratio(measure)
-        record[measure.key] = {
-            "mean": mean.mean,
-            "interval": _ends(mean),
-            "reference": one.references.get(measure),
-            "ratio": ratio.mean,
-            "ratio_interval": _ends(ratio),
-            "by_seed": one.values(measure),
-        }
+    record |= {measure.key: _by(one, measure) for measure in one.contest.measures}
     stopped = next((run.stopped for run in one.runs if run.stopped), None)
     return record | {"completion_bound": interval(one.bounds).mean, "stopped": stopped}
+
+
+def _by(one: Standing, measure: Measure) -> dict[str, Any]:
+    mean, ratio = one.mean(measure), one.ratio(measure)
+    return {
+        "mean": mean.mean,
+        "interval": _ends(mean),
+        "reference": one.references.get(measure),
+        "ratio": ratio.mean,
+        "ratio_interval": _ends(ratio),
+        "by_seed": one.values(measure),
+    }
 
 
 def _ends(found: Interval) -> list[float] | None:
