@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
-from packenv.results.stability import UNSTABLE
+from packenv.report.tables import Cell, Column, Table, numbers
+from packenv.results.stability import STABLE, UNSTABLE
 from packenv.runs.comparison import Comparison
 from packenv.runs.measures import CLASSES, COMPLETION, DATA, JOBS, MEASURES, QUEUE, SLOTS, SPEED, Record, measure_named
 from packenv.runs.size_classes import TIMES as SIZE_TIMES
 from packenv.runs.text import NONE, WIDE, estimate, is_wide, number
 from packenv.theory.completion.bound import SHOWN_AS
+
+COLOURS = {STABLE: "green", UNSTABLE: "red"}
 
 
 class Times(NamedTuple):
@@ -69,19 +70,19 @@ def tables_shown(comparison: Comparison) -> list[str]:
 def measures_table(name: str, title: str, summaries: Sequence[Record], times: Times) -> Table:
     """A line for each policy, a column for each measure; in QUEUE, before the machine's speed, the verdict."""
     measures = [measure for measure in MEASURES if measure.table == name]
-    table = titled(title, summaries)
+    columns = []
     for measure in measures:
-        if measure.unit == SPEED:
-            table.add_column("verdict", no_wrap=True)
-        table.add_column(measure.heading, justify="right", no_wrap=True)
+        columns += [Column("verdict")] if measure.unit == SPEED else []
+        columns.append(Column(measure.heading, numeric=True))
+    table = of_policies(title, columns, summaries)
     for record in summaries:
-        cells = []
+        cells: list[Cell] = []
         for measure in measures:
             both = record[measure.key], record["interval"].get(measure.key)
             if measure.unit == SPEED:
-                cells.append(f"[{_colour(record['verdict'])}]{record['verdict']}")
+                cells.append(Text(record["verdict"], COLOURS.get(record["verdict"], "yellow")))
             cells.append(measure.cell(*(map(times.of, both) if measure.unit == SLOTS else both)))
-        table.add_row(escape(record["policy"]), *cells)
+        table.add(record["policy"], *cells)
     return table
 
 
@@ -91,8 +92,7 @@ def with_bound(table: Table, summaries: Sequence[Record], times: Times) -> Table
     if bounded is not None:
         bound = estimate(*(times.of(each["completion_bound"]) for each in (bounded, bounded["interval"])))
         heading = measure_named(COMPLETION).heading
-        cells = (bound if column.header == heading else NONE for column in table.columns[1:])
-        table.add_row(SHOWN_AS, *cells, style="dim")
+        table.add(SHOWN_AS, *(bound if column.heading == heading else NONE for column in table.columns[1:]), style="dim")
     return table
 
 
@@ -108,25 +108,18 @@ def legend(comparison: Comparison) -> list[str]:
     return found
 
 
-def titled(title: str, summaries: Sequence[Record]) -> Table:
+def of_policies(title: str, columns: Sequence[Column], summaries: Sequence[Record]) -> Table:
     """An empty table with the policies' column. Its title says what ± means where a policy has several seeds."""
     several = any(record["seeds"] > 1 for record in summaries)
-    table = Table(title=title + ("; ± 95 % over the seeds" if several else ""), title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("policy", no_wrap=True)
-    return table
-
-
-def _colour(verdict: str) -> str:
-    return {"stable": "green", "unstable": "red"}.get(verdict, "yellow")
+    return Table(title + ("; ± 95 % over the seeds" if several else ""), [Column("policy"), *columns])
 
 
 def sizes_table(summaries: Sequence[dict[str, Any]], times: Times) -> Table:
     """A line for each class of each policy, the smallest sizes first."""
-    table = titled(f"delays in {times.unit} by size", summaries)
-    for name in ("size up to", "tasks", "mean delay", "p99.9", "largest"):
-        table.add_column(name, justify="right", no_wrap=True)
+    columns = numbers("size up to", "tasks", "mean delay", "p99.9", "largest")
+    table = of_policies(f"delays in {times.unit} by size", columns, summaries)
     for record in summaries:
         for n, (size, own) in enumerate(record["by_size"].items()):
             shown = [estimate(times.of(own[key]), times.of(own["interval"][key])) for key in SIZE_TIMES]
-            table.add_row("" if n else escape(record["policy"]), size, number(own["tasks"]), *shown)
+            table.add("" if n else record["policy"], size, number(own["tasks"]), *shown)
     return table

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from packenv.jobs import Jobs
 from packenv.report.charts import BinChart, counts_over_time, shares_in_bins
-from packenv.report.page import Figure, Rows, Section
+from packenv.report.page import Figure, Section
 from packenv.report.pictures import STYLE, Picture, picture_of
 from packenv.report.plot_style import light_grid
+from packenv.report.tables import Column, Table, numbers
 from packenv.runs.text import counted, number
 from packenv.workloads.fitting.profile import jobs_sample
 from packenv.workloads.fitting.statistics import Sample, spread
@@ -36,11 +37,12 @@ def profile_section(workload: Workload) -> Section | None:
     if workload.jobs is None:
         return None
     sample, unit = _sample(workload.jobs, workload), _unit(workload)
-    rows = [_row(name, values) for _, name, values in _demands(sample)]
-    rows += [_row("duration", sample.duration), _row("tasks per job", sample.tasks_per_job)]
-    rows.append(_row("time to the next", np.diff(sample.submit)))
-    caption = f"{counted(len(workload.jobs), 'task')}; times in {unit}"
-    table = Rows(caption, ["", *SHOWN], rows, [False] + [True] * len(SHOWN))
+    quantities: dict[str, ArrayLike] = {name: values for _, name, values in _demands(sample)}
+    quantities |= {"duration": sample.duration, "tasks per job": sample.tasks_per_job, "time to the next": np.diff(sample.submit)}
+    table = Table(f"{counted(len(workload.jobs), 'task')}; times in {unit}", [Column(""), *numbers(*SHOWN)])
+    for name, values in quantities.items():
+        levels = spread(values)
+        table.add(name, *(number(levels.get(level)) for level in SHOWN))
     return Section("The trace", _figures(sample, unit), tables=[table])
 
 
@@ -76,11 +78,6 @@ def _figures(sample: Sample, unit: str) -> list[Figure]:
         over = counts_over_time(sample.submit - sample.submit[0], unit, "tasks")
         figures.append(Figure("When tasks arrive", _arrivals(sample, over, unit), over, small=True))
     return figures
-
-
-def _row(name: str, values: ArrayLike) -> list[str]:
-    levels = spread(values)
-    return [name, *(number(levels.get(level)) for level in SHOWN)]
 
 
 def _spread_of(levels: dict[str, Any], unit: str = "") -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import NamedTuple
 
 import numpy as np
 
 from packenv.report.charts import Entry, Key, Line, LineChart, Mark, Point, RowChart, Rule, counts_over_time, shares_in_bins
-from packenv.report.page import Figure, Report, Rows, Section
+from packenv.report.page import Figure, Report, Section
 from packenv.report.plot_style import COLOURS, GREY
+from packenv.report.tables import Cell, Column, Table, numbers
 
 HOSTILE = """</script>$x^{$<script>alert(1)</script>"><img src=x onerror='alert(2)'>&amp;{{ 7 * 7 }}"""
 EMPTY = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
@@ -72,6 +74,7 @@ def hostile_report() -> Report:
     spread = shares_in_bins(np.geomspace(1, 1e4, 50), HOSTILE, HOSTILE)
     figures = [Figure(HOSTILE, HOSTILE, curves), Figure(HOSTILE, HOSTILE, rows), Figure(HOSTILE, HOSTILE, spread, small=True)]
     over = Figure("When", "Evenly.", counts_over_time(np.arange(50), "slots", "tasks"), small=True)
-    table = Rows(HOSTILE, [HOSTILE, *["a number"] * 8], [[HOSTILE, *"12345678"], ["", *"12345678"]], [False] + [True] * 8)
-    sections = [Section(HOSTILE, [*figures, over], [HOSTILE], [table, table._replace(folded=True)])]
+    rows: list[list[Cell]] = [[HOSTILE, *"12345678"], ["", *"12345678"]]
+    table = Table(HOSTILE, [Column(HOSTILE), *numbers(*["a number"] * 8)], rows)
+    sections = [Section(HOSTILE, [*figures, over], [HOSTILE], [table, replace(table, folded=True)])]
     return Report(HOSTILE, HOSTILE, [(HOSTILE, HOSTILE)], sections, [HOSTILE])

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.table import Table
-
 from packenv.report.comparison_tables import Times
-from packenv.report.page import Figure, Image, Report, Section, rows_of
+from packenv.report.page import Figure, Image, Report, Section
 from packenv.report.run_charts import delays, fullness, mean_queues, queue_over_time
 from packenv.report.schedule_chart import schedule_chart
 from packenv.report.story import story_of
+from packenv.report.tables import Table
 from packenv.report.workload_charts import profile_section
 from packenv.results.result import Result
 from packenv.runs.clock import clock_for
@@ -36,7 +35,7 @@ def evaluate_report(
     sections = [
         Section("The queue", [*queue_over_time(by_policy, workload, backlog), *mean_queues(summaries)]),
         Section("Delays", delays(by_policy, workload)),
-        Section("The numbers", notes=legend, tables=[rows_of(table, without=speeds) for table in tables]),
+        Section("The numbers", notes=legend, tables=[table.without(speeds) for table in tables]),
     ]
     first = [runs[0] for runs in by_policy if runs[0].schedule is not None and runs[0].started and workload.jobs is not None]
     if first:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.table import Table
-
 from packenv.report.charts import Entry, RowChart, Rule
-from packenv.report.page import Figure, Report, Rows, Section, rows_from, rows_of
+from packenv.report.page import Figure, Report, Section
 from packenv.report.pictures import Picture, picture_of
 from packenv.report.plot_style import colours_for
+from packenv.report.tables import Table, table_of
 from packenv.report.workload_charts import profile_section
 from packenv.runs.text import listed, number
 from packenv.theory.stability.judge import BROKEN, HELD, Judgment
@@ -26,7 +25,7 @@ def judge_report(
     evidence = [_evidence(one) for one in judged]
     longer = "Each load was tried with runs that got longer until it was decided."
     sections = [
-        Section("What is supported", _supported(judged), tables=[rows_of(table)]),
+        Section("What is supported", _supported(judged), tables=[table]),
         Section("The verdicts behind it", notes=[longer], tables=evidence),
     ]
     of_tables = {workload.name: workload for workload in workloads if workload.jobs is not None}
@@ -83,7 +82,7 @@ def _figure(name: str, judged: Sequence[Judgment]) -> Figure:
     return Figure(f"Supported fraction of ρ* on {name}", f"{said}. Pale: not decided.", chart)
 
 
-def _evidence(one: Judgment) -> Rows:
+def _evidence(one: Judgment) -> Table:
     records = [
         {
             "load (share of ρ*)": seen.load,
@@ -94,4 +93,4 @@ def _evidence(one: Judgment) -> Rows:
         }
         for seen in sorted(one.evidence, key=lambda seen: seen.load)
     ]
-    return rows_from(f"{one.policy} on {one.workload}", records)
+    return table_of(f"{one.policy} on {one.workload}", records)

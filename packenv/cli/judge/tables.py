@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
+from rich.text import Text
 
 from packenv.policy import find_policy
+from packenv.report.tables import Column, Table, numbers
 from packenv.results.stability import Verdict
 from packenv.theory.capacity.configuration_bounds import vqs_bound
 from packenv.theory.stability.judge import Judgment
@@ -36,16 +36,15 @@ def record_of(judgment: Judgment) -> dict[str, Any]:
 
 def judgments_table(workloads: list[Workload], judged: list[Judgment]) -> Table:
     """A line for each judgment; `workloads` are theirs."""
-    table = Table(title="fractions of ρ* that are supported", title_justify="left", box=SIMPLE_HEAD)
-    for name in ("workload", "policy", "supported", "≥ ½", "≥ ⅔", "guarantee", "VQS at least"):
-        table.add_column(name, justify="left" if name in ("workload", "policy") else "right", no_wrap=True)
+    heads = numbers("supported", "≥ ½", "≥ ⅔", "guarantee", "VQS at least")
+    table = Table("fractions of ρ* that are supported", [Column("workload"), Column("policy"), *heads])
     above = None
     for workload, judgment in zip(workloads, judged, strict=True):
         bound = proved(judgment, workload)
-        marks = [f"[{STATUS_COLOURS[mark]}]{mark}" for mark in (judgment.half, judgment.two_thirds)]
+        marks = [Text(mark, STATUS_COLOURS[mark]) for mark in (judgment.half, judgment.two_thirds)]
         interval = f"{judgment.low:.3f} – {judgment.high:.3f}"
         claim = f"{judgment.claimed:.3f}" if judgment.claimed else "–"
-        table.add_row(
+        table.add(
             "" if workload is above else judgment.workload,
             judgment.policy,
             interval,

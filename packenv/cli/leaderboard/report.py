@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from packenv.cli.leaderboard.cells import legend, length_of
 from packenv.cli.leaderboard.scores import Column, Group, Score
 from packenv.cli.leaderboard.standings import BEST, reference_of
 from packenv.cli.leaderboard.tables import terminal_table
 from packenv.report.charts import Entry, Key, Mark, RowChart, Rule
-from packenv.report.page import Figure, Report, Section, rows_of
+from packenv.report.page import Figure, Report, Section
 from packenv.report.pictures import Picture, picture_of
 from packenv.report.plot_style import GREY, colours_for
 from packenv.report.workload_charts import profile_section
@@ -29,7 +30,7 @@ def leaderboard_report(groups: Sequence[Group], reference: str | None, notices: 
     policies = [*colours]
     sections = []
     for group in groups:
-        table = rows_of(terminal_table(group), "Whole jobs" if group.of_jobs else "Mean queues")
+        table = replace(terminal_table(group), title="Whole jobs" if group.of_jobs else "Mean queues")
         figures = _figure(group, reference, colours)
         sections.append(Section(f"{group.name}, {length_of(group)}", figures, [legend([group], reference)], [table]))
     tables = [contest.workload for group in groups for contest in group.contests[:1] if contest.workload.jobs is not None]

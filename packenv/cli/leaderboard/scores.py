@@ -85,7 +85,8 @@ class Group(NamedTuple):
     def bounds(self) -> tuple[str, list[tuple[Interval, Interval]]]:
         """For whom the lower bounds hold, and by column the bound and its ratio to the reference; none if nothing is known."""
         if not self.of_jobs:
-            values = [known_bound(contest.workload) for contest in self.contests]
+            queue = self.contests[0].measures[0]
+            values = [known_bound(column.contest.workload) if column.measure == queue else 0.0 for column in self.columns]
             return SHOWN_AS, [(Interval(v or None, None, None), UNKNOWN) for v in values] if any(values) else []
         found = [self._completion(column) for column in self.columns]
         return COMPLETION_BOUND, found if any(mean.mean for mean, _ in found) else []

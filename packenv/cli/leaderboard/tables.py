@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
+from rich.text import Text
 
 from packenv.cli.judge.tables import STATUS_COLOURS
 from packenv.cli.leaderboard.cells import cell, judgment_of, lines, supported
 from packenv.cli.leaderboard.scores import Group, Score
 from packenv.cli.leaderboard.standings import Standing, reference_of
+from packenv.report.tables import Column, Table, numbers
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
 from packenv.runs.measures import Measure
 from packenv.runs.statistics import Interval, interval
@@ -21,29 +21,23 @@ VERDICT_COLOURS = {STABLE: "", UNSTABLE: "red", UNDECIDED: "yellow"}
 
 def terminal_table(group: Group) -> Table:
     """A column for each load or measure, and what is supported; means of unstable and undecided runs in colour."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("policy", no_wrap=True)
-    for column in group.columns:
-        table.add_column(column.heading, justify="right", no_wrap=True)
     judged = any(judgment_of(row) for row in group.rows.values())
-    for name in ("supported", "≥ ½", "≥ ⅔") if judged else ():
-        table.add_column(name, justify="right", no_wrap=True)
+    heads = [*(column.heading for column in group.columns), *(("supported", "≥ ½", "≥ ⅔") if judged else ())]
+    table = Table("", [Column("policy"), *numbers(*heads)], edge=False)
     for policy, row in group.rows.items():
         words = supported(row) if judged else ()
-        coloured = [f"[{STATUS_COLOURS[word]}]{word}" if word in STATUS_COLOURS else word for word in words]
-        table.add_row(policy, *map(_coloured, group.scores(policy)), *coloured)
+        coloured = [Text(word, STATUS_COLOURS.get(word, "")) for word in words]
+        table.add(policy, *map(_coloured, group.scores(policy)), *coloured)
     name, bounds = group.bounds()
     if bounds:
-        table.add_row(name, *("\n".join(lines(*each)).replace("[", "\\[") for each in bounds), style="dim")
+        table.add(name, *("\n".join(lines(*each)) for each in bounds), *([""] * 3 if judged else ()), style="dim")
     return table
 
 
-def _coloured(score: Score | None) -> str:
+def _coloured(score: Score | None) -> Text:
     first, *others = cell(score)
     colour = "" if score is None else VERDICT_COLOURS[score.kind]
-    return "\n".join(
-        [f"[{colour}]{first}[/]" if colour else first, *(f"[dim]{line.replace('[', chr(92) + '[')}[/]" for line in others)]
-    )
+    return Text.assemble((first, colour), *((f"\n{line}", "dim") for line in others))
 
 
 def record_of(one: Standing, reference: str | None) -> dict[str, Any]:

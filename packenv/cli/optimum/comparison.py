@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
+from packenv.report.tables import Column, Table, numbers
 from packenv.results.result import Result
 from packenv.theory.makespan.optimum import Optimum
 from packenv.workloads.workload import Workload
@@ -34,14 +32,12 @@ def progress_line(seconds: float, makespan: int, bound: int) -> str:
 
 def optimum_table(workload: Workload, best: Optimum, results: list[Result]) -> Table:
     """Makespans, and how far each is above the bound."""
-    table = Table(box=SIMPLE_HEAD)
-    for name in ("", "makespan", "above the bound", ""):
-        table.add_column(name, justify="right" if name else "left", no_wrap=True)
+    table = Table("", [Column(""), *numbers("makespan", "above the bound"), Column("")])
     how = "proven" if best.proven else f"not proven in {best.seconds:.0f} s"
-    table.add_row("optimum" if best.proven else "best found", str(best.makespan), f"{best.gap:.1%}", how)
+    table.add("optimum" if best.proven else "best found", str(best.makespan), f"{best.gap:.1%}", how)
     for result in results:
         span = makespan_of(workload, result)
-        table.add_row(result.policy, *(("–", "–") if span is None else (str(span), f"{span / best.bound - 1:.1%}")), "")
+        table.add(result.policy, *(("–", "–") if span is None else (str(span), f"{span / best.bound - 1:.1%}")), "")
     return table
 
 

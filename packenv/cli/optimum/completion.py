@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
+from packenv.report.tables import Column, Table, numbers
 from packenv.results.job_times import job_times
 from packenv.results.result import Result
 from packenv.theory.completion.bound import CompletionBound
@@ -23,12 +21,10 @@ def mean_completion(workload: Workload, result: Result) -> float | None:
 
 def completion_table(workload: Workload, bound: float, found: LeastCompletion | None, jobs: int, results: list[Result]) -> Table:
     """Mean completion times in slots, and how far each is above the bound."""
-    table = Table(box=SIMPLE_HEAD)
-    for name in ("", "mean completion", "above the bound"):
-        table.add_column(name, justify="right" if name else "left", no_wrap=True)
+    table = Table("", [Column(""), *numbers("mean completion", "above the bound")])
     rows = [] if found is None else [("optimum" if found.proven else "best found", found.total / jobs)]
     for name, mean in [*rows, *((result.policy, mean_completion(workload, result)) for result in results)]:
-        table.add_row(name, *(("–", "–") if mean is None else (f"{mean:.2f}", f"{mean / bound - 1:.1%}")))
+        table.add(name, *(("–", "–") if mean is None else (f"{mean:.2f}", f"{mean / bound - 1:.1%}")))
     return table
 
 

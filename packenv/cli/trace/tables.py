@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Column, Table
-
 from packenv.cli.options.workload import dropped_rows
 from packenv.cli.tables import print_table, text_console
+from packenv.report.tables import Column, Table, numbers
 from packenv.runs.text import number
 
 
@@ -26,13 +24,13 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
         console.print(statistics["about"], highlight=False)
     counts = _empty("Distinct demands", "distinct", statistics["distinct"]["rows"])
     for which, levels in statistics["distinct"].items():
-        counts.add_row(which, *(f"{count:,}" for count in levels.values()))
+        counts.add(which, *(f"{count:,}" for count in levels.values()))
     print_table(counts)
     rates = _empty("Rates and bursts", "", ("submitted", "kept"))
     for label in ("tasks", "jobs", "span_s", "tasks_per_s", "jobs_per_s", "interarrival_cv"):
-        rates.add_row(label, *(number(column.get(label)) for column in (submitted, kept)))
+        rates.add(label, *(number(column.get(label)) for column in (submitted, kept)))
     for window in kept.get("dispersion", {}):
-        rates.add_row(f"dispersion, {window} s", *(number(column["dispersion"][window]) for column in (submitted, kept)))
+        rates.add(f"dispersion, {window} s", *(number(column["dispersion"][window]) for column in (submitted, kept)))
     print_table(rates)
     if "size" not in kept:
         return
@@ -57,12 +55,12 @@ def _table(title: str, rows: Iterable[tuple[str, dict[str, Any]]]) -> Table:
     rows = list(rows)
     table = _empty(title, "", rows[0][1])
     for label, values in rows:
-        table.add_row(label, *(value if isinstance(value, str) else number(value) for value in values.values()))
+        table.add(label, *(value if isinstance(value, str) else number(value) for value in values.values()))
     return table
 
 
 def _empty(title: str, first: str, columns: Iterable[str]) -> Table:
-    return Table(first, *(Column(name, justify="right", no_wrap=True) for name in columns), title=title, box=SIMPLE_HEAD)
+    return Table(title, [Column(first), *numbers(*columns)])
 
 
 def _transposed(columns: dict[str, dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:

@@ -12,7 +12,7 @@ from packenv.planning.kinds import Kinds, with_mix
 from packenv.planning.lower_bounds.cost_bound import CostBound
 from packenv.planning.mixes import MixPlan
 from packenv.report.charts import Point, Rule
-from packenv.report.page import Figure, Report, Section, rows_of
+from packenv.report.page import Figure, Report, Section
 from packenv.report.pictures import Picture, picture_of
 from packenv.report.plot_style import colours_for
 from packenv.report.workload_charts import profile_section
@@ -29,7 +29,7 @@ def mix_report(
     slot_seconds: float | None,
 ) -> Report:
     """The page of `packenv plan --types`: the mix of each policy, its cost, what one machine less does, and how full it is."""
-    table = rows_of(mix_table(workload, goals, kinds, plans, slot_seconds))
+    table = mix_table(workload, goals, kinds, plans, slot_seconds)
     profile = profile_section(workload)
     asked = [
         ("Work", work_of(workload)),

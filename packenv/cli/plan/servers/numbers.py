@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.table import Table
-
 from packenv.cli.plan.all_policies import Say, plan_all
 from packenv.cli.plan.servers.common_number import common_record, common_table, compare_at_common
 from packenv.cli.plan.servers.tables import answer, certain, certainty_record, plan_record, plan_table, without, without_record
@@ -20,6 +18,7 @@ from packenv.planning.lower_bounds.queue_servers import fewest_for
 from packenv.planning.plan import GAP, SECONDS, run_kind
 from packenv.planning.search import AskRuns, NoneMeets, Plan, Search
 from packenv.report.page import Report
+from packenv.report.tables import Table
 from packenv.runs.runner import RunOptions
 from packenv.workloads.workload import Workload
 

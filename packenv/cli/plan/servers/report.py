@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.table import Table
-
 from packenv.api import simulate
 from packenv.planning.goals import Goal
 from packenv.planning.lower_bounds.queue_servers import Fewest
 from packenv.planning.plan import run_kind
 from packenv.planning.search import Plan, Trial, mean_of, with_servers
 from packenv.report.charts import Entry, Line, LineChart, Mark, Point, RowChart, Rule
-from packenv.report.page import Figure, Report, Rows, Section, rows_of
+from packenv.report.page import Figure, Report, Section
 from packenv.report.pictures import Picture, picture_of
 from packenv.report.plot_style import MARKERS, colours_for
 from packenv.report.run_charts import fullness
+from packenv.report.tables import Column, Table, numbers
 from packenv.report.workload_charts import profile_section
 from packenv.runs.text import NONE, counted, number
 from packenv.workloads.workload import Workload
@@ -44,7 +43,7 @@ def plan_report(
     curves = _figures(plans, goals, bound, slot_seconds)
     tried = [_tried(plan, goals, slot_seconds) for plan in plans]
     sections = [
-        Section("What each number of servers gives", curves, tables=[rows_of(table) for table in tables]),
+        Section("What each number of servers gives", curves, tables=tables),
         Section("All that was tried", notes=[_confirmed(plans)], tables=tried),
     ]
     best = min(plans, key=lambda plan: plan.servers)
@@ -169,15 +168,12 @@ def _state(trial: Trial) -> str:
     return "stable" if trial.stable else "unstable"
 
 
-def _tried(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None) -> Rows:
-    head = [
-        "servers",
-        *(f"{goal.title}{f' ({unit.strip()})' if (unit := unit_of(goal, slot_seconds)) else ''}" for goal in goals),
-    ]
-    rows = []
+def _tried(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None) -> Table:
+    heads = [f"{goal.title} ({unit.strip()})" if (unit := unit_of(goal, slot_seconds)) else goal.title for goal in goals]
+    columns = [*numbers("servers", *heads), Column("queue"), Column("meets all goals")]
+    table = Table(f"What the search tried with {plan.policy}", columns, folded=True)
     for trial in plan.tried:
         means = [mean_of(own) for own in trial.values]
         values = [number(None if m is None else m * scale_of(goal, slot_seconds)) for goal, m in zip(goals, means, strict=True)]
-        rows.append([f"{trial.servers:,}", *values, _state(trial), "yes" if trial.meets else "no"])
-    numeric = [True] * (1 + len(goals)) + [False, False]
-    return Rows(f"What the search tried with {plan.policy}", [*head, "queue", "meets all goals"], rows, numeric, folded=True)
+        table.add(f"{trial.servers:,}", *values, _state(trial), "yes" if trial.meets else "no")
+    return table
