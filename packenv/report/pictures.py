@@ -43,11 +43,10 @@ class Picture(Canvas):
         self.savefig(content, format="png", dpi=DPI)
         return content.getvalue()
 
-
-def save(figure: Any, path: str | os.PathLike[str]) -> None:
-    """Write a figure as PNG, PDF or SVG, whole or not at all."""
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, dpi=DPI)
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as PNG, PDF or SVG, whole or not at all."""
+        with atomic_path(path) as temporary:
+            self.savefig(temporary, dpi=DPI)
 
 
 def picture_of(title: str, figures: Sequence[Figure]) -> Picture:

@@ -88,9 +88,8 @@ def judge_command(
 
     def draw(path: str) -> None:
         from packenv.cli.judge.report import judge_chart  # brings matplotlib with it
-        from packenv.report.pictures import save
 
-        save(judge_chart(judged), path)
+        judge_chart(judged).save(path)
 
     def tell(path: str) -> None:
         from packenv.cli.judge.report import judge_report  # brings the profile of traces with it

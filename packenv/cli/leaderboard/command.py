@@ -123,9 +123,8 @@ def leaderboard(
 
     def draw(path: str) -> None:
         from packenv.cli.leaderboard.report import ratios_chart  # brings matplotlib with it
-        from packenv.report.pictures import save
 
-        save(ratios_chart(groups, reference), path)
+        ratios_chart(groups, reference).save(path)
 
     def tell(path: str) -> None:
         from packenv.cli.leaderboard.report import leaderboard_report  # brings matplotlib with it

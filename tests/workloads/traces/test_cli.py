@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from packenv.cli.trace.command import trace
+from packenv.cli.trace import trace
 from packenv.errors import InputError
 from packenv.report.workload_charts import requests
 from packenv.workloads.files import load_workload

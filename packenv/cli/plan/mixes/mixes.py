@@ -45,9 +45,8 @@ def plan_mixes(asked: Asked, kinds: Kinds, made: RunOptions, log: str | None) ->
 
     def draw(path: str) -> None:
         from packenv.cli.plan.mixes.report import mix_chart  # brings matplotlib with it
-        from packenv.report.pictures import save
 
-        save(mix_chart(plans, goals, bound, workload, slot_seconds), path)
+        mix_chart(plans, goals, bound, workload, slot_seconds).save(path)
 
     def report() -> Report:
         from packenv.cli.plan.mixes.report import mix_report  # brings the profile of traces with it

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from packenv.cli.evaluate.about import begin_lines, print_workload
+from packenv.cli.options.workload import begin_lines, print_workload
 from packenv.cli.outputs import write_all
 from packenv.cli.tables import show, text_console
 from packenv.errors import InputError

@@ -82,9 +82,8 @@ def plan_numbers(asked: Asked, made: RunOptions, log: str | None) -> Shown:
 
     def draw(path: str) -> None:
         from packenv.cli.plan.servers.report import plan_chart  # brings matplotlib with it
-        from packenv.report.pictures import save
 
-        save(plan_chart(plans, goals, bound, workload, slot_seconds), path)
+        plan_chart(plans, goals, bound, workload, slot_seconds).save(path)
 
     def report() -> Report:
         from packenv.cli.plan.servers.report import plan_report  # brings the profile of traces with it

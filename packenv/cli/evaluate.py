@@ -8,23 +8,32 @@ from typing import Any
 
 import click
 
-from packenv.cli.evaluate.about import begin_lines, notices, print_workload
 from packenv.cli.leaderboard.contests import contest_name
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import GANTT_HELP, JSON, columns, report_option, run_options
-from packenv.cli.options.workload import RESOURCES_HELP, SLOT_SECONDS_HELP, WorkloadOptions, chosen_policies, workload_from
+from packenv.cli.options.workload import (
+    RESOURCES_HELP,
+    SLOT_SECONDS_HELP,
+    WorkloadOptions,
+    begin_lines,
+    chosen_policies,
+    print_workload,
+    workload_from,
+)
 from packenv.cli.outputs import check_outputs, write_all, write_report
 from packenv.cli.tables import format_option, show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
-from packenv.report.comparison_tables import Times, legend, spare_columns, tables_of
+from packenv.policy import find_policy, needs_of
+from packenv.report.comparison_tables import legend, spare_columns, tables_of
 from packenv.report.schedule_table import write_schedule
 from packenv.runs.comparison import DEFAULT_SLOTS, Evaluation, evaluation
 from packenv.runs.measured import measured
 from packenv.runs.runner import RunOptions, run_most
 from packenv.runs.tensorboard import TENSORBOARD_HELP, check_tensorboard, write_tensorboard
-from packenv.simulation import WAITING_LIMIT
-from packenv.workloads.workload import INTENSITIES
+from packenv.simulation import WAITING_LIMIT, setting_of
+from packenv.workloads.demand import scalar_cdf
+from packenv.workloads.workload import INTENSITIES, Workload
 
 
 @click.command()
@@ -100,7 +109,7 @@ def evaluate(
     check_tensorboard(tensorboard)
     words = {each.name: given.pop(each.name) for each in fields(WorkloadOptions)}
     asked, dropped = evaluation_from(given, words, schedule is not None or gantt is not None, report is not None)
-    workload, times, backlog = asked.workload, Times(asked.workload.shown_slot), asked.backlog
+    workload, backlog = asked.workload, asked.backlog
     console = text_console()
 
     def say(lines: Iterable[str], style: str | None = None) -> None:
@@ -120,10 +129,8 @@ def evaluate(
     if failure is not None and not by_policy:
         raise failure
     found = asked.compare(by_policy)
-    tables = tables_of(found)
-    show(form, tables, found.summaries, spare_columns())
-    marks = legend(found)
-    say(marks)
+    show(form, tables_of(found), found.summaries, spare_columns())
+    say(legend(found))
     say(found.remarks, "yellow")
     say(found.stopped, "red")
 
@@ -132,31 +139,17 @@ def evaluate(
         for group in by_policy:
             write_tensorboard(folder, where, group[0].policy, [*map(measured, group)])
 
-    def draw(path: str) -> None:
-        from packenv.report.pictures import save  # brings matplotlib with it
-        from packenv.report.run_charts import runs_chart
-
-        save(runs_chart(by_policy, workload, backlog), path)
-
-    def draw_schedules(path: str) -> None:
-        from packenv.report.pictures import save  # brings matplotlib with it
-        from packenv.report.schedule_chart import schedule_chart
-
-        save(schedule_chart([group[0] for group in by_policy], workload), path)
-
     def tell(path: str) -> None:
-        from packenv.cli.evaluate.report import evaluate_report  # brings the profile of traces with it
+        from packenv.report.comparison_page import comparison_page  # brings matplotlib with it
 
-        said = [*noticed, *found.remarks, *found.stopped]
-        told = evaluate_report(by_policy, found.summaries, tables, marks, said, workload, times, backlog)
-        write_report(told, path)
+        write_report(comparison_page(found, noticed), path)
 
     write_all(
         (json_path, lambda path: write_json(path, [*found.records, *found.summaries])),
         (schedule, lambda path: write_schedule(path, workload, found.all_runs)),
         (tensorboard, to_tensorboard),
-        (plot, draw),
-        (gantt, draw_schedules),
+        (plot, lambda path: found.plot().save(path)),
+        (gantt, lambda path: found.plot("schedule").save(path)),
         (report, tell),
     )
     if failure is not None:
@@ -183,3 +176,24 @@ def evaluation_from(
         by_size=given["sized"], schedule=scheduled, jobs_schedule=reported,
     )  # fmt: skip
     return asked, dropped
+
+
+def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
+    """Which policies know durations, what others say of themselves, and which guarantee is left if J is too low (Corollary 1)."""
+    setting = setting_of(workload)
+    default = setting.levels
+    told = [name for name in policies if needs_of(find_policy(name), setting).durations]
+    believed = "true" if workload.jobs is None or workload.jobs.estimate is None else "estimated"
+    found = [f"told {believed} durations: {', '.join(told)}"] if told else []
+    for name in policies:
+        chosen = find_policy(name)
+        if hasattr(chosen, "notice"):
+            found += filter(None, [chosen.notice(setting)])
+        levels = getattr(chosen, "J", 0)
+        if 0 < levels < default:
+            largest = max(workload.servers.units.max(axis=0))
+            below = scalar_cdf(workload.demand_law, workload.servers, int(largest) >> levels)
+            found.append(
+                f"{name}: {below:.1%} of the sizes lie below 2^-{levels}; the guarantee left is {(1 - below) * 2 / 3:.3f}"
+            )
+    return found

@@ -9,8 +9,6 @@ import click
 from rich.console import Console
 
 from packenv.api import simulate
-from packenv.cli.optimum.comparison import makespan_of, optimum_record, optimum_table, progress_line, shortest
-from packenv.cli.optimum.completion import best_bound, completion_record, completion_table
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import COUNT, FILE, GANTT_HELP, JSON, option
@@ -22,15 +20,17 @@ from packenv.files import write_json
 from packenv.policies.replay import Replay
 from packenv.policy import find_policy, initial_state_of, registered
 from packenv.report.schedule_table import write_schedule
+from packenv.report.tables import Column, Table, numbers
+from packenv.results.job_times import job_times
 from packenv.results.result import Result
 from packenv.runs.run import runs_of
 from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.text import counted
 from packenv.simulation import setting_of
-from packenv.theory.completion.bound import completion_bound
-from packenv.theory.completion.cp_sat import least_completion
+from packenv.theory.completion.bound import CompletionBound, completion_bound
+from packenv.theory.completion.cp_sat import LeastCompletion, least_completion
 from packenv.theory.makespan.cp_sat import cp_model
-from packenv.theory.makespan.optimum import HEURISTICS, TIME_LIMIT, optimal_schedule
+from packenv.theory.makespan.optimum import HEURISTICS, TIME_LIMIT, Optimum, optimal_schedule
 from packenv.workloads.workload import Workload
 
 COMPLETING = ("srpt", "critical-path", "weighted-fair")
@@ -133,16 +133,14 @@ def optimum(
     drawn = [replace(replayed, policy="optimum" if best.proven else "best found"), *([first] if first else [])]
 
     def draw(path: str) -> None:
-        from packenv.report.pictures import save  # brings matplotlib with it
-        from packenv.report.run_charts import use_chart
+        from packenv.report.run_charts import use_chart  # brings matplotlib with it
 
-        save(use_chart(workload, drawn, best.bound, f"{workload.name}: {size}"), path)
+        use_chart(workload, drawn, best.bound, f"{workload.name}: {size}").save(path)
 
     def draw_schedules(path: str) -> None:
-        from packenv.report.pictures import save  # brings matplotlib with it
         from packenv.report.schedule_chart import schedule_chart
 
-        save(schedule_chart(drawn, workload), path)
+        schedule_chart(drawn, workload).save(path)
 
     write_all(
         (json_path, lambda path: write_json(path, optimum_record(workload, best, results, seed, fixed_allocation))),
@@ -189,3 +187,104 @@ def finite(workload: Workload, seed: int, slots: int | None) -> Workload:
     if slots is None:
         raise InputError(f"workload {workload.name} has no last job: say --slots")
     return workload.tabulated(seed, slots)
+
+
+def makespan_of(workload: Workload, result: Result) -> int | None:
+    """Slots from the first arrival to the last end; None unless all tasks ended."""
+    assert workload.jobs is not None and result.schedule is not None
+    start, _, end, _ = result.schedule
+    whole = len(start) == len(workload.jobs) and (start >= 0).all()
+    return int(end.max() - workload.jobs.arrival[0]) if whole else None
+
+
+def shortest(workload: Workload, results: list[Result]) -> Result | None:
+    """The run of the policy that is done first; None if none has run all tasks."""
+    spans = [(makespan_of(workload, result), result) for result in results]
+    whole = [(span, n) for n, (span, _) in enumerate(spans) if span is not None]
+    return results[min(whole)[1]] if whole else None
+
+
+def progress_line(seconds: float, makespan: int, bound: int) -> str:
+    """What the search has found so far."""
+    return f"makespan {makespan}, at least {bound}: {makespan / bound - 1:.1%} above the bound after {seconds:.0f} s"
+
+
+def optimum_table(workload: Workload, best: Optimum, results: list[Result]) -> Table:
+    """Makespans, and how far each is above the bound."""
+    table = Table("", [Column(""), *numbers("makespan", "above the bound"), Column("")])
+    how = "proven" if best.proven else f"not proven in {best.seconds:.0f} s"
+    table.add("optimum" if best.proven else "best found", str(best.makespan), f"{best.gap:.1%}", how)
+    for result in results:
+        span = makespan_of(workload, result)
+        table.add(result.policy, *(("–", "–") if span is None else (str(span), f"{span / best.bound - 1:.1%}")), "")
+    return table
+
+
+def optimum_record(workload: Workload, best: Optimum, results: list[Result], seed: int, fixed: bool) -> dict[str, Any]:
+    """The JSON of `packenv optimum`; slots, and gaps as shares of the bound."""
+    assert workload.jobs is not None
+    spans = {result.policy: makespan_of(workload, result) for result in results}
+    return {
+        "workload": workload.name,
+        "servers": str(workload.servers),
+        "tasks": len(workload.jobs),
+        "seed": seed,
+        "fixed_allocation": fixed,
+        "makespan": best.makespan,
+        "bound": best.bound,
+        "gap": best.gap,
+        "proven": best.proven,
+        "seconds": best.seconds,
+        "history": [list(step) for step in best.history],
+        "policies": [
+            {"policy": name, "makespan": span, "gap": None if span is None else span / best.bound - 1}
+            for name, span in spans.items()
+        ],
+    }
+
+
+def mean_completion(workload: Workload, result: Result) -> float | None:
+    """Mean slots from the first arrival of a job to its end; None unless all jobs ended."""
+    assert workload.jobs is not None and result.schedule is not None
+    whole = len(result.schedule.start) == len(workload.jobs) and bool((result.schedule.start >= 0).all())
+    return job_times(workload.jobs, result.schedule, int(result.schedule.end.max())).mean if whole else None
+
+
+def completion_table(workload: Workload, bound: float, found: LeastCompletion | None, jobs: int, results: list[Result]) -> Table:
+    """Mean completion times in slots, and how far each is above the bound."""
+    table = Table("", [Column(""), *numbers("mean completion", "above the bound")])
+    rows = [] if found is None else [("optimum" if found.proven else "best found", found.total / jobs)]
+    for name, mean in [*rows, *((result.policy, mean_completion(workload, result)) for result in results)]:
+        table.add(name, *(("–", "–") if mean is None else (f"{mean:.2f}", f"{mean / bound - 1:.1%}")))
+    return table
+
+
+def completion_record(
+    workload: Workload, least: CompletionBound, found: LeastCompletion | None, results: list[Result], seed: int
+) -> dict[str, Any]:
+    """The JSON of `packenv optimum --objective completion`; slots, and gaps as shares of the bound."""
+    assert workload.jobs is not None
+    bound = best_bound(least, found)
+    means = {result.policy: mean_completion(workload, result) for result in results}
+    return {
+        "workload": workload.name,
+        "servers": str(workload.servers),
+        "tasks": len(workload.jobs),
+        "jobs": least.jobs,
+        "seed": seed,
+        "objective": "completion",
+        "bound": bound,
+        "bound_pooled": least.pooled / least.jobs,
+        "bound_paths": least.paths / least.jobs,
+        "best": None if found is None else found.total / least.jobs,
+        "proven": found is not None and found.proven,
+        "policies": [
+            {"policy": name, "mean_completion": mean, "gap": None if mean is None else mean / bound - 1}
+            for name, mean in means.items()
+        ],
+    }
+
+
+def best_bound(least: CompletionBound, found: LeastCompletion | None) -> float:
+    """The larger bound on the mean: of the relaxation, or of the solver, which does not preempt."""
+    return least.mean if found is None else max(least.total, found.bound) / least.jobs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,12 @@ from rich.console import Console
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import PATH
 from packenv.cli.options.shared import JSON
-from packenv.cli.options.workload import note_devices
+from packenv.cli.options.workload import dropped_rows, note_devices
 from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.trace.tables import dropped_part, print_description, print_match
+from packenv.cli.tables import print_table, text_console
 from packenv.files import write_json
+from packenv.report.tables import Column, Table, numbers
+from packenv.runs.text import number
 from packenv.workloads.resources import chosen_resources
 
 if TYPE_CHECKING:
@@ -109,11 +112,10 @@ def describe(path: str, slot_seconds: str | None, plot: str | None, resources: s
         statistics = statistics_of(recorded, slot_seconds)
 
     def draw(picture: str) -> None:
-        from packenv.report.pictures import save  # brings matplotlib with it
-        from packenv.report.workload_charts import requests_chart
+        from packenv.report.workload_charts import requests_chart  # brings matplotlib with it
 
         with progress(f"drawing {picture}"):
-            save(requests_chart(recorded, f"Distinct requests in {Path(path).name}"), picture)
+            requests_chart(recorded, f"Distinct requests in {Path(path).name}").save(picture)
 
     print_description(Path(path).name, statistics)
     write_all((plot, draw), (json_path, lambda file: write_json(file, statistics)))
@@ -168,3 +170,71 @@ def read(path: str, resources: str) -> tuple[Trace | SlotTrace, Sizes]:
 def progress(what: str) -> AbstractContextManager[Any]:
     """A moving line on a terminal's standard error while something takes long; nothing elsewhere."""
     return Console(stderr=True).status(what)
+
+
+def print_description(name: str, statistics: dict[str, Any]) -> None:
+    """The tables of `describe`."""
+    console = text_console()
+    kept, submitted = statistics["kept_tasks"], statistics["submitted_tasks"]
+    console.print(
+        f"{name}: {statistics['rows']:,} tasks, {statistics['in_snapshot']:,} in the initial snapshot, "
+        f"{statistics['submitted']:,} submitted, {statistics['kept']:,} kept{dropped_part(statistics['dropped'])}",
+        highlight=False,
+    )
+    if statistics["about"]:
+        console.print(statistics["about"], highlight=False)
+    counts = _empty("Distinct demands", "distinct", statistics["distinct"]["rows"])
+    for which, levels in statistics["distinct"].items():
+        counts.add(which, *(f"{count:,}" for count in levels.values()))
+    print_table(counts)
+    rates = _empty("Rates and bursts", "", ("submitted", "kept"))
+    for label in ("tasks", "jobs", "span_s", "tasks_per_s", "jobs_per_s", "interarrival_cv"):
+        rates.add(label, *(number(column.get(label)) for column in (submitted, kept)))
+    for window in kept.get("dispersion", {}):
+        rates.add(f"dispersion, {window} s", *(number(column["dispersion"][window]) for column in (submitted, kept)))
+    print_table(rates)
+    if "size" not in kept:
+        return
+    quantities = ["size", *statistics["resources"], "duration_s", "tasks_per_job", "interarrival_s"]
+    print_table(_table("Kept tasks", _transposed({quantity: kept[quantity] for quantity in quantities})))
+    print_table(_table("Correlation", list(kept["correlation"].items())))
+    print_table(_table("Offered load", [("servers of capacity 1", kept["offered_load"])]))
+
+
+def print_match(name: str, match: dict[str, Any]) -> None:
+    """The tables of `profile`: [trace, fitted workload] in each cell."""
+    pairs = {quantity: {key: _pair(pair) for key, pair in levels.items()} for quantity, levels in match["quantiles"].items()}
+    print_table(_table(f"{name}: trace / workload, {match['tasks_compared']:,} tasks", _transposed(pairs)))
+    load = {name: [*pair, match["expected_load"][name]] for name, pair in match["offered_load"].items()}
+    print_table(_table("Offered load", [("trace / workload / its mean", {name: _pair(three) for name, three in load.items()})]))
+    dispersion = {window: _pair(pair) for window, pair in match["dispersion"].items()}
+    print_table(_table("Dispersion (window in s)", [("trace / workload", dispersion)]))
+    print_table(_table("Kolmogorov-Smirnov distance", [("", match["ks"])]))
+
+
+def _table(title: str, rows: Iterable[tuple[str, dict[str, Any]]]) -> Table:
+    rows = list(rows)
+    table = _empty(title, "", rows[0][1])
+    for label, values in rows:
+        table.add(label, *(value if isinstance(value, str) else number(value) for value in values.values()))
+    return table
+
+
+def _empty(title: str, first: str, columns: Iterable[str]) -> Table:
+    return Table(title, [Column(first), *numbers(*columns)])
+
+
+def _transposed(columns: dict[str, dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Rows, of columns; one that lacks a row, as the gaps of a single task do, has None there."""
+    labels = dict.fromkeys(label for column in columns.values() for label in column)
+    return [(label, {name: column.get(label) for name, column in columns.items()}) for label in labels]
+
+
+def _pair(pair: list[Any]) -> str:
+    return " / ".join(number(value) for value in pair)
+
+
+def dropped_part(dropped: dict[str, int]) -> str:
+    """A clause on the rows that were dropped; nothing for none."""
+    parts = dropped_rows(dropped)
+    return f"; dropped: {parts}" if parts else ""
