@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from packenv.report.comparison_tables import legend, tables_of
 from packenv.report.page import Figure, Image, Report, Section
+from packenv.report.plot_style import clock_for
 from packenv.report.run_charts import delays, fullness, mean_queues, queue_over_time
 from packenv.report.schedule_chart import schedule_chart
 from packenv.report.story import story_of
 from packenv.report.workload_charts import profile_section
 from packenv.results.result import Result
-from packenv.runs.clock import clock_for
 from packenv.runs.comparison import Comparison
 from packenv.runs.measures import MEASURES, SPEED
 from packenv.runs.text import listed, number

@@ -1,9 +1,9 @@
-"""What all pictures have in common: a colour and a marker for each policy, plain numbers, a light grid."""
+"""What all pictures have in common: a colour and a marker for each policy, plain numbers, a light grid, units of time."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from packenv.errors import InputError
 
@@ -44,3 +44,20 @@ def check_picture(path: str | Path, what: str) -> None:
     """Raise InputError, which says `what` a picture is, unless the file's suffix is a picture's."""
     if Path(path).suffix.lower() not in PICTURES:
         raise InputError(f"{path}: {what} {', '.join(PICTURES)}")
+
+
+class Clock(NamedTuple):
+    """The unit in which times are shown: its length in slots, and its name."""
+
+    slots: float
+    unit: str
+
+
+def clock_for(slots: float, slot_seconds: float | None) -> Clock:
+    """A unit that gives numbers from about 2 to a few hundred, where the length of a slot is known; slots otherwise."""
+    if slot_seconds is None:
+        return Clock(1.0, "slots")
+    for seconds, unit in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
+        if slots * slot_seconds >= 2 * seconds:
+            return Clock(seconds / slot_seconds, unit)
+    return Clock(1 / slot_seconds, "seconds")

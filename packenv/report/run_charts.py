@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from packenv.report.charts import Entry, Key, Line, LineChart, Mark, RowChart, Rule
 from packenv.report.page import Figure
 from packenv.report.pictures import Picture, picture_of
-from packenv.report.plot_style import COLOURS, GREY, colours_for
+from packenv.report.plot_style import COLOURS, GREY, Clock, clock_for, colours_for
 from packenv.report.story import story_of, verdict_of
 from packenv.report.workload_charts import resource_names
 from packenv.results.job_times import cut
 from packenv.results.occupancy import Occupancy, occupancy
 from packenv.results.result import Result
 from packenv.results.stability import UNSTABLE
-from packenv.runs.clock import Clock, clock_for
 from packenv.runs.measures import Record
 from packenv.runs.text import counted, estimate, number
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS, known_bound

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from packenv.results.by_size import delay_by_size
+from packenv.runs.size_classes import delay_by_size
 from packenv.simulation import simulate
 from packenv.units import UNIT
 from packenv.workloads.find import workload

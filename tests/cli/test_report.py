@@ -9,13 +9,13 @@ import pytest
 
 from experiments.finding import Settings
 from experiments.reproduce import finding_of, reproduce_report
-from packenv.cli.judge.report import judge_report
-from packenv.cli.judge.tables import judgments_table
+from packenv.cli.judge import judgments_table
 from packenv.cli.leaderboard.contests import Contest
 from packenv.cli.leaderboard.report import leaderboard_report
 from packenv.cli.leaderboard.scores import groups_of
 from packenv.cli.leaderboard.standings import Standing, with_ratios
 from packenv.cli.main import main
+from packenv.report.judgment_page import judgment_page
 from packenv.report.page import Image, page_of
 from packenv.results.stability import Verdict
 from packenv.runs.measured import Measured
@@ -96,7 +96,7 @@ def test_judge() -> None:
     held = Judgment("bf-js", setting.name, 0.9, 1.0, (2.0, 2.0), 0.5, "held", "not claimed", (seen,))
     broken = Judgment("vqs", setting.name, 0.4, 0.45, (2.0, 2.0), 2 / 3, "broken", "broken", (seen,))
     table = judgments_table([setting] * 2, [held, broken])
-    report = judge_report([held, broken], [setting] * 2, table, ["a notice"], 2)
+    report = judgment_page([held, broken], [setting] * 2, table, ["a notice"], 2)
     assert report.answer == "bf-js supports 0.900 to 1.000 of ρ* on paper/fig3a; the guarantee of vqs on paper/fig3a is broken."
     page = Page(page_of(report, "packenv judge"))
     assert cells(page).count("paper/fig3a") == 2  # also where the terminal shows nothing

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import click
 
-from packenv.cli.judge.judgments import judge_all
+from packenv.cli.judge import judge_all
 from packenv.cli.leaderboard.cells import legend, length_of
 from packenv.cli.leaderboard.contests import Contest, contest
 from packenv.cli.leaderboard.page import check_page, markdown, write_page

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.text import Text
 
-from packenv.cli.judge.tables import STATUS_COLOURS
+from packenv.cli.judge import STATUS_COLOURS
 from packenv.cli.leaderboard.cells import cell, judgment_of, lines, supported
 from packenv.cli.leaderboard.scores import Group, Score
 from packenv.cli.leaderboard.standings import Standing, reference_of

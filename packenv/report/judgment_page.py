@@ -17,7 +17,7 @@ from packenv.workloads.workload import Workload
 GUARANTEES = (Rule(1 / 2, "½"), Rule(2 / 3, "⅔"), Rule(1.0, "ρ*"))
 
 
-def judge_report(
+def judgment_page(
     judged: Sequence[Judgment], workloads: Sequence[Workload], table: Table, notices: Sequence[str], seeds: int
 ) -> Report:
     """`workloads`: those of the judgments; `table`: of all of them; `notices`: on loads that stayed undecided."""
@@ -41,7 +41,7 @@ def judge_report(
     return Report(title, _answer(judged), asked, [*sections, *(each for each in profiles if each is not None)], notices)
 
 
-def judge_chart(judged: Sequence[Judgment]) -> Picture:
+def judgment_chart(judged: Sequence[Judgment]) -> Picture:
     """Supported fractions of ρ* beside ½ and ⅔: a bar for each judgment, pale where it is not decided."""
     return picture_of("", _supported(judged))
 

@@ -8,8 +8,8 @@ import pytest
 import packenv
 from packenv import Jobs
 from packenv.errors import InputError
-from packenv.results.by_size import SizeClass, delay_by_size
 from packenv.results.schedule import Schedule
+from packenv.runs.size_classes import SizeClass, delay_by_size
 
 
 def ran(start: list[int]) -> Schedule:
