@@ -116,7 +116,7 @@ def of_policies(title: str, columns: Sequence[Column], summaries: Sequence[Recor
 
 def sizes_table(summaries: Sequence[dict[str, Any]], times: Times) -> Table:
     """A line for each class of each policy, the smallest sizes first."""
-    columns = numbers("size up to", "tasks", "mean delay", "p99.9", "largest")
+    columns = numbers("size up to", "tasks", *SIZE_TIMES.values())
     table = of_policies(f"delays in {times.unit} by size", columns, summaries)
     for record in summaries:
         for n, (size, own) in enumerate(record["by_size"].items()):

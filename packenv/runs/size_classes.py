@@ -17,33 +17,31 @@ from packenv.runs.statistics import mean_and_half
 from packenv.units import UNIT
 from packenv.workloads.workload import Workload
 
-TIMES = ("mean_delay", "delay_p999", "max_delay")
+Ints = NDArray[np.int64]
+MOST_DISCRETE = 4  # a table of at most so many sizes has a class for each
+TIMES = {"mean_delay": "mean delay", "delay_p999": "p99.9", "max_delay": "largest"}
+"""Measures of a class, in slots, and the headings of their columns."""
+
 BySize = dict[str, dict[str, Any]]
-"""By the largest size of a class: `tasks` that started, and TIMES in slots, None where none started."""
+"""By the largest size of a class: `tasks` that started, and TIMES, None where none started."""
 
 
 def by_size(workload: Workload, by_policy: Sequence[Sequence[Result]]) -> list[list[BySize]]:
     """For runs with their schedules. The size of a task is that of its largest resource; classes are those of the first run."""
-    bounds: NDArray[np.int64] | None = None
-    found: list[list[BySize]] = []
-    for results in by_policy:
-        found.append([])
-        for result in results:
-            assert result.schedule is not None
-            jobs = workload.played_jobs(result.seed, len(result.schedule.start))
+    bounds: Ints | None = None
+    measured: list[list[BySize]] = []
+    for runs in by_policy:
+        measured.append([])
+        for run in runs:
+            assert run.schedule is not None
+            jobs = workload.played_jobs(run.seed, len(run.schedule.start))
             size = jobs.demand.max(axis=1)
             bounds = class_bounds(size) if bounds is None else bounds
-            classes = delay_by_size(jobs, result.schedule, size, result.warmup, bounds)
-            found[-1].append(
-                {
-                    f"{each.up_to / UNIT:.4g}": {
-                        "tasks": each.tasks,
-                        **dict(zip(TIMES, (each.mean, each.p999, each.most), strict=True)),
-                    }
-                    for each in classes
-                }
+            classes = delay_by_size(jobs, run.schedule, size, run.warmup, bounds)
+            measured[-1].append(
+                {f"{each.up_to / UNIT:.4g}": dict(zip(each._fields[1:], each[1:], strict=True)) for each in classes}
             )
-    return found
+    return measured
 
 
 def mean_by_size(seeds: Sequence[BySize]) -> BySize:
@@ -57,18 +55,14 @@ def mean_by_size(seeds: Sequence[BySize]) -> BySize:
     return summary
 
 
-Ints = NDArray[np.int64]
-MOST_DISCRETE = 4  # a table of at most so many sizes has a class for each
-
-
 class SizeClass(NamedTuple):
     """Delays of the tasks of one class, in slots; None if none of them started."""
 
     up_to: int  # units: the largest size in the class
     tasks: int  # that started
-    mean: float | None
-    p999: float | None  # the smallest delay that at least 99.9 % of the tasks do not exceed
-    most: int | None
+    mean_delay: float | None
+    delay_p999: float | None  # the smallest delay that at least 99.9 % of the tasks do not exceed
+    max_delay: int | None
 
 
 def class_bounds(size: Ints) -> Ints:
