@@ -9,12 +9,10 @@ from dataclasses import replace
 import click
 
 from packenv.cli.judge import judge_all
-from packenv.cli.leaderboard.cells import legend, length_of
 from packenv.cli.leaderboard.contests import Contest, contest
-from packenv.cli.leaderboard.page import check_page, markdown, write_page
-from packenv.cli.leaderboard.scores import Group, groups_of
+from packenv.cli.leaderboard.scores import Group, groups_of, legend, length_of
 from packenv.cli.leaderboard.standings import BEST, Standing, entries_of, play
-from packenv.cli.leaderboard.tables import record_of, terminal_table
+from packenv.cli.leaderboard.tables import check_page, markdown, record_of, terminal_table, write_page
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import COUNT, FILE, JSON, option

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from packenv.cli.leaderboard.cells import legend, length_of
-from packenv.cli.leaderboard.scores import Column, Group, Score
+from packenv.cli.leaderboard.scores import Column, Group, Score, legend, length_of
 from packenv.cli.leaderboard.standings import BEST, reference_of
 from packenv.cli.leaderboard.tables import terminal_table
 from packenv.report.charts import Entry, Key, Mark, RowChart, Rule
