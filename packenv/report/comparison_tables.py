@@ -10,7 +10,7 @@ from rich.text import Text
 from packenv.report.tables import Cell, Column, Table, numbers
 from packenv.results.stability import STABLE, UNSTABLE
 from packenv.runs.comparison import Comparison
-from packenv.runs.measures import CLASSES, COMPLETION, DATA, JOBS, MEASURES, QUEUE, SLOTS, SPEED, Record, measure_named
+from packenv.runs.measures import CLASSES, COMPLETION, DATA, JOBS, MEASURES, QUEUE, SLOTS, SPEED, Record
 from packenv.runs.size_classes import TIMES as SIZE_TIMES
 from packenv.runs.text import NONE, WIDE, estimate, is_wide, number
 from packenv.theory.completion.bound import SHOWN_AS
@@ -43,20 +43,15 @@ def spare_columns() -> list[str]:
 
 def tables_of(comparison: Comparison) -> list[Table]:
     """Queues and delays; by size, of whole jobs and of data, where the runs measured them."""
-    summaries, times = comparison.summaries, Times(comparison.workload.shown_slot)
-    tables = {QUEUE: measures_table(QUEUE, f"delays in {times.unit_and_slot}", summaries, times)}
-    if comparison.by_size:
-        tables["by_size"] = sizes_table(summaries, times)
-    if JOBS in (shown := tables_shown(comparison)):
-        title = f"jobs: {times.unit} from the first arrival to the last end"
-        tables[JOBS] = with_bound(measures_table(JOBS, title, summaries, times), summaries, times)
-    if CLASSES in shown:
-        title = f"jobs whose tasks take up to {comparison.cutoff:g} s on average, and long ones: completion in {times.unit}"
-        tables[CLASSES] = measures_table(CLASSES, title, summaries, times)
-    if DATA in shown:
-        title = f"tasks with data: shares by where they ran; mean {times.unit}: completion, and the parts that add up to it"
-        tables[DATA] = measures_table(DATA, title, summaries, times)
-    return [*tables.values()]
+    summaries, times, cutoff = comparison.summaries, Times(comparison.workload.shown_slot), comparison.cutoff or 0.0
+    titles = {
+        QUEUE: f"delays in {times.unit_and_slot}",
+        JOBS: f"jobs: {times.unit} from the first arrival to the last end",
+        CLASSES: f"jobs whose tasks take up to {cutoff:g} s on average, and long ones: completion in {times.unit}",
+        DATA: f"tasks with data: shares by where they ran; mean {times.unit}: completion, and the parts that add up to it",
+    }
+    tables = [measures_table(name, titles[name], summaries, times) for name in tables_shown(comparison)]
+    return [tables[0], *([sizes_table(summaries, times)] if comparison.by_size else []), *tables[1:]]
 
 
 def tables_shown(comparison: Comparison) -> list[str]:
@@ -68,7 +63,7 @@ def tables_shown(comparison: Comparison) -> list[str]:
 
 
 def measures_table(name: str, title: str, summaries: Sequence[Record], times: Times) -> Table:
-    """A line for each policy, a column for each measure; in QUEUE, before the machine's speed, the verdict."""
+    """A line for each policy, a column for each measure; in QUEUE also the verdict, in JOBS the bound below them."""
     measures = [measure for measure in MEASURES if measure.table == name]
     columns = []
     for measure in measures:
@@ -78,21 +73,15 @@ def measures_table(name: str, title: str, summaries: Sequence[Record], times: Ti
     for record in summaries:
         cells: list[Cell] = []
         for measure in measures:
-            both = record[measure.key], record["interval"].get(measure.key)
             if measure.unit == SPEED:
                 cells.append(Text(record["verdict"], COLOURS.get(record["verdict"], "yellow")))
+            both = record[measure.key], record["interval"].get(measure.key)
             cells.append(measure.cell(*(map(times.of, both) if measure.unit == SLOTS else both)))
         table.add(record["policy"], *cells)
-    return table
-
-
-def with_bound(table: Table, summaries: Sequence[Record], times: Times) -> Table:
-    """The table of whole jobs with the bound on the mean completion time below it, if there is one."""
-    bounded = next((record for record in summaries if record["completion_bound"] is not None), None)
+    bounded = next((record for record in summaries if name == JOBS and record["completion_bound"] is not None), None)
     if bounded is not None:
         bound = estimate(*(times.of(each["completion_bound"]) for each in (bounded, bounded["interval"])))
-        heading = measure_named(COMPLETION).heading
-        table.add(SHOWN_AS, *(bound if column.heading == heading else NONE for column in table.columns[1:]), style="dim")
+        table.add(SHOWN_AS, *(bound if measure.key == COMPLETION else NONE for measure in measures), style="dim")
     return table
 
 

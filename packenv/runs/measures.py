@@ -305,11 +305,6 @@ MEASURES: list[Measure] = [
 """In the order of records and of columns."""
 
 
-def measure_named(key: str) -> Measure:
-    """The measure with this key."""
-    return next(measure for measure in MEASURES if measure.key == key)
-
-
 def ranked_measures(table: str) -> list[Measure]:
     """Those by which a leaderboard compares policies, QUEUE of streams and JOBS of tables of whole jobs, in their places."""
     return sorted((measure for measure in MEASURES if measure.ranked and measure.table == table), key=lambda each: each.ranked)
