@@ -107,9 +107,9 @@ def evaluate(
     """
     check_outputs(schedule, json_path, plot=plot, gantt=gantt, report=report)
     check_tensorboard(tensorboard)
-    words = {each.name: given.pop(each.name) for each in fields(WorkloadOptions)}
-    asked, dropped = evaluation_from(given, words, schedule is not None or gantt is not None, report is not None)
-    workload, backlog = asked.workload, asked.backlog
+    of_workload = {each.name: given.pop(each.name) for each in fields(WorkloadOptions)}
+    prepared, dropped = evaluation_from(given, of_workload, schedule is not None or gantt is not None, report is not None)
+    workload, backlog = prepared.workload, prepared.backlog
     console = text_console()
 
     def say(lines: Iterable[str], style: str | None = None) -> None:
@@ -119,37 +119,37 @@ def evaluate(
     seed = given["seed"]
     print_workload(console, workload.at(seed), dropped, f" with seed {seed}" if workload.draw else "", backlog)
     say(begin_lines(workload))
-    noticed = notices(workload, tuple(asked.seeds))
+    noticed = notices(workload, tuple(prepared.seeds))
     say(noticed, "yellow")
-    once = [name for name, own in asked.seeds.items() if len(own) < given["seeds"]]
+    once = [name for name, seeds in prepared.seeds.items() if len(seeds) < given["seeds"]]
     if once:
         say([f"no chance in the jobs, nor in {', '.join(once)}: one run, not {given['seeds']}"])
-    finished, failure = run_most(asked.runs, made)
-    by_policy = asked.groups(finished)
+    finished, failure = run_most(prepared.runs, made)
+    by_policy = prepared.groups(finished)
     if failure is not None and not by_policy:
         raise failure
-    found = asked.compare(by_policy)
-    show(form, tables_of(found), found.summaries, spare_columns())
-    say(legend(found))
-    say(found.remarks, "yellow")
-    say(found.stopped, "red")
+    comparison = prepared.compare(by_policy)
+    show(form, tables_of(comparison), comparison.summaries, spare_columns())
+    say(legend(comparison))
+    say(comparison.remarks, "yellow")
+    say(comparison.stopped, "red")
 
     def to_tensorboard(folder: str) -> None:
-        where = contest_name(workload, words["speedup"]) if backlog is None else f"{workload.name}, {backlog} kept waiting"
+        where = contest_name(workload, of_workload["speedup"]) if backlog is None else f"{workload.name}, {backlog} kept waiting"
         for group in by_policy:
             write_tensorboard(folder, where, group[0].policy, [*map(measured, group)])
 
     def tell(path: str) -> None:
         from packenv.report.comparison_page import comparison_page  # brings matplotlib with it
 
-        write_report(comparison_page(found, noticed), path)
+        write_report(comparison_page(comparison, noticed), path)
 
     write_all(
-        (json_path, lambda path: write_json(path, [*found.records, *found.summaries])),
-        (schedule, lambda path: write_schedule(path, workload, found.all_runs)),
+        (json_path, lambda path: write_json(path, [*comparison.records, *comparison.summaries])),
+        (schedule, lambda path: write_schedule(path, workload, comparison.all_runs)),
         (tensorboard, to_tensorboard),
-        (plot, lambda path: found.plot().save(path)),
-        (gantt, lambda path: found.plot("schedule").save(path)),
+        (plot, lambda path: comparison.plot().save(path)),
+        (gantt, lambda path: comparison.plot("schedule").save(path)),
         (report, tell),
     )
     if failure is not None:
@@ -157,9 +157,9 @@ def evaluate(
 
 
 def evaluation_from(
-    given: Mapping[str, Any], words: dict[str, Any], scheduled: bool, reported: bool
+    given: Mapping[str, Any], of_workload: dict[str, Any], scheduled: bool, reported: bool
 ) -> tuple[Evaluation, dict[str, int]]:
-    """What the options ask for, `words` those of the workload, and the rows of a trace that were dropped, by reason.
+    """What the options ask for, `of_workload` those of the workload, and the rows of a trace that were dropped, by reason.
 
     Runs keep their schedules if `scheduled`, and of tables if `reported`. Raises InputError.
     """
@@ -167,33 +167,33 @@ def evaluation_from(
     if seed < 0:
         raise InputError(f"--seed must not be negative, not {seed}")
     policies = chosen_policies(given["policies"])
-    workload, dropped = workload_from(WorkloadOptions(**words))
-    if backlog is not None and any(words[key] is not None for key in INTENSITIES):
+    workload, dropped = workload_from(WorkloadOptions(**of_workload))
+    if backlog is not None and any(of_workload[key] is not None for key in INTENSITIES):
         raise InputError("--backlog says how much waits, whatever arrives: leave out --load, --intensity and --rate")
-    asked = evaluation(
+    prepared = evaluation(
         workload, policies, range(seed, seed + given["seeds"]), given["slots"], drain=given["drain"], warmup=given["warmup"],
         waiting_limit=given["max_waiting"], backlog=backlog, estimate_error=given["estimate_error"], cutoff=given["cutoff"],
         by_size=given["sized"], schedule=scheduled, jobs_schedule=reported,
     )  # fmt: skip
-    return asked, dropped
+    return prepared, dropped
 
 
 def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
     """Which policies know durations, what others say of themselves, and which guarantee is left if J is too low (Corollary 1)."""
     setting = setting_of(workload)
     default = setting.levels
-    told = [name for name in policies if needs_of(find_policy(name), setting).durations]
+    clairvoyant = [name for name in policies if needs_of(find_policy(name), setting).durations]
     believed = "true" if workload.jobs is None or workload.jobs.estimate is None else "estimated"
-    found = [f"told {believed} durations: {', '.join(told)}"] if told else []
+    lines = [f"told {believed} durations: {', '.join(clairvoyant)}"] if clairvoyant else []
     for name in policies:
         chosen = find_policy(name)
         if hasattr(chosen, "notice"):
-            found += filter(None, [chosen.notice(setting)])
+            lines += filter(None, [chosen.notice(setting)])
         levels = getattr(chosen, "J", 0)
         if 0 < levels < default:
             largest = max(workload.servers.units.max(axis=0))
             below = scalar_cdf(workload.demand_law, workload.servers, int(largest) >> levels)
-            found.append(
+            lines.append(
                 f"{name}: {below:.1%} of the sizes lie below 2^-{levels}; the guarantee left is {(1 - below) * 2 / 3:.3f}"
             )
-    return found
+    return lines

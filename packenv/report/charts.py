@@ -118,12 +118,12 @@ class LineChart:
                     _mark(axes, point.x, point.y, line.marker, line.colour, point.filled)
         for rule in self.across:
             axes.axhline(rule.at, color=GREY, linewidth=1.2, linestyle=":", label=rule.label)
-            _say(axes, rule.label, (first, rule.at), (6, 3), ha="left", va="bottom", color=GREY)
+            _write(axes, rule.label, (first, rule.at), (6, 3), ha="left", va="bottom", color=GREY)
         for n, rule in enumerate(self.up):
             axes.axvline(rule.at, color=GREY, linewidth=1.2, linestyle=":", label=rule.label)
             late = rule.at - first > LATE * (last - first)
             side = ((-6, 0), "right") if late else ((6, 0), "left")
-            _say(axes, rule.label, (rule.at, self.top * (1 - n * NEAR)), side[0], ha=side[1], va="top", color=GREY)
+            _write(axes, rule.label, (rule.at, self.top * (1 - n * NEAR)), side[0], ha=side[1], va="top", color=GREY)
         axes.set_xlim(first, last)
         axes.set_ylim(0, self.top)
         few = self.whole and last - first <= 8
@@ -151,12 +151,12 @@ class LineChart:
 
     def _name_lines(self, axes: Any, first: float, last: float) -> None:
         for height, line in self.names():
-            _say(axes, line.label, (last, height), (8, 0), ha="left", va="center", color=line.colour)
+            _write(axes, line.label, (last, height), (8, 0), ha="left", va="center", color=line.colour)
         leaving = [(line.x[int(np.argmax(np.asarray(line.y) > self.top))], line) for line in self.lines if self._leaves(line)]
         for n, (where, line) in enumerate(sorted(leaving, key=lambda each: each[0])):
             side = ((-8, 0), "right") if where - first > LATE * (last - first) else ((8, 0), "left")
             at = where, self.top * (0.97 - n * NEAR)
-            _say(axes, line.leaving, at, side[0], 2 * LONGEST, ha=side[1], va="top", color=line.colour)
+            _write(axes, line.leaving, at, side[0], 2 * LONGEST, ha=side[1], va="top", color=line.colour)
 
     def _leaves(self, line: Line) -> bool:
         return bool(line.leaving) and len(line.y) > 0 and line.y[-1] > self.top
@@ -244,7 +244,7 @@ class RowChart:
         for rule in self.rules:
             axes.axvline(rule.at, color=GREY, linewidth=1.2, linestyle=":", label=rule.label)
             top = axes.get_xaxis_transform()
-            _say(axes, rule.label, (rule.at, 1), (0, 3), ha="center", va="bottom", color=GREY, xycoords=top)
+            _write(axes, rule.label, (rule.at, 1), (0, 3), ha="center", va="bottom", color=GREY, xycoords=top)
         for row, entry in enumerate(self.entries):
             if entry.low is not None and entry.high is not None:
                 low, high = self._within(entry.low), self._within(entry.high)
@@ -266,9 +266,9 @@ class RowChart:
         weight = "bold" if entry.is_heading else "normal"
         left, right = (((0, above), "left"), ((0, above), "right")) if narrow else (((-8, 0), "right"), ((8, 0), "left"))
         most = LONGEST // 2 if narrow and entry.text else LONGEST
-        _say(axes, entry.label, (0, row), left[0], ha=left[1], color=INK, fontweight=weight, most=most, **where)
+        _write(axes, entry.label, (0, row), left[0], ha=left[1], color=INK, fontweight=weight, most=most, **where)
         if entry.text:
-            _say(axes, entry.text, (1, row), right[0], ha=right[1], color=GREY, most=most, **where)
+            _write(axes, entry.text, (1, row), right[0], ha=right[1], color=GREY, most=most, **where)
 
     def _within(self, value: float) -> float:
         return min(max(value, self.ends[0]), self.ends[1])
@@ -340,7 +340,7 @@ def _mark(axes: Any, x: float, y: float, shape: str, colour: str, filled: bool) 
     axes.plot(x, y, shape, clip_on=False, zorder=3, **mark_style(colour, filled))
 
 
-def _say(axes: Any, text: str, where: tuple[float, float], offset: tuple[int, int], most: int = LONGEST, **style: Any) -> None:
+def _write(axes: Any, text: str, where: tuple[float, float], offset: tuple[int, int], most: int = LONGEST, **style: Any) -> None:
     """A text so many points beside a place, with what it hides shining through."""
     behind = {"facecolor": PAPER, "alpha": 0.7, "edgecolor": "none", "pad": 0.5}
     axes.annotate(

@@ -89,12 +89,12 @@ def legend(comparison: Comparison) -> list[str]:
     """What the marks mean that occur in the tables."""
     summaries, shown = comparison.summaries, tables_shown(comparison)
     estimates = [measure.key for measure in MEASURES if measure.table in shown and measure.cell is estimate]
-    found = []
+    marks = []
     if any(is_wide(record[key], record["interval"][key]) for record in summaries for key in estimates):
-        found.append(f"{WIDE}; more seeds or slots narrow it")
+        marks.append(f"{WIDE}; more seeds or slots narrow it")
     if any(record["verdict"] == UNSTABLE for record in summaries):
-        found.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and what waits")
-    return found
+        marks.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and what waits")
+    return marks
 
 
 def of_policies(title: str, columns: Sequence[Column], summaries: Sequence[Record]) -> Table:
@@ -108,7 +108,7 @@ def sizes_table(summaries: Sequence[dict[str, Any]], times: Times) -> Table:
     columns = numbers("size up to", "tasks", *SIZE_TIMES.values())
     table = of_policies(f"delays in {times.unit} by size", columns, summaries)
     for record in summaries:
-        for n, (size, own) in enumerate(record["by_size"].items()):
-            shown = [estimate(times.of(own[key]), times.of(own["interval"][key])) for key in SIZE_TIMES]
-            table.add("" if n else record["policy"], size, number(own["tasks"]), *shown)
+        for n, (size, of_class) in enumerate(record["by_size"].items()):
+            cells = [estimate(times.of(of_class[key]), times.of(of_class["interval"][key])) for key in SIZE_TIMES]
+            table.add("" if n else record["policy"], size, number(of_class["tasks"]), *cells)
     return table

@@ -21,8 +21,8 @@ def judgment_page(
     judged: Sequence[Judgment], workloads: Sequence[Workload], table: Table, notices: Sequence[str], seeds: int
 ) -> Report:
     """`workloads`: those of the judgments; `table`: of all of them; `notices`: on loads that stayed undecided."""
-    names = list(dict.fromkeys(one.workload for one in judged))
-    evidence = [_evidence(one) for one in judged]
+    names = list(dict.fromkeys(judgment.workload for judgment in judged))
+    evidence = [_evidence(judgment) for judgment in judged]
     longer = "Each load was tried with runs that got longer until it was decided."
     sections = [
         Section("What is supported", _supported(judged), tables=[table]),
@@ -30,15 +30,15 @@ def judgment_page(
     ]
     of_tables = {workload.name: workload for workload in workloads if workload.jobs is not None}
     profiles = [profile_section(workload.at(0)) for workload in of_tables.values()]
-    policies = list(dict.fromkeys(one.policy for one in judged))
-    asked = [
+    policies = list(dict.fromkeys(judgment.policy for judgment in judged))
+    settings = [
         ("Workloads", ", ".join(names)),
         ("Policies", ", ".join(policies)),
         ("Runs at each load", f"{seeds:,}"),
-        ("The most that is supportable, ρ*", "; ".join(dict.fromkeys(_most(one, len(names)) for one in judged))),
+        ("The most that is supportable, ρ*", "; ".join(dict.fromkeys(_most(judgment, len(names)) for judgment in judged))),
     ]
     title = f"What {listed(policies) if len(policies) < 4 else f'{len(policies)} policies'} can carry"
-    return Report(title, _answer(judged), asked, [*sections, *(each for each in profiles if each is not None)], notices)
+    return Report(title, _answer(judged), settings, [*sections, *(each for each in profiles if each is not None)], notices)
 
 
 def judgment_chart(judged: Sequence[Judgment]) -> Picture:
@@ -46,43 +46,45 @@ def judgment_chart(judged: Sequence[Judgment]) -> Picture:
     return picture_of("", _supported(judged))
 
 
-def _most(one: Judgment, workloads: int) -> str:
-    where = f"{one.workload}: " if workloads > 1 else ""
-    ends = dict.fromkeys(number(end, 4) for end in one.rho)
+def _most(judgment: Judgment, workloads: int) -> str:
+    where = f"{judgment.workload}: " if workloads > 1 else ""
+    ends = dict.fromkeys(number(end, 4) for end in judgment.rho)
     return f"{where}{' to '.join(ends)} tasks in service"
 
 
 def _answer(judged: Sequence[Judgment]) -> str:
     """What the best policy supports on each workload, and which guarantees were broken."""
-    said = []
-    for name in dict.fromkeys(one.workload for one in judged):
-        best = max((one for one in judged if one.workload == name), key=lambda one: one.low)
-        said.append(f"{best.policy} supports {best.low:.3f} to {best.high:.3f} of ρ* on {name}")
-    claims = [one for one in judged if {one.half, one.two_thirds} & {HELD, BROKEN}]
-    broken = [f"{one.policy} on {one.workload}" for one in claims if BROKEN in (one.half, one.two_thirds)]
+    sentences = []
+    for name in dict.fromkeys(judgment.workload for judgment in judged):
+        best = max((judgment for judgment in judged if judgment.workload == name), key=lambda judgment: judgment.low)
+        sentences.append(f"{best.policy} supports {best.low:.3f} to {best.high:.3f} of ρ* on {name}")
+    claims = [judgment for judgment in judged if {judgment.half, judgment.two_thirds} & {HELD, BROKEN}]
+    broken = [
+        f"{judgment.policy} on {judgment.workload}" for judgment in claims if BROKEN in (judgment.half, judgment.two_thirds)
+    ]
     if broken:
-        said.append(f"the guarantee of {', '.join(broken)} is broken")
+        sentences.append(f"the guarantee of {', '.join(broken)} is broken")
     elif claims:
-        said.append("every guarantee that was decided holds")
-    return f"{'; '.join(said)}."
+        sentences.append("every guarantee that was decided holds")
+    return f"{'; '.join(sentences)}."
 
 
 def _supported(judged: Sequence[Judgment]) -> list[Figure]:
-    names = dict.fromkeys(one.workload for one in judged)
-    return [_figure(name, [one for one in judged if one.workload == name]) for name in names]
+    names = dict.fromkeys(judgment.workload for judgment in judged)
+    return [_figure(name, [judgment for judgment in judged if judgment.workload == name]) for name in names]
 
 
 def _figure(name: str, judged: Sequence[Judgment]) -> Figure:
     entries = [
-        Entry(one.policy, colour, one.low, one.high, text=f"{one.low:.3f} – {one.high:.3f}")
-        for one, colour in zip(judged, colours_for([one.policy for one in judged]), strict=True)
+        Entry(judgment.policy, colour, judgment.low, judgment.high, text=f"{judgment.low:.3f} – {judgment.high:.3f}")
+        for judgment, colour in zip(judged, colours_for([judgment.policy for judgment in judged]), strict=True)
     ]
-    said = "; ".join(f"{entry.label} supports {entry.low:.3f} to {entry.high:.3f}" for entry in entries)
+    text = "; ".join(f"{entry.label} supports {entry.low:.3f} to {entry.high:.3f}" for entry in entries)
     chart = RowChart(entries, "supported fraction of ρ*", (0.0, 1.05), GUARANTEES, bars=True)
-    return Figure(f"Supported fraction of ρ* on {name}", f"{said}. Pale: not decided.", chart)
+    return Figure(f"Supported fraction of ρ* on {name}", f"{text}. Pale: not decided.", chart)
 
 
-def _evidence(one: Judgment) -> Table:
+def _evidence(judgment: Judgment) -> Table:
     records = [
         {
             "load (share of ρ*)": seen.load,
@@ -91,6 +93,6 @@ def _evidence(one: Judgment) -> Table:
             "slots": seen.slots,
             "mean queue": seen.mean_queue,
         }
-        for seen in sorted(one.evidence, key=lambda seen: seen.load)
+        for seen in sorted(judgment.evidence, key=lambda seen: seen.load)
     ]
-    return table_of(f"{one.policy} on {one.workload}", records)
+    return table_of(f"{judgment.policy} on {judgment.workload}", records)

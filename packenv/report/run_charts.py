@@ -92,20 +92,20 @@ def _highest(lines: Sequence[Line]) -> float:
 
 def mean_queues(summaries: Sequence[Record]) -> list[Figure]:
     """Mean queues with their intervals, where there are several seeds; the axis ends where the stable ones do."""
-    known = [one for one in summaries if one["mean_queue"] is not None]
-    if not any(one["interval"]["mean_queue"] is not None for one in known):
+    measured = [summary for summary in summaries if summary["mean_queue"] is not None]
+    if not any(summary["interval"]["mean_queue"] is not None for summary in measured):
         return []
-    stable = [one for one in known if one["verdict"] != UNSTABLE] or known
-    top = max(one["mean_queue"] + (one["interval"]["mean_queue"] or 0.0) for one in stable)
+    stable = [summary for summary in measured if summary["verdict"] != UNSTABLE] or measured
+    top = max(summary["mean_queue"] + (summary["interval"]["mean_queue"] or 0.0) for summary in stable)
     entries = []
-    for one, colour in zip(summaries, colours_for([one["policy"] for one in summaries]), strict=True):
-        mean, half = one["mean_queue"], one["interval"]["mean_queue"]
+    for summary, colour in zip(summaries, colours_for([summary["policy"] for summary in summaries]), strict=True):
+        mean, half = summary["mean_queue"], summary["interval"]["mean_queue"]
         if mean is not None:
             low, high = (None, None) if half is None else (max(mean - half, 0.0), mean + half)
-            mark = Mark(mean, filled=one["verdict"] != UNSTABLE)
-            entries.append(Entry(one["policy"], colour, low, high, [mark], estimate(mean, half)))
+            mark = Mark(mean, filled=summary["verdict"] != UNSTABLE)
+            entries.append(Entry(summary["policy"], colour, low, high, [mark], estimate(mean, half)))
     text = "; ".join(f"{entry.label} {entry.text}" for entry in entries)
-    hollow = " Hollow: unstable, so that the mean says how long the runs were." if len(stable) < len(known) else ""
+    hollow = " Hollow: unstable, so that the mean says how long the runs were." if len(stable) < len(measured) else ""
     chart = RowChart(entries, "mean queue (tasks)", (0.0, 1.08 * top or 1.0))
     return [Figure("Mean queue, 95 % interval over the seeds", f"{text}.{hollow}{chart.note}", chart)]
 
@@ -118,9 +118,9 @@ def delays(by_policy: Sequence[Sequence[Result]], workload: Workload) -> list[Fi
     for runs, colour in zip(by_policy, colours_for([runs[0].policy for runs in by_policy]), strict=True):
         diverges = any(run.verdict.kind == UNSTABLE for run in runs)
         marks = [
-            Mark(float(np.mean(known)) / clock.slots, shape, not diverges)
+            Mark(float(np.mean(measured)) / clock.slots, shape, not diverges)
             for key, (_, shape) in QUANTILES.items()
-            if (known := [getattr(run, key) for run in runs if getattr(run, key) is not None])
+            if (measured := [getattr(run, key) for run in runs if getattr(run, key) is not None])
         ]
         if marks:
             text = " / ".join(number(mark.value) for mark in marks)
@@ -145,9 +145,9 @@ def fullness(workload: Workload, runs: Sequence[Result]) -> Figure:
     scarce = int(np.argmax(every[0].utilisation))
     name = "" if workload.D == 1 else f": {resource_names(workload)[scarce]}"
     lines, text = [], []
-    for run, own, colour in zip(runs, every, colours_for([run.policy for run in runs]), strict=True):
+    for run, use, colour in zip(runs, every, colours_for([run.policy for run in runs]), strict=True):
         edges = np.linspace(0, run.slots, min(BINS, run.slots) + 1)
-        shares = means_between(own.slot, own.used[:, scarce], edges)
+        shares = means_between(use.slot, use.used[:, scarce], edges)
         lines.append(Line(run.policy, colour, (edges[:-1] / clock.slots).tolist(), shares.tolist()))
         text.append(f"{run.policy} {shares.mean():.0%}, at most {shares.max():.0%}")
     when = "slot" if clock.unit == "slots" else clock.unit
@@ -162,14 +162,14 @@ def use_chart(workload: Workload, runs: Sequence[Result], bound: int, title: str
     """
     assert workload.jobs is not None
     first, every = int(workload.jobs.arrival[0]), [_occupancy(run, workload) for run in runs]
-    ends = [int(own.slot[-1]) - first for own in every]
+    ends = [int(use.slot[-1]) - first for use in every]
     names = [f"{run.policy}: {end:,} slots" for run, end in zip(runs, ends, strict=True)]
     up = Rule(bound, f"no schedule is shorter: {bound:,} slots")
     figures = []
     for r, resource in enumerate(resource_names(workload)):
         lines = []
-        for n, own in enumerate(every):
-            when, used = (own.slot - first).tolist(), [*own.used[:, r].tolist(), 0.0]
+        for n, use in enumerate(every):
+            when, used = (use.slot - first).tolist(), [*use.used[:, r].tolist(), 0.0]
             low, high = ([0.0] * len(used), used) if n == 0 else (None, None)
             lines.append(Line(names[n], COLOURS[n], when, used, low=low, high=high))
         chart = LineChart(lines, "slots from the first arrival", "in use", 1.2, up=[up], steps=True, percent=True, tall=220)

@@ -192,12 +192,12 @@ def _of_schedule(
 def _of_class(name: str, percent: int, spare: int) -> Measure:
     """A quantile of the completion times of the short, or long, jobs that ended; None if there are none."""
 
-    def take(own: WholeJobs, same: SameJobs) -> float | None:
+    def take(whole: WholeJobs, same: SameJobs) -> float | None:
         if same.cutoff is None:
             return None
-        is_long = mean_durations(own.jobs) > same.cutoff / (own.workload.slot_seconds or 1.0)
-        chosen = (own.times.end != NONE) & (is_long == (name == "long"))
-        completion = (own.times.end - own.times.arrival)[chosen]
+        is_long = mean_durations(whole.jobs) > same.cutoff / (whole.workload.slot_seconds or 1.0)
+        chosen = (whole.times.end != NONE) & (is_long == (name == "long"))
+        completion = (whole.times.end - whole.times.arrival)[chosen]
         return float(np.quantile(completion, percent / 100, method="inverted_cdf")) if len(completion) else None
 
     tasks = "up to" if name == "short" else "more than"
@@ -209,34 +209,34 @@ def _mean(slots: NDArray[np.int64]) -> float | None:
     return float(slots.mean()) if len(slots) else None
 
 
-def _fragmentation(own: WholeJobs, same: SameJobs) -> float:
-    return occupancy(own.jobs, own.cut, own.workload.servers.units, own.workload.network).fragmentation
+def _fragmentation(whole: WholeJobs, same: SameJobs) -> float:
+    return occupancy(whole.jobs, whole.cut, whole.workload.servers.units, whole.workload.network).fragmentation
 
 
-def _over_allocation(own: WholeJobs, same: SameJobs) -> float:
-    return float(most_allocated(own.jobs, own.cut, own.workload.servers.units, own.workload.network).max())
+def _over_allocation(whole: WholeJobs, same: SameJobs) -> float:
+    return float(most_allocated(whole.jobs, whole.cut, whole.workload.servers.units, whole.workload.network).max())
 
 
-def _unfairness(own: WholeJobs, same: SameJobs) -> float:
-    return unfairness(own.jobs, own.cut, own.workload.servers.units)
+def _unfairness(whole: WholeJobs, same: SameJobs) -> float:
+    return unfairness(whole.jobs, whole.cut, whole.workload.servers.units)
 
 
-def _efficiency(own: WholeJobs, same: SameJobs) -> float | None:
-    when, share = efficiency(own.jobs, own.times)
-    return None if own.run.stopped else float(np.diff(share, prepend=0.0) @ (same.last - when) / same.last)
+def _efficiency(whole: WholeJobs, same: SameJobs) -> float | None:
+    when, share = efficiency(whole.jobs, whole.times)
+    return None if whole.run.stopped else float(np.diff(share, prepend=0.0) @ (same.last - when) / same.last)
 
 
-def _progress_variance(own: WholeJobs, same: SameJobs) -> float | None:
+def _progress_variance(whole: WholeJobs, same: SameJobs) -> float | None:
     moments = np.linspace(0, same.last, MOMENTS, endpoint=False).astype(np.int64)
-    return None if own.run.stopped else float(progress(own.jobs, own.schedule, moments).var(axis=1).mean())
+    return None if whole.run.stopped else float(progress(whole.jobs, whole.schedule, moments).var(axis=1).mean())
 
 
-def _slowed(own: WholeJobs, same: SameJobs) -> float | None:
+def _slowed(whole: WholeJobs, same: SameJobs) -> float | None:
     """None of the first policy, and where no job ended under both."""
     first = same.runs[0]
-    if own.run is first or first.jobs is None or not ((own.times.end != NONE) & (first.jobs.end != NONE)).any():
+    if whole.run is first or first.jobs is None or not ((whole.times.end != NONE) & (first.jobs.end != NONE)).any():
         return None
-    return own.times.slowed(first.jobs)
+    return whole.times.slowed(first.jobs)
 
 
 MEASURES: list[Measure] = [
@@ -332,7 +332,7 @@ def summary_of(runs: Sequence[Result], values: Sequence[Mapping[str, Value]], sl
     record |= {"seeds": len(runs), "slots": float(np.mean([run.slots for run in runs])), "slot_seconds": slot_seconds}
     interval: Record = {}
     for measure in MEASURES:
-        record[measure.key], half = measure.over_seeds([own[measure.key] for own in values])
+        record[measure.key], half = measure.over_seeds([of_run[measure.key] for of_run in values])
         interval |= {measure.key: half} if measure.spread else {}
     verdict = combine(run.verdict for run in runs)
     record |= {"verdict": str(verdict), "confidence": verdict.confidence}

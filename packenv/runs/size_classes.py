@@ -48,9 +48,9 @@ def mean_by_size(seeds: Sequence[BySize]) -> BySize:
     """One policy over its seeds: means, and `interval` with their 95 % half-widths; None unless every seed has a value."""
     summary: BySize = {}
     for size in seeds[0]:
-        summary[size] = {"tasks": float(np.mean([own[size]["tasks"] for own in seeds])), "interval": {}}
+        summary[size] = {"tasks": float(np.mean([of_seed[size]["tasks"] for of_seed in seeds])), "interval": {}}
         for key in TIMES:
-            values = [own[size][key] for own in seeds]
+            values = [of_seed[size][key] for of_seed in seeds]
             summary[size][key], summary[size]["interval"][key] = (None, None) if None in values else mean_and_half(values)
     return summary
 
