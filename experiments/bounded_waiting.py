@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import packenv
 from experiments.script_options import options_of
-from packenv.results.by_size import delay_by_size
+from packenv.runs.size_classes import delay_by_size
 
 POLICIES = (
     *("bf-js", "reserve:age=300", "reserve:age=1000", "reserve:age=3000"),
@@ -26,7 +26,8 @@ def row(name: str, intensity: float, policy: str, slots: int) -> str:
     result = packenv.simulate(workload, policy, slots=slots, seed=SEED, warmup=slots // 10, schedule=True)
     assert workload.jobs is not None and result.schedule is not None
     largest = delay_by_size(workload.jobs, result.schedule, workload.jobs.demand[:, 0], slots // 10)[-1]
-    delays = " | ".join(f"{delay:,.0f}" for delay in (largest.mean, largest.p999, largest.most) if delay is not None)
+    slots = largest.mean_delay, largest.delay_p999, largest.max_delay
+    delays = " | ".join(f"{delay:,.0f}" for delay in slots if delay is not None)
     return f"| {name} at {intensity:g} | `{policy}` | {result.mean_queue:.1f} | {delays} | {result.verdict} |"
 
 

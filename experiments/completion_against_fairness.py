@@ -17,8 +17,8 @@ import packenv
 from experiments.script_options import options_of
 from experiments.whole_job_agents import QUICK_SEEDS, REPORTED, SEEDS, Player, means
 from packenv.files import atomic_path
+from packenv.report.plot_style import colours_for, light_grid
 from packenv.runs.measured import Measured
-from packenv.runs.plot_style import colours_for, light_grid
 from packenv.runs.statistics import interval, ratio_of_means
 
 WORKLOAD = "analytics"

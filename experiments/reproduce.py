@@ -19,11 +19,11 @@ from experiments.finding import Claim, Finding, Settings, write_finding
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import Named
 from packenv.cli.options.shared import COUNT, JSON, option
-from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.report.page import Picture, Report, Rows, Section, write_report
-from packenv.cli.report.tables import rows_from
+from packenv.cli.outputs import check_outputs, write_all, write_report
 from packenv.errors import InputError, nearest
 from packenv.files import check_folder_writable, make_folder, write_json
+from packenv.report.page import Image, Report, Section
+from packenv.report.tables import Table, table_of
 from packenv.runs.runner import RunOptions
 from packenv.runs.text import counted
 
@@ -55,7 +55,7 @@ GROUPS = {
 OF_TRACES = ("fig1", "fig5")
 FIGURE = Named(lambda incomplete: [*FIGURES, *GROUPS], files=False)
 LIMIT = 400
-"""Rows of a table above which the page leaves it to the CSV file."""
+"""Table of a table above which the page leaves it to the CSV file."""
 
 
 def finding_of(figure: str, settings: Settings) -> Finding:
@@ -194,12 +194,12 @@ def reproduce_report(findings: Mapping[str, Finding], remark: str) -> Report:
     return Report(title, answer, questions, sections)
 
 
-def claims_table(caption: str, claims: Sequence[Claim]) -> Rows:
+def claims_table(caption: str, claims: Sequence[Claim]) -> Table:
     records = [claim.record() for claim in claims]
     figures = {claim.figure for claim in claims}
     if len(figures) == 1:
         records = [{key: value for key, value in record.items() if key != "figure"} for record in records]
-    return rows_from(caption, records, folded=False)
+    return table_of(caption, records, folded=False)
 
 
 def _section(finding: Finding) -> Section:
@@ -212,8 +212,8 @@ def _section(finding: Finding) -> Section:
         if len(rows) > LIMIT:
             left_out.append(f"{name} has {len(rows):,} rows, which are not here.")
         else:
-            tables.append(rows_from(f"{name}, {counted(len(rows), 'row')}", rows))
-    picture = Picture(finding.figure, f"{summary}.", _picture(finding))
+            tables.append(table_of(f"{name}, {counted(len(rows), 'row')}", rows))
+    picture = Image(finding.figure, f"{summary}.", _picture(finding))
     return Section(finding.title, [picture], [*finding.notes, *left_out], tables)
 
 

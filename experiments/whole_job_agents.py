@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 import packenv
-from packenv.cli.leaderboard.measures import COMPLETION, OF_JOBS
 from packenv.cli.leaderboard.standings import problem_of
 from packenv.errors import InputError
 from packenv.learning.agents.agent import SavedAgent
@@ -29,6 +28,7 @@ from packenv.learning.agents.inference.later_features import with_later_features
 from packenv.learning.agents.saved import load_agent, pretrained_agents, save_agent
 from packenv.runs.log import RunLog
 from packenv.runs.measured import Measured
+from packenv.runs.measures import COMPLETION, JOBS, ranked_measures
 from packenv.runs.run import Run, by_policy, runs_of
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import interval, ratio_of_means
@@ -54,6 +54,7 @@ GRID: dict[str, tuple[str, ...]] = {
     "fifo": ("fifo:blocking=false",),
 }
 """By policy, the parameters that are tried; `fifo:blocking=false` backfills."""
+OF_JOBS = ranked_measures(JOBS)
 OF_DATA = {
     "tetris": tuple(f"{policy},remote={remote}" for policy in GRID["tetris"] for remote in (0, 0.1, 0.4, 0.9)),
     "delay": ("delay", "delay:interval=1", "delay:interval=10", "delay:interval=30", "delay-dynamic"),
@@ -101,7 +102,7 @@ class Player:
 
 
 def means(found: Sequence[Measured], key: str) -> list[float | None]:
-    return [getattr(each, key) for each in found]
+    return [each.values[key] for each in found]
 
 
 def compare(player: Player, agent: str, workload: Workload, title: str, seeds: int, quick: bool) -> None:
@@ -114,7 +115,7 @@ def compare(player: Player, agent: str, workload: Workload, title: str, seeds: i
 
     chosen = {(name, measure.key): best(name, measure.key) for name in grid for measure in OF_JOBS}
     found = player.play(workload, list(dict.fromkeys([agent, *chosen.values()])), REPORTED, seeds)
-    print(f"\n| {title}, {len(found[agent])} tables | {' | '.join(measure.name for measure in OF_JOBS)} |\n|---|--:|--:|--:|")
+    print(f"\n| {title}, {len(found[agent])} tables | {' | '.join(measure.heading for measure in OF_JOBS)} |\n|---|--:|--:|--:|")
     own = {measure.key: means(found[agent], measure.key) for measure in OF_JOBS}
     print(f"| `{agent}` | {' | '.join(str(interval(values)) for values in own.values())} |")
     for name in grid:
@@ -126,7 +127,7 @@ def compare(player: Player, agent: str, workload: Workload, title: str, seeds: i
             cells.append(f"{over}{f' ({knobs})' if knobs else ''}")
         print(f"| over `{name}` | {' | '.join(cells)} |")
     bounds = [completion_bound(workload.at(run.seed)).mean for run in found[agent]]
-    print(f"| over the lower bound | {ratio_of_means(own[COMPLETION.key], bounds)} | – | – |", flush=True)
+    print(f"| over the lower bound | {ratio_of_means(own[COMPLETION], bounds)} | – | – |", flush=True)
 
 
 def without_each(agent: SavedAgent) -> Iterator[tuple[str, float | None, SavedAgent]]:
@@ -160,7 +161,7 @@ def ablate(player: Player, agent: str, workload: Workload, seeds: int) -> None:
             save_agent(Path(folder) / str(n), {k: v for k, v in one.about.items() if k not in ("format", "weights")}, one.weights)
             weights[f"agent:{Path(folder) / str(n)}"] = name, weight
         found = player.play(workload, [agent, *weights], REPORTED, seeds)
-    print(f"\n| `{agent}` without | weight | {' | '.join(measure.name for measure in OF_JOBS)} |\n|---|--:|--:|--:|--:|")
+    print(f"\n| `{agent}` without | weight | {' | '.join(measure.heading for measure in OF_JOBS)} |\n|---|--:|--:|--:|--:|")
     for policy, (name, weight) in weights.items():
         losses = [ratio_of_means(means(found[policy], m.key), means(found[agent], m.key)) for m in OF_JOBS]
         print(f"| {name} | {'–' if weight is None else f'{weight:.3g}'} | {' | '.join(map(str, losses))} |", flush=True)

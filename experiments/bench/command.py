@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
+from rich.text import Text
 
 from experiments.bench import environments as bench_envs
 from experiments.bench.jobs import job_speeds
@@ -25,6 +24,7 @@ from packenv.cli.options.shared import JSON
 from packenv.cli.outputs import check_outputs
 from packenv.cli.tables import print_table
 from packenv.files import write_json
+from packenv.report.tables import Column, Table, numbers
 from packenv.runs.text import number
 
 POLICIES = {"bf-js": 12.0, "vqs-bf": 10.0, "fifo-ff": 10.0, "vqs": None}
@@ -278,17 +278,14 @@ def _seconds(work: Callable[..., object], *arguments: Any) -> float:
 
 def table_of(rows: list[Row]) -> Table:
     """A table of the measured value, the ratio and the target of each row."""
-    table = Table("", title="packenv bench", box=SIMPLE_HEAD)
-    for name in ("measured", "ratio", "target", "met"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = Table("packenv bench", [Column(""), *numbers("measured", "ratio", "target", "met")])
     group = None
     for row in rows:
         if row.group != group:
-            table.add_section()
-            table.add_row(f"[bold]{row.group}")
+            table.add(row.group, "", "", "", "", style="bold")
             group = row.group
-        met = {True: "[green]yes", False: "[red]no", None: ""}[row.met]
+        met = Text("") if row.met is None else Text("yes", "green") if row.met else Text("no", "red")
         ratio = "" if row.ratio is None else f"{row.ratio:.3g}"
         target = f"≥ {row.target:.3g}" if row.target is not None else f"< {row.limit:.3g}" if row.limit is not None else ""
-        table.add_row(row.what, f"{number(row.measured)} {row.unit}", ratio, target, met)
+        table.add(row.what, f"{number(row.measured)} {row.unit}", ratio, target, met)
     return table

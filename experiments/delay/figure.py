@@ -17,7 +17,7 @@ from experiments.delay.claims import (
     times,
 )
 from experiments.finding import Finding, Row, Settings
-from packenv.runs.plot_style import COLOURS, GREY, light_grid
+from packenv.report.plot_style import COLOURS, GREY, light_grid
 from packenv.runs.text import counted
 from packenv.workloads.find import workload as named
 from packenv.workloads.named.blocks import SLOT_SECONDS

@@ -13,7 +13,7 @@ from experiments.eagle.claims import claims_on
 from experiments.eagle.runs import QUICK_SEEDS, SEEDS, SWEPT, TRACES, measure
 from experiments.eagle.tables import mechanism_rows, panel_rows, policy_rows, sweep_rows
 from experiments.finding import Finding, Row, Settings
-from packenv.runs.plot_style import COLOURS, GREY, light_grid, plain_numbers
+from packenv.report.plot_style import COLOURS, GREY, light_grid, plain_numbers
 from packenv.runs.text import counted
 
 LEVEL_COLOURS = {50: COLOURS[0], 90: COLOURS[1], 99: COLOURS[2]}

@@ -31,10 +31,10 @@ from experiments.price.runs import (
     row,
     runs_of,
 )
+from packenv.report.plot_style import COLOURS, GREY, light_grid
 from packenv.results.job_times import NONE, efficiency, progress
 from packenv.results.occupancy import occupancy
 from packenv.results.result import Result
-from packenv.runs.plot_style import COLOURS, GREY, light_grid
 from packenv.runs.statistics import certainly_above, certainly_below, interval, ratio
 from packenv.runs.text import counted
 from packenv.workloads.find import workload

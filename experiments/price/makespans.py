@@ -35,8 +35,8 @@ from experiments.price.runs import (
 )
 from packenv.api import simulate
 from packenv.jobs import Jobs
+from packenv.report.plot_style import COLOURS, GREY, plain_numbers
 from packenv.results.result import Result
-from packenv.runs.plot_style import COLOURS, GREY, plain_numbers
 from packenv.runs.progress import COMPILING, PREPARING, announce_if_slow
 from packenv.runs.statistics import certainly_below, interval
 from packenv.runs.text import counted, number

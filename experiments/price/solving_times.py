@@ -17,7 +17,7 @@ from scipy.special import log_ndtr
 
 from experiments.finding import Claim, Finding, Row, Settings
 from experiments.price.runs import LEFT_OUT, has_sat
-from packenv.runs.plot_style import COLOURS, GREY, light_grid
+from packenv.report.plot_style import COLOURS, GREY, light_grid
 from packenv.runs.progress import progress_bar
 from packenv.runs.statistics import Interval, certainly_above, interval
 from packenv.runs.text import counted, number

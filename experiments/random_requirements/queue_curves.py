@@ -10,10 +10,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from experiments.finding import Row, columns
+from experiments.random_requirements.verdicts import joint_verdict, verdict_counts
+from packenv.report.plot_style import GREY, MARKERS, VERDICT_MARKERS, colours_for, light_grid, plain_numbers
 from packenv.results.result import Result
-from packenv.runs.plot_style import GREY, MARKERS, VERDICT_MARKERS, colours_for, light_grid, plain_numbers
 from packenv.runs.statistics import interval
-from packenv.runs.verdicts import joint_verdict, verdict_counts
 
 NAMES = {"bf-js": "BF-J/S", "vqs": "VQS", "vqs-bf": "VQS-BF", "fifo-ff": "FIFO-FF"}
 

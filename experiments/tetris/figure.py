@@ -28,7 +28,7 @@ from experiments.tetris.runs import (
     measures_by_policy,
     row_of,
 )
-from packenv.runs.plot_style import COLOURS, GREY, colours_for, light_grid
+from packenv.report.plot_style import COLOURS, GREY, colours_for, light_grid
 from packenv.runs.text import counted
 from packenv.workloads.named.analytics import analytics
 

@@ -20,10 +20,7 @@ from packenv.files import write_json
 from packenv.inputs.memory import GB, machine_memory, memory_limit
 
 REQUIRED = ("numba", "llvmlite", "numpy", "scipy", "gymnasium", "pyarrow")
-OPTIONAL = (
-    *("torch", "stable-baselines3", "sb3-contrib", "tensorboard", "ortools", "minari", "ray", "moviepy", "pygame"),
-    *("jinja2", "vl-convert-python"),
-)
+OPTIONAL = ("torch", "stable-baselines3", "sb3-contrib", "tensorboard", "ortools", "minari", "ray", "moviepy", "pygame", "jinja2")
 FOR_DEVELOPERS = "dev"  # an extra that nobody else misses
 LONG = 2.0  # seconds of the compiler for a few lines, above which a first run takes minutes
 

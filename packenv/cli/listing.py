@@ -8,15 +8,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import click
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
 from packenv.cli.tables import print_table
 from packenv.learning.agents.saved import load_agent, pretrained_agents
 from packenv.policies.optimal.saved import find_optimal
 from packenv.policies.replay import find_replay
 from packenv.policy import find_policy, registered
+from packenv.report.tables import Column, Table, numbers
 from packenv.workloads.find import workload
 from packenv.workloads.named.registry import names
 
@@ -68,14 +67,12 @@ def block(entry: Entry, longest: int, width: int) -> str:
 
 def workloads_table() -> Table:
     """Servers and arrivals of every named workload."""
-    table = Table("workload", box=SIMPLE_HEAD)
-    for name in ("resources", "servers", "tasks per slot", "intensity"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = Table("", [Column("workload"), *numbers("resources", "servers", "tasks per slot", "intensity")])
     for name in names():
         known = workload(name)
         at_once = known.jobs is not None and known.jobs.arrival[-1] == 0
         offered = (f"{len(known.jobs or ())} at once", "–") if at_once else (f"{known.rate:.4g}", f"{known.intensity:.3f}")
-        table.add_row(name, str(known.D), str(len(known.servers)), *offered)
+        table.add(name, str(known.D), str(len(known.servers)), *offered)
     return table
 
 

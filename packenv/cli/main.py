@@ -20,19 +20,19 @@ from packenv.cli.options.numeric import limited
 from packenv.errors import ArgumentError, InputError, nearest
 
 COMMANDS = {
-    "evaluate": ("evaluate.command:evaluate", "Compare policies on a workload or a trace."),
+    "evaluate": ("evaluate:evaluate", "Compare policies on a workload or a trace."),
     "capacity": ("theory.capacity:capacity", "Bound the maximum supportable workload ρ* from both sides, with proofs."),
     "bound": ("theory.bound:bound_command", "Bound from below the mean queue of policies that do not know durations."),
-    "judge": ("judge.command:judge_command", "Find the fraction of ρ* that policies keep stable, beside their guarantees."),
+    "judge": ("judge:judge_command", "Find the fraction of ρ* that policies keep stable, beside their guarantees."),
     "plan": ("plan.command:plan", "Find how many servers meet your goals, beside a bound that no policy can beat."),
-    "optimum": ("optimum.command:optimum", "Find the shortest schedule of a table of jobs, and compare policies with it."),
+    "optimum": ("optimum:optimum", "Find the shortest schedule of a table of jobs, and compare policies with it."),
     "optimal-policy": ("theory.optimal_policy:optimal_policy", "Find the policy with the shortest queue on a small workload."),
     "train": ("train:train_command", "Train an agent."),
     "record": ("record:record_command", "Record a policy's episodes as a dataset for offline learning."),
     "worst-case": ("theory.worst_case:worst_case_command", "Search for the workload of which a policy supports least."),
     "leaderboard": ("leaderboard.command:leaderboard", "Rank policies and agents on the same jobs of many workloads."),
     "reproduce": ("checkout:reproduce", "Reproduce figures of the papers, and say which of their claims the runs show."),
-    "trace": ("trace.command:trace", "Convert, describe and profile traces."),
+    "trace": ("trace:trace", "Convert, describe and profile traces."),
     "list": ("listing:listing", "Show the policies and workloads that have names."),
     "warmup": ("warmup:warmup", "Compile policies and environments beforehand."),
     "doctor": ("doctor:doctor", "Show what is installed, where machine code is kept, and what is missing."),

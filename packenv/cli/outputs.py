@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import Any, TextIO
 import click
 
 from packenv.errors import InputError
-from packenv.files import STREAMS, check_writable
-from packenv.runs.plot_style import check_picture
+from packenv.files import STREAMS, atomic_path, check_writable
+from packenv.report.page import Report, page_of
+from packenv.report.plot_style import check_picture
 
 PAGE = ".html"  # of a report
 TAKEN = "packenv.standard_output"
@@ -70,9 +72,15 @@ def check_report(path: str) -> None:
         raise InputError(f"{path}: a report is {PAGE}")
     try:
         import jinja2  # noqa: F401
-        import vl_convert  # noqa: F401
     except ModuleNotFoundError as error:
         raise InputError(f"a report needs {error.name}, which is not installed: pip install 'packenv[report]'") from None
+
+
+def write_report(report: Report, path: str) -> None:
+    """Write the page, with the command that is running as it was typed, whole or not at all."""
+    command = shlex.join(["packenv", *(click.get_current_context().find_root().obj or ())])
+    with atomic_path(path) as temporary:
+        temporary.write_text(page_of(report, command), encoding="utf-8")
 
 
 def write_all(*results: tuple[str | None, Callable[[str], object]], failed: Sequence[InputError] = ()) -> None:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 import csv
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 from packenv.cli.outputs import standard_output, take_standard_output
-from packenv.report.tables import markdown_of
-from packenv.runs.records import flat
+from packenv.report.tables import ENDLESS, Table
+from packenv.runs.measures import flat
 
 TABLE, CSV, MARKDOWN = FORMATS = "table", "csv", "markdown"
 FORMAT_HELP = "How tables are printed; csv has the fields of --json. With csv and markdown, notes go to standard error."
-ENDLESS = 10_000  # columns
 HOW_TO_SEE = "a wider terminal or COLUMNS=200 shows them"
 
 
@@ -49,7 +45,7 @@ def show(form: str, tables: Sequence[Table], records: Sequence[Mapping[str, Any]
     if form == CSV:
         write_csv(records)
     elif form == MARKDOWN:
-        print("\n\n".join(markdown_of(table) for table in tables), file=standard_output())
+        print("\n\n".join(table.markdown() for table in tables), file=standard_output())
     else:
         for table in tables:
             print_table(table, spare)
@@ -61,32 +57,31 @@ def print_table(table: Table, spare: Sequence[str] = ()) -> None:
     Columns of `spare` are left out, the first ones first, until the rest fits; a line says which. Without `spare` the columns
     are divided into several tables. A table that is too wide even so is printed as wide as it is.
     """
-    console, words, table = Console(), text_console(), _renumbered(table)
-    if table.title is not None:
-        words.print(table.title, style="italic")
-        table.title = None
+    console, lines = Console(), text_console()
+    if table.title:
+        lines.print(table.title, style="italic", markup=False)
     left_out = []
-    for name in spare:
+    for heading in spare:
         if _width(table) <= console.width:
             break
-        if name in (column.header for column in table.columns):
-            table = _renumbered(table, [column.header != name for column in table.columns])
-            left_out.append(name)
+        if heading in (column.heading for column in table.columns):
+            table = table.without([heading])
+            left_out.append(heading)
     for part in [table] if spare else parts_of(table, console.width):
         _print_whole(part, console)
     if left_out:
-        words.print(f"not shown: {', '.join(left_out)} ({HOW_TO_SEE}, --format csv and --json have them)", highlight=False)
+        lines.print(f"not shown: {', '.join(left_out)} ({HOW_TO_SEE}, --format csv and --json have them)", highlight=False)
 
 
 def parts_of(table: Table, width: int) -> Iterator[Table]:
     """The table's columns in as many tables as it takes to fit the width, each with the first column."""
-    names, columns = table.columns[0], table.columns[1:]
-    while columns:
+    places = [*range(1, len(table.columns))]
+    while places:
         n = 1
-        while n < len(columns) and _width(_with(table, [names, *columns[: n + 1]])) <= width:
+        while n < len(places) and _width(table.part([0, *places[: n + 1]])) <= width:
             n += 1
-        yield _with(table, [names, *columns[:n]])
-        columns = columns[n:]
+        yield table.part([0, *places[:n]])
+        places = places[n:]
 
 
 def write_csv(records: Sequence[Mapping[str, Any]]) -> None:
@@ -101,27 +96,16 @@ def write_csv(records: Sequence[Mapping[str, Any]]) -> None:
     writer.writerows(rows)
 
 
-def _with(table: Table, columns: list[Any]) -> Table:
-    part = copy.copy(table)
-    part.columns = [dataclasses.replace(column, _index=n) for n, column in enumerate(columns)]
-    return part
-
-
-def _renumbered(table: Table, kept: Sequence[bool] | None = None) -> Table:
-    """A copy, with those columns that are kept."""
-    return _with(table, [column for n, column in enumerate(table.columns) if kept is None or kept[n]])
-
-
 def _width(table: Table) -> int:
-    return Console(width=ENDLESS).measure(table).maximum
+    return Console(width=ENDLESS).measure(table.rich(titled=False)).maximum
 
 
 def _print_whole(table: Table, console: Console) -> None:
     """Colours for a terminal; elsewhere no blanks at the ends of lines."""
-    wide = Console(width=max(console.width, _width(table)))
+    wide, drawn = Console(width=max(console.width, _width(table))), table.rich(titled=False)
     if console.is_terminal:
-        wide.print(table)
+        wide.print(drawn)
         return
     with wide.capture() as captured:
-        wide.print(table)
+        wide.print(drawn)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))

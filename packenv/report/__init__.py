@@ -1,1 +1,1 @@
-"""How results are shown: as text, HTML, frames of pandas or polars, and pictures. Whatever needs matplotlib loads it late."""
+"""How results are shown: text, tables, HTML, frames of pandas or polars, charts and pages. Charts bring matplotlib."""

@@ -1,19 +1,41 @@
-"""Pictures: a figure of matplotlib that a notebook shows, and its file."""
+"""Pictures: charts below each other in a figure of matplotlib, which a notebook shows and a file keeps; and as SVG in a page."""
 
 from __future__ import annotations
 
 import io
 import os
-from typing import Any
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from matplotlib.figure import Figure
+from matplotlib import rc_context
+from matplotlib.figure import Figure as Canvas
+from matplotlib.lines import Line2D
 
 from packenv.files import atomic_path
+from packenv.report.charts import NARROW, WIDE, Chart, Key, mark_style
+from packenv.report.plot_style import COLOURS, GREY, INK, LINE, PAPER
+
+if TYPE_CHECKING:
+    from packenv.report.page import Figure
 
 DPI = 120
+INCH = 96  # pixels of a page
+BESIDE = 3  # small charts in a row
+STYLE = {"text.parse_math": False, "font.size": 9.0, "lines.linewidth": 1.5}
+IN_A_PAGE = {**STYLE, "svg.fonttype": "none"}
+NAMES = {colour: f"c{n}" for n, colour in enumerate(COLOURS)} | {GREY: "muted", INK: "ink", PAPER: "page", LINE: "line"}
+"""Of the page's style sheet, which has these colours for light and for dark."""
+
+TAG = re.compile(r"<[^<>]+>")  # in texts these signs are escaped
+COLOUR = re.compile("|".join(NAMES))
+NEEDLESS = re.compile(r' font-family: [^"]*sans-serif;?| transform="rotate\(-0 [^"]*"| id="(?!C\d+_)[A-Za-z][\w.]*_\d+"')
+"""The page has a font, and other charts have the same numbers of parts as ids."""
+
+OPENING = re.compile(r'^.*?<svg [^>]*?(viewBox="[^"]*")[^>]*>(?:\s*<defs>\s*<style.*?</defs>)?', re.DOTALL)
 
 
-class Picture(Figure):
+class Picture(Canvas):
     """A figure that a notebook shows without `pyplot`. `savefig(path)` writes it, as of every figure."""
 
     def _repr_png_(self) -> bytes:
@@ -21,8 +43,62 @@ class Picture(Figure):
         self.savefig(content, format="png", dpi=DPI)
         return content.getvalue()
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as PNG, PDF or SVG, whole or not at all."""
+        with atomic_path(path) as temporary:
+            self.savefig(temporary, dpi=DPI)
 
-def save(figure: Any, path: str | os.PathLike[str]) -> None:
-    """Write a figure as PNG, PDF or SVG, whole or not at all."""
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, dpi=DPI)
+
+def picture_of(title: str, figures: Sequence[Figure]) -> Picture:
+    """The charts of a page below each other, small ones side by side, with their headings and legends."""
+    rows: list[list[Figure]] = []
+    for figure in figures:
+        if rows and figure.small and rows[-1][0].small and len(rows[-1]) < BESIDE:
+            rows[-1].append(figure)
+        else:
+            rows.append([figure])
+    heights = [max(figure.chart.height(figure.small) for figure in row) + 30 for row in rows]
+    with rc_context(STYLE):
+        picture = Picture(figsize=(WIDE / INCH, (40 + sum(heights)) / INCH), layout="constrained")
+        picture.suptitle(title, fontsize=11)
+        parts: Any = picture.subfigures(len(rows), 1, height_ratios=heights, squeeze=False)[:, 0] if rows else []
+        for part, row in zip(parts, rows, strict=True):
+            for axes, figure in zip(part.subplots(1, len(row), squeeze=False)[0], row, strict=True):
+                figure.chart.draw(axes, figure.small)
+                axes.set_title(figure.heading, loc="left", pad=20)
+                _draw_keys(axes, [] if figure.chart.direct else figure.chart.keys())
+    return picture
+
+
+def _draw_keys(axes: Any, keys: Sequence[Key]) -> None:
+    """A legend at the right above the chart."""
+    if keys:
+        handles = [
+            Line2D([], [], **mark_style(key.colour, key.filled), linestyle="", marker=key.mark, label=key.label) for key in keys
+        ]
+        place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.03), "borderaxespad": 0}
+        axes.legend(handles=handles, ncols=len(keys), frameon=False, handletextpad=0.1, **place)
+
+
+def svg_of(chart: Chart, narrow: bool, name: str) -> str:
+    """The chart as an `svg` element for a page, whose style sheet has its colours and its font.
+
+    `name`: another for each chart of a page; ids in the element are made of it. The same chart gives the same text. Texts are
+    escaped.
+    """
+    width, height = NARROW if narrow else WIDE, chart.height(narrow)
+    with rc_context({**IN_A_PAGE, "svg.hashsalt": name}):
+        canvas = Canvas(figsize=(width / INCH, height / INCH), layout="constrained")
+        canvas.patch.set_visible(False)
+        axes = canvas.subplots()
+        axes.patch.set_visible(False)
+        chart.draw(axes, narrow)
+        content = io.StringIO()
+        canvas.savefig(content, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    text = OPENING.sub(rf'<svg aria-hidden="true" width="{width}" \1>', content.getvalue(), count=1).strip()
+    return TAG.sub(lambda tag: colour_of_the_page(NEEDLESS.sub("", tag[0])), text)
+
+
+def colour_of_the_page(text: str) -> str:
+    """Colours in the text as those of the style sheet."""
+    return COLOUR.sub(lambda colour: f"var(--{NAMES[colour[0]]})", text)

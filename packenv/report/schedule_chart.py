@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.report.pictures import Picture
+from packenv.report.plot_style import GREY, Clock, clock_for, light_grid, plain_numbers
+from packenv.report.workload_charts import resource_names
 from packenv.results.in_service import InService, in_service
 from packenv.results.job_times import cut, eligible_slots
 from packenv.results.result import Result
 from packenv.results.schedule import Schedule
-from packenv.runs.clock import Clock, clock_for
-from packenv.runs.plot_style import GREY, light_grid, plain_numbers
 from packenv.runs.text import counted
 from packenv.workloads.workload import Workload
 
@@ -116,8 +116,7 @@ def _most_used(shown: Shown, capacity: Ints) -> int:
 
 
 def _title(runs: Sequence[Result], workload: Workload, start: int, end: int, clock: Clock, resource: int) -> str:
-    names = workload.resources or tuple(f"resource {r}" for r in range(workload.D))
-    what = f", {names[resource]}" if workload.D > 1 else ""
+    what = f", {resource_names(workload)[resource]}" if workload.D > 1 else ""
     servers = len(workload.servers)
     some = f"servers 0 to {MOST_SERVERS - 1} of {servers:,}" if servers > MOST_SERVERS else counted(servers, "server")
     ends = " to ".join(f"{slot / clock.slots:,.4g}" for slot in (start, end))

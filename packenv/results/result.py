@@ -145,7 +145,7 @@ class Result:
         Raises InputError for another kind, and a run without a schedule.
         """
         from packenv.report.frames import known_kind
-        from packenv.report.runs_chart import runs_chart
+        from packenv.report.run_charts import runs_chart
         from packenv.report.schedule_chart import schedule_chart
 
         if known_kind(kind, KINDS, "kind of picture") == "schedule":

@@ -16,12 +16,11 @@ from packenv.executors.local import ThisProcess
 from packenv.policy import find_policy, name_of
 from packenv.results.result import KINDS, Result
 from packenv.runs.chance import seeds_for
-from packenv.runs.records import Record, flat, record_of, summary_of
+from packenv.runs.measures import Record, flat, measured_values, record_of, same_jobs, summary_of
 from packenv.runs.run import Run, runs_of
 from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.size_classes import by_size, mean_by_size
 from packenv.runs.statistics import Interval, ratio_of_means
-from packenv.runs.whole_jobs import whole_jobs
 from packenv.simulation import WAITING_LIMIT
 from packenv.workloads.estimates import misjudged
 from packenv.workloads.in_service import begins_busy
@@ -176,9 +175,10 @@ class Comparison:
     @cached_property
     def _measured(self) -> tuple[list[Record], list[Record]]:
         slot = self.workload.shown_slot
-        whole = whole_jobs(self.workload, self.by_policy, self.cutoff)
-        summaries = [summary_of(*group, slot) for group in zip(self.by_policy, whole, strict=True)]
-        records = [*map(record_of, self.all_runs, chain(*whole), repeat(slot))]
+        seeds = same_jobs(self.workload, self.by_policy, self.cutoff)
+        values = [[measured_values(run, same) for run, same in zip(runs, seeds, strict=False)] for runs in self.by_policy]
+        summaries = [summary_of(*group, slot) for group in zip(self.by_policy, values, strict=True)]
+        records = [*map(record_of, self.all_runs, chain(*values), repeat(slot))]
         if self.by_size:
             classes = by_size(self.workload, self.by_policy)
             for record, own in zip(records, chain(*classes), strict=True):
@@ -233,15 +233,14 @@ class Comparison:
         from packenv.report.comparison_tables import legend, tables_of
         from packenv.report.tables import Tables
 
-        tables = tables_of(self)
-        return Tables(tables, [*legend(tables, self.summaries), *self.remarks, *self.stopped])
+        return Tables(tables_of(self), [*legend(self), *self.remarks, *self.stopped])
 
     def plot(self, kind: str = "queue", **options: Any) -> Picture:
         """A figure of matplotlib: "queue", waiting tasks over time, and quantiles of the delay; or "schedule", who ran where and
         when in the first run of each policy (options: `first`, `last`, `colour`). Raises InputError as `Result.plot` does.
         """
         from packenv.report.frames import known_kind
-        from packenv.report.runs_chart import runs_chart
+        from packenv.report.run_charts import runs_chart
         from packenv.report.schedule_chart import schedule_chart
 
         if known_kind(kind, KINDS, "kind of picture") == "schedule":

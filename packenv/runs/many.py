@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,8 @@ from packenv.errors import InputError
 from packenv.executors.local import ThisProcess
 from packenv.policy import name_of
 from packenv.results.result import Result
-from packenv.runs.judge_runs import JudgeRuns
 from packenv.runs.log import RunLog
-from packenv.runs.run import runs_of
+from packenv.runs.run import Run, runs_of
 from packenv.runs.runner import Runner
 from packenv.theory.stability import judge as stability
 from packenv.workloads.find import workload as find_workload
@@ -80,3 +79,19 @@ def judge(
     with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
         run = JudgeRuns(runner, RunLog(log))
         return stability.judge(workload, policy, seeds=seeds, width=width, tasks=tasks, run=run, progress=progress)
+
+
+class JudgeRuns:
+    """What `judge` and `worst_case` take as `run`. Judgments in several threads may ask at the same time."""
+
+    def __init__(self, runner: Runner, log: RunLog) -> None:
+        self.runner, self.log = runner, log
+
+    def __call__(self, runs: Sequence[stability.PlannedRun]) -> list[stability.RunOutcome]:
+        found = self.log.complete([*map(run_of, runs)], self.runner)
+        return [stability.RunOutcome(one.verdict, one.values["mean_queue"] or 0.0) for one in found]
+
+
+def run_of(run: stability.PlannedRun) -> Run:
+    """A judge's runs begin with an empty cluster, and all their slots are measured."""
+    return Run(run.workload, run.policy, run.seed, run.slots, {"warmup": 0})

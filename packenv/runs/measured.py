@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.results.fairness import unfairness
-from packenv.results.job_times import cut
 from packenv.results.result import Result
 from packenv.results.stability import Verdict
+from packenv.runs.measures import JOBS, MEASURES, Measure, SameJobs
 from packenv.workloads.workload import Workload
 
 POINTS = 200  # at most, of a path
@@ -26,54 +25,49 @@ class Path(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """As in `Result`, with fewer points of the path; of whole jobs, None unless all of them ended."""
+    """What is kept of a run: the measures that have a name in TensorBoard, and fewer points of the path than in `Result`.
+
+    values  by the measures' keys; of whole jobs, None unless all of them ended
+    """
 
     seed: int
     slots: int
-    mean_queue: float | None
-    mean_delay: float | None
-    delay_p95: float | None
-    utilisation: list[float | None]
     verdict: Verdict
     stopped: str | None
     path: Path
-    mean_completion: float | None = None  # slots from a job's first arrival to its last end
-    makespan: float | None = None  # slots
-    unfairness: float | None = None  # mean distance below the fair share of owners with waiting tasks
+    values: Mapping[str, Any]
 
     def plain(self) -> dict[str, Any]:
         """In JSON's types."""
-        return self._asdict() | {"path": self.path._asdict(), "verdict": list(self.verdict)}
+        fields = self._asdict()
+        values = fields.pop("values")
+        return fields | values | {"path": self.path._asdict(), "verdict": list(self.verdict)}
 
     @classmethod
     def from_plain(cls, plain: Any) -> Measured:
         """Read what `plain` made. ValueError, KeyError or TypeError for anything else."""
-        return cls(**plain | {"path": Path(**plain["path"]), "verdict": Verdict(*plain["verdict"])})
+        fields = {**plain}
+        values = {measure.key: fields.pop(measure.key) for measure in kept_measures()}
+        return cls(**fields | {"path": Path(**plain["path"]), "verdict": Verdict(*plain["verdict"])}, values=values)
 
 
-OF_JOBS = ("mean_completion", "makespan", "unfairness")
+def kept_measures() -> list[Measure]:
+    """Those that are kept of a run."""
+    return [measure for measure in MEASURES if measure.scalar]
 
 
 def measured(result: Result, workload: Workload | None = None) -> Measured:
-    """What is kept of a result. The unfairness is measured where the result has its schedule and `workload` is what was run."""
-    taken = {key: getattr(result, key) for key in Measured._fields if key not in ("utilisation", "path", *OF_JOBS)}
+    """What is kept of a result. `workload`: what was run, where the result is from another process."""
     bins = result.trajectory
     # Bins double as a run goes on, and are merged in powers of two here: those of runs of any lengths fit together.
     together = 1 << max(0, (-(-len(bins.queue) // POINTS) - 1)).bit_length()
     queue, size = (_merged(values, together) for values in (bins.queue, bins.waiting_size))
     path = Path(bins.bin_slots * together, [*_rounded(queue)], [*_rounded(size)])
-    return Measured(**taken, **_of_jobs(result, workload), utilisation=list(result.utilisation), path=path)
-
-
-def _of_jobs(result: Result, workload: Workload | None) -> dict[str, Any]:
-    if result.jobs is None or result.jobs.makespan is None or result.jobs.mean is None:
-        return {}
-    found = {"mean_completion": result.jobs.mean, "makespan": float(result.jobs.makespan)}
-    if workload is not None and result.schedule is not None:
-        jobs = workload.at(result.seed).jobs
-        assert jobs is not None
-        found["unfairness"] = unfairness(jobs, cut(result.schedule, result.slots), workload.servers.units)
-    return found
+    where = workload if workload is not None else result.played
+    assert where is not None
+    same, ended = SameJobs(where, [result]), result.jobs is not None and result.jobs.makespan is not None
+    values = {measure.key: measure.take(result, same) if measure.table != JOBS or ended else None for measure in kept_measures()}
+    return Measured(result.seed, result.slots, result.verdict, result.stopped, path, values)
 
 
 def mean_path(runs: Sequence[Measured]) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:

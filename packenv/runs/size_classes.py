@@ -3,52 +3,95 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.results.by_size import class_bounds, delay_by_size
+from packenv.errors import InputError
+from packenv.jobs import Jobs
+from packenv.results.job_times import eligible_slots
 from packenv.results.result import Result
+from packenv.results.schedule import Schedule
 from packenv.runs.statistics import mean_and_half
 from packenv.units import UNIT
 from packenv.workloads.workload import Workload
 
-TIMES = ("mean_delay", "delay_p999", "max_delay")
+Ints = NDArray[np.int64]
+MOST_DISCRETE = 4  # a table of at most so many sizes has a class for each
+TIMES = {"mean_delay": "mean delay", "delay_p999": "p99.9", "max_delay": "largest"}
+"""Measures of a class, in slots, and the headings of their columns."""
+
 BySize = dict[str, dict[str, Any]]
-"""By the largest size of a class: `tasks` that started, and TIMES in slots, None where none started."""
+"""By the largest size of a class: `tasks` that started, and TIMES, None where none started."""
 
 
 def by_size(workload: Workload, by_policy: Sequence[Sequence[Result]]) -> list[list[BySize]]:
     """For runs with their schedules. The size of a task is that of its largest resource; classes are those of the first run."""
-    bounds: NDArray[np.int64] | None = None
-    found: list[list[BySize]] = []
-    for results in by_policy:
-        found.append([])
-        for result in results:
-            assert result.schedule is not None
-            jobs = workload.played_jobs(result.seed, len(result.schedule.start))
+    bounds: Ints | None = None
+    measured: list[list[BySize]] = []
+    for runs in by_policy:
+        measured.append([])
+        for run in runs:
+            assert run.schedule is not None
+            jobs = workload.played_jobs(run.seed, len(run.schedule.start))
             size = jobs.demand.max(axis=1)
             bounds = class_bounds(size) if bounds is None else bounds
-            classes = delay_by_size(jobs, result.schedule, size, result.warmup, bounds)
-            found[-1].append(
-                {
-                    f"{each.up_to / UNIT:.4g}": {
-                        "tasks": each.tasks,
-                        **dict(zip(TIMES, (each.mean, each.p999, each.most), strict=True)),
-                    }
-                    for each in classes
-                }
+            classes = delay_by_size(jobs, run.schedule, size, run.warmup, bounds)
+            measured[-1].append(
+                {f"{each.up_to / UNIT:.4g}": dict(zip(each._fields[1:], each[1:], strict=True)) for each in classes}
             )
-    return found
+    return measured
 
 
 def mean_by_size(seeds: Sequence[BySize]) -> BySize:
     """One policy over its seeds: means, and `interval` with their 95 % half-widths; None unless every seed has a value."""
     summary: BySize = {}
     for size in seeds[0]:
-        summary[size] = {"tasks": float(np.mean([own[size]["tasks"] for own in seeds])), "interval": {}}
+        summary[size] = {"tasks": float(np.mean([of_seed[size]["tasks"] for of_seed in seeds])), "interval": {}}
         for key in TIMES:
-            values = [own[size][key] for own in seeds]
+            values = [of_seed[size][key] for of_seed in seeds]
             summary[size][key], summary[size]["interval"][key] = (None, None) if None in values else mean_and_half(values)
     return summary
+
+
+class SizeClass(NamedTuple):
+    """Delays of the tasks of one class, in slots; None if none of them started."""
+
+    up_to: int  # units: the largest size in the class
+    tasks: int  # that started
+    mean_delay: float | None
+    delay_p999: float | None  # the smallest delay that at least 99.9 % of the tasks do not exceed
+    max_delay: int | None
+
+
+def class_bounds(size: Ints) -> Ints:
+    """(classes,) units, ascending: each of at most four sizes, or the quartiles of more."""
+    bounds = np.unique(size)
+    if len(bounds) > MOST_DISCRETE:
+        bounds = np.unique(np.quantile(size, (0.25, 0.5, 0.75, 1), method="inverted_cdf"))
+    return np.asarray(bounds, np.int64)
+
+
+def delay_by_size(
+    jobs: Jobs, schedule: Schedule, size: Ints, warmup: int = 0, bounds: Ints | None = None
+) -> tuple[SizeClass, ...]:
+    """A class for each bound, the smallest sizes first; those above the last bound count in its class.
+
+    `size` (n,) units, of each row of the table; `bounds` of `class_bounds`, by default of these sizes. Delays are of tasks that
+    became eligible in slot `warmup` or later. Raises InputError if the schedule has not as many rows as the table.
+    """
+    if not len(jobs) == len(size) == len(schedule.start):
+        raise InputError(f"a schedule of {len(schedule.start)} rows and {len(size)} sizes do not go with {len(jobs)} tasks")
+    eligible = eligible_slots(jobs, schedule)
+    measured = (schedule.start >= 0) & (eligible >= warmup)
+    bounds = class_bounds(size) if bounds is None else bounds
+    of = np.searchsorted(bounds[:-1], size)
+    return tuple(_class(int(up_to), (schedule.start - eligible)[measured & (of == k)]) for k, up_to in enumerate(bounds))
+
+
+def _class(up_to: int, delays: Ints) -> SizeClass:
+    if len(delays) == 0:
+        return SizeClass(up_to, 0, None, None, None)
+    p999 = float(np.quantile(delays, 0.999, method="inverted_cdf"))
+    return SizeClass(up_to, len(delays), float(delays.mean()), p999, int(delays.max()))

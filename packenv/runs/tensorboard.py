@@ -11,7 +11,7 @@ import numpy as np
 from packenv.errors import InputError
 from packenv.files import atomic_path, check_folder_writable, make_folder
 from packenv.results.event_file import INSTALL, EventFile, new_event_path, tensorboard_is_installed
-from packenv.runs.measured import Measured, mean_path
+from packenv.runs.measured import Measured, kept_measures, mean_path
 
 TENSORBOARD_HELP = (
     "Also write runs for TensorBoard here: DIR/WORKLOAD/POLICY; a name that is taken gets a number, POLICY-2, "
@@ -19,10 +19,6 @@ TENSORBOARD_HELP = (
 )
 MISSING = f"--tensorboard: TensorBoard is not installed; {INSTALL}"
 Scalar = tuple[str, int, float]  # name, step (slot), value
-RESULTS = (
-    *(("result/mean queue", "mean_queue"), ("cluster/delay", "mean_delay"), ("result/delay 95 %", "delay_p95")),
-    *(("result/mean completion", "mean_completion"), ("result/makespan", "makespan"), ("result/unfairness", "unfairness")),
-)
 
 
 def check_tensorboard(folder: str | None) -> None:
@@ -52,15 +48,16 @@ def scalars_of(runs: Sequence[Measured]) -> Iterator[Scalar]:
         yield "cluster/mean queue", int(end), float(queue)
         yield "cluster/waiting size", int(end), float(size)
     last = max(run.slots for run in runs)
-    for name, key in RESULTS:
-        yield from _mean(name, last, [getattr(run, key) for run in runs])
-    resources = len(runs[0].utilisation)
-    for r in range(resources):
-        name = "cluster/utilisation" + (f" of resource {r}" if resources > 1 else "")
-        yield from _mean(name, last, [run.utilisation[r] for run in runs])
+    for measure in kept_measures():
+        values = [run.values[measure.key] for run in runs]
+        if not isinstance(values[0], list):
+            yield from _mean(measure.scalar, last, values)
+            continue
+        for r, column in enumerate(zip(*values, strict=True)):
+            yield from _mean(measure.scalar + (f" of resource {r}" if len(values[0]) > 1 else ""), last, column)
 
 
-def _mean(name: str, step: int, values: list[float | None]) -> Iterator[Scalar]:
+def _mean(name: str, step: int, values: Sequence[float | None]) -> Iterator[Scalar]:
     known = [value for value in values if value is not None]
     if known:
         yield name, step, float(np.mean(known))

@@ -164,7 +164,7 @@ class Workload:
 
     def plot(self, seed: int = 0, tasks: int = PLOTTED_TASKS) -> Picture:
         """A picture of its table, or of the first `tasks` tasks of a seed: sizes, services, and arrivals over time."""
-        from packenv.report.workload_chart import workload_chart
+        from packenv.report.workload_charts import workload_chart
 
         return workload_chart(self, seed, tasks)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from packenv.cli.main import main
-from packenv.runs import whole_jobs
+from packenv.runs import measures
 from packenv.theory.completion.bound import SHOWN_AS
 
 TWO_JOBS = "arrival,size,service,job\n0,1,4,0\n0,1,2,1\n"
@@ -36,5 +36,5 @@ def test_not_of_jobs_that_did_not_end(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_not_of_large_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole_jobs, "MOST_JOBS", 1)
+    monkeypatch.setattr(measures, "MOST_JOBS", 1)
     assert bounds(tmp_path) == [None, None]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from packenv.results.by_size import delay_by_size
+from packenv.runs.size_classes import delay_by_size
 from packenv.simulation import simulate
 from packenv.units import UNIT
 from packenv.workloads.find import workload
@@ -43,9 +43,9 @@ def test_two_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         expected = {
             f"{each.up_to / UNIT:.4g}": {
                 "tasks": each.tasks,
-                "mean_delay": each.mean,
-                "delay_p999": each.p999,
-                "max_delay": each.most,
+                "mean_delay": each.mean_delay,
+                "delay_p999": each.delay_p999,
+                "max_delay": each.max_delay,
             }
             for each in delay_by_size(own.jobs, again.schedule, size, 2_000)
         }

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from packenv.cli.main import main
-from packenv.cli.trace.tables import print_description
+from packenv.cli.trace import print_description
 from packenv.workloads.fitting.laws import fit_phases
 from packenv.workloads.fitting.profile import describe, kept_sample
 from packenv.workloads.fitting.statistics import dispersion

@@ -14,9 +14,9 @@ import pytest
 import packenv
 from packenv.cli.main import main
 from packenv.errors import InputError
-from packenv.runs.judge_runs import run_of
 from packenv.runs.keys import keys_of
 from packenv.runs.log import RunLog
+from packenv.runs.many import run_of
 from packenv.theory.stability.judge import PlannedRun
 
 ROOT = Path(packenv.__file__).parents[1]

@@ -93,7 +93,6 @@ def test_a_named_reference_and_all_outputs(tmp_path: Path) -> None:
 
 
 def test_a_report(tmp_path: Path) -> None:
-    pytest.importorskip("vl_convert")
     compete(tmp_path, *DRAWN, "--report", tmp_path / "board.html")
     page = (tmp_path / "board.html").read_text()
     assert "The least on price/fig8: mean completion (slots) bf-js, " in page

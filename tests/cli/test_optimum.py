@@ -11,10 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import packenv
 from packenv.cli.main import main
-from packenv.cli.optimum.plot import use_over_time
-from packenv.results.schedule import Schedule
 
 ROWS = ("0,0.6,3", "0,0.5,2", "0,0.4,2", "0,0.5,3")
 
@@ -56,15 +53,6 @@ def test_optimum_and_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     main([*map(str, ["evaluate", file, *common, "-p", f"replay:{schedule}", "--drain", "--processes", 1, "--json", evaluated])])
     run = json.loads(evaluated.read_text())[0]
     assert (run["policy"], run["slots"], run["completed"]) == ("replay:best.parquet", 6, 4)
-
-
-def test_use_over_time() -> None:
-    """0.6 and 0.4 side by side on one of two servers, 0.5 later on the other; one task never starts."""
-    jobs = packenv.Jobs.of([5, 5, 6, 6], [0.6, 0.4, 0.5, 1.0], [3, 2, 2, 9])
-    schedule = Schedule(np.array([5, 5, 9, -1]), np.array([0, 0, 1, -1]), np.array([8, 7, 11, -1]))
-    slots, used = use_over_time(packenv.Workload(jobs=jobs, servers=2), schedule)
-    assert slots.tolist() == [0, 2, 3, 4, 6]
-    np.testing.assert_allclose(used, [[0.5, 0.3, 0, 0.25, 0]], atol=1e-6)
 
 
 def test_sat_in_evaluate(tmp_path: Path) -> None:

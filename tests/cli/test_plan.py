@@ -92,7 +92,6 @@ def test_kinds_of_machines(tasks: Path, capsys: pytest.CaptureFixture[str], tmp_
 
 
 def test_a_picture_and_a_page_of_mixes(tasks: Path, tmp_path: Path) -> None:
-    pytest.importorskip("vl_convert")
     page, picture = tmp_path / "mix.html", tmp_path / "mix.png"
     words = ("--types", "1=1,2=1.9", "-g", "mean wait <= 0", "-g", "utilisation >= 10%", "-p", "bf-js")
     plan(tasks, *words, "--report", page, "--plot", picture)
@@ -100,7 +99,6 @@ def test_a_picture_and_a_page_of_mixes(tasks: Path, tmp_path: Path) -> None:
     said = page.read_text()
     for part in ("mean wait against cost", "utilisation against cost", "With 2x2 and bf-js", "any mix: 3.8 at least", "were run"):
         assert part in said
-    assert "bf-js, 2x2 for 3.8: 0 slots" in said
     plan("--sizes", "uniform:0.6:0.9", "--service", "geometric:50", "--rate", 0.09, "--slots", 2000, "-p", "bf-js", "--seeds", 1,
          "--types", "1=1,2=1.9", "--report", page, "--plot", picture)  # fmt: skip
     assert "stable against cost" in page.read_text()
@@ -160,7 +158,6 @@ def test_what_if_servers_fail(tasks: Path, tmp_path: Path, capsys: pytest.Captur
 
 
 def test_a_report_on_servers_that_fail(tasks: Path, tmp_path: Path) -> None:
-    pytest.importorskip("vl_convert")
     page = tmp_path / "without.html"
     plan(tasks, "-g", "max queue <= 0", "-p", "bf-js", "--servers", 4, "--without", "2", "--report", page)
     said = page.read_text()

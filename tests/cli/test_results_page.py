@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from packenv.cli.main import main
+from packenv.runs.measures import MEASURES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "results.md"
 
@@ -37,3 +38,9 @@ def test_fields_are_on_the_page(command: str, tmp_path: Path, monkeypatch: pytes
     fields = {key for record in records for key in record} - {"interval"}
     told = set(re.findall(r"`([\w ]+)`", section(command)))
     assert fields <= told, f"{PAGE.name} does not say what {sorted(fields - told)} of {command} are"
+
+
+def test_measures_are_on_the_page() -> None:
+    """Line by line as their rows say."""
+    lines = [f"| `{each.key}` | {each.unit} | {each.better} | {each.meaning} |" for each in MEASURES]
+    assert "\n".join(lines) in PAGE.read_text(encoding="utf-8"), "the page's table is:\n" + "\n".join(lines)

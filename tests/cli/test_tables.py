@@ -9,12 +9,12 @@ from pathlib import Path
 
 import click
 import pytest
-from rich.table import Table
+from rich.text import Text
 
 from packenv.cli.main import COMMANDS, cli, main
 from packenv.cli.tables import print_table
-from packenv.report.tables import markdown_of
-from packenv.runs.records import flat
+from packenv.report.tables import Column, Table, numbers
+from packenv.runs.measures import flat
 from tests.cli.evaluating import evaluate, trace
 from tests.workloads.traces import samples
 
@@ -22,8 +22,8 @@ TWO = ("paper/fig4b", "--slots", 5000, "--seeds", 3, "--processes", 1, "-p", "bf
 
 
 def wide(columns: int = 8, name: str = "sparrow:ratio=3") -> Table:
-    table = Table("policy", *(f"column {n}" for n in range(columns)), title="a title")
-    table.add_row(name, *(f"{n}.00 ± [dim]0.10[/]" for n in range(columns)))
+    table = Table("a title", [Column("policy"), *numbers(*(f"column {n}" for n in range(columns)))])
+    table.add(name, *(Text.assemble(f"{n}.00 ± ", ("0.10", "dim")) for n in range(columns)))
     return table
 
 
@@ -56,10 +56,9 @@ def test_there_is_room_for_all(capsys: pytest.CaptureFixture[str], monkeypatch: 
 
 
 def test_markdown_of_a_table() -> None:
-    table = Table("", title="a title")
-    table.add_column("a|b", justify="right")
-    table.add_row("x", "[red]1[/]\n[dim]\\[0, 2][/]")
-    assert markdown_of(table) == "a title\n\n|  | a\\|b |\n|---|--:|\n| x | 1<br>[0, 2] |"
+    table = Table("a title", [Column(""), *numbers("a|b")])
+    table.add("x", Text.assemble(("1", "red"), ("\n[0, 2]", "dim")))
+    assert table.markdown() == "a title\n\n|  | a\\|b |\n|---|--:|\n| x | 1<br>[0, 2] |"
 
 
 def test_flat_records() -> None:

@@ -12,10 +12,10 @@ import packenv
 from experiments.finding import Claim, Settings
 from experiments.random_requirements import fig1, fig2, fig3, fig4, fig5
 from experiments.random_requirements.fig2 import partition, reduced_configurations
+from experiments.random_requirements.verdicts import joint_verdict, queue_growth, verdicts_in_words
 from packenv.results.result import Result, Trajectory
 from packenv.results.stability import Verdict
 from packenv.runs.statistics import Interval, interval, ratio
-from packenv.runs.verdicts import joint_verdict, queue_growth, verdicts_in_words
 from packenv.workloads.traces.table import Trace
 
 POLICIES = ("bf-js", "vqs", "vqs-bf")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import packenv
+from packenv.cli.main import main
+from packenv.runs.measures import LESS, MEASURES, QUEUE, TASKS, Measure
 from packenv.runs.statistics import ratio_of_means
 from tests.cli.evaluating import evaluate
 
@@ -51,6 +54,47 @@ def test_shown(comparison: packenv.Comparison) -> None:
     assert frame.num_rows == 6 and frame["seed"].to_pylist() == [0, 1, 2] * 2 and "utilisation.0" in frame.column_names
     assert [axes.get_title("left") for axes in comparison.plot("schedule", first=0, last=500).axes[::2][:2]] == POLICIES
     assert "paper/fig4b" in comparison.plot().get_suptitle()
+
+
+@pytest.fixture
+def fullest_bin() -> Iterator[Measure]:
+    row = Measure(
+        *("fullest_bin", "fullest bin", TASKS, LESS, lambda run, _: float(run.trajectory.queue.max()), QUEUE),
+        *("the largest mean over a bin", "result/fullest bin", 2),
+    )
+    MEASURES.append(row)
+    yield row
+    MEASURES.remove(row)
+
+
+def test_a_new_measure_is_one_row(fullest_bin: Measure, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is in text, Markdown, HTML, frames and plain values; in CSV, JSON and pages; in TensorBoard, logs and leaderboards."""
+    comparison = packenv.evaluate("paper/fig4b", POLICIES, slots=3000, seeds=2, intensity=0.8)
+    key, heading = fullest_bin.key, fullest_bin.heading
+    for text in (str(comparison.table()), comparison.table().markdown(), comparison.table()._repr_html_()):
+        assert heading in text
+    values = [run.trajectory.queue.max() for run in comparison.all_runs]
+    assert comparison.to_frame()[key].to_pylist() == values
+    plain = comparison.to_dict()["policies"][0]
+    assert plain[key] == pytest.approx(sum(values[:2]) / 2) and plain["interval"][key] > 0
+    assert comparison.ratio(*POLICIES, key).mean == pytest.approx(sum(values[:2]) / sum(values[2:]))
+    kind = ("--slots", "3000", "--seeds", "2", "--processes", "1", "-p", "bf-js", "-p", "fifo-ff")
+    words = ("evaluate", "paper/fig4b", "--intensity", "0.8", *kind, "--json", str(tmp_path / "out.json"), "--format", "csv")
+    main([*words, "--report", str(tmp_path / "out.html"), "--tensorboard", str(tmp_path / "runs")])
+    assert key in capsys.readouterr().out.splitlines()[0] and f">{heading}</th>" in (tmp_path / "out.html").read_text()
+    assert [record[key] for record in json.loads((tmp_path / "out.json").read_text())[:4]] == values
+    (folder,) = (tmp_path / "runs").glob("*/bf-js")
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(folder)).Reload()
+    assert events.Scalars(fullest_bin.scalar)[0].value == pytest.approx(plain[key])
+    board = ("leaderboard", "-w", "paper/fig4b@0.8", *kind, "--no-judge", "--log", str(tmp_path / "board.jsonl"))
+    main([*board, "--json", str(tmp_path / "board.json")])
+    assert f"0.8, {heading}" in capsys.readouterr().out
+    standing = json.loads((tmp_path / "board.json").read_text())[1]
+    assert standing[key]["by_seed"] == values[2:] and standing[key]["ratio"] > 0
+    assert key in (tmp_path / "board.jsonl").read_text()
 
 
 def test_a_trace_once() -> None:

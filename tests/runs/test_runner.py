@@ -193,6 +193,6 @@ def test_a_log_makes_only_what_it_lacks(tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.setattr(module, "make", lambda run, extract: (made.append(run), real(run, extract))[1])
         again = RunLog(path).complete(RUNS, runner)
     assert made == RUNS[3:] and again[:3] == first
-    assert [run.mean_queue for run in again] == [queue for *_, queue in EXPECTED]
+    assert [run.values["mean_queue"] for run in again] == [queue for *_, queue in EXPECTED]
     assert len(path.read_text().splitlines()) == 4
     assert np.isfinite(again[0].path.queue).all()

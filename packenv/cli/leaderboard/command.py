@@ -8,19 +8,15 @@ from dataclasses import replace
 
 import click
 
-from packenv.cli.judge.judgments import judge_all
-from packenv.cli.leaderboard.cells import legend, length_of
+from packenv.cli.judge import judge_all
 from packenv.cli.leaderboard.contests import Contest, contest
-from packenv.cli.leaderboard.measures import BEST
-from packenv.cli.leaderboard.page import check_page, markdown, write_page
-from packenv.cli.leaderboard.scores import Group, groups_of
-from packenv.cli.leaderboard.standings import Standing, entries_of, play
-from packenv.cli.leaderboard.tables import record_of, terminal_table
+from packenv.cli.leaderboard.scores import Group, groups_of, legend, length_of
+from packenv.cli.leaderboard.standings import BEST, Standing, entries_of, play
+from packenv.cli.leaderboard.tables import check_page, markdown, record_of, terminal_table, write_page
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import COUNT, FILE, JSON, option
-from packenv.cli.outputs import check_outputs, standard_output, write_all
-from packenv.cli.report.page import write_report
+from packenv.cli.outputs import check_outputs, standard_output, write_all, write_report
 from packenv.cli.tables import CSV, MARKDOWN, format_option, print_table, text_console, write_csv
 from packenv.errors import InputError
 from packenv.files import write_json
@@ -124,9 +120,9 @@ def leaderboard(
                 write_tensorboard(folder, one.contest.name, one.policy, one.runs)
 
     def draw(path: str) -> None:
-        from packenv.cli.leaderboard.plot import draw_ratios  # brings matplotlib with it
+        from packenv.cli.leaderboard.report import ratios_chart  # brings matplotlib with it
 
-        draw_ratios(groups, reference, path)
+        ratios_chart(groups, reference).save(path)
 
     def tell(path: str) -> None:
         from packenv.cli.leaderboard.report import leaderboard_report  # brings matplotlib with it

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from packenv.cli.leaderboard.measures import OF_JOBS, QUEUE, Measure
 from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.errors import InputError, nearest
 from packenv.inputs.numbers import read_number, read_whole
+from packenv.runs.measures import JOBS, QUEUE, Measure, ranked_measures
 from packenv.runs.text import counted
 from packenv.workloads.named.registry import WORKLOADS
 from packenv.workloads.workload import Workload
@@ -36,9 +36,9 @@ class Contest:
         return self.workload.jobs is not None and self.workload.jobs.job is not None
 
     @property
-    def measures(self) -> tuple[Measure, ...]:
+    def measures(self) -> list[Measure]:
         """What policies are compared by."""
-        return OF_JOBS if self.of_jobs else (QUEUE,)
+        return ranked_measures(JOBS if self.of_jobs else QUEUE)
 
     @property
     def name(self) -> str:

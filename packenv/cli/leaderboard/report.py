@@ -4,38 +4,36 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
-from packenv.cli.leaderboard.cells import legend, length_of
-from packenv.cli.leaderboard.measures import BEST
-from packenv.cli.leaderboard.plot import limits_of
-from packenv.cli.leaderboard.scores import Column, Group, Score
-from packenv.cli.leaderboard.standings import reference_of
+from packenv.cli.leaderboard.scores import Column, Group, Score, legend, length_of
+from packenv.cli.leaderboard.standings import BEST, reference_of
 from packenv.cli.leaderboard.tables import terminal_table
-from packenv.cli.report.drawing import Key, Rule, colours_of
-from packenv.cli.report.page import Figure, Report, Section
-from packenv.cli.report.profile import profile_section
-from packenv.cli.report.rows import Entry, Mark, RowChart
-from packenv.cli.report.tables import rows_of
-from packenv.results.stability import STABLE, UNSTABLE
+from packenv.report.charts import Entry, Key, Mark, RowChart, Rule
+from packenv.report.page import Figure, Report, Section
+from packenv.report.pictures import Picture, picture_of
+from packenv.report.plot_style import GREY, colours_for
+from packenv.report.workload_charts import profile_section
+from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
 from packenv.runs.text import number
 
-SHAPES = {UNSTABLE: "cross"}
-MARKS = (
-    Key("var(--muted)", "stable", "●"),
-    Key("var(--muted)", "not known to be stable", "○"),
-    Key("var(--muted)", "unstable", "✚"),
-)
+SHAPES = {UNSTABLE: "X"}
+MARKS = Key(GREY, "stable", "o"), Key(GREY, "not known to be stable", "o", False), Key(GREY, "unstable", "X")
+MARGIN = 1.6  # room beyond the largest and the least ratio
 
 
 def leaderboard_report(groups: Sequence[Group], reference: str | None, notices: Sequence[str]) -> Report:
     """`notices`: which policies do not compete where, and why."""
     references = list(dict.fromkeys(reference_of(contest, reference) for group in groups for contest in group.contests))
-    policies = list(dict.fromkeys([*references, *(policy for group in groups for policy in group.rows)]))
-    policies = [policy for policy in policies if policy != BEST]
-    colours = dict(zip(policies, colours_of(policies), strict=True))
-    sections = [_section(group, reference, colours) for group in groups]
+    colours = _colours(groups, reference)
+    policies = [*colours]
+    sections = []
+    for group in groups:
+        table = replace(terminal_table(group), title="Whole jobs" if group.of_jobs else "Mean queues")
+        figures = _figure(group, reference, colours)
+        sections.append(Section(f"{group.name}, {length_of(group)}", figures, [legend([group], reference)], [table]))
     tables = [contest.workload for group in groups for contest in group.contests[:1] if contest.workload.jobs is not None]
-    profiles = [profile_section(workload.at(0), None) for workload in tables]
+    profiles = [profile_section(workload.at(0)) for workload in tables]
     asked = [
         ("Workloads", "; ".join(contest.name for group in groups for contest in group.contests)),
         ("Policies", ", ".join(policies)),
@@ -44,6 +42,21 @@ def leaderboard_report(groups: Sequence[Group], reference: str | None, notices: 
     ]
     title = f"{len(policies)} policies on the same tasks"
     return Report(title, _answer(groups), asked, [*sections, *(each for each in profiles if each is not None)], notices)
+
+
+def ratios_chart(groups: Sequence[Group], reference: str | None) -> Picture:
+    """The same charts below each other."""
+    colours = _colours(groups, reference)
+    figures = ((group, figure) for group in groups for figure in _figure(group, reference, colours))
+    return picture_of("", [figure._replace(heading=group.name) for group, figure in figures])
+
+
+def _colours(groups: Sequence[Group], reference: str | None) -> dict[str, str]:
+    """By policy, the reference first."""
+    references = [reference_of(contest, reference) for group in groups for contest in group.contests]
+    named = dict.fromkeys([*references, *(policy for group in groups for policy in group.rows)])
+    policies = [policy for policy in named if policy != BEST]
+    return dict(zip(policies, colours_for(policies), strict=True))
 
 
 def _answer(groups: Sequence[Group]) -> str:
@@ -87,7 +100,11 @@ def _best(group: Group, column: Column) -> Score | None:
     return min(known, key=lambda score: score.mean.mean or 0.0, default=None)
 
 
-def _section(group: Group, reference: str | None, colours: dict[str, str]) -> Section:
+def _figure(group: Group, reference: str | None, colours: dict[str, str]) -> list[Figure]:
+    """A row for each policy in each load, or measure of whole jobs; the axis goes as far as those that are not unstable.
+
+    The means of the others say how long the runs were; they lie at its end.
+    """
     entries, said = [], []
     for n, column in enumerate(group.columns):
         scores = [group.scores(policy)[n] for policy in group.rows]
@@ -98,26 +115,30 @@ def _section(group: Group, reference: str | None, colours: dict[str, str]) -> Se
             entries += [_entry(score, colours[score.policy]) for score in shown]
             least = min(shown, key=lambda score: (score.ratio.mean or 0.0, score.policy))
             where = f"at {column.contest.at} " if column.contest.at else ""
-            said.append(f"{where}{least.policy} has {number(least.ratio.mean)} times the {column.measure.name} of {against}")
+            said.append(f"{where}{least.policy} has {number(least.ratio.mean)} times the {column.measure.heading} of {against}")
     to = reference_of(group.contests[0], reference)
     what = "as a multiple of the best policy's" if to == BEST else f"as a multiple of {to}'s"
     title = what if group.of_jobs else f"mean queue, {what}"
     rule = Rule(1.0, "best" if to == BEST else to)
     marks = () if group.of_jobs else MARKS
-    chart = RowChart(entries, title, limits_of(group), [rule], log=True, marks=marks)
+    chart = RowChart(entries, title, _limits(group), [rule], log=True, marks=marks)
     if group.of_jobs:
         name, bounds = group.bounds()
         known = [(c, mean, ratio) for c, (mean, ratio) in zip(group.columns, bounds, strict=False) if mean.mean]
         said += [f"the {name} on the {c.heading} is {number(mean.mean)}, {ratio} of the reference's" for c, mean, ratio in known]
     finding = f"{'The nearest' if to == BEST else 'The least'}: {'; '.join(said)}.{chart.note}"
     caption = "Whole jobs beside the reference" if group.of_jobs else "Mean queues beside the reference"
-    figures = [Figure(caption, finding, chart)] if entries else []
-    table = rows_of(terminal_table(group), "Whole jobs" if group.of_jobs else "Mean queues")
-    return Section(f"{group.name}, {length_of(group)}", figures, [legend([group], reference)], [table])
+    return [Figure(caption, finding, chart)] if entries else []
+
+
+def _limits(group: Group) -> tuple[float, float]:
+    """Room for 1, and for the ratios of all that are not unstable."""
+    found = [score for policy in group.rows for score in group.scores(policy) if score is not None and score.ratio.mean]
+    ratios = [1.0, *(score.ratio.mean or 1.0 for score in found if score.kind != UNSTABLE)]
+    return min(ratios) / MARGIN, max(ratios) * MARGIN
 
 
 def _entry(one: Score, colour: str) -> Entry:
     assert one.ratio.mean is not None
-    said = f"{one.policy}: {one.ratio}" + ("" if one.column.contest.of_jobs else f", {one.kind}")
-    mark = Mark(one.ratio.mean, SHAPES.get(one.kind, "circle"), one.kind != "undecided", said)
+    mark = Mark(one.ratio.mean, SHAPES.get(one.kind, "o"), one.kind != UNDECIDED)
     return Entry(one.policy, colour, one.ratio.low, one.ratio.high, [mark], str(one.ratio))

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from packenv.api import simulate
 from packenv.cli.leaderboard.contests import Contest
-from packenv.cli.leaderboard.measures import BEST, COMPLETION, QUEUE, Measure
 from packenv.errors import InputError
 from packenv.policy import find_policy
 from packenv.results.stability import Verdict, combine
@@ -19,6 +18,7 @@ from packenv.runs.comparison import DEFAULT_POLICIES
 from packenv.runs.keys import keys_of
 from packenv.runs.log import RunLog
 from packenv.runs.measured import Measured
+from packenv.runs.measures import COMPLETION, MORE, Measure
 from packenv.runs.progress import announce_if_slow
 from packenv.runs.run import Run, runs_of
 from packenv.runs.runner import RunOptions, RunsFailed
@@ -27,6 +27,9 @@ from packenv.theory.completion.bound import completion_bound
 from packenv.theory.stability.judge import Judgment
 
 REFERENCE = "bf-js"  # for mean queues
+BEST = "best"
+"""Stands for the policy with the best mean of the measure, as a reference."""
+
 JOB_POLICIES = ("tetris", "tetris:m=0,f=0", "srpt", "drf", "bf-js")
 """Those compared on tables of whole jobs if none are named."""
 
@@ -59,12 +62,12 @@ class Standing:
 
     def values(self, measure: Measure) -> list[float | None]:
         """One for each seed."""
-        return [getattr(run, measure.key) for run in self.runs]
+        return [run.values[measure.key] for run in self.runs]
 
     def mean(self, measure: Measure) -> Interval:
         """Of whole jobs unknown unless all of them ended with every seed."""
         values = self.values(measure)
-        return UNKNOWN if measure != QUEUE and None in values else interval(values)
+        return UNKNOWN if measure.every and None in values else interval(values)
 
     def ratio(self, measure: Measure) -> Interval:
         """To the reference on the same jobs; unknown for the reference itself."""
@@ -185,7 +188,7 @@ def with_ratios(standings: Sequence[Standing], reference: str | None = None) -> 
                 references[measure] = against.policy
             if against is not None and one.policy != against.policy and one.runs and against.runs:
                 ratios[measure] = paired(one.values(measure), against.values(measure))
-            if measure == COMPLETION and one.bounds and against is not None and against.runs:
+            if measure.key == COMPLETION and one.bounds and against is not None and against.runs:
                 bound = paired(one.bounds, against.values(measure))
         found.append(replace(one, ratios=ratios, references=references, bound_ratio=bound))
     return found
@@ -197,7 +200,8 @@ def reference_standing(standings: Sequence[Standing], measure: Measure, referenc
     if name != BEST:
         return next(one for one in standings if one.policy == name)
     known = [(mean, n) for n, one in enumerate(standings) if (mean := one.mean(measure).mean) is not None]
-    return standings[min(known)[1]] if known else None
+    sign = -1 if measure.better == MORE else 1
+    return standings[min((sign * mean, n) for mean, n in known)[1]] if known else None
 
 
 def paired(above: Sequence[float | None], below: Sequence[float | None]) -> Interval:

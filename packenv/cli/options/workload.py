@@ -1,4 +1,4 @@
-"""Command-line options that name policies and a workload: by name, as a file, as a trace, or law by law."""
+"""Options that name policies and a workload: by name, as a file, as a trace, or law by law; and lines on the workload."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Console
+
 from packenv.errors import ArgumentError, InputError
 from packenv.policy import find_policy
 from packenv.runs.comparison import DEFAULT_POLICIES
+from packenv.runs.text import counted
 from packenv.workloads.find import OF_STREAMS, ONE_AMOUNT, is_cluster_file, is_trace_source, workload
+from packenv.workloads.in_service import BeginsBusy
 from packenv.workloads.laws import Law, parse_law
 from packenv.workloads.network import parse_network
 from packenv.workloads.resources import chosen_resources
@@ -202,3 +206,33 @@ def as_it_is(options: WorkloadOptions, preemption: bool = True) -> tuple[Workloa
     """The workload that begins where a cluster is, and what of the cluster is left out. Raises InputError."""
     cluster, laws, slot_seconds = cluster_from(options)
     return cluster.workload(laws or None, slot_seconds, preemption), cluster.left_out
+
+
+def print_workload(
+    console: Console, workload: Workload, dropped: dict[str, int], drawn: str = "", backlog: int | None = None
+) -> None:
+    """Print servers, arrivals and load of the workload. `drawn`: where a table of tasks comes from."""
+    tasks = f"{len(workload.jobs)} tasks{drawn}, " if workload.jobs is not None else ""
+    at_once = workload.jobs is not None and workload.jobs.arrival[-1] == 0
+    if at_once:
+        rate = "all there in slot 0"
+    elif backlog is not None:
+        rate = f"{backlog} tasks kept waiting, utilisation is what a policy can carry"
+    else:
+        rate = f"{workload.rate:.4g} tasks per slot, intensity {workload.intensity:.3f}"
+    console.print(
+        f"[bold]{workload.name}[/bold]: {tasks}{counted(len(workload.servers), 'server')}, {rate} "
+        f"(area bound {workload.area_bound:.4g} tasks in service)",
+        highlight=False,
+    )
+    if workload.rho is not None:
+        console.print(f"load {workload.load:g} of ρ* >= {workload.rho[0]:.5g} (and <= {workload.rho[1]:.5g}) tasks in service")
+    if left_out := dropped_rows(dropped):
+        console.print(f"dropped rows: {left_out}", highlight=False)
+    if workload.intensity >= 1 and not at_once and backlog is None:
+        console.print("intensity is 1 or more: no policy is stable in the long run", style="yellow")
+
+
+def begin_lines(workload: Workload) -> list[str]:
+    """What is known of the tasks in service at the start, and what of them is assumed; none for empty servers."""
+    return list(workload.draw.notes) if isinstance(workload.draw, BeginsBusy) else []

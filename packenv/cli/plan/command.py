@@ -22,7 +22,7 @@ from packenv.cli.options.workload import (
     workload_from,
     workload_told,
 )
-from packenv.cli.outputs import check_outputs, write_all
+from packenv.cli.outputs import check_outputs, write_all, write_report
 from packenv.cli.plan.mixes.mixes import kinds_as_servers, plan_mixes
 from packenv.cli.plan.questions import FAILED_NODES, FAILURE, MIX, NODES, WHEN, Question, asked_question
 from packenv.cli.plan.running_cluster.added_nodes import AskedCluster, plan_added
@@ -31,7 +31,6 @@ from packenv.cli.plan.running_cluster.when import plan_when
 from packenv.cli.plan.servers.failure import plan_failure
 from packenv.cli.plan.servers.numbers import Asked, Shown, plan_numbers
 from packenv.cli.plan.servers.tables import LEFT_OUT
-from packenv.cli.report.page import write_report
 from packenv.cli.tables import format_option, show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json

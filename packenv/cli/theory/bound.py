@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import WORKLOAD
@@ -15,6 +13,7 @@ from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
+from packenv.report.tables import Column, Table, numbers
 from packenv.runs.text import counted
 from packenv.theory.queue_bound.bound import QueueBound
 from packenv.theory.queue_bound.certificate_files import load_queue_bound, save_queue_bound
@@ -83,9 +82,8 @@ def bound_record(workload: Workload, bound: QueueBound) -> dict[str, Any]:
 def bound_table(workload: Workload, bound: QueueBound) -> Table:
     """What each relaxation proves, in waiting tasks and as a delay."""
     where = f"{workload.name} on {counted(len(workload.servers), 'server')}, intensity {workload.intensity:.4g}"
-    table = Table(title=f"{where}: no policy's mean queue is below", title_justify="left", box=SIMPLE_HEAD)
-    for name in ("relaxation", "waiting tasks", "mean delay (slots)"):
-        table.add_column(name, justify="left" if name == "relaxation" else "right", no_wrap=True)
+    columns = [Column("relaxation"), *numbers("waiting tasks", "mean delay (slots)")]
+    table = Table(f"{where}: no policy's mean queue is below", columns)
     for one in bound.proved:
-        table.add_row(one.relaxation, f"{one.value:.6g}", f"{one.value / workload.rate:.6g}")
+        table.add(one.relaxation, f"{one.value:.6g}", f"{one.value / workload.rate:.6g}")
     return table

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import WORKLOAD
@@ -16,6 +14,7 @@ from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import format_option, show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
+from packenv.report.tables import Column, Table, numbers
 from packenv.runs.text import counted
 from packenv.theory.capacity.bracket import Bracket
 from packenv.theory.capacity.certificate_files import load_certificate, save_certificate
@@ -103,9 +102,7 @@ def capacity_record(workload: Workload, bracket: Bracket) -> dict[str, Any]:
 def capacity_table(workload: Workload, bracket: Bracket) -> Table:
     """Each number in tasks in service, as a share of ρ*, and as a rate."""
     title = f"{workload.name} on {counted(len(workload.servers), 'server')}: ρ* with a gap of {bracket.gap:.2%}"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    for name in ("", "tasks in service", "share of ρ*", "tasks per slot"):
-        table.add_column(name, justify="right" if name else "left", no_wrap=True)
+    table = Table(title, [Column(""), *numbers("tasks in service", "share of ρ*", "tasks per slot")])
     rows = {"ρ* at least": bracket.lower, "ρ* at most": bracket.upper, "area bound": bracket.area_bound}
     found = guaranteed(workload)
     if found:
@@ -113,5 +110,5 @@ def capacity_table(workload: Workload, bracket: Bracket) -> Table:
         rows |= {f"VQS at least (J = {J})": found["vqs_bound"], f"cuts at 2^-m only (J = {J})": found["halving_bound"]}
     for what, value in rows.items():
         share = "" if what.startswith("ρ*") else f"{value / bracket.upper:.3f}"
-        table.add_row(what, f"{value:.6g}", share, f"{workload.rate_for(value):.6g}")
+        table.add(what, f"{value:.6g}", share, f"{workload.rate_for(value):.6g}")
     return table

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
@@ -19,6 +17,7 @@ from packenv.files import write_json
 from packenv.policies.optimal.optimal import Optimal
 from packenv.policies.optimal.saved import files_of, save_optimal
 from packenv.policy import find_policy, name_of
+from packenv.report.tables import Column, Table, numbers
 from packenv.runs.run import by_policy, runs_of
 from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.statistics import interval, ratio_of_means
@@ -111,10 +110,8 @@ def optimum_record(found: StationaryOptimum, queues: Queues) -> dict[str, Any]:
 
 def optimum_table(found: StationaryOptimum, queues: Queues) -> Table:
     """Mean queues, and how many times that of the optimal policy they are, on the same jobs."""
-    table = Table(title=f"{found.workload.name}: mean queue", title_justify="left", box=SIMPLE_HEAD)
-    for name in ("", "mean queue", "ratio to optimal"):
-        table.add_column(name, justify="right" if name else "left", no_wrap=True)
-    table.add_row("any policy, at least", number(found.lower), "")
+    table = Table(f"{found.workload.name}: mean queue", [Column(""), *numbers("mean queue", "ratio to optimal")])
+    table.add("any policy, at least", number(found.lower), "")
     for name, values in queues.items():
-        table.add_row(name, str(interval(values)), "" if name == "optimal" else str(ratio_of_means(values, queues["optimal"])))
+        table.add(name, str(interval(values)), "" if name == "optimal" else str(ratio_of_means(values, queues["optimal"])))
     return table

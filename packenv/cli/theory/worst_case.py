@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from rich.console import Console
 
-from packenv.cli.judge.tables import LEFT_OUT, judgments_table, record_of
+from packenv.cli.judge import LEFT_OUT, judgments_table, record_of
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import POLICY
 from packenv.cli.options.shared import COUNT, FILE, JSON, option
@@ -13,8 +13,8 @@ from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
 from packenv.policy import find_policy
-from packenv.runs.judge_runs import JudgeRuns
 from packenv.runs.log import RunLog
+from packenv.runs.many import JudgeRuns
 from packenv.runs.runner import RunOptions
 from packenv.runs.text import counted
 from packenv.theory.stability.worst_case import TRIES, worst_case

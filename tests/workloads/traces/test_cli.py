@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from packenv.cli.trace.command import trace
-from packenv.cli.trace.plot import requests
+from packenv.cli.trace import trace
 from packenv.errors import InputError
+from packenv.report.workload_charts import requests
 from packenv.workloads.files import load_workload
 from packenv.workloads.traces import read_trace
 from tests.workloads.traces.samples import INSTANCES, JOB_LINES, PODS, SWF, WORKFLOW, native_folder, text

@@ -7,7 +7,6 @@ from typing import Any
 from packenv.cli.plan.all_policies import Say, plan_all
 from packenv.cli.plan.mixes.tables import mix_answer, mix_record, mix_table
 from packenv.cli.plan.servers.numbers import Asked, Shown, say_refused
-from packenv.cli.report.page import Report
 from packenv.cli.tables import text_console
 from packenv.errors import InputError
 from packenv.planning.kinds import Kinds, check_kinds
@@ -15,6 +14,7 @@ from packenv.planning.lower_bounds.cost_bound import least_cost
 from packenv.planning.mixes import MixPlan, MixSearch
 from packenv.planning.plan import GAP, SECONDS
 from packenv.planning.search import AskRuns
+from packenv.report.page import Report
 from packenv.runs.runner import RunOptions
 
 
@@ -44,9 +44,9 @@ def plan_mixes(asked: Asked, kinds: Kinds, made: RunOptions, log: str | None) ->
     records = [mix_record(workload, goals, kinds, one, bound) for one in plans]
 
     def draw(path: str) -> None:
-        from packenv.cli.plan.mixes.plot import draw_mixes  # brings matplotlib with it
+        from packenv.cli.plan.mixes.report import mix_chart  # brings matplotlib with it
 
-        draw_mixes(plans, goals, kinds, bound, workload, slot_seconds, path)
+        mix_chart(plans, goals, bound, workload, slot_seconds).save(path)
 
     def report() -> Report:
         from packenv.cli.plan.mixes.report import mix_report  # brings the profile of traces with it

@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
-
 from packenv.cli.plan.servers.tables import cell
 from packenv.planning.goals import Goal
 from packenv.planning.kinds import Kinds
 from packenv.planning.lower_bounds.cost_bound import CostBound
 from packenv.planning.mixes import MixPlan, MixTrial
 from packenv.planning.search import mean_of
+from packenv.report.tables import Column, Table, numbers
 from packenv.runs.statistics import interval
 from packenv.workloads.workload import Workload
 
@@ -29,19 +26,14 @@ def mix_table(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plans: Se
     """For each policy its mix, and a line for each kind with one machine less: cost, and each goal's measure."""
     unit = "slots" if seconds is None else "seconds"
     title = f"{workload.name}: the cheapest machines that were found" + (f"; times in {unit}" if goals else "")
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("policy", no_wrap=True)
-    table.add_column("machines")
-    table.add_column("cost", justify="right", no_wrap=True)
-    for goal in goals:
-        table.add_column(goal.title, justify="right", no_wrap=True)
-    if workload.jobs is None:
-        table.add_column("stable", no_wrap=True)
+    stable = [Column("stable")] if workload.jobs is None else []
+    heads = numbers("cost", *(goal.title for goal in goals))
+    table = Table(title, [Column("policy"), Column("machines"), *heads, *stable])
     for plan in plans:
-        table.add_row(escape(plan.policy), kinds.shown(plan.at.counts), *_cells(plan.at, goals, workload, seconds))
+        table.add(plan.policy, kinds.shown(plan.at.counts), *_cells(plan.at, goals, workload, seconds))
         for text, less in zip(kinds.texts, plan.dropped, strict=True):
             if less is not None:
-                table.add_row("", f"one {text} less", *_cells(less, goals, workload, seconds))
+                table.add("", f"one {text} less", *_cells(less, goals, workload, seconds))
     return table
 
 

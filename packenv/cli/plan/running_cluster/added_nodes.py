@@ -6,20 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
-
 from packenv.cli.plan.all_policies import Say, plan_all
 from packenv.cli.plan.running_cluster.queue_cells import cell, goals_record, print_cluster
 from packenv.cli.plan.servers.numbers import Shown, say_refused
-from packenv.cli.report.page import Report, Section
-from packenv.cli.report.tables import rows_of
 from packenv.cli.tables import text_console
 from packenv.planning.running_cluster.added_nodes import Added, AddedNodes
 from packenv.planning.running_cluster.goals import QueueGoal, check_pods
 from packenv.planning.running_cluster.trials import QueueRuns
 from packenv.planning.search import AskRuns, mean_of
+from packenv.report.page import Report, Section
+from packenv.report.tables import Column, Table, numbers
 from packenv.runs.runner import RunOptions
 from packenv.runs.text import counted
 from packenv.workloads.kubernetes.changed import changed, emptiest_first, kind_of, with_unfit
@@ -70,7 +66,7 @@ def plan_added(asked: AskedCluster, add: str | None, made: RunOptions) -> Shown:
             ("Nodes", f"{len(cluster.nodes):,}, and nodes like {nodes.kind.name}"),
             ("Pods in the queue", f"{len(grown.waiting):,}"),
         ]
-        section = Section("Nodes to add", notes=[*grown.notes(asked.service), nodes.kind.note(cluster)], tables=[rows_of(table)])
+        section = Section("Nodes to add", notes=[*grown.notes(asked.service), nodes.kind.note(cluster)], tables=[table])
         first, *others = said.splitlines()
         return Report(f"How many nodes {cluster.name} needs", first, about, [section], [*others, *map(str, refused)])
 
@@ -80,15 +76,11 @@ def plan_added(asked: AskedCluster, add: str | None, made: RunOptions) -> Shown:
 def _table(asked: AskedCluster, nodes: AddedNodes, found: Sequence[Added], bound: int) -> Table:
     least = f"; at least {bound:+,} for any policy" if bound > nodes.fewest else ""
     title = f"{asked.cluster.name}: nodes like {nodes.kind.name} to add to {len(asked.cluster.nodes):,}{least}; times in seconds"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("policy", no_wrap=True)
-    table.add_column("nodes", justify="right", no_wrap=True)
-    for goal in asked.goals:
-        table.add_column(goal.title, justify="right", no_wrap=True)
-        table.add_column("with one less", justify="right", no_wrap=True)
+    heads = [heading for goal in asked.goals for heading in (goal.title, "with one less")]
+    table = Table(title, [Column("policy"), *numbers("nodes", *heads)])
     for one in found:
         trials = [(n, trial) for n in range(len(asked.goals)) for trial in (one.at, one.below)]
-        table.add_row(escape(one.policy), f"{one.number:+,}", *(cell(trial, n, asked.slot_seconds) for n, trial in trials))
+        table.add(one.policy, f"{one.number:+,}", *(cell(trial, n, asked.slot_seconds) for n, trial in trials))
     return table
 
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
-
 from packenv.cli.plan.all_policies import Say, plan_all
 from packenv.cli.plan.running_cluster.added_nodes import AskedCluster
 from packenv.cli.plan.running_cluster.queue_cells import cell, goals_record, mean_or_none, print_cluster, seconds
 from packenv.cli.plan.servers.numbers import Shown
-from packenv.cli.report.page import Report, Section
-from packenv.cli.report.tables import rows_of
 from packenv.planning.running_cluster.failed_nodes import FailedNodes, compare_nodes
 from packenv.planning.running_cluster.goals import check_pods
 from packenv.planning.search import AskRuns, Trial
+from packenv.report.page import Report, Section
+from packenv.report.tables import Column, Table, numbers
 from packenv.runs.runner import RunOptions
 from packenv.runs.text import counted, listed
 from packenv.workloads.kubernetes.changed import without_nodes
@@ -47,7 +43,7 @@ def plan_failed_nodes(asked: AskedCluster, without: str, made: RunOptions) -> Sh
             ("Policies", ", ".join(asked.policies)),
         ]
         notes = ["The measures are of the same pods in both.", *asked.cluster.notes(asked.service)]
-        section = Section("With and without these nodes", notes=notes, tables=[rows_of(table)])
+        section = Section("With and without these nodes", notes=notes, tables=[table])
         first, *others = said.splitlines()
         return Report(f"What if nodes of {asked.cluster.name} fail", first, about, [section], others)
 
@@ -58,17 +54,14 @@ def _table(asked: AskedCluster, names: Sequence[str], found: Sequence[FailedNode
     nodes = len(asked.cluster.nodes)
     without = some(names) if len(names) <= MOST_NAMED else counted(len(names), "node")
     title = f"{asked.cluster.name}: {counted(nodes, 'node')}, and {nodes - len(names):,} without {without}; times in seconds"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("policy", no_wrap=True)
-    for goal in asked.goals:
-        for head in (goal.title, "without", "difference"):
-            table.add_column(head, justify="right", no_wrap=True)
+    heads = [heading for goal in asked.goals for heading in (goal.title, "without", "difference")]
+    table = Table(title, [Column("policy"), *numbers(*heads)])
     for one in found:
         cells = []
         for n in range(len(asked.goals)):
             cells += [cell(trial, n, asked.slot_seconds) for trial in (one.whole, one.left)]
             cells.append(seconds(one.change(n), asked.slot_seconds))
-        table.add_row(escape(one.policy), *cells)
+        table.add(one.policy, *cells)
     return table
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
-from packenv.cli.evaluate.about import begin_lines, print_workload
+from packenv.cli.options.workload import begin_lines, print_workload
 from packenv.cli.outputs import write_all
 from packenv.cli.tables import show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.planning.when import LEVEL, NEVER, Interval, when
+from packenv.report.tables import Column, Table, numbers
 from packenv.runs.runner import RunOptions
 from packenv.workloads.workload import Workload
 
@@ -64,18 +63,15 @@ def _table(
 ) -> Table:
     seconds = workload.slot_seconds or 1.0
     title = f"start of waiting pods, from now: median, and {LEVEL:.0%} intervals; a run has {_shown(slots, seconds)}"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("pod")
-    for policy in policies:
-        table.add_column(escape(policy), justify="right")
+    table = Table(title, [Column("pod"), *numbers(*policies)])
     for n, name in enumerate(names[:MOST_SHOWN]):
-        table.add_row(escape(name), *(_cell(own[n], seconds) for own in found))
+        table.add(name, *(_cell(own[n], seconds) for own in found))
     return table
 
 
-def _cell(interval: Interval, seconds: float) -> str:
+def _cell(interval: Interval, seconds: float) -> Text:
     low, median, high = (_shown(slot, seconds) for slot in interval[:3])
-    return f"{median} [dim]\\[{low}, {high}][/]"
+    return Text.assemble(f"{median} ", (f"[{low}, {high}]", "dim"))
 
 
 def _shown(slot: int, seconds: float) -> str:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
-
 from packenv.cli.plan.all_policies import Say, plan_all
 from packenv.cli.plan.servers.tables import cell
 from packenv.planning.comparison import Compared, common_number, compared, trial_at
 from packenv.planning.goals import Goal
 from packenv.planning.log import PlanLog
 from packenv.planning.search import AskRuns, Plan, Search, Trial
+from packenv.report.tables import Column, Table, numbers
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import interval
 from packenv.runs.text import NONE, counted
@@ -44,18 +41,15 @@ def common_table(workload: Workload, goals: Sequence[Goal], found: Sequence[Comp
     """For each policy each goal's measure, and that less the first policy's, with a 95 % interval over the seeds."""
     unit = "slots" if seconds is None else "seconds"
     title = f"{workload.name}: all policies with {counted(found[0].servers, 'server')}; times in {unit}"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("policy", no_wrap=True)
-    for goal in goals:
-        table.add_column(goal.title, justify="right", no_wrap=True)
-        table.add_column(f"less {escape(found[0].policy)}'s", justify="right", no_wrap=True)
+    heads = [heading for goal in goals for heading in (goal.title, f"less {found[0].policy}'s")]
+    table = Table(title, [Column("policy"), *numbers(*heads)])
     for n, one in enumerate(found):
         cells = []
         for k, goal in enumerate(goals):
             scale = seconds or 1.0 if goal.is_time else 1.0
             less = interval(None if by is None else by * scale for by in one.less_first[k])
             cells += [cell(one.trial, k, goal, seconds), str(less) if n else NONE]
-        table.add_row(escape(one.policy), *cells)
+        table.add(one.policy, *cells)
     return table
 
 

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
-
 from packenv.cli.plan.all_policies import Say, plan_all
 from packenv.cli.plan.servers.numbers import Asked, Shown
 from packenv.cli.plan.servers.tables import cell
-from packenv.cli.report.page import Report, Section
-from packenv.cli.report.tables import rows_of
 from packenv.planning.failure import Failure, compare_failure, without_servers
 from packenv.planning.goals import Goal
 from packenv.planning.search import AskRuns, Trial, mean_of
+from packenv.report.page import Report, Section
+from packenv.report.tables import Column, Table, numbers
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import interval, mean_and_half
 from packenv.runs.text import counted, estimate, listed
@@ -43,7 +39,7 @@ def plan_failure(asked: Asked, failing: tuple[int, ...], made: RunOptions, log: 
             ("Servers", f"{servers:,}, and {servers - len(failing):,} without {_shown(failing)}"),
             ("Policies", ", ".join(asked.policies)),
         ]
-        section = Section("With and without these servers", notes=["All runs saw the same tasks."], tables=[rows_of(table)])
+        section = Section("With and without these servers", notes=["All runs saw the same tasks."], tables=[table])
         first, *others = said.splitlines()
         return Report(f"What if servers of {asked.workload.name} fail", first, about, [section], others)
 
@@ -55,14 +51,9 @@ def _table(asked: Asked, failing: Sequence[int], found: Sequence[Failure]) -> Ta
     servers = len(workload.servers)
     unit = "; times in " + ("slots" if seconds is None else "seconds") if asked.goals else ""
     title = f"{workload.name}: {counted(servers, 'server')}, and {servers - len(failing):,} without {_shown(failing)}{unit}"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("policy", no_wrap=True)
-    for goal in asked.goals:
-        for head in (goal.title, "without", "difference"):
-            table.add_column(head, justify="right", no_wrap=True)
-    if workload.jobs is None:
-        table.add_column("stable", no_wrap=True)
-        table.add_column("without", no_wrap=True)
+    heads = [heading for goal in asked.goals for heading in (goal.title, "without", "difference")]
+    stable_heads = [Column("stable"), Column("without")] if workload.jobs is None else []
+    table = Table(title, [Column("policy"), *numbers(*heads), *stable_heads])
     for one in found:
         cells = []
         for n, goal in enumerate(asked.goals):
@@ -70,7 +61,7 @@ def _table(asked: Asked, failing: Sequence[int], found: Sequence[Failure]) -> Ta
             scale = seconds or 1.0 if goal.is_time else 1.0
             cells.append(estimate(*mean_and_half([None if by is None else by * scale for by in one.change(n)])))
         stable = [_yes(one.whole.stable), _yes(one.left.stable)] if workload.jobs is None else []
-        table.add_row(escape(one.policy), *cells, *stable)
+        table.add(one.policy, *cells, *stable)
     return table
 
 

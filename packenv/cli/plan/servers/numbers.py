@@ -6,12 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.table import Table
-
 from packenv.cli.plan.all_policies import Say, plan_all
 from packenv.cli.plan.servers.common_number import common_record, common_table, compare_at_common
 from packenv.cli.plan.servers.tables import answer, certain, certainty_record, plan_record, plan_table, without, without_record
-from packenv.cli.report.page import Report
 from packenv.cli.tables import text_console
 from packenv.planning.certainty import Certainty, certainty
 from packenv.planning.demand_limit import WithoutLargest, without_largest
@@ -20,6 +17,8 @@ from packenv.planning.log import PlanLog
 from packenv.planning.lower_bounds.queue_servers import fewest_for
 from packenv.planning.plan import GAP, SECONDS, run_kind
 from packenv.planning.search import AskRuns, NoneMeets, Plan, Search
+from packenv.report.page import Report
+from packenv.report.tables import Table
 from packenv.runs.runner import RunOptions
 from packenv.workloads.workload import Workload
 
@@ -82,9 +81,9 @@ def plan_numbers(asked: Asked, made: RunOptions, log: str | None) -> Shown:
     tables += [common_table(workload, goals, common, slot_seconds)] if common else []
 
     def draw(path: str) -> None:
-        from packenv.cli.plan.servers.plot import draw_plans  # brings matplotlib with it
+        from packenv.cli.plan.servers.report import plan_chart  # brings matplotlib with it
 
-        draw_plans(plans, goals, bound, workload, slot_seconds, path)
+        plan_chart(plans, goals, bound, workload, slot_seconds).save(path)
 
     def report() -> Report:
         from packenv.cli.plan.servers.report import plan_report  # brings the profile of traces with it

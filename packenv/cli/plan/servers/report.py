@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.table import Table
-
 from packenv.api import simulate
-from packenv.cli.report.drawing import Rule, colours_of
-from packenv.cli.report.lines import Line, LineChart, Point
-from packenv.cli.report.occupancy import Played, occupancy_figure
-from packenv.cli.report.page import Figure, Report, Rows, Section
-from packenv.cli.report.profile import profile_section
-from packenv.cli.report.rows import Entry, Mark, RowChart
-from packenv.cli.report.tables import rows_of
-from packenv.jobs import Jobs
 from packenv.planning.goals import Goal
 from packenv.planning.lower_bounds.queue_servers import Fewest
 from packenv.planning.plan import run_kind
 from packenv.planning.search import Plan, Trial, mean_of, with_servers
+from packenv.report.charts import Entry, Line, LineChart, Mark, Point, RowChart, Rule
+from packenv.report.page import Figure, Report, Section
+from packenv.report.pictures import Picture, picture_of
+from packenv.report.plot_style import MARKERS, colours_for
+from packenv.report.run_charts import fullness
+from packenv.report.tables import Column, Table, numbers
+from packenv.report.workload_charts import profile_section
 from packenv.runs.text import NONE, counted, number
 from packenv.workloads.workload import Workload
 
@@ -43,17 +40,17 @@ def plan_report(
 
     `seeds`, `slots`: of the runs. `tables`: as they are printed.
     """
-    curves = [_figure(plans, n, goal, bound, slot_seconds) for n, goal in enumerate(goals)] or [_stable(plans, bound)]
+    curves = _figures(plans, goals, bound, slot_seconds)
     tried = [_tried(plan, goals, slot_seconds) for plan in plans]
     sections = [
-        Section("What each number of servers gives", curves, tables=[rows_of(table) for table in tables]),
+        Section("What each number of servers gives", curves, tables=tables),
         Section("All that was tried", notes=[_confirmed(plans)], tables=tried),
     ]
     best = min(plans, key=lambda plan: plan.servers)
     if workload.jobs is not None and len(workload.jobs) <= MOST_TASKS:
         title = f"With {counted(best.servers, 'server')} and {best.policy}"
-        sections.insert(1, occupied(title, with_servers(workload, best.servers), best.policy, workload.jobs, slot_seconds))
-    profile = profile_section(workload, slot_seconds)
+        sections.insert(1, occupied(title, with_servers(workload, best.servers), best.policy))
+    profile = profile_section(workload)
     asked = [
         ("Work", work_of(workload)),
         ("Goals", "; ".join(goal.text for goal in goals) or "a stable queue"),
@@ -64,6 +61,17 @@ def plan_report(
     ]
     title = f"How many servers for {workload.name}"
     return Report(title, said[0], asked, [*sections, *([profile] if profile else [])], [*said[1:], *refused])
+
+
+def plan_chart(
+    plans: Sequence[Plan], goals: Sequence[Goal], bound: Fewest, workload: Workload, slot_seconds: float | None
+) -> Picture:
+    """Each goal's measure against the number of servers; without a goal which numbers of servers are stable."""
+    return picture_of(f"{workload.name}: how many servers", _figures(plans, goals, bound, slot_seconds))
+
+
+def _figures(plans: Sequence[Plan], goals: Sequence[Goal], bound: Fewest, slot_seconds: float | None) -> list[Figure]:
+    return [_figure(plans, n, goal, bound, slot_seconds) for n, goal in enumerate(goals)] or [_stable(plans, bound)]
 
 
 def work_of(workload: Workload) -> str:
@@ -83,12 +91,10 @@ def _confirmed(plans: Sequence[Plan]) -> str:
     return "All numbers of servers saw the same tasks."
 
 
-def occupied(title: str, there: Workload, policy: str, jobs: Jobs, slot_seconds: float | None) -> Section:
+def occupied(title: str, there: Workload, policy: str) -> Section:
     """How full the servers of the answer are: the search keeps no schedule, so that this takes a run of its own."""
     result = simulate(there, policy, schedule=True, **run_kind(there))
-    assert result.schedule is not None
-    played = Played(policy, jobs, result.schedule, result.slots)
-    return Section(title, [occupancy_figure(there, [played], slot_seconds)])
+    return Section(title, [fullness(there, [result])])
 
 
 def scale_of(goal: Goal, slot_seconds: float | None) -> float:
@@ -102,29 +108,34 @@ def unit_of(goal: Goal, slot_seconds: float | None) -> str:
 def _figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slot_seconds: float | None) -> Figure:
     """A goal's measure against the number of servers, a line for each policy: filled marks meet all goals."""
     scale, unit = scale_of(goal, slot_seconds), unit_of(goal, slot_seconds)
-    lines, largest = [], 0.0
-    for plan, colour in zip(plans, colours_of([plan.policy for plan in plans]), strict=True):
-        known = [(trial, value * scale) for trial in plan.tried if (value := mean_of(trial.values[n])) is not None]
-        points = [
-            Point(trial.servers, value, trial.meets, f"{plan.policy}, {counted(trial.servers, 'server')}: {number(value)}{unit}")
-            for trial, value in known
-        ]
-        at, values = [point.x for point in points], [point.y for point in points]
-        lines.append(Line(f"{plan.policy}: {plan.servers:,}", colour, at, values, points=points))
-        largest = max([largest, *(value for _, value in known)])
-    limit = goal.limit * scale
-    top = min(largest * 1.08, ABOVE * limit) if limit > 0 and goal.measure != "utilisation" else max(largest, limit) * 1.08
-    chart = LineChart(
-        lines,
-        "servers",
-        f"{goal.title}{f' ({unit.strip()})' if unit else ''}",
-        max(top, 1.25 * limit) or 1.0,
-        across=[Rule(limit, goal.text)],
-        up=[Rule(bound.servers, f"any {bound.whom}: {bound.servers:,} at least")],
-        whole=True,
-    )
+    lines = []
+    for plan, colour in zip(plans, colours_for([plan.policy for plan in plans]), strict=True):
+        means = [(trial, mean_of(trial.values[n])) for trial in plan.tried]
+        points = [Point(trial.servers, value * scale, trial.meets) for trial, value in means if value is not None]
+        lines.append(line_through(plan.policy, f"{plan.servers:,}", colour, points))
+    up = Rule(bound.servers, f"any {bound.whom}: {bound.servers:,} at least")
+    chart = goal_chart(lines, goal, "servers", up, slot_seconds, whole=True)
     said = "; ".join(_said(plan, n, scale, unit) for plan in plans)
     return Figure(f"{goal.title} against the number of servers", f"{said}. Filled marks meet all goals.", chart)
+
+
+def line_through(policy: str, answer: str, colour: str, points: Sequence[Point], values: Sequence[float] | None = None) -> Line:
+    """A policy's line, with its answer in its name, through the points or at these values."""
+    at, values = [point.x for point in points], [point.y for point in points] if values is None else values
+    return Line(f"{policy}: {answer}", colour, at, values, points=points, marker=MARKERS.get(policy, "o"))
+
+
+def goal_chart(
+    lines: Sequence[Line], goal: Goal | None, x_title: str, up: Rule, slot_seconds: float | None, **kind: bool
+) -> LineChart:
+    """A goal's measure, which leaves the chart far above its limit; without a goal 1 for stable and 0 for unstable."""
+    largest = max((point.y for line in lines for point in line.points), default=0.0)
+    if goal is None:
+        return LineChart(lines, x_title, "stable", 1.25, [], [up], **kind)
+    unit, limit = unit_of(goal, slot_seconds), goal.limit * scale_of(goal, slot_seconds)
+    most = max(largest, limit) if goal.measure == "utilisation" or limit == 0 else min(largest, ABOVE / 1.08 * limit)
+    title = f"{goal.title} ({unit.strip()})" if unit else goal.title
+    return LineChart(lines, x_title, title, max(1.08 * most, 1.25 * limit) or 1.0, [Rule(limit, goal.text)], [up], **kind)
 
 
 def _said(plan: Plan, n: int, scale: float, unit: str) -> str:
@@ -140,8 +151,8 @@ def _stable(plans: Sequence[Plan], bound: Fewest) -> Figure:
     """Without a goal: which numbers of servers are stable."""
     numbers = [trial.servers for plan in plans for trial in plan.tried]
     entries = []
-    for plan, colour in zip(plans, colours_of([plan.policy for plan in plans]), strict=True):
-        marks = [Mark(trial.servers, filled=trial.stable, text=_said_of(plan, trial)) for trial in plan.tried]
+    for plan, colour in zip(plans, colours_for([plan.policy for plan in plans]), strict=True):
+        marks = [Mark(trial.servers, filled=trial.stable) for trial in plan.tried]
         entries.append(Entry(plan.policy, colour, marks=marks, text=f"{plan.servers:,}"))
     chart = RowChart(
         entries,
@@ -153,23 +164,16 @@ def _stable(plans: Sequence[Plan], bound: Fewest) -> Figure:
     return Figure("Which numbers of servers are stable", f"{said}. Filled marks are stable.", chart)
 
 
-def _said_of(plan: Plan, trial: Trial) -> str:
-    return f"{plan.policy}, {counted(trial.servers, 'server')}: {_state(trial)}"
-
-
 def _state(trial: Trial) -> str:
     return "stable" if trial.stable else "unstable"
 
 
-def _tried(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None) -> Rows:
-    head = [
-        "servers",
-        *(f"{goal.title}{f' ({unit.strip()})' if (unit := unit_of(goal, slot_seconds)) else ''}" for goal in goals),
-    ]
-    rows = []
+def _tried(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None) -> Table:
+    heads = [f"{goal.title} ({unit.strip()})" if (unit := unit_of(goal, slot_seconds)) else goal.title for goal in goals]
+    columns = [*numbers("servers", *heads), Column("queue"), Column("meets all goals")]
+    table = Table(f"What the search tried with {plan.policy}", columns, folded=True)
     for trial in plan.tried:
         means = [mean_of(own) for own in trial.values]
         values = [number(None if m is None else m * scale_of(goal, slot_seconds)) for goal, m in zip(goals, means, strict=True)]
-        rows.append([f"{trial.servers:,}", *values, _state(trial), "yes" if trial.meets else "no"])
-    numeric = [True] * (1 + len(goals)) + [False, False]
-    return Rows(f"What the search tried with {plan.policy}", [*head, "queue", "meets all goals"], rows, numeric, folded=True)
+        table.add(f"{trial.servers:,}", *values, _state(trial), "yes" if trial.meets else "no")
+    return table

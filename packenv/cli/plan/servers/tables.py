@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
-
 from packenv.planning.certainty import Certainty
 from packenv.planning.demand_limit import WithoutLargest
 from packenv.planning.goals import Goal
 from packenv.planning.lower_bounds.queue_servers import Fewest
 from packenv.planning.search import Plan, Trial, mean_of
+from packenv.report.tables import Column, Table, numbers
 from packenv.runs.statistics import interval, mean_and_half
 from packenv.runs.text import NONE, counted, estimate
 from packenv.workloads.workload import Workload
@@ -27,18 +24,13 @@ def plan_table(
     """For each policy the number of servers, and each goal's measure with that number and with one less."""
     unit = "slots" if slot_seconds is None else "seconds"
     title = f"{workload.name}: servers, at least {bound.servers:,} for any {bound.whom}" + (f"; times in {unit}" if goals else "")
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("policy", no_wrap=True)
-    table.add_column("servers", justify="right", no_wrap=True)
-    for goal in goals:
-        table.add_column(goal.title, justify="right", no_wrap=True)
-        table.add_column("with one less", justify="right", no_wrap=True)
-    if workload.jobs is None:
-        table.add_column("stable with one less", justify="right", no_wrap=True)
+    heads = [heading for goal in goals for heading in (goal.title, "with one less")]
+    heads += ["stable with one less"] if workload.jobs is None else []
+    table = Table(title, [Column("policy"), *numbers("servers", *heads)])
     for plan in plans:
         cells = [cell(trial, n, goal, slot_seconds) for n, goal in enumerate(goals) for trial in (plan.at, plan.below)]
         last = [] if workload.jobs is not None else [NONE if plan.below is None else "yes" if plan.below.stable else "no"]
-        table.add_row(escape(plan.policy), f"{plan.servers:,}", *cells, *last)
+        table.add(plan.policy, f"{plan.servers:,}", *cells, *last)
     return table
 
 

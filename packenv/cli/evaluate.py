@@ -1,0 +1,199 @@
+"""`packenv evaluate`: policies side by side on one workload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any
+
+import click
+
+from packenv.cli.leaderboard.contests import contest_name
+from packenv.cli.options.completed_names import POLICY, WORKLOAD
+from packenv.cli.options.shared import GANTT_HELP, JSON, columns, report_option, run_options
+from packenv.cli.options.workload import (
+    RESOURCES_HELP,
+    SLOT_SECONDS_HELP,
+    WorkloadOptions,
+    begin_lines,
+    chosen_policies,
+    print_workload,
+    workload_from,
+)
+from packenv.cli.outputs import check_outputs, write_all, write_report
+from packenv.cli.tables import format_option, show, text_console
+from packenv.errors import InputError
+from packenv.files import write_json
+from packenv.policy import find_policy, needs_of
+from packenv.report.comparison_tables import legend, spare_columns, tables_of
+from packenv.report.schedule_table import write_schedule
+from packenv.runs.comparison import DEFAULT_SLOTS, Evaluation, evaluation
+from packenv.runs.measured import measured
+from packenv.runs.runner import RunOptions, run_most
+from packenv.runs.tensorboard import TENSORBOARD_HELP, check_tensorboard, write_tensorboard
+from packenv.simulation import WAITING_LIMIT, setting_of
+from packenv.workloads.demand import scalar_cdf
+from packenv.workloads.workload import INTENSITIES, Workload
+
+
+@click.command()
+@click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
+@click.option(
+    "--policy", "-p", "policies", multiple=True, type=POLICY,
+    help="Policy to run, e.g. bf-js, vqs:J=4, my_module:MyPolicy; repeat for more.",
+)  # fmt: skip
+@click.option("--servers", help="5, or 3x1,2x0.5, or 3x1:0.5 for several resources, or a file (also a trace's machines).")
+@click.option("--load", type=float, help="Arrivals as a share of the maximum supportable workload ρ*.")
+@click.option("--intensity", type=float, help="Arrivals as a share of the area bound (the papers' α).")
+@click.option("--rate", type=float, help="Tasks per slot.")
+@click.option("--sizes", help="uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …")
+@click.option("--service", help="geometric:100, fixed:100, lognormal:100:2, …")
+@click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
+@click.option("--slot-seconds", help=SLOT_SECONDS_HELP)
+@columns
+@click.option("--speedup", default="1", show_default=True, help="β: arrivals of a trace come this many times as fast.")
+@click.option("--estimate-error", type=float, help="Durations are believed with up to this share of error (tables of jobs).")
+@click.option("--cutoff", type=float, help="Jobs whose tasks take longer than this on average (s) are shown apart, as long ones.")
+@click.option(
+    "--by-size", "sized", is_flag=True, help="Also show delays by the size of tasks: of each of a few, or by quartiles."
+)
+@click.option("--racks", type=click.IntRange(min=1), help="So many servers in a rack, for tables that say where data lie.")
+@click.option("--network", metavar="S:F,…", help="Remote overheads are multiplied by F from second S on: 0:1,600:4.")
+@click.option("--reading", metavar="A:B:…", help="What a task away from its data takes of each resource beyond its demand.")
+@click.option("--serving", metavar="A:B:…", help="And what it takes on the server that has the data.")
+@click.option("--slots", type=int, help=f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS:,} otherwise].")
+@click.option(
+    "--backlog", type=click.IntRange(min=1), help="Keep so many tasks waiting: utilisation is then what a policy can carry."
+)
+@click.option("--drain", is_flag=True, help="Go on until all work is done.")
+@click.option("--warmup", type=int, help="Slots at the start that are not measured  [default: 0 for traces, a tenth otherwise].")
+@click.option("--seed", type=int, default=0, show_default=True, help="First seed.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How many seeds: of the jobs, the same for every policy; of a trace, of the policies that draw by chance.",
+)
+@click.option(
+    "--max-waiting", type=click.IntRange(min=1), default=WAITING_LIMIT, show_default=True, help="Stop a run when more tasks wait."
+)
+@run_options
+@click.option("--schedule", type=click.Path(dir_okay=False), help="Write when and where each task ran (Parquet).")
+@format_option
+@click.option("--json", "json_path", type=JSON, help="Write all records as JSON; - is standard output.")
+@click.option("--plot", type=click.Path(dir_okay=False), help="Draw queues over time and delays (PNG, PDF, SVG).")
+@click.option("--gantt", type=click.Path(dir_okay=False), help=GANTT_HELP)
+@report_option
+@click.option("--tensorboard", metavar="DIR", help=TENSORBOARD_HELP)
+def evaluate(
+    made: RunOptions,
+    schedule: str | None,
+    form: str,
+    json_path: str | None,
+    plot: str | None,
+    gantt: str | None,
+    report: str | None,
+    tensorboard: str | None,
+    **given: Any,
+) -> None:
+    """Compare policies on a workload (a name or a .json file) or a trace (see `packenv trace --help`).
+
+    \b
+    packenv evaluate paper/fig4b --intensity 0.95 --seeds 8
+    packenv evaluate --sizes uniform:0.1:0.9 --servers 5 -p bf-js -p vqs:J=5
+    packenv evaluate trace.parquet --servers 160 --speedup 1.3 --plot queues.png
+    packenv evaluate tasks.csv --servers 3 -p bf-js --gantt gantt.png
+    """
+    check_outputs(schedule, json_path, plot=plot, gantt=gantt, report=report)
+    check_tensorboard(tensorboard)
+    of_workload = {each.name: given.pop(each.name) for each in fields(WorkloadOptions)}
+    prepared, dropped = evaluation_from(given, of_workload, schedule is not None or gantt is not None, report is not None)
+    workload, backlog = prepared.workload, prepared.backlog
+    console = text_console()
+
+    def say(lines: Iterable[str], style: str | None = None) -> None:
+        for line in lines:
+            console.print(line, style=style, highlight=False)
+
+    seed = given["seed"]
+    print_workload(console, workload.at(seed), dropped, f" with seed {seed}" if workload.draw else "", backlog)
+    say(begin_lines(workload))
+    noticed = notices(workload, tuple(prepared.seeds))
+    say(noticed, "yellow")
+    once = [name for name, seeds in prepared.seeds.items() if len(seeds) < given["seeds"]]
+    if once:
+        say([f"no chance in the jobs, nor in {', '.join(once)}: one run, not {given['seeds']}"])
+    finished, failure = run_most(prepared.runs, made)
+    by_policy = prepared.groups(finished)
+    if failure is not None and not by_policy:
+        raise failure
+    comparison = prepared.compare(by_policy)
+    show(form, tables_of(comparison), comparison.summaries, spare_columns())
+    say(legend(comparison))
+    say(comparison.remarks, "yellow")
+    say(comparison.stopped, "red")
+
+    def to_tensorboard(folder: str) -> None:
+        where = contest_name(workload, of_workload["speedup"]) if backlog is None else f"{workload.name}, {backlog} kept waiting"
+        for group in by_policy:
+            write_tensorboard(folder, where, group[0].policy, [*map(measured, group)])
+
+    def tell(path: str) -> None:
+        from packenv.report.comparison_page import comparison_page  # brings matplotlib with it
+
+        write_report(comparison_page(comparison, noticed), path)
+
+    write_all(
+        (json_path, lambda path: write_json(path, [*comparison.records, *comparison.summaries])),
+        (schedule, lambda path: write_schedule(path, workload, comparison.all_runs)),
+        (tensorboard, to_tensorboard),
+        (plot, lambda path: comparison.plot().save(path)),
+        (gantt, lambda path: comparison.plot("schedule").save(path)),
+        (report, tell),
+    )
+    if failure is not None:
+        raise failure
+
+
+def evaluation_from(
+    given: Mapping[str, Any], of_workload: dict[str, Any], scheduled: bool, reported: bool
+) -> tuple[Evaluation, dict[str, int]]:
+    """What the options ask for, `of_workload` those of the workload, and the rows of a trace that were dropped, by reason.
+
+    Runs keep their schedules if `scheduled`, and of tables if `reported`. Raises InputError.
+    """
+    seed, backlog = given["seed"], given["backlog"]
+    if seed < 0:
+        raise InputError(f"--seed must not be negative, not {seed}")
+    policies = chosen_policies(given["policies"])
+    workload, dropped = workload_from(WorkloadOptions(**of_workload))
+    if backlog is not None and any(of_workload[key] is not None for key in INTENSITIES):
+        raise InputError("--backlog says how much waits, whatever arrives: leave out --load, --intensity and --rate")
+    prepared = evaluation(
+        workload, policies, range(seed, seed + given["seeds"]), given["slots"], drain=given["drain"], warmup=given["warmup"],
+        waiting_limit=given["max_waiting"], backlog=backlog, estimate_error=given["estimate_error"], cutoff=given["cutoff"],
+        by_size=given["sized"], schedule=scheduled, jobs_schedule=reported,
+    )  # fmt: skip
+    return prepared, dropped
+
+
+def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
+    """Which policies know durations, what others say of themselves, and which guarantee is left if J is too low (Corollary 1)."""
+    setting = setting_of(workload)
+    default = setting.levels
+    clairvoyant = [name for name in policies if needs_of(find_policy(name), setting).durations]
+    believed = "true" if workload.jobs is None or workload.jobs.estimate is None else "estimated"
+    lines = [f"told {believed} durations: {', '.join(clairvoyant)}"] if clairvoyant else []
+    for name in policies:
+        chosen = find_policy(name)
+        if hasattr(chosen, "notice"):
+            lines += filter(None, [chosen.notice(setting)])
+        levels = getattr(chosen, "J", 0)
+        if 0 < levels < default:
+            largest = max(workload.servers.units.max(axis=0))
+            below = scalar_cdf(workload.demand_law, workload.servers, int(largest) >> levels)
+            lines.append(
+                f"{name}: {below:.1%} of the sizes lie below 2^-{levels}; the guarantee left is {(1 - below) * 2 / 3:.3f}"
+            )
+    return lines

@@ -1,1 +1,0 @@
-"""`packenv evaluate`: policies side by side on one workload."""

@@ -1,1 +1,0 @@
-"""`packenv judge`: which fraction of the maximum supportable workload a policy keeps stable."""

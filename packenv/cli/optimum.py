@@ -1,0 +1,290 @@
+"""`packenv optimum`: the shortest schedule of a table of jobs, a bound on all schedules, and how far policies are from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import click
+from rich.console import Console
+
+from packenv.api import simulate
+from packenv.cli.options import shared
+from packenv.cli.options.completed_names import POLICY, WORKLOAD
+from packenv.cli.options.shared import COUNT, FILE, GANTT_HELP, JSON, option
+from packenv.cli.options.workload import WorkloadOptions, workload_told
+from packenv.cli.outputs import check_outputs, write_all
+from packenv.cli.tables import print_table, text_console
+from packenv.errors import InputError
+from packenv.files import write_json
+from packenv.policies.replay import Replay
+from packenv.policy import find_policy, initial_state_of, registered
+from packenv.report.schedule_table import write_schedule
+from packenv.report.tables import Column, Table, numbers
+from packenv.results.job_times import job_times
+from packenv.results.result import Result
+from packenv.runs.run import runs_of
+from packenv.runs.runner import RunOptions, run_all
+from packenv.runs.text import counted
+from packenv.simulation import setting_of
+from packenv.theory.completion.bound import CompletionBound, completion_bound
+from packenv.theory.completion.cp_sat import LeastCompletion, least_completion
+from packenv.theory.makespan.cp_sat import cp_model
+from packenv.theory.makespan.optimum import HEURISTICS, TIME_LIMIT, Optimum, optimal_schedule
+from packenv.workloads.workload import Workload
+
+COMPLETING = ("srpt", "critical-path", "weighted-fair")
+MOST_SOLVED = 200  # tasks: the solver proves little about the sum of completion times of more
+
+
+@click.command()
+@click.argument("source", metavar="WORKLOAD|TRACE", type=WORKLOAD)
+@click.option(
+    "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to compare; repeat for more  [default: quick ones]."
+)
+@shared.servers
+@click.option(
+    "--objective",
+    type=click.Choice(["makespan", "completion"]),
+    default="makespan",
+    help="Last end, or mean completion time of jobs.",
+)
+@option("--resources", default="max", help="Of tasks with several demands: `max` or `all`.")
+@shared.slot_seconds
+@shared.columns
+@click.option("--slots", type=COUNT, help="With a random workload: schedule the tasks that arrive in so many slots.")
+@option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the jobs and of the search.")
+@option("--limit", type=float, default=TIME_LIMIT, help="Stop the search after so many seconds.")
+@option("--gap", type=float, default=0.0, help="Stop when the schedule is within this share of the bound: 0.05 is 5 %.")
+@click.option("--fixed-allocation", is_flag=True, help="Give each task the server with the least work beforehand.")
+@click.option("--workers", type=COUNT, help="Cores that the search uses  [default: all].")
+@click.option("--schedule", type=FILE, help="Write the schedule (Parquet); -p replay:FILE plays it.")
+@click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")
+@click.option("--plot", type=FILE, help="Draw the resources in use over time (PNG, PDF, SVG).")
+@click.option("--gantt", type=FILE, help=GANTT_HELP)
+def optimum(
+    policies: tuple[str, ...],
+    objective: str,
+    slots: int | None,
+    seed: int,
+    limit: float,
+    gap: float,
+    fixed_allocation: bool,
+    workers: int | None,
+    schedule: str | None,
+    json_path: str | None,
+    plot: str | None,
+    gantt: str | None,
+    **words: Any,
+) -> None:
+    """Find the shortest schedule of a table of jobs, and compare policies with it.
+
+    A solver that knows all jobs beforehand searches for it; the simulator replays the schedule and must agree. Needs
+    OR-tools: pip install 'packenv[sat]'.
+
+    \b
+    packenv optimum tasks.csv --servers 2 --limit 60 -p bf-js -p fifo-ff
+    packenv optimum paper/fig4b --slots 100 --json optimum.json
+    packenv optimum dag --objective completion -p srpt -p tetris
+
+    With `--objective completion` the bound is on the mean completion time of jobs; the solver searches for a schedule only
+    if the table has at most 200 tasks.
+    """
+    cp_model()
+    check_outputs(schedule, json_path, plot=plot, gantt=gantt)
+    by_completion = objective == "completion"
+    if by_completion and (plot or gantt or schedule or fixed_allocation or gap > 0):
+        raise InputError("--objective completion takes none of --plot, --gantt, --schedule, --fixed-allocation and --gap")
+    usual = (*HEURISTICS, *COMPLETING) if by_completion else HEURISTICS
+    chosen = tuple(dict.fromkeys(policies)) or tuple(name for name in usual if name in registered())
+    found = [find_policy(name) for name in chosen]
+    if not limit > 0:
+        raise InputError(f"--limit must be positive, not {limit:g}")
+    if not 0 <= gap < float("inf"):
+        raise InputError(f"--gap must be a number from 0 on, not {gap:g}")
+    workload = finite(workload_told(WorkloadOptions(**words)), seed, slots)
+    console, progress = text_console(), Console(stderr=True)
+    if not policies:
+        found, unplayable = playable(found, workload, seed)
+        for reason in unplayable:
+            console.print(f"left out: {reason}", style="dim", highlight=False, markup=False)
+    results = run_all(runs_of(workload, found, [seed], options={"drain": True, "schedule": True}), RunOptions(processes=1))
+    if by_completion:
+        show_completion(workload, results, limit, workers, seed, console, json_path)
+        return
+    first = shortest(workload, results)
+    with progress.status(f"{workload.name}: searching") as status:
+        best = optimal_schedule(
+            workload,
+            limit,
+            gap=gap,
+            fixed_allocation=fixed_allocation,
+            hint=first.schedule if first else None,
+            warm_start=(),
+            workers=workers,
+            seed=seed,
+            progress=lambda seconds, makespan, bound: status.update(progress_line(seconds, makespan, bound)),
+        )
+    replayed = simulate(workload, Replay(best.schedule.start, best.schedule.server, "sat"), seed=seed, drain=True, schedule=True)
+    assert makespan_of(workload, replayed) == best.makespan
+    size = f"{len(best.schedule.start)} tasks on {counted(len(workload.servers), 'server')}"
+    console.print(f"[bold]{workload.name}[/bold]: {size}; no schedule is shorter than {best.bound} slots", highlight=False)
+    print_table(optimum_table(workload, best, results))
+    drawn = [replace(replayed, policy="optimum" if best.proven else "best found"), *([first] if first else [])]
+
+    def draw(path: str) -> None:
+        from packenv.report.run_charts import use_chart  # brings matplotlib with it
+
+        use_chart(workload, drawn, best.bound, f"{workload.name}: {size}").save(path)
+
+    def draw_schedules(path: str) -> None:
+        from packenv.report.schedule_chart import schedule_chart
+
+        schedule_chart(drawn, workload).save(path)
+
+    write_all(
+        (json_path, lambda path: write_json(path, optimum_record(workload, best, results, seed, fixed_allocation))),
+        (schedule, lambda path: write_schedule(path, workload, [replayed])),
+        (plot, draw),
+        (gantt, draw_schedules),
+    )
+
+
+def show_completion(
+    workload: Workload, results: list[Result], limit: float, workers: int | None, seed: int, console: Console, path: str | None
+) -> None:
+    """The bound on the mean completion time, the solver's schedule for a small table, and the policies."""
+    assert workload.jobs is not None
+    least = completion_bound(workload)
+    found = least_completion(workload, limit, workers or 0, seed) if len(workload.jobs) <= MOST_SOLVED else None
+    bound = best_bound(least, found)
+    size = f"{counted(least.jobs, 'job')} on {counted(len(workload.servers), 'server')}"
+    said = f"[bold]{workload.name}[/bold]: {size}; no mean completion time is below {bound:.2f} slots"
+    console.print(said, highlight=False, soft_wrap=True)
+    print_table(completion_table(workload, bound, found, least.jobs, results))
+    write_all((path, lambda path: write_json(path, completion_record(workload, least, found, results, seed))))
+
+
+def playable(policies: list[Any], workload: Workload, seed: int) -> tuple[list[Any], list[str]]:
+    """Those policies that can play the workload, and why the others cannot: their columns are not there."""
+    able, reasons, setting = [], [], setting_of(workload)
+    for policy in policies:
+        try:
+            initial_state_of(policy, setting, seed)
+        except InputError as error:
+            reasons.append(str(error))
+        else:
+            able.append(policy)
+    return able, reasons
+
+
+def finite(workload: Workload, seed: int, slots: int | None) -> Workload:
+    """The workload with a Jobs table. Raises InputError for a random one without `slots`, and for a table with them."""
+    if workload.jobs is not None:
+        if slots is not None:
+            raise InputError(f"--slots is for random workloads; {workload.name} has a table of jobs")
+        return workload.at(seed)
+    if slots is None:
+        raise InputError(f"workload {workload.name} has no last job: say --slots")
+    return workload.tabulated(seed, slots)
+
+
+def makespan_of(workload: Workload, result: Result) -> int | None:
+    """Slots from the first arrival to the last end; None unless all tasks ended."""
+    assert workload.jobs is not None and result.schedule is not None
+    start, _, end, _ = result.schedule
+    whole = len(start) == len(workload.jobs) and (start >= 0).all()
+    return int(end.max() - workload.jobs.arrival[0]) if whole else None
+
+
+def shortest(workload: Workload, results: list[Result]) -> Result | None:
+    """The run of the policy that is done first; None if none has run all tasks."""
+    spans = [(makespan_of(workload, result), result) for result in results]
+    whole = [(span, n) for n, (span, _) in enumerate(spans) if span is not None]
+    return results[min(whole)[1]] if whole else None
+
+
+def progress_line(seconds: float, makespan: int, bound: int) -> str:
+    """What the search has found so far."""
+    return f"makespan {makespan}, at least {bound}: {makespan / bound - 1:.1%} above the bound after {seconds:.0f} s"
+
+
+def optimum_table(workload: Workload, best: Optimum, results: list[Result]) -> Table:
+    """Makespans, and how far each is above the bound."""
+    table = Table("", [Column(""), *numbers("makespan", "above the bound"), Column("")])
+    how = "proven" if best.proven else f"not proven in {best.seconds:.0f} s"
+    table.add("optimum" if best.proven else "best found", str(best.makespan), f"{best.gap:.1%}", how)
+    for result in results:
+        span = makespan_of(workload, result)
+        table.add(result.policy, *(("–", "–") if span is None else (str(span), f"{span / best.bound - 1:.1%}")), "")
+    return table
+
+
+def optimum_record(workload: Workload, best: Optimum, results: list[Result], seed: int, fixed: bool) -> dict[str, Any]:
+    """The JSON of `packenv optimum`; slots, and gaps as shares of the bound."""
+    assert workload.jobs is not None
+    spans = {result.policy: makespan_of(workload, result) for result in results}
+    return {
+        "workload": workload.name,
+        "servers": str(workload.servers),
+        "tasks": len(workload.jobs),
+        "seed": seed,
+        "fixed_allocation": fixed,
+        "makespan": best.makespan,
+        "bound": best.bound,
+        "gap": best.gap,
+        "proven": best.proven,
+        "seconds": best.seconds,
+        "history": [list(step) for step in best.history],
+        "policies": [
+            {"policy": name, "makespan": span, "gap": None if span is None else span / best.bound - 1}
+            for name, span in spans.items()
+        ],
+    }
+
+
+def mean_completion(workload: Workload, result: Result) -> float | None:
+    """Mean slots from the first arrival of a job to its end; None unless all jobs ended."""
+    assert workload.jobs is not None and result.schedule is not None
+    whole = len(result.schedule.start) == len(workload.jobs) and bool((result.schedule.start >= 0).all())
+    return job_times(workload.jobs, result.schedule, int(result.schedule.end.max())).mean if whole else None
+
+
+def completion_table(workload: Workload, bound: float, found: LeastCompletion | None, jobs: int, results: list[Result]) -> Table:
+    """Mean completion times in slots, and how far each is above the bound."""
+    table = Table("", [Column(""), *numbers("mean completion", "above the bound")])
+    rows = [] if found is None else [("optimum" if found.proven else "best found", found.total / jobs)]
+    for name, mean in [*rows, *((result.policy, mean_completion(workload, result)) for result in results)]:
+        table.add(name, *(("–", "–") if mean is None else (f"{mean:.2f}", f"{mean / bound - 1:.1%}")))
+    return table
+
+
+def completion_record(
+    workload: Workload, least: CompletionBound, found: LeastCompletion | None, results: list[Result], seed: int
+) -> dict[str, Any]:
+    """The JSON of `packenv optimum --objective completion`; slots, and gaps as shares of the bound."""
+    assert workload.jobs is not None
+    bound = best_bound(least, found)
+    means = {result.policy: mean_completion(workload, result) for result in results}
+    return {
+        "workload": workload.name,
+        "servers": str(workload.servers),
+        "tasks": len(workload.jobs),
+        "jobs": least.jobs,
+        "seed": seed,
+        "objective": "completion",
+        "bound": bound,
+        "bound_pooled": least.pooled / least.jobs,
+        "bound_paths": least.paths / least.jobs,
+        "best": None if found is None else found.total / least.jobs,
+        "proven": found is not None and found.proven,
+        "policies": [
+            {"policy": name, "mean_completion": mean, "gap": None if mean is None else mean / bound - 1}
+            for name, mean in means.items()
+        ],
+    }
+
+
+def best_bound(least: CompletionBound, found: LeastCompletion | None) -> float:
+    """The larger bound on the mean: of the relaxation, or of the solver, which does not preempt."""
+    return least.mean if found is None else max(least.total, found.bound) / least.jobs

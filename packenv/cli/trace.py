@@ -1,0 +1,240 @@
+"""`packenv trace`: recorded workloads converted to slots, described, and turned into random workloads like them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+
+from packenv.cli.options import shared
+from packenv.cli.options.completed_names import PATH
+from packenv.cli.options.shared import JSON
+from packenv.cli.options.workload import dropped_rows, note_devices
+from packenv.cli.outputs import check_outputs, write_all
+from packenv.cli.tables import print_table, text_console
+from packenv.files import write_json
+from packenv.report.tables import Column, Table, numbers
+from packenv.runs.text import number
+from packenv.workloads.resources import chosen_resources
+
+if TYPE_CHECKING:
+    from packenv.workloads.traces import SlotTrace, Trace
+    from packenv.workloads.traces.table import Sizes
+
+json_option = click.option("--json", "json_path", type=JSON, help="Also write the result as JSON; - is standard output.")
+
+
+@click.group(name="trace")
+def trace() -> None:
+    """Convert, describe and profile traces: records of the jobs that a cluster ran.
+
+    packenv recognises these forms by their columns or content:
+
+    \b
+    the folder of Google's trace of 2011 (with task_events/),
+      or one row per task made of it
+    Google's events of 2019 (borg_traces_data.csv, or exports)
+    Alibaba's batch tasks of 2018 (batch_task.csv)
+    Alibaba's pods of 2023 (openb_pod_list_*.csv)
+    Alibaba's instances of 2025 (disaggregated_DLRM_trace.csv)
+    Azure's trace for packing of 2020 (.sqlite)
+    Microsoft's Philly jobs (cluster_job_log)
+    Standard Workload Format (.swf, .swf.gz)
+    job lines of Hawk and Eagle, `arrival n_tasks mean d1 d2 …` (.tr, .tr.gz)
+    Facebook's samples of SWIM (.tsv, or as a table)
+    your own table, with columns arrival, size, service (in slots),
+      or submit_time_s, duration_s and a column per resource (in seconds)
+
+    A table is Parquet or CSV.
+    """
+
+
+@trace.command(short_help="Convert a trace to slots, and write it as a table.")
+@click.argument("path", type=PATH)
+@click.argument("out", type=PATH)
+@shared.slot_seconds
+@click.option(
+    "--speedup", default="1", show_default=True, metavar="BETA", help="Divide submission times by BETA, an exact decimal."
+)
+@click.option("--all-tasks", is_flag=True, help="Keep tasks that did not finish, too (evicted, failed, killed).")
+@shared.resources
+@json_option
+def convert(
+    path: str,
+    out: str,
+    slot_seconds: str | None,
+    speedup: str,
+    all_tasks: bool,
+    resources: str,
+    json_path: str | None,
+) -> None:
+    """Convert the trace at PATH to slots and write it to OUT (.parquet, .csv or .csv.gz).
+
+    OUT has the columns arrival, size (or one for each resource, by name) and service, and of job, phase, value, tenant,
+    predecessors, home, estimate and remote_overhead those that the trace has. Read again, it gives the same jobs.
+    """
+    from packenv.workloads.traces import write_jobs
+
+    check_outputs(out, json_path)
+    with progress(f"reading {path}"):
+        recorded, sizes = read(path, resources)
+        jobs, dropped, t0 = recorded.jobs(slot_seconds, speedup, sizes, only_finished=not all_tasks)
+    with progress(f"writing {out}"):
+        write_jobs(jobs, out, recorded.resources if sizes == "all" else None)
+    last = int(jobs.arrival[-1])
+    result = {"out": out, "tasks": len(jobs), "resources": jobs.resources, "last_arrival": last, "dropped": dropped, "t0_us": t0}
+    click.echo(f"{len(jobs):,} tasks written to {out}, arriving in slots 0 to {last:,}{dropped_part(dropped)}")
+    if getattr(recorded, "blocks", None) is not None:
+        click.echo("where their blocks of data lie is drawn for every run, and not written")
+    if json_path:
+        write_json(json_path, result)
+
+
+@trace.command(short_help="Print statistics of a trace.")
+@click.argument("path", type=PATH)
+@shared.slot_seconds
+@click.option(
+    "--plot", metavar="FILE", help="Draw the distinct requests of each resource, as figure 1 of arXiv 1901.05998 (PNG, PDF, SVG)."
+)
+@shared.resources
+@json_option
+def describe(path: str, slot_seconds: str | None, plot: str | None, resources: str, json_path: str | None) -> None:
+    """Print statistics of the trace at PATH: counts, distinct sizes, rates, quantiles, correlations, offered load."""
+    from packenv.workloads.fitting.profile import describe as statistics_of
+
+    check_outputs(json_path, plot=plot)
+    with progress(f"reading {path}"):
+        recorded, _ = read(path, resources)
+        statistics = statistics_of(recorded, slot_seconds)
+
+    def draw(picture: str) -> None:
+        from packenv.report.workload_charts import requests_chart  # brings matplotlib with it
+
+        with progress(f"drawing {picture}"):
+            requests_chart(recorded, f"Distinct requests in {Path(path).name}").save(picture)
+
+    print_description(Path(path).name, statistics)
+    write_all((plot, draw), (json_path, lambda file: write_json(file, statistics)))
+
+
+@trace.command(short_help="Fit a random workload to a trace.")
+@click.argument("path", type=PATH)
+@shared.slot_seconds
+@click.option(
+    "--servers", type=click.IntRange(min=1), metavar="L", help="Servers of capacity 1  [default: as many as make the load 0.82]."
+)
+@click.option("--name", metavar="NAME", help="Name of the fitted workload  [default: the file's name followed by -like].")
+@click.option("--about", default="", metavar="TEXT", help="Text about the data, kept in the JSON.")
+@click.option("--out", metavar="FILE", help="Write the fitted workload as JSON, which every command reads as a WORKLOAD.")
+@shared.resources
+@json_option
+def profile(
+    path: str,
+    slot_seconds: str | None,
+    servers: int | None,
+    name: str | None,
+    about: str,
+    out: str | None,
+    resources: str,
+    json_path: str | None,
+) -> None:
+    """Fit a random workload to the trace at PATH, and print how well it matches.
+
+    The workload holds statistics only, no row of the trace. --json writes the statistics, the match and the workload.
+    """
+    from packenv.workloads.fitting.profile import profile as fit_to
+
+    check_outputs(out, json_path)
+    with progress(f"reading {path}"):
+        recorded, _ = read(path, resources)
+    with progress("fitting and comparing with two million tasks"):
+        fitted = fit_to(recorded, name or f"{Path(path).name.split('.')[0]}-like", slot_seconds, servers, about)
+    print_match(fitted["workload"]["name"], fitted["match"])
+    write_all((out, lambda file: write_json(file, fitted["workload"])), (json_path, lambda file: write_json(file, fitted)))
+
+
+def read(path: str, resources: str) -> tuple[Trace | SlotTrace, Sizes]:
+    """The trace at `path`, and whether its tasks have one size; pyarrow is loaded here, not for `--help`."""
+    from packenv.workloads.traces import read_trace
+
+    wanted, sizes = chosen_resources(resources)
+    recorded = read_trace(path, wanted)
+    note_devices(recorded)
+    return recorded, sizes
+
+
+def progress(what: str) -> AbstractContextManager[Any]:
+    """A moving line on a terminal's standard error while something takes long; nothing elsewhere."""
+    return Console(stderr=True).status(what)
+
+
+def print_description(name: str, statistics: dict[str, Any]) -> None:
+    """The tables of `describe`."""
+    console = text_console()
+    kept, submitted = statistics["kept_tasks"], statistics["submitted_tasks"]
+    console.print(
+        f"{name}: {statistics['rows']:,} tasks, {statistics['in_snapshot']:,} in the initial snapshot, "
+        f"{statistics['submitted']:,} submitted, {statistics['kept']:,} kept{dropped_part(statistics['dropped'])}",
+        highlight=False,
+    )
+    if statistics["about"]:
+        console.print(statistics["about"], highlight=False)
+    counts = _empty("Distinct demands", "distinct", statistics["distinct"]["rows"])
+    for which, levels in statistics["distinct"].items():
+        counts.add(which, *(f"{count:,}" for count in levels.values()))
+    print_table(counts)
+    rates = _empty("Rates and bursts", "", ("submitted", "kept"))
+    for label in ("tasks", "jobs", "span_s", "tasks_per_s", "jobs_per_s", "interarrival_cv"):
+        rates.add(label, *(number(column.get(label)) for column in (submitted, kept)))
+    for window in kept.get("dispersion", {}):
+        rates.add(f"dispersion, {window} s", *(number(column["dispersion"][window]) for column in (submitted, kept)))
+    print_table(rates)
+    if "size" not in kept:
+        return
+    quantities = ["size", *statistics["resources"], "duration_s", "tasks_per_job", "interarrival_s"]
+    print_table(_table("Kept tasks", _transposed({quantity: kept[quantity] for quantity in quantities})))
+    print_table(_table("Correlation", list(kept["correlation"].items())))
+    print_table(_table("Offered load", [("servers of capacity 1", kept["offered_load"])]))
+
+
+def print_match(name: str, match: dict[str, Any]) -> None:
+    """The tables of `profile`: [trace, fitted workload] in each cell."""
+    pairs = {quantity: {key: _pair(pair) for key, pair in levels.items()} for quantity, levels in match["quantiles"].items()}
+    print_table(_table(f"{name}: trace / workload, {match['tasks_compared']:,} tasks", _transposed(pairs)))
+    load = {name: [*pair, match["expected_load"][name]] for name, pair in match["offered_load"].items()}
+    print_table(_table("Offered load", [("trace / workload / its mean", {name: _pair(three) for name, three in load.items()})]))
+    dispersion = {window: _pair(pair) for window, pair in match["dispersion"].items()}
+    print_table(_table("Dispersion (window in s)", [("trace / workload", dispersion)]))
+    print_table(_table("Kolmogorov-Smirnov distance", [("", match["ks"])]))
+
+
+def _table(title: str, rows: Iterable[tuple[str, dict[str, Any]]]) -> Table:
+    rows = list(rows)
+    table = _empty(title, "", rows[0][1])
+    for label, values in rows:
+        table.add(label, *(value if isinstance(value, str) else number(value) for value in values.values()))
+    return table
+
+
+def _empty(title: str, first: str, columns: Iterable[str]) -> Table:
+    return Table(title, [Column(first), *numbers(*columns)])
+
+
+def _transposed(columns: dict[str, dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Rows, of columns; one that lacks a row, as the gaps of a single task do, has None there."""
+    labels = dict.fromkeys(label for column in columns.values() for label in column)
+    return [(label, {name: column.get(label) for name, column in columns.items()}) for label in labels]
+
+
+def _pair(pair: list[Any]) -> str:
+    return " / ".join(number(value) for value in pair)
+
+
+def dropped_part(dropped: dict[str, int]) -> str:
+    """A clause on the rows that were dropped; nothing for none."""
+    parts = dropped_rows(dropped)
+    return f"; dropped: {parts}" if parts else ""

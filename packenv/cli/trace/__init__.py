@@ -1,1 +1,0 @@
-"""`packenv trace`: recorded workloads converted, described and turned into random workloads like them."""

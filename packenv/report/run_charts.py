@@ -1,0 +1,193 @@
+"""Charts of runs: the queue over time, delays, and how full the cluster was, by policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.report.charts import Entry, Key, Line, LineChart, Mark, RowChart, Rule
+from packenv.report.page import Figure
+from packenv.report.pictures import Picture, picture_of
+from packenv.report.plot_style import COLOURS, GREY, Clock, clock_for, colours_for
+from packenv.report.story import story_of, verdict_of
+from packenv.report.workload_charts import resource_names
+from packenv.results.job_times import cut
+from packenv.results.occupancy import Occupancy, occupancy
+from packenv.results.result import Result
+from packenv.results.stability import UNSTABLE
+from packenv.runs.measures import Record
+from packenv.runs.text import counted, estimate, number
+from packenv.theory.queue_bound.queue_bound import SHOWN_AS, known_bound
+from packenv.workloads.workload import Workload
+
+Floats = NDArray[np.float64]
+POINTS = 256  # of a queue over time, at most
+BINS = 240  # of an occupancy over time
+HIDES = 4.0
+"""A line that grows to so many times the highest of the others leaves the chart."""
+
+ROOM = 1.3  # height of such a chart, in terms of the highest point that it must show
+QUANTILES = {"delay_p50": ("median", "|"), "delay_p95": ("95 %", "o"), "delay_p99": ("99 %", "D")}  # names, markers
+BEYOND = 1.5  # room beyond the largest and the least delay
+
+
+def runs_chart(by_policy: Sequence[Sequence[Result]], workload: Workload, backlog: int | None = None) -> Picture:
+    """Waiting tasks over time, and below them quantiles of the delay. The title says in a sentence what is to be seen."""
+    seeds = max(map(len, by_policy))
+    clock = _clock(by_policy, workload)
+    length = max(run.slots for runs in by_policy for run in runs) / clock.slots
+    arrivals = f"intensity {workload.intensity:.2f}" if backlog is None else f"{backlog:,} kept waiting"
+    setting = (
+        f"{workload.name}: {counted(len(workload.servers), 'server')}, {arrivals}, "
+        f"{length:,.{0 if length >= 100 else 1}f} {clock.unit}" + (f", {seeds} seeds" if seeds > 1 else "")
+    )
+    return picture_of(
+        f"{story_of(by_policy)}\n{setting}", [*queue_over_time(by_policy, workload, backlog), *delays(by_policy, workload)]
+    )
+
+
+def queue_over_time(by_policy: Sequence[Sequence[Result]], workload: Workload, backlog: int | None = None) -> list[Figure]:
+    """Waiting tasks, mean over the seeds (band: the middle half of them); nothing of runs that were too short.
+
+    The queue of an unstable policy is dashed; where it would hide the others, it leaves the chart at the top. Dotted: what no
+    policy's mean queue comes below unless it knows durations, if anything is proved.
+    """
+    bound = 0.0 if backlog is not None else known_bound(workload)
+    clock = _clock(by_policy, workload)
+    colours = colours_for([runs[0].policy for runs in by_policy])
+    kinds = [verdict_of(runs) for runs in by_policy]
+    lines, text = [], []
+    for runs, colour, kind in zip(by_policy, colours, kinds, strict=True):
+        bins = min(len(run.trajectory.queue) for run in runs)
+        if bins == 0:
+            continue
+        group = max(1, bins // POINTS)
+        whole = bins // group
+        paths = np.array([run.trajectory.queue[: whole * group].reshape(whole, group).mean(axis=1) for run in runs])
+        when = (np.arange(whole) + 0.5) * runs[0].trajectory.bin_slots * group / clock.slots
+        low, high = np.quantile(paths, (0.25, 0.75), axis=0)
+        below, above = (low.tolist(), high.tolist()) if (low < high).any() else (None, None)
+        mean, name = paths.mean(axis=0), runs[0].policy
+        leaving = f"{name}: {kind}, {mean[-1]:,.0f} waiting at the end"
+        path = when.tolist(), mean.tolist()
+        lines.append(Line(f"{name}: {kind}", colour, *path, kind == UNSTABLE, below, above, leaving=leaving))
+        text.append(f"{name} is {kind}, with {number(float(mean[-1]))} waiting at the end")
+    if not lines:
+        return []
+    top = max(_highest(lines), 1.2 * bound)
+    across = [Rule(bound, SHOWN_AS)] if bound > 0 else []
+    chart = LineChart(lines, "slot" if clock.unit == "slots" else clock.unit, "waiting tasks", top, across)
+    bands = " Bands hold the middle half of the seeds." if len(by_policy[0]) > 1 else ""
+    return [Figure("Waiting tasks over time", f"{'; '.join(text)}.{bands}", chart)]
+
+
+def _highest(lines: Sequence[Line]) -> float:
+    """The top of the chart: that of the lines that keep low, where unstable ones grow to HIDES times as much."""
+    low = max((max(line.y) for line in lines if not line.dashed), default=0.0)
+    grown = max((max(line.y) for line in lines if line.dashed), default=0.0)
+    return ROOM * low if 0 < HIDES * low < grown else 1.08 * max(low, grown) or 1.0
+
+
+def mean_queues(summaries: Sequence[Record]) -> list[Figure]:
+    """Mean queues with their intervals, where there are several seeds; the axis ends where the stable ones do."""
+    measured = [summary for summary in summaries if summary["mean_queue"] is not None]
+    if not any(summary["interval"]["mean_queue"] is not None for summary in measured):
+        return []
+    stable = [summary for summary in measured if summary["verdict"] != UNSTABLE] or measured
+    top = max(summary["mean_queue"] + (summary["interval"]["mean_queue"] or 0.0) for summary in stable)
+    entries = []
+    for summary, colour in zip(summaries, colours_for([summary["policy"] for summary in summaries]), strict=True):
+        mean, half = summary["mean_queue"], summary["interval"]["mean_queue"]
+        if mean is not None:
+            low, high = (None, None) if half is None else (max(mean - half, 0.0), mean + half)
+            mark = Mark(mean, filled=summary["verdict"] != UNSTABLE)
+            entries.append(Entry(summary["policy"], colour, low, high, [mark], estimate(mean, half)))
+    text = "; ".join(f"{entry.label} {entry.text}" for entry in entries)
+    hollow = " Hollow: unstable, so that the mean says how long the runs were." if len(stable) < len(measured) else ""
+    chart = RowChart(entries, "mean queue (tasks)", (0.0, 1.08 * top or 1.0))
+    return [Figure("Mean queue, 95 % interval over the seeds", f"{text}.{hollow}{chart.note}", chart)]
+
+
+def delays(by_policy: Sequence[Sequence[Result]], workload: Workload) -> list[Figure]:
+    """Quantiles of the delay, mean over the seeds. Hollow where the policy is unstable with any of them."""
+    slowest = max((run.delay_p99 or 0.0 for runs in by_policy for run in runs), default=0.0)
+    clock = clock_for(slowest, workload.shown_slot)
+    entries: list[Entry] = []
+    for runs, colour in zip(by_policy, colours_for([runs[0].policy for runs in by_policy]), strict=True):
+        diverges = any(run.verdict.kind == UNSTABLE for run in runs)
+        marks = [
+            Mark(float(np.mean(measured)) / clock.slots, shape, not diverges)
+            for key, (_, shape) in QUANTILES.items()
+            if (measured := [getattr(run, key) for run in runs if getattr(run, key) is not None])
+        ]
+        if marks:
+            text = " / ".join(number(mark.value) for mark in marks)
+            entries.append(Entry(runs[0].policy, colour, marks[0].value, marks[-1].value, marks, text))
+    if not entries:
+        return []
+    values = [mark.value for entry in entries for mark in entry.marks]
+    ends = (min(values) / BEYOND, max(values) * BEYOND or 1.0)
+    keys = [Key(GREY, name, shape) for name, shape in QUANTILES.values()]
+    text = "; ".join(f"{entry.label} {entry.text}" for entry in entries)
+    chart = RowChart(entries, f"delay ({clock.unit})", ends, log=True, marks=keys)
+    return [Figure("Delay of tasks", f"Median, 95 % and 99 % in {clock.unit}: {text}.", chart)]
+
+
+def fullness(workload: Workload, runs: Sequence[Result]) -> Figure:
+    """The share of the scarcest resource's capacity that is in service over time, a line for each run of a table of jobs.
+
+    The runs have their schedules, and each has started a task.
+    """
+    clock = _clock([runs], workload)
+    every = [_occupancy(run, workload) for run in runs]
+    scarce = int(np.argmax(every[0].utilisation))
+    name = "" if workload.D == 1 else f": {resource_names(workload)[scarce]}"
+    lines, text = [], []
+    for run, use, colour in zip(runs, every, colours_for([run.policy for run in runs]), strict=True):
+        edges = np.linspace(0, run.slots, min(BINS, run.slots) + 1)
+        shares = means_between(use.slot, use.used[:, scarce], edges)
+        lines.append(Line(run.policy, colour, (edges[:-1] / clock.slots).tolist(), shares.tolist()))
+        text.append(f"{run.policy} {shares.mean():.0%}, at most {shares.max():.0%}")
+    when = "slot" if clock.unit == "slots" else clock.unit
+    chart = LineChart(lines, when, "share in service", 1.0, steps=True, percent=True, tall=260)
+    return Figure(f"How full the cluster was{name}", f"On average in service: {'; '.join(text)}.", chart)
+
+
+def use_chart(workload: Workload, runs: Sequence[Result], bound: int, title: str) -> Picture:
+    """How much of each resource the schedules of runs use, and when; below the first the area is filled.
+
+    `bound`: slots that all schedules take, at least. The runs are of a table of jobs, have their schedules, and are at their end.
+    """
+    assert workload.jobs is not None
+    first, every = int(workload.jobs.arrival[0]), [_occupancy(run, workload) for run in runs]
+    ends = [int(use.slot[-1]) - first for use in every]
+    names = [f"{run.policy}: {end:,} slots" for run, end in zip(runs, ends, strict=True)]
+    up = Rule(bound, f"no schedule is shorter: {bound:,} slots")
+    figures = []
+    for r, resource in enumerate(resource_names(workload)):
+        lines = []
+        for n, use in enumerate(every):
+            when, used = (use.slot - first).tolist(), [*use.used[:, r].tolist(), 0.0]
+            low, high = ([0.0] * len(used), used) if n == 0 else (None, None)
+            lines.append(Line(names[n], COLOURS[n], when, used, low=low, high=high))
+        chart = LineChart(lines, "slots from the first arrival", "in use", 1.2, up=[up], steps=True, percent=True, tall=220)
+        figures.append(Figure(resource if workload.D > 1 else "capacity", "", chart))
+    return picture_of(title, figures)
+
+
+def _occupancy(run: Result, workload: Workload) -> Occupancy:
+    assert run.schedule is not None
+    jobs = workload.played_jobs(run.seed, len(run.schedule.start))
+    return occupancy(jobs, cut(run.schedule, run.slots), workload.servers.units, workload.network)
+
+
+def means_between(slot: NDArray[np.int64], value: Floats, edges: Floats) -> Floats:
+    """(bins,) means between edges (bins + 1,) of a quantity that is value[k] from slot[k] up to slot[k + 1], elsewhere 0."""
+    area = np.concatenate([[0.0], np.cumsum(value * np.diff(slot))])
+    return np.asarray(np.diff(np.interp(edges, slot, area)) / np.diff(edges))
+
+
+def _clock(by_policy: Sequence[Sequence[Result]], workload: Workload) -> Clock:
+    return clock_for(max(run.slots for runs in by_policy for run in runs), workload.shown_slot)

@@ -1,0 +1,123 @@
+"""Charts of a workload: what its tasks need, how long they take, and when they arrive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+from numpy.typing import ArrayLike, NDArray
+
+from packenv.jobs import Jobs
+from packenv.report.charts import BinChart, counts_over_time, shares_in_bins
+from packenv.report.page import Figure, Section
+from packenv.report.pictures import STYLE, Picture, picture_of
+from packenv.report.plot_style import light_grid
+from packenv.report.tables import Column, Table, numbers
+from packenv.runs.text import counted, number
+from packenv.workloads.fitting.profile import jobs_sample
+from packenv.workloads.fitting.statistics import Sample, spread
+from packenv.workloads.traces import SlotTrace, Trace
+from packenv.workloads.traces.table import exact
+from packenv.workloads.workload import Workload
+
+SHOWN = ("mean", "min", "p50", "p95", "p99", "max")
+
+
+def workload_chart(workload: Workload, seed: int, tasks: int) -> Picture:
+    """Of the table, or of the first `tasks` tasks of a seed: shares of tasks by size, by service, and arrivals over time."""
+    table = workload.at(seed).jobs
+    jobs = workload.jobs_table(seed, tasks) if table is None else table
+    what = f"{len(jobs):,} tasks" + (f" of seed {seed}" if table is None or workload.draw is not None else "")
+    return picture_of(f"{workload.name}: {what}", _figures(_sample(jobs, workload), _unit(workload)))
+
+
+def profile_section(workload: Workload) -> Section | None:
+    """Of the jobs of a table, in seconds if the length of a slot is known; None for a workload that has no table."""
+    if workload.jobs is None:
+        return None
+    sample, unit = _sample(workload.jobs, workload), _unit(workload)
+    quantities: dict[str, ArrayLike] = {name: values for _, name, values in _demands(sample)}
+    quantities |= {"duration": sample.duration, "tasks per job": sample.tasks_per_job, "time to the next": np.diff(sample.submit)}
+    table = Table(f"{counted(len(workload.jobs), 'task')}; times in {unit}", [Column(""), *numbers(*SHOWN)])
+    for name, values in quantities.items():
+        levels = spread(values)
+        table.add(name, *(number(levels.get(level)) for level in SHOWN))
+    return Section("The trace", _figures(sample, unit), tables=[table])
+
+
+def resource_names(workload: Workload) -> tuple[str, ...]:
+    """Those of a trace, or numbers."""
+    return tuple(workload.resources or (f"resource {r}" for r in range(workload.D)))
+
+
+def _sample(jobs: Jobs, workload: Workload) -> Sample:
+    return jobs_sample(jobs, exact(workload.shown_slot or 1.0, "slot_seconds"), resource_names(workload))
+
+
+def _unit(workload: Workload) -> str:
+    return "slots" if workload.shown_slot is None else "seconds"
+
+
+def _demands(sample: Sample) -> list[tuple[str, str, NDArray[np.float64]]]:
+    """Headings, names and values (tasks,) of the size and, of several resources, of each."""
+    demands = [("How large tasks are", "size", sample.size)]
+    if len(sample.resources) > 1:
+        demands += [(f"How much of {name}", name, sample.demand[:, r]) for r, name in enumerate(sample.resources)]
+    return demands
+
+
+def _figures(sample: Sample, unit: str) -> list[Figure]:
+    bins = [
+        (heading, spread(values), "", shares_in_bins(values, "demand, of a server of capacity 1", "tasks"))
+        for heading, _, values in _demands(sample)
+    ]
+    bins.append(("How long tasks are", spread(sample.duration), f" {unit}", shares_in_bins(sample.duration, unit, "tasks")))
+    figures = [Figure(heading, _spread_of(levels, of), chart, small=True) for heading, levels, of, chart in bins]
+    if sample.span > 0:
+        over = counts_over_time(sample.submit - sample.submit[0], unit, "tasks")
+        figures.append(Figure("When tasks arrive", _arrivals(sample, over, unit), over, small=True))
+    return figures
+
+
+def _spread_of(levels: dict[str, Any], unit: str = "") -> str:
+    half, most, least, top = (number(levels.get(key)) for key in ("p50", "p95", "min", "max"))
+    if least == top:
+        return f"All {half}{unit}."
+    return f"Half of them up to {half}{unit}, 95 % up to {most}; from {least} to {top}."
+
+
+def _arrivals(sample: Sample, over: BinChart, unit: str) -> str:
+    busiest = float(over.heights.max() / np.mean(over.heights))
+    often = f"the busiest thirtieth of the time has {busiest:.2g} times the mean"
+    return f"{counted(len(sample.submit), 'task')} within {number(sample.span)} {unit}; {often}."
+
+
+def requests_chart(trace: Trace | SlotTrace, title: str) -> Picture:
+    """Tasks by the level that they request, a panel for each resource: figure 1 of the paper (PAPERS §1.6).
+
+    All tasks of the trace count, in the initial snapshot too; `title` says what data it is. The paper's own count, for a full day
+    of Google's trace: "more than 700 discrete memory requirements and 400 discrete CPU requirements".
+    """
+    timed = trace.timed() if isinstance(trace, SlotTrace) else trace
+    with rc_context(STYLE):
+        picture = Picture(figsize=(5.2 * len(timed.resources), 3.8), layout="constrained")
+        panels = picture.subplots(1, len(timed.resources), squeeze=False)[0]
+        for axes, resource, demand in zip(panels, timed.resources, timed.demand.T, strict=True):
+            level, tasks = requests(demand)
+            axes.vlines(level, 0.5, tasks, linewidth=0.8)
+            axes.plot(level, tasks, ".", markersize=3)
+            axes.set_yscale("log")
+            axes.set_ylim(0.5)
+            axes.set_xlabel(f"{resource} requested (share of capacity)")
+            axes.set_ylabel("tasks")
+            axes.set_title(f"{resource}: {len(level):,} distinct requests", loc="left")
+            light_grid(axes)
+        picture.suptitle(f"{title}, {len(timed):,} tasks", fontsize=11)
+    return picture
+
+
+def requests(demand: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The distinct levels (k,) of a resource's demands, in increasing order, and the tasks (k,) that ask for each."""
+    levels, tasks = np.unique(demand[~np.isnan(demand)], return_counts=True)
+    return levels, tasks

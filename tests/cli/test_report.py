@@ -1,0 +1,169 @@
+"""What `--report` of each command writes, and when it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from experiments.finding import Settings
+from experiments.reproduce import finding_of, reproduce_report
+from packenv.cli.judge import judgments_table
+from packenv.cli.leaderboard.contests import Contest
+from packenv.cli.leaderboard.report import leaderboard_report
+from packenv.cli.leaderboard.scores import groups_of
+from packenv.cli.leaderboard.standings import Standing, with_ratios
+from packenv.cli.main import main
+from packenv.report.judgment_page import judgment_page
+from packenv.report.page import Image, page_of
+from packenv.results.stability import Verdict
+from packenv.runs.measured import Measured
+from packenv.runs.measured import Path as QueuePath
+from packenv.theory.stability.judge import Evidence, Judgment
+from packenv.workloads.find import workload
+from tests.report.pages import Page
+
+STABLE, UNSTABLE = Verdict("stable", 0.0, 0.5, 0.001, 0.999), Verdict("unstable", 0.1, 9.0, 0.999, 0.001)
+NAME = "<img src=x onerror=alert(1)>.csv"
+
+
+@pytest.fixture
+def tasks(tmp_path: Path) -> Path:
+    """Eight tasks of half a server at once, for 10 slots each, in a file with a hostile name."""
+    file = tmp_path / NAME
+    file.write_text("\n".join(["arrival,size,service", *["0,0.5,10"] * 8]) + "\n")
+    return file
+
+
+def run(*words: object) -> None:
+    main([*map(str, words)])
+
+
+def cells(page: Page) -> list[str]:
+    return [each.said for each in page.all("th", "td")]
+
+
+def test_plan(tasks: Path, tmp_path: Path) -> None:
+    """Twice the same bytes; the answer, what was tried, and the trace."""
+    out = tmp_path / "plan.html"
+    words = ("plan", tasks, "-g", "max queue <= 4", "-p", "bf-js", "-p", "fifo-ff", "--processes", "1", "--report", out)
+    run(*words)
+    first = out.read_bytes()
+    run(*words)
+    assert out.read_bytes() == first
+    page = Page(first.decode())
+    assert page.all("h1")[0].said == f"How many servers for {NAME}" and not page.all("img")
+    answer = next(each.said for each in page.elements if each.attributes.get("class") == "answer")
+    assert answer.startswith("2 servers with bf-js or fifo-ff for max queue <= 4; no policy can do with fewer than 1,")
+    (curve,) = (each.said for each in page.all("figcaption") if "Filled marks" in each.said)
+    assert curve.startswith("bf-js: 4 with 2 servers, 6 with one less; fifo-ff: 4 with 2 servers, 6 with one less")
+    assert {"bf-js: 2", "fifo-ff: 2", "max queue <= 4", "any policy: 1 at least"} <= {each.said for each in page.all("text")}
+    assert {"All 0.5.", "All 10 slots."} <= {each.said for each in page.all("figcaption")}
+    assert page.all("code")[0].said.startswith("packenv plan '") and NAME in page.all("code")[0].said
+
+
+def test_evaluate(tasks: Path, tmp_path: Path) -> None:
+    """On two servers four tasks run at a time: all of the capacity is in service until both halves are done, at slot 20.
+
+    Twice the same bytes: nothing of how fast the machine was.
+    """
+    out = tmp_path / "evaluate.html"
+    words = ("evaluate", tasks, "--servers", 2, "-p", "bf-js", "-p", "fifo-ff", "--drain", "--processes", 1, "--report", out)
+    run(*words)
+    first = out.read_bytes()
+    run(*words)
+    assert out.read_bytes() == first
+    page = Page(first.decode())
+    said = {each.said for each in page.all("figcaption")}
+    assert "On average in service: bf-js 100%, at most 100%; fifo-ff 100%, at most 100%." in said
+    assert any(each.startswith("Median, 95 % and 99 % in slots: bf-js 0 / 10 / 10") for each in said)
+    assert "tasks/s" not in cells(page) and "mean queue" in cells(page)
+
+
+def test_evaluate_seeds(tmp_path: Path) -> None:
+    """A workload has no trace to show; several seeds have intervals."""
+    out = tmp_path / "evaluate.html"
+    run("evaluate", "paper/fig4b", "--slots", 3000, "--seeds", 2, "-p", "bf-js", "--processes", 1, "--report", out)
+    headings = [each.said for each in Page(out.read_text()).all("h2", "h3")]
+    assert "Mean queue, 95 % interval over the seeds" in headings and "The trace" not in headings
+
+
+def test_judge() -> None:
+    """Of judgments made by hand."""
+    setting = workload("paper/fig3a")
+    seen = Evidence(0.75, STABLE, 1000, 2, 3.0)
+    held = Judgment("bf-js", setting.name, 0.9, 1.0, (2.0, 2.0), 0.5, "held", "not claimed", (seen,))
+    broken = Judgment("vqs", setting.name, 0.4, 0.45, (2.0, 2.0), 2 / 3, "broken", "broken", (seen,))
+    table = judgments_table([setting] * 2, [held, broken])
+    report = judgment_page([held, broken], [setting] * 2, table, ["a notice"], 2)
+    assert report.answer == "bf-js supports 0.900 to 1.000 of ρ* on paper/fig3a; the guarantee of vqs on paper/fig3a is broken."
+    page = Page(page_of(report, "packenv judge"))
+    assert cells(page).count("paper/fig3a") == 2  # also where the terminal shows nothing
+    assert "bf-js supports 0.900 to 1.000; vqs supports 0.400 to 0.450. Pale: not decided." in [
+        each.said for each in page.all("figcaption")
+    ]
+
+
+def standing(contest: Contest, policy: str, queues: Sequence[float], verdict: Verdict) -> Standing:
+    path, others = QueuePath(1, [], []), {"mean_delay": None, "utilisation": [0.5]}
+    runs = [Measured(n, 9, verdict, None, path, {"mean_queue": queue, **others}) for n, queue in enumerate(queues)]
+    return Standing(contest, policy, tuple(runs))
+
+
+def test_leaderboard() -> None:
+    """Of standings made by hand: half and ten times the reference's queue; the latter is unstable, and beyond the axis."""
+    contest = Contest(workload("paper/fig4b"), "paper/fig4b", "0.95", 9)
+    standings = with_ratios(
+        [
+            standing(contest, "bf-js", [2.0, 4.0], STABLE),
+            standing(contest, "vqs", [20.0, 40.0], UNSTABLE),
+            standing(contest, "fifo-ff", [1.0, 2.0], STABLE),
+        ],
+        "bf-js",
+    )
+    report = leaderboard_report(groups_of(standings), "bf-js", ["a notice"])
+    assert report.answer == "fifo-ff has the shortest mean queue of the policies that are stable."
+    (figure,) = report.sections[0].figures
+    assert figure.finding == "The least: at 0.95 fifo-ff has 0.5 times the mean queue of bf-js. Triangles lie beyond the axis."
+    page = Page(page_of(report, "packenv leaderboard"))
+    assert {"10 [10, 10]", "0.5 [0.5, 0.5]"} <= {each.said for each in page.all("text")}
+    assert {"bf-js", "vqs", "fifo-ff"} <= set(cells(page)) and len(page.all("svg")) == 2
+
+
+def test_reproduce() -> None:
+    """The picture, the claims, and tables that are unfolded when asked for."""
+    report = reproduce_report({"fig2": finding_of("fig2", Settings())}, "")
+    assert report.answer == "2 of 2 claims shown."
+    (picture,) = report.sections[0].figures
+    assert isinstance(picture, Image) and picture.png.startswith(b"\x89PNG")
+    page = Page(page_of(report, "packenv reproduce fig2"))
+    (image,) = page.all("img")
+    assert image.attributes["src"].startswith("data:image/png;base64,") and "2 of 2 claims shown" in image.attributes["alt"]
+    assert len(page.all("details")) == 2 and len(page.all("table")) == 3
+
+
+@pytest.mark.parametrize(
+    ("report", "problem"),
+    [
+        ("plan.pdf", "plan.pdf: a report is .html"),
+        ("nowhere/plan.html", "nowhere/plan.html: its folder does not exist"),
+        ("same.html", "same.html: two results cannot go to one file"),
+    ],
+)
+def test_it_is_checked_before_anything_runs(
+    report: str, problem: str, tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for words in (
+        ("plan", tasks, "-g", "p95 wait <= 5"),
+        ("evaluate", tasks, "--servers", 2),
+        ("judge", "paper/fig3a"),
+        ("leaderboard",),
+        ("reproduce", "fig2"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            run(*words, "--json", "same.html", "--report", report)
+        assert ended.value.code == 2
+        assert capsys.readouterr().err == f"packenv: {problem}\n"
+    assert [each.name for each in tmp_path.iterdir() if each.is_file()] == [NAME]
