@@ -15,6 +15,7 @@ from packenv.results.stability import Verdict
 from packenv.workloads.workload import Workload
 
 POINTS = 200  # at most, of a path
+DELAY_BITS = 7  # delays are exact below 128 slots, and to within 1/128 above
 
 
 class Path(NamedTuple):
@@ -40,6 +41,7 @@ class Measured(NamedTuple):
     mean_completion: float | None = None  # slots from a job's first arrival to its last end
     makespan: float | None = None  # slots
     unfairness: float | None = None  # mean distance below the fair share of owners with waiting tasks
+    delays: list[list[float]] | None = None  # `Delays.plain`, coarser than the result's; None in logs of earlier versions
 
     def plain(self) -> dict[str, Any]:
         """In JSON's types."""
@@ -56,13 +58,14 @@ OF_JOBS = ("mean_completion", "makespan", "unfairness")
 
 def measured(result: Result, workload: Workload | None = None) -> Measured:
     """What is kept of a result. The unfairness is measured where the result has its schedule and `workload` is what was run."""
-    taken = {key: getattr(result, key) for key in Measured._fields if key not in ("utilisation", "path", *OF_JOBS)}
+    taken = {key: getattr(result, key) for key in Measured._fields if key not in ("utilisation", "path", "delays", *OF_JOBS)}
     bins = result.trajectory
     # Bins double as a run goes on, and are merged in powers of two here: those of runs of any lengths fit together.
     together = 1 << max(0, (-(-len(bins.queue) // POINTS) - 1)).bit_length()
     queue, size = (_merged(values, together) for values in (bins.queue, bins.waiting_size))
     path = Path(bins.bin_slots * together, [*_rounded(queue)], [*_rounded(size)])
-    return Measured(**taken, **_of_jobs(result, workload), utilisation=list(result.utilisation), path=path)
+    delays = result.delays.coarser(DELAY_BITS).plain()
+    return Measured(**taken, **_of_jobs(result, workload), utilisation=list(result.utilisation), path=path, delays=delays)
 
 
 def _of_jobs(result: Result, workload: Workload | None) -> dict[str, Any]:

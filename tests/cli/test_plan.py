@@ -122,7 +122,7 @@ def test_the_best_of_no_more_cost() -> None:
 def test_a_log_gives_the_same_bytes(tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second call makes no run; after the loss of half of the log, those that are missing."""
     log, out = tmp_path / "plan.jsonl", tmp_path / "plan.json"
-    words = (tasks, "-g", "mean wait <= 0", "-p", "bf-js", "--log", log, "--json", out)
+    words = (tasks, "-g", "mean wait <= 0", "-g", "p80 wait <= 0", "-p", "bf-js", "--log", log, "--json", out)
     plan(*words)
     first, lines = out.read_bytes(), log.read_bytes().splitlines(keepends=True)
     made: list[int] = []

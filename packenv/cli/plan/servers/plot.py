@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from packenv.files import atomic_path
 from packenv.planning.goals import Goal
 from packenv.planning.lower_bounds.queue_servers import Fewest
-from packenv.planning.search import Plan, mean_of
+from packenv.planning.search import Plan
 from packenv.runs.plot_style import GREY, MARKERS, colours_for, light_grid, plain_numbers
 from packenv.workloads.workload import Workload
 
@@ -32,7 +32,7 @@ def draw_plans(
         goal = goals[n] if goals else None
         scale = slot_seconds or 1.0 if goal is not None and goal.is_time else 1.0
         for plan, colour in zip(plans, colours, strict=True):
-            shown = [(trial, float(trial.stable) if goal is None else mean_of(trial.values[n])) for trial in plan.tried]
+            shown = [(trial, float(trial.stable) if goal is None else trial.value(n)) for trial in plan.tried]
             known = [(trial, value * scale) for trial, value in shown if value is not None]
             line = [trial.servers for trial, _ in known], [value for _, value in known]
             axes.plot(*line, color=colour, linewidth=1.4, label=f"{plan.policy}: {plan.servers:,}")

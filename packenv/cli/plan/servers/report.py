@@ -18,7 +18,7 @@ from packenv.jobs import Jobs
 from packenv.planning.goals import Goal
 from packenv.planning.lower_bounds.queue_servers import Fewest
 from packenv.planning.plan import run_kind
-from packenv.planning.search import Plan, Trial, mean_of, with_servers
+from packenv.planning.search import Plan, Trial, with_servers
 from packenv.runs.text import NONE, counted, number
 from packenv.workloads.workload import Workload
 
@@ -104,7 +104,7 @@ def _figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slot_secon
     scale, unit = scale_of(goal, slot_seconds), unit_of(goal, slot_seconds)
     lines, largest = [], 0.0
     for plan, colour in zip(plans, colours_of([plan.policy for plan in plans]), strict=True):
-        known = [(trial, value * scale) for trial in plan.tried if (value := mean_of(trial.values[n])) is not None]
+        known = [(trial, value * scale) for trial in plan.tried if (value := trial.value(n)) is not None]
         points = [
             Point(trial.servers, value, trial.meets, f"{plan.policy}, {counted(trial.servers, 'server')}: {number(value)}{unit}")
             for trial, value in known
@@ -129,7 +129,7 @@ def _figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slot_secon
 
 def _said(plan: Plan, n: int, scale: float, unit: str) -> str:
     def value(trial: Trial) -> str:
-        mean = mean_of(trial.values[n])
+        mean = trial.value(n)
         return NONE if mean is None else f"{number(mean * scale)}{unit}"
 
     less = f", {value(plan.below)} with one less" if plan.below is not None else ""
@@ -168,7 +168,7 @@ def _tried(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None) -> Row
     ]
     rows = []
     for trial in plan.tried:
-        means = [mean_of(own) for own in trial.values]
+        means = [trial.value(n) for n in range(len(goals))]
         values = [number(None if m is None else m * scale_of(goal, slot_seconds)) for goal, m in zip(goals, means, strict=True)]
         rows.append([f"{trial.servers:,}", *values, _state(trial), "yes" if trial.meets else "no"])
     numeric = [True] * (1 + len(goals)) + [False, False]
