@@ -112,7 +112,7 @@ def fewest_of(statistic: str) -> int:
     return 1 if share is None or share == 1 else math.ceil(1 / (1 - share))
 
 
-def known_statistic(text: str, statistic: str, measure: str, known: Sequence[str]) -> str:
+def known_statistic(text: str, statistic: str, measure: str, known: Sequence[str], what: str = "goal") -> str:
     """The statistic of a goal, a quantile without zeros at its end. Raises InputError unless it is one of `measure`."""
     if measure in QUANTILES and statistic not in known and share_of(statistic) is not None:
         return f"p{Decimal(statistic[1:]).normalize():f}"
@@ -120,7 +120,7 @@ def known_statistic(text: str, statistic: str, measure: str, known: Sequence[str
         return statistic
     quantiles = ", and quantiles such as p80 and p99.5" if measure in QUANTILES else ""
     there = f"of a {measure} there are {', '.join(known)}{quantiles}" if known else f"{measure} stands alone"
-    raise InputError(f"goal {text!r}: {there}" + (f", not {statistic!r}" if statistic else ""))
+    raise InputError(f"{what} {text!r}: {there}" + (f", not {statistic!r}" if statistic else ""))
 
 
 def _in_slots(goal: Goal, unit: str, slot_seconds: float | None) -> float:
