@@ -111,7 +111,7 @@ def try_commands(count: int, seconds: float, number: int, out: Path) -> Counter[
         shutil.copytree(pristine, here)
         kept = {path.name: path.read_bytes() for path in here.iterdir() if path.is_file()}
         ended = run(words, here, SECONDS)
-        found = problems(ended)
+        found = problems(ended, answers=(1, 3) if words[0] == "compare" else ())
         found += ["something was executed"] if (here / CANARY).exists() else []
         found += [f"{name} is lost or changed" for name in lost(kept, here) if name not in words]
         found += [f"{path.name} is left" for path in here.iterdir() if path.name.startswith(".") and not ended.late]
