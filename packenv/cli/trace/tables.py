@@ -10,7 +10,7 @@ from rich.table import Column, Table
 
 from packenv.cli.options.workload import dropped_rows
 from packenv.cli.tables import print_table, text_console
-from packenv.runs.text import number
+from packenv.runs.text import NONE, number
 
 
 def print_description(name: str, statistics: dict[str, Any]) -> None:
@@ -39,7 +39,12 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     quantities = ["size", *statistics["resources"], "duration_s", "tasks_per_job", "interarrival_s"]
     print_table(_table("Kept tasks", _transposed({quantity: kept[quantity] for quantity in quantities})))
     print_table(_table("Correlation", list(kept["correlation"].items())))
-    print_table(_table("Offered load", [("servers of capacity 1", kept["offered_load"])]))
+    rows = [("servers of capacity 1", kept["offered_load"])]
+    if there := statistics.get("servers"):
+        shares = {name: None if share is None else f"{share:.1%}" for name, share in there["share"].items()}
+        rows = [("in use on average", kept["offered_load"]), (f"share of {there['servers']}", shares)]
+        rows += [("such servers", there["like"])]
+    print_table(_table("Offered load", rows))
 
 
 def print_match(name: str, match: dict[str, Any]) -> None:
@@ -54,7 +59,7 @@ def print_match(name: str, match: dict[str, Any]) -> None:
 
 
 def _table(title: str, rows: Iterable[tuple[str, dict[str, Any]]]) -> Table:
-    rows = list(rows)
+    rows = [(label, {name: NONE if value is None else value for name, value in values.items()}) for label, values in rows]
     table = _empty(title, "", rows[0][1])
     for label, values in rows:
         table.add_row(label, *(value if isinstance(value, str) else number(value) for value in values.values()))
