@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,7 +17,7 @@ from packenv.planning.most_used import most_used
 from packenv.policy import name_of
 from packenv.results.delays import Delays
 from packenv.results.result import Result
-from packenv.results.stability import UNSTABLE, Verdict, combine
+from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, Verdict, combine
 from packenv.runs.chance import seeds_for
 from packenv.runs.run import Run
 from packenv.runs.statistics import DOUBT, UNKNOWN, Interval, delay_quantile, doubt_at, interval, share_within
@@ -66,6 +66,7 @@ class Trial(NamedTuple):
     mean_queues: tuple[float | None, ...] = ()  # of each seed
     pooled: tuple[Interval | None, ...] = ()  # of each goal on a quantile of the waits: that of all runs together
     decided: tuple[bool | None, ...] = ()  # of each goal: whether it is met beyond doubt, or missed; None: noise leaves it open
+    settled: bool = True  # a stream: the verdict of all seeds together is one
 
     @property
     def meets(self) -> bool:
@@ -177,7 +178,7 @@ class Search:
     def seeds_of(self, seeds: range) -> list[int]:
         return seeds_for(self.policy, self.workload, seeds)
 
-    @property
+    @cached_property
     def by_chance(self) -> bool:
         """Whether the jobs or the policy depend on the seed."""
         return len(self.seeds_of(range(2))) > 1
@@ -278,7 +279,7 @@ class Search:
         shares = [goal.pooled for goal in self.goals]
         pooled = tuple(None if share is None else delay_quantile(delays, float(share)) for share in shares)
         stopped = any(run.stopped for run in runs)
-        unstable = self.workload.jobs is None and combine(run.verdict for run in runs).kind == UNSTABLE
+        verdict = STABLE if self.workload.jobs is not None else combine(run.verdict for run in runs).kind
         means = [mean_of(own) if of is None else of.mean for own, of in zip(values, pooled, strict=True)]
         met = [goal.met(mean) for goal, mean in zip(self.goals, means, strict=True)]
         decided: tuple[bool | None, ...] = tuple(met)
@@ -287,7 +288,8 @@ class Search:
             decided = tuple(is_met(goal, own, delays, doubt) for goal, own in pairs)
         queued = any(run.max_queue > 0 for run in runs)
         queues = tuple(run.mean_queue for run in runs)
-        return Trial(len(workload.servers), values, not (stopped or unstable), queued, met, queues, pooled, decided)
+        stable, settled = not (stopped or verdict == UNSTABLE), verdict != UNDECIDED
+        return Trial(len(workload.servers), values, stable, queued, met, queues, pooled, decided, settled)
 
     def never(self, trial: Trial, why: str) -> str:
         shown = ((goal, trial.value(n)) for n, goal in enumerate(self.goals) if not trial.met[n])

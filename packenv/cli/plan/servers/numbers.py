@@ -17,6 +17,7 @@ from packenv.cli.plan.servers.tables import (
     in_the_noise,
     plan_record,
     plan_table,
+    unsettled,
     without,
     without_record,
 )
@@ -110,6 +111,7 @@ def plan_numbers(asked: Asked, made: RunOptions, log: str | None) -> Shown:
     ]
     said = [answer(workload, goals, plans, bound)]
     said += [in_the_noise(goals, one, slot_seconds) for one in plans if one.between is not None]
+    said += [unsettled(one) for one in plans if not goals and not one.at.settled]
     said += [without(one, smaller[one.policy]) for one in plans if one.policy in smaller]
     said += [certain(one.policy, known[one.policy]) for one in plans if one.policy in known]
     return Shown(tables, "\n".join(said), records, draw, report)

@@ -65,6 +65,12 @@ def in_the_noise(goals: Sequence[Goal], plan: Plan, slot_seconds: float | None) 
     return f"{plan.policy}: not decided between {low:,} and {high:,} servers{seen_in(goals, trials, slot_seconds)}; {SURER}."
 
 
+def unsettled(plan: Plan) -> str:
+    """That a stable queue, the only goal, is one that does not grow as far as the runs show."""
+    servers = counted(plan.servers, "server")
+    return f"{plan.policy}: with {servers} the queue may still grow in longer runs; more --slots may decide it."
+
+
 def seen_in(goals: Sequence[Goal], trials: Sequence[tuple[str, Trial]], slot_seconds: float | None) -> str:
     """`: the mean wait is 9.1 ± 3.4 seconds with 55`, of what noise leaves open in trials of so many servers."""
     unit = " slots" if slot_seconds is None else " seconds"
