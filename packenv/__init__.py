@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from packenv.executors.choose import executor as executor
     from packenv.jobs import Jobs as Jobs
     from packenv.jobs import Ragged as Ragged
+    from packenv.planning.pair import compare as compare
     from packenv.planning.plan import plan_servers as plan_servers
     from packenv.policy import Setting as Setting
     from packenv.policy import completes as completes
@@ -64,6 +65,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".errors": ["InputError"],
         ".executors.choose": ["executor"],
         ".jobs": ["Jobs", "Ragged"],
+        ".planning.pair": ["compare"],
         ".planning.plan": ["plan_servers"],
         ".policy": ["Setting", "completes", "find_policy", "receives", "registered", "schedules"],
         ".results.result": ["Result"],

@@ -21,6 +21,7 @@ from packenv.errors import ArgumentError, InputError, nearest
 
 COMMANDS = {
     "evaluate": ("evaluate:evaluate", "Compare policies on a workload or a trace."),
+    "compare": ("compare:compare_command", "Say whether one policy, or set of servers, is worse than another: for pipelines."),
     "capacity": ("theory.capacity:capacity", "Bound the maximum supportable workload ρ* from both sides, with proofs."),
     "bound": ("theory.bound:bound_command", "Bound from below the mean queue of policies that do not know durations."),
     "judge": ("judge:judge_command", "Find the fraction of ρ* that policies keep stable, beside their guarantees."),

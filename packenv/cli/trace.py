@@ -13,12 +13,12 @@ from rich.console import Console
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import PATH
 from packenv.cli.options.shared import JSON
-from packenv.cli.options.workload import dropped_rows, note_devices
+from packenv.cli.options.workload import dropped_rows, note_devices, parse_columns
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import print_table, text_console
 from packenv.files import write_json
 from packenv.report.tables import Column, Table, numbers
-from packenv.runs.text import number
+from packenv.runs.text import NONE, number
 from packenv.workloads.resources import chosen_resources
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def trace() -> None:
 )
 @click.option("--all-tasks", is_flag=True, help="Keep tasks that did not finish, too (evicted, failed, killed).")
 @shared.resources
+@shared.columns
 @json_option
 def convert(
     path: str,
@@ -70,18 +71,22 @@ def convert(
     speedup: str,
     all_tasks: bool,
     resources: str,
+    columns: str | None,
     json_path: str | None,
 ) -> None:
     """Convert the trace at PATH to slots and write it to OUT (.parquet, .csv or .csv.gz).
 
     OUT has the columns arrival, size (or one for each resource, by name) and service, and of job, phase, value, tenant,
     predecessors, home, estimate and remote_overhead those that the trace has. Read again, it gives the same jobs.
+
+    \b
+    packenv trace convert tasks.csv slots.parquet --slot-seconds 1 --resources all
     """
     from packenv.workloads.traces import write_jobs
 
     check_outputs(out, json_path)
     with progress(f"reading {path}"):
-        recorded, sizes = read(path, resources)
+        recorded, sizes = read(path, resources, columns)
         jobs, dropped, t0 = recorded.jobs(slot_seconds, speedup, sizes, only_finished=not all_tasks)
     with progress(f"writing {out}"):
         write_jobs(jobs, out, recorded.resources if sizes == "all" else None)
@@ -100,16 +105,32 @@ def convert(
 @click.option(
     "--plot", metavar="FILE", help="Draw the distinct requests of each resource, as figure 1 of arXiv 1901.05998 (PNG, PDF, SVG)."
 )
+@click.option("--servers", help="Also the load of these servers, in the trace's units: 5, 2x32:128, or a file.")
 @shared.resources
+@shared.columns
 @json_option
-def describe(path: str, slot_seconds: str | None, plot: str | None, resources: str, json_path: str | None) -> None:
-    """Print statistics of the trace at PATH: counts, distinct sizes, rates, quantiles, correlations, offered load."""
+def describe(
+    path: str,
+    slot_seconds: str | None,
+    plot: str | None,
+    servers: str | None,
+    resources: str,
+    columns: str | None,
+    json_path: str | None,
+) -> None:
+    """Print statistics of the trace at PATH: counts, distinct sizes, rates, quantiles, correlations, offered load.
+
+    \b
+    packenv trace describe tasks.csv
+    packenv trace describe tasks.csv --servers 3x1:0.5
+    packenv trace describe trace.parquet --resources cpu --servers 4x2
+    """
     from packenv.workloads.fitting.profile import describe as statistics_of
 
     check_outputs(json_path, plot=plot)
     with progress(f"reading {path}"):
-        recorded, _ = read(path, resources)
-        statistics = statistics_of(recorded, slot_seconds)
+        recorded, _ = read(path, resources, columns)
+        statistics = statistics_of(recorded, slot_seconds, servers)
 
     def draw(picture: str) -> None:
         from packenv.report.workload_charts import requests_chart  # brings matplotlib with it
@@ -125,44 +146,50 @@ def describe(path: str, slot_seconds: str | None, plot: str | None, resources: s
 @click.argument("path", type=PATH)
 @shared.slot_seconds
 @click.option(
-    "--servers", type=click.IntRange(min=1), metavar="L", help="Servers of capacity 1  [default: as many as make the load 0.82]."
+    "--servers",
+    help="Servers, in the trace's units: 5, 2x32:128, or a file  [default: of capacity 1, as many as make the load 0.82].",
 )
 @click.option("--name", metavar="NAME", help="Name of the fitted workload  [default: the file's name followed by -like].")
 @click.option("--about", default="", metavar="TEXT", help="Text about the data, kept in the JSON.")
 @click.option("--out", metavar="FILE", help="Write the fitted workload as JSON, which every command reads as a WORKLOAD.")
 @shared.resources
+@shared.columns
 @json_option
 def profile(
     path: str,
     slot_seconds: str | None,
-    servers: int | None,
+    servers: str | None,
     name: str | None,
     about: str,
     out: str | None,
     resources: str,
+    columns: str | None,
     json_path: str | None,
 ) -> None:
     """Fit a random workload to the trace at PATH, and print how well it matches.
 
     The workload holds statistics only, no row of the trace. --json writes the statistics, the match and the workload.
+
+    \b
+    packenv trace profile tasks.csv --servers 2 --out tasks-like.json
     """
     from packenv.workloads.fitting.profile import profile as fit_to
 
     check_outputs(out, json_path)
     with progress(f"reading {path}"):
-        recorded, _ = read(path, resources)
+        recorded, _ = read(path, resources, columns)
     with progress("fitting and comparing with two million tasks"):
         fitted = fit_to(recorded, name or f"{Path(path).name.split('.')[0]}-like", slot_seconds, servers, about)
     print_match(fitted["workload"]["name"], fitted["match"])
     write_all((out, lambda file: write_json(file, fitted["workload"])), (json_path, lambda file: write_json(file, fitted)))
 
 
-def read(path: str, resources: str) -> tuple[Trace | SlotTrace, Sizes]:
+def read(path: str, resources: str, columns: str | None) -> tuple[Trace | SlotTrace, Sizes]:
     """The trace at `path`, and whether its tasks have one size; pyarrow is loaded here, not for `--help`."""
     from packenv.workloads.traces import read_trace
 
     wanted, sizes = chosen_resources(resources)
-    recorded = read_trace(path, wanted)
+    recorded = read_trace(path, wanted, parse_columns(columns))
     note_devices(recorded)
     return recorded, sizes
 
@@ -198,7 +225,12 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     quantities = ["size", *statistics["resources"], "duration_s", "tasks_per_job", "interarrival_s"]
     print_table(_table("Kept tasks", _transposed({quantity: kept[quantity] for quantity in quantities})))
     print_table(_table("Correlation", list(kept["correlation"].items())))
-    print_table(_table("Offered load", [("servers of capacity 1", kept["offered_load"])]))
+    rows = [("servers of capacity 1", kept["offered_load"])]
+    if there := statistics.get("servers"):
+        shares = {name: None if share is None else f"{share:.1%}" for name, share in there["share"].items()}
+        rows = [("in use on average", kept["offered_load"]), (f"share of {there['servers']}", shares)]
+        rows += [("such servers", there["like"])]
+    print_table(_table("Offered load", rows))
 
 
 def print_match(name: str, match: dict[str, Any]) -> None:
@@ -213,7 +245,7 @@ def print_match(name: str, match: dict[str, Any]) -> None:
 
 
 def _table(title: str, rows: Iterable[tuple[str, dict[str, Any]]]) -> Table:
-    rows = list(rows)
+    rows = [(label, {name: NONE if value is None else value for name, value in values.items()}) for label, values in rows]
     table = _empty(title, "", rows[0][1])
     for label, values in rows:
         table.add(label, *(value if isinstance(value, str) else number(value) for value in values.values()))

@@ -31,7 +31,7 @@ SPECIAL = {"true": True, "false": False}
 
 
 @click.command("train")
-@click.argument("source", metavar="[WORKLOAD]", required=False, type=WORKLOAD)
+@click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
 @option("--env", "environment", default="ServerFill", help=f"{', '.join(ENVIRONMENTS)}.")
 @option("--algo", "algorithm", default="maskable-ppo", help="maskable-ppo, ppo, a2c, dqn, cma-es.")
 @option("--network", default="shared", help="shared, linear, sum or varying (the order of actions does not matter), or mlp.")
@@ -43,6 +43,8 @@ SPECIAL = {"true": True, "false": False}
 @shared.sizes
 @shared.service
 @shared.resources
+@shared.slot_seconds
+@shared.columns
 @click.option("--J", "levels", type=int, help="Divide sizes into 2J virtual queues, as VQS does  [default: by the workload].")
 @click.option("--types", type=int, help="Divide sizes into so many virtual queues of equal width instead.")
 @click.option("--window", type=int, default=0, help="How many tasks (JobFill: groups) the agent sees  [default: 16; JobFill 32].")
@@ -97,11 +99,12 @@ SPECIAL = {"true": True, "false": False}
 @option("--keep", type=click.Choice(["best", "last"]), default="best", help="Save the best agent in evaluations, or the last.")
 @click.option("--out", type=FILE, help="Also save the agent here (.safetensors and .json).")
 def train_command(source: str | None, **words: Any) -> None:
-    """Train an agent on a workload: a name, a .json file, or one given by --sizes and --service.
+    """Train an agent on a workload, a name, a .json file, or one given by --sizes and --service; or on a trace.
 
     \b
     packenv train paper/fig4b --intensity 0.85:0.97
     packenv train paper/fig3b --rate 0.0306 --guard vqs --option passing=true
+    packenv train tasks.csv --env JobFill --servers 4 --slot-seconds 1
     tensorboard --logdir runs
     """
     try:
@@ -138,7 +141,7 @@ def settings_of(source: str | None, words: dict[str, Any]) -> Settings:
     arrivals = {key: interval(f"--{key}", words[key]) for key in given}
     if source == DEFAULT_WORKLOAD and not given:
         arrivals = {"intensity": DEFAULT_INTENSITY}
-    said = {key: words[key] for key in ("servers", "sizes", "service", "resources")}
+    said = {key: words[key] for key in ("servers", "sizes", "service", "resources", "slot_seconds", "columns")}
     workload = workload_told(WorkloadOptions(source, **said))
     direct = (
         "environment algorithm network hidden types window observation reward reward_scale timescale average_reward guard_limit "

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import click
 from rich.console import Console
 
-from packenv.cli.options.shared import JSON, option
+from packenv.cli.options.shared import JSON
 from packenv.cli.options.workload import chosen_policies
 from packenv.cli.outputs import check_outputs
 from packenv.compiled.cache import base
-from packenv.envs.registration import ENVIRONMENTS, id_of, kind_of
+from packenv.envs.registration import ENVIRONMENTS, find_definition, id_of, kind_of
 from packenv.files import write_json
 from packenv.runs.comparison import DEFAULT_POLICIES
 from packenv.runs.progress import announce_if_slow
 from packenv.workloads.find import workload as find_workload
 from packenv.workloads.workload import Workload
 
+USUAL = "paper/fig4b"
 SLOTS = 3000  # of a run: a function is compiled when it is first called
 STEPS = 1000  # of an environment: so many decisions that its queue becomes long
 
@@ -28,9 +29,12 @@ STEPS = 1000  # of an environment: so many decisions that its queue becomes long
 @click.command()
 @click.argument("policies", metavar="[POLICY]...", nargs=-1)
 @click.option("--env", "environments", multiple=True, metavar="ENV", help=f"{', '.join(ENVIRONMENTS)}; may be repeated.")
-@option("--workload", "source", default="paper/fig4b", help="Workload to compile for: those alike in resources share the code.")
+@click.option(
+    "--workload", "source",
+    help=f"Workload to compile for: those alike in resources share the code  [default: {USUAL}; JobFill a table of jobs].",
+)  # fmt: skip
 @click.option("--json", "json_path", type=JSON, help="Write the seconds as JSON.")
-def warmup(policies: tuple[str, ...], environments: tuple[str, ...], source: str, json_path: str | None) -> None:
+def warmup(policies: tuple[str, ...], environments: tuple[str, ...], source: str | None, json_path: str | None) -> None:
     """Compile policies and environments beforehand, into the cache of machine code.
 
     Without arguments, the policies of `packenv evaluate` and all environments. What is in the cache already takes a second.
@@ -45,10 +49,11 @@ def warmup(policies: tuple[str, ...], environments: tuple[str, ...], source: str
         policies, environments = DEFAULT_POLICIES, tuple(ENVIRONMENTS)
     names = chosen_policies(policies) if policies else ()
     kinds = tuple(dict.fromkeys(map(kind_of, environments)))
-    workload = find_workload(source)
+    workload = find_workload(source or USUAL)
     console = Console(soft_wrap=True, highlight=False)
     found: list[dict[str, Any]] = []
-    for name, compile_it in _all(names, kinds, workload):
+    usual = {kind: find_workload(own) for kind in kinds if (own := find_definition(kind).defaults.get("workload"))}
+    for name, compile_it in _all(names, kinds, workload, {} if source else usual):
         began = time.perf_counter()
         with announce_if_slow(f"{name}: a short run", f"{name}: compiling"):
             compile_it()
@@ -59,11 +64,13 @@ def warmup(policies: tuple[str, ...], environments: tuple[str, ...], source: str
         write_json(json_path, {"workload": workload.name, "cache": str(base()), "compiled": found})
 
 
-def _all(policies: tuple[str, ...], kinds: tuple[str, ...], workload: Workload) -> Iterator[tuple[str, Callable[[], None]]]:
+def _all(
+    policies: tuple[str, ...], kinds: tuple[str, ...], workload: Workload, usual: Mapping[str, Workload]
+) -> Iterator[tuple[str, Callable[[], None]]]:
     for name in policies:
         yield name, partial(run_policy, name, workload)
     for kind in kinds:
-        yield kind, partial(play, kind, workload)
+        yield kind, partial(play, kind, usual.get(kind, workload))
 
 
 def run_policy(name: str, workload: Workload) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle, islice
 from typing import NamedTuple
 
-from packenv.errors import InputError
 from packenv.planning.search import AskRuns, Plan, Search, Trial
 
 
@@ -27,17 +27,18 @@ def common_number(plans: Sequence[Plan]) -> int:
 
 
 def trial_at(search: Search, plan: Plan, servers: int, ask: AskRuns) -> Trial:
-    """The plan's own trial with so many servers, on the seeds of its answer, or one that is made now."""
+    """The plan's own trial with so many servers, or one that is made now, on the seeds of its answer."""
     if plan.servers == servers:
         return plan.at
     first = search.seeds if plan.fresh else 0
-    return search.trial(servers, search.seeds_of(range(first, first + search.seeds)), ask)
+    return search.trial(servers, search.seeds_of(range(first, first + len(plan.at.values[0]))), ask)
 
 
 def compared(policies: Sequence[str], trials: Sequence[Trial]) -> list[Compared]:
     """Pair the seeds of each trial with those of the first one.
 
-    A policy without chance on a trace has one run, which stands for every seed of another.
+    A policy without chance on a trace has one run, which stands for every seed of another; an answer that took more seeds than
+    another is compared on those that both have.
     """
     first = trials[0]
     found = []
@@ -48,8 +49,7 @@ def compared(policies: Sequence[str], trials: Sequence[Trial]) -> list[Compared]
 
 
 def _less(own: Sequence[float | None], others: Sequence[float | None]) -> tuple[float | None, ...]:
-    if len(own) != len(others) and min(len(own), len(others)) != 1:
-        raise InputError(f"{len(own)} seeds cannot be paired with {len(others)}")
-    count = max(len(own), len(others))
-    pairs = zip([*own] * (count // len(own)), [*others] * (count // len(others)), strict=True)
+    """Of the seeds that both have; one run stands for every seed."""
+    count = max(len(own), len(others)) if 1 in (len(own), len(others)) else min(len(own), len(others))
+    pairs = zip(islice(cycle(own), count), islice(cycle(others), count), strict=True)
     return tuple(None if a is None or b is None else a - b for a, b in pairs)

@@ -26,7 +26,7 @@ class Failure(NamedTuple):
 
     def change(self, n: int) -> list[float | None]:
         """By how much the measure of goal n grows, seed by seed; None where a run has none."""
-        pairs = zip(self.whole.values[n], self.left.values[n], strict=True)
+        pairs = zip(self.whole.values[n], self.left.values[n], strict=False)  # of the seeds that both have
         return [None if whole is None or left is None else left - whole for whole, left in pairs]
 
 
@@ -61,6 +61,6 @@ def without_servers(workload: Workload, failing: Sequence[int]) -> Workload:
 
 def compare_failure(search: Search, failing: Sequence[int], ask: AskRuns) -> Failure:
     """Run the policy on the workload's own servers, and without those that fail."""
-    seeds = search.seeds_of(range(search.seeds))
-    whole = search.trial_on(search.workload, seeds, ask)
-    return Failure(search.name, whole, search.trial_on(without_servers(search.workload, failing), seeds, ask))
+    budget = search.budget()
+    whole = search.decided(search.workload, ask, budget)
+    return Failure(search.name, whole, search.decided(without_servers(search.workload, failing), ask, budget))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from packenv.errors import InputError, nearest
@@ -15,14 +19,11 @@ from packenv.workloads.workload import Workload
 UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 """Seconds of a unit of time; `slots`, or no unit, counts slots."""
 
-WAITS = {
-    "mean": "mean_delay",
-    **{"p50": "delay_p50", "p90": "delay_p90", "p95": "delay_p95", "p99": "delay_p99", "p99.9": "delay_p999"},
-    "max": "max_delay",
-}
-QUEUES = {"mean": "mean_queue", "max": "max_queue"}
-COMPLETIONS = {"mean": None, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
-STATISTICS = {"wait": [*WAITS], "queue": [*QUEUES], "completion": [*COMPLETIONS], "makespan": [""], "utilisation": [""]}
+STATISTICS = {"wait": ("mean", "max"), "queue": ("mean", "max"), "completion": ("mean", "max"), "makespan": (), "utilisation": ()}
+"""What there is of each measure, beside the quantiles of those in QUANTILES; the last two stand alone."""
+
+QUANTILES = ("wait", "completion")
+QUANTILE = re.compile(r"p([0-9]{1,2}(?:\.[0-9]{1,6})?)")
 GOAL = re.compile(r"\s*(?:([\w.]+)\s+)?(\w+)\s*(<=|>=)\s*([^\s%a-zA-Z]+(?:[eE][+-]?\d+)?)\s*(%|[a-zA-Z]*)\s*")
 EXAMPLES = "p95 wait <= 60s, mean queue <= 10, p99 completion <= 2h, makespan <= 1d, utilisation >= 70%"
 
@@ -32,7 +33,7 @@ class Goal:
     """A measure of a run and its limit: an upper one for all but the utilisation."""
 
     text: str
-    statistic: str  # "mean", "p95", …; "" where there is one only
+    statistic: str  # "mean", "max" or a quantile: "p95", "p99.5"; "" where there is one only
     measure: str  # one of STATISTICS
     limit: float  # slots, tasks, or a share
 
@@ -44,12 +45,17 @@ class Goal:
     def title(self) -> str:
         return f"{self.statistic} {self.measure}".strip()
 
+    @property
+    def pooled(self) -> Fraction | None:
+        """The share of the tasks of all runs together that must wait no longer; None where the mean over the runs counts."""
+        return share_of(self.statistic) if self.measure == "wait" and self.statistic not in ("mean", "max") else None
+
     def value(self, result: Result) -> float | None:
         """What a run measured; None where there was nothing to measure. The utilisation is that of the scarcest resource."""
-        if self.measure == "wait":
-            return _plain(getattr(result, WAITS[self.statistic]))
-        if self.measure == "queue":
-            return _plain(getattr(result, QUEUES[self.statistic]))
+        if self.pooled is not None:
+            return result.delay_quantile(float(self.pooled))
+        if self.measure in ("wait", "queue"):
+            return _plain(getattr(result, f"{self.statistic}_{'delay' if self.measure == 'wait' else 'queue'}"))
         if self.measure == "utilisation":
             return max((share for share in result.utilisation if share is not None), default=None)
         assert result.jobs is not None  # `check_goals`
@@ -59,8 +65,8 @@ class Goal:
         """The measure of whole jobs: a makespan or a completion time."""
         if self.measure == "makespan":
             return _plain(times.makespan)
-        share = COMPLETIONS[self.statistic]
-        return _plain(times.mean if share is None else times.quantile(share))
+        share = share_of(self.statistic)
+        return _plain(times.mean if share is None else times.quantile(float(share)))
 
     def met(self, value: float | None) -> bool:
         if value is None:
@@ -76,10 +82,7 @@ def parse_goal(text: str, slot_seconds: float | None) -> Goal:
     statistic, measure, sign, amount, unit = (part or "" for part in found.groups())
     if measure not in STATISTICS:
         raise InputError(f"goal {text!r}: {measure!r} is not measured{nearest(measure, [*STATISTICS])}")
-    if statistic not in STATISTICS[measure]:
-        known = ", ".join(STATISTICS[measure])
-        said = f"of a {measure} there are {known}" if known else f"{measure} stands alone"
-        raise InputError(f"goal {text!r}: {said}" + (f", not {statistic!r}" if statistic else ""))
+    statistic = known_statistic(text, statistic, measure, STATISTICS[measure])
     if (sign == ">=") != (measure == "utilisation"):
         raise InputError(f"goal {text!r}: {measure} {'<=' if sign == '>=' else '>='} is meant, or nothing is to be planned")
     try:
@@ -93,6 +96,31 @@ def parse_goal(text: str, slot_seconds: float | None) -> Goal:
     if measure == "utilisation" and limit > 1:
         raise InputError(f"goal {text!r}: no utilisation is above 1, or 100%")
     return Goal(goal.text, statistic, measure, limit)
+
+
+def share_of(statistic: str) -> Fraction | None:
+    """The share of the tasks that a quantile says something about: 95/100 for "p95", 1 for "max"; None for others."""
+    if statistic == "max":
+        return Fraction(1)
+    found = QUANTILE.fullmatch(statistic)
+    return Fraction(found[1]) / 100 if found and Decimal(found[1]) > 0 else None
+
+
+def fewest_of(statistic: str) -> int:
+    """With fewer tasks, or jobs, a quantile is the largest of all: 20 for "p95"; 1 for other statistics."""
+    share = share_of(statistic)
+    return 1 if share is None or share == 1 else math.ceil(1 / (1 - share))
+
+
+def known_statistic(text: str, statistic: str, measure: str, known: Sequence[str], what: str = "goal") -> str:
+    """The statistic of a goal, a quantile without zeros at its end. Raises InputError unless it is one of `measure`."""
+    if measure in QUANTILES and statistic not in known and share_of(statistic) is not None:
+        return f"p{Decimal(statistic[1:]).normalize():f}"
+    if statistic in known or (not known and not statistic):
+        return statistic
+    quantiles = ", and quantiles such as p80 and p99.5" if measure in QUANTILES else ""
+    there = f"of a {measure} there are {', '.join(known)}{quantiles}" if known else f"{measure} stands alone"
+    raise InputError(f"{what} {text!r}: {there}" + (f", not {statistic!r}" if statistic else ""))
 
 
 def _in_slots(goal: Goal, unit: str, slot_seconds: float | None) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 
 from packenv.planning.kinds import Kinds, one_for_each_task, with_mix
 from packenv.planning.lower_bounds.cost_bound import CostBound, rounded
-from packenv.planning.search import AskRuns, NoneMeets, Search, Trial
+from packenv.planning.search import AskRuns, Budget, NoneMeets, Search, Trial
 from packenv.workloads.servers import MOST_SERVERS
 
 Counts = tuple[int, ...]
@@ -52,6 +52,7 @@ class MixSearch:
     ask: AskRuns
     progress: Callable[[str], None] = lambda mix: None
     tried: dict[Counts, MixTrial] = field(default_factory=dict)
+    confirming: Budget | None = None  # for the runs that confirm the answer
 
     def run(self) -> MixPlan:
         """Round up with more and more room until the goals are met, then take away and exchange machines while they hold.
@@ -63,25 +64,26 @@ class MixSearch:
         if not self.tried[best].trial.meets:
             raise NoneMeets(self.search.never(self.tried[best].trial, ", the cheapest that meet the others,"))
         first = tuple(sorted(self.tried.values(), key=lambda one: (one.cost, one.counts)))
-        fixed = len(self.search.seeds_of(range(2))) == 1  # neither the jobs nor the policy depend on it
-        if not fixed:
+        if self.search.by_chance:
             self.tried = {}
-            self.seeds = range(self.search.seeds, 2 * self.search.seeds)
+            self.confirming = self.search.budget()
             best = self._mended(best)
             if not self.tried[best].trial.meets:
                 raise NoneMeets(self.search.never(self.tried[best].trial, ", the cheapest that meet the others,"))
         dropped = tuple(self._try(less) if less is not None and self._runs(less) else None for less in self._one_less(best))
-        return MixPlan(self.search.name, self.tried[best], dropped, first, not fixed, thorough)
+        return MixPlan(self.search.name, self.tried[best], dropped, first, self.search.by_chance, thorough)
 
     def __post_init__(self) -> None:
-        self.seeds = range(self.search.seeds)
         self.most = one_for_each_task(self.kinds, self.search.workload)
 
     def _try(self, counts: Counts) -> MixTrial:
         if counts not in self.tried:
             self.progress(self.kinds.shown(counts))
-            seeds = self.search.seeds_of(self.seeds)
-            trial = self.search.trial_on(with_mix(self.search.workload, counts), seeds, self.ask)
+            search, there = self.search, with_mix(self.search.workload, counts)
+            if self.confirming is None:
+                trial = search.trial_on(there, search.seeds_of(range(search.seeds)), self.ask)
+            else:
+                trial = search.decided(there, self.ask, self.confirming)
             self.tried[counts] = MixTrial(counts, self.kinds.total(counts), trial)
         return self.tried[counts]
 

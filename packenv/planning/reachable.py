@@ -9,13 +9,10 @@ import numpy as np
 
 from packenv.errors import InputError
 from packenv.jobs import Jobs
-from packenv.planning.goals import COMPLETIONS, Goal
+from packenv.planning.goals import Goal, fewest_of, share_of
 from packenv.results.job_times import JobTimes, job_numbers, job_times
 from packenv.results.schedule import Schedule
 from packenv.runs.text import counted
-
-FEWEST = {"p50": 2, "p90": 10, "p95": 20, "p99": 100, "p99.9": 1000}
-"""With fewer tasks, or jobs, the quantile is the largest of all."""
 
 
 def check_reachable(goals: Sequence[Goal], jobs: Jobs, name: str) -> None:
@@ -23,9 +20,9 @@ def check_reachable(goals: Sequence[Goal], jobs: Jobs, name: str) -> None:
     for goal in goals:
         of_jobs = goal.measure in ("completion", "makespan")
         count = int(job_numbers(jobs).max()) + 1 if of_jobs else len(jobs)
-        if count < FEWEST.get(goal.statistic, 1):
-            what, fewest = "job" if of_jobs else "task", FEWEST[goal.statistic]
-            why = f"of {counted(count, what)} it is the largest; {name} would have to have at least {fewest}"
+        if count < fewest_of(goal.statistic):
+            what, fewest = "job" if of_jobs else "task", fewest_of(goal.statistic)
+            why = f"of {counted(count, what)} it is the largest; {name} would have to have at least {fewest:,}"
             raise InputError(f"goal {goal.text!r}: too few for a {goal.statistic}: {why}")
         if of_jobs:
             _check_length(goal, jobs)
@@ -48,7 +45,7 @@ def _row(goal: Goal, times: JobTimes, soonest: Schedule) -> int:
     """The task that ends last: of all, or of the job at the quantile; of the slowest job, for a mean."""
     if goal.measure == "makespan":
         return int(np.argmax(soonest.end))
-    share = COMPLETIONS[goal.statistic] or 1.0
+    share = share_of(goal.statistic) or 1
     order = np.argsort(times.completion, kind="stable")
     job = order[math.ceil(share * len(order)) - 1]
     own = np.flatnonzero(times.job == job)

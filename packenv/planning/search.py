@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,16 +15,22 @@ from packenv.planning.bracketing import least_from, least_up
 from packenv.planning.goals import Goal
 from packenv.planning.most_used import most_used
 from packenv.policy import name_of
+from packenv.results.delays import Delays
 from packenv.results.result import Result
-from packenv.results.stability import UNSTABLE, Verdict, combine
+from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, Verdict, combine
 from packenv.runs.chance import seeds_for
 from packenv.runs.run import Run
+from packenv.runs.statistics import DOUBT, UNKNOWN, Interval, delay_quantile, doubt_at, interval, share_within
 from packenv.workloads.servers import MOST_SERVERS, Servers
 from packenv.workloads.workload import Workload
 
 
 class NoneMeets(InputError):
     """No number of servers meets the goals with a policy."""
+
+
+MOST_TASKS, MOST_TIMES = 20_000_000, 12
+"""An answer that noise leaves open takes about so many tasks more, or so many times the seeds, if these are more."""
 
 
 class Seen(NamedTuple):
@@ -35,15 +41,18 @@ class Seen(NamedTuple):
     stopped: str | None
     max_queue: int
     mean_queue: float | None = None
+    delays: Delays | None = None  # where a goal asks for a quantile of the waits
 
     def plain(self) -> dict[str, Any]:
         """In JSON's types."""
-        return self._asdict() | {"verdict": list(self.verdict)}
+        delays = None if self.delays is None else self.delays.plain()
+        return self._asdict() | {"verdict": list(self.verdict), "delays": delays}
 
     @classmethod
     def from_plain(cls, plain: Any) -> Seen:
         """Read what `plain` made. ValueError, KeyError or TypeError for anything else."""
-        return cls(**plain | {"verdict": Verdict(*plain["verdict"])})
+        delays = None if plain.get("delays") is None else Delays.from_plain(plain["delays"])
+        return cls(**plain | {"verdict": Verdict(*plain["verdict"]), "delays": delays})
 
 
 class Trial(NamedTuple):
@@ -53,12 +62,25 @@ class Trial(NamedTuple):
     values: list[list[float | None]]  # of each goal, one for each seed
     stable: bool  # a stream: the verdict of all seeds together is not "unstable"; no run was stopped
     queued: bool  # whether a task ever waited for others in the last slot of any event
-    met: list[bool]  # of each goal: by its mean over the seeds
+    met: list[bool]  # of each goal: by its `value`
     mean_queues: tuple[float | None, ...] = ()  # of each seed
+    pooled: tuple[Interval | None, ...] = ()  # of each goal on a quantile of the waits: that of all runs together
+    decided: tuple[bool | None, ...] = ()  # of each goal: whether it is met beyond doubt, or missed; None: noise leaves it open
+    settled: bool = True  # a stream: the verdict of all seeds together is one
 
     @property
     def meets(self) -> bool:
         return self.stable and all(self.met)
+
+    def value(self, n: int) -> float | None:
+        """The measure of goal n: of all runs together, or the mean over the seeds; None unless each has a value."""
+        pooled = self.pooled[n] if self.pooled else None
+        return mean_of(self.values[n]) if pooled is None else pooled.mean
+
+    def estimate(self, n: int) -> Interval:
+        """The same with its 95 % interval; of the seeds that have a value."""
+        pooled = self.pooled[n] if self.pooled else None
+        return interval(self.values[n]) if pooled is None else pooled
 
     def same_queue(self, other: Trial) -> bool:
         """Whether the mean queue is known and the same to the last digit, seed by seed."""
@@ -74,6 +96,7 @@ class Plan(NamedTuple):
     below: Trial | None  # with one server less, on the same seeds; None where no policy meets the goals with it
     tried: tuple[Trial, ...]  # all that the search looked at, by number of servers
     fresh: bool  # whether `at` and `below` are of seeds that the search did not use
+    between: tuple[int, int] | None = None  # noise leaves open which of these numbers is the least; None: it does not
 
 
 class AskRuns(Protocol):
@@ -84,7 +107,9 @@ class AskRuns(Protocol):
 
 def seen(workload: Workload, result: Result, goals: Sequence[Goal]) -> Seen:
     """The `Extract` of a plan's runs."""
-    return Seen([goal.value(result) for goal in goals], result.verdict, result.stopped, result.max_queue or 0, result.mean_queue)
+    delays = result.delays if any(goal.pooled is not None for goal in goals) else None
+    values = [goal.value(result) for goal in goals]
+    return Seen(values, result.verdict, result.stopped, result.max_queue or 0, result.mean_queue, delays)
 
 
 def with_servers(workload: Workload, count: int) -> Workload:
@@ -109,22 +134,28 @@ class Search:
 
         More servers are taken to serve every goal but the utilisation. It goes up in steps that double until all others are
         met, halves the interval, and asks then for the utilisation too. Seeds that the search did not use confirm the answer, or
-        move it by some servers. `progress` is told each number of servers that is tried.
+        move it by some servers; where noise leaves a goal open they double (`decided`). `progress` is told each number of servers
+        that is tried.
         """
 
-        def at(servers: int, seeds: Sequence[int]) -> Trial:
+        def first(servers: int) -> Trial:
             progress(servers)
-            return self.trial(servers, seeds, ask)
+            return self.trial(servers, self.seeds_of(range(self.seeds)), ask)
 
-        tried = self._least(bound, lambda servers: at(servers, self.seeds_of(range(self.seeds))))
+        tried = self._least(bound, first)
         servers = min(trial.servers for trial in tried if self.enough(trial))
         by_number = {trial.servers: trial for trial in tried}
-        if not by_number[servers].meets:
+        if self.unused(by_number[servers]):
             raise NoneMeets(self.never(by_number[servers], ", the fewest for the others,"))
-        if len(self.seeds_of(range(2))) == 1:  # neither the jobs nor the policy depend on it
+        if not self.by_chance:
             return Plan(self.name, servers, by_number[servers], by_number.get(servers - 1), tried, fresh=False)
-        fresh = self._confirmed(servers, bound, lambda count: at(count, range(self.seeds, 2 * self.seeds)))
-        return Plan(self.name, fresh[1].servers, fresh[1], fresh[0], tried, fresh=True)
+        budget = self.budget()
+
+        def again(servers: int) -> Trial:
+            progress(servers)
+            return self.decided(with_servers(self.workload, servers), ask, budget)
+
+        return self._confirmed(servers, bound, again, tried)
 
     def of(self, workload: Workload) -> Search:
         """The same search for another workload."""
@@ -147,9 +178,25 @@ class Search:
     def seeds_of(self, seeds: range) -> list[int]:
         return seeds_for(self.policy, self.workload, seeds)
 
+    @cached_property
+    def by_chance(self) -> bool:
+        """Whether the jobs or the policy depend on the seed."""
+        return len(self.seeds_of(range(2))) > 1
+
+    def budget(self) -> Budget:
+        """Runs for what noise leaves open."""
+        jobs = self.workload.jobs
+        tasks = self.workload.rate * (self.slots or 1) if jobs is None else len(jobs)
+        return Budget(max(MOST_TIMES * self.seeds, int(MOST_TASKS / max(tasks, 1))))
+
     def enough(self, trial: Trial) -> bool:
         of_goals = zip(trial.met, self.goals, strict=True)
         return trial.stable and all(met or goal.measure == "utilisation" for met, goal in of_goals)
+
+    def open(self, trial: Trial, of_all: bool = False) -> bool:
+        """Whether noise leaves open if it is enough; `of_all`: or if the goal on the utilisation is met."""
+        others = [met for met, goal in zip(trial.decided, self.goals, strict=True) if goal.measure != "utilisation"]
+        return trial.stable and False not in others and None in (trial.decided if of_all else others)
 
     def _least(self, bound: int, at: Callable[[int], Trial]) -> tuple[Trial, ...]:
         """All trials, by number of servers: the least number that is enough, and one less unless that is below the bound."""
@@ -160,13 +207,23 @@ class Search:
         least_up(bound, tried.most, tried.enough, tried.check)
         return tuple(tried.trials[servers] for servers in sorted(tried.trials))
 
-    def _confirmed(self, servers: int, bound: int, at: Callable[[int], Trial]) -> tuple[Trial | None, Trial]:
-        """The nearest number from `servers` that is enough while one less is not, after the trial of that."""
+    def _confirmed(self, servers: int, bound: int, at: Callable[[int], Trial], searched: tuple[Trial, ...]) -> Plan:
+        """The nearest number from `servers` that is enough while one less is not; and if noise leaves that open, between which
+        numbers it lies: of one more than the next lower that is decided, and of the next higher, in steps that double.
+        """
         tried = _Tried(self, at, most_used(self.workload, self.goals))
-        found = least_from(servers, bound, tried.most, tried.enough, tried.check)
-        if not tried.trials[found].meets:
-            raise NoneMeets(self.never(tried.trials[found], ", the fewest for the others with other seeds,"))
-        return tried.trials.get(found - 1), tried.trials[found]
+        least = least_from(servers, bound, tried.most, tried.enough, tried.check)
+        trials = tried.trials
+        if not trials[least].meets:
+            raise NoneMeets(self.never(trials[least], ", the fewest for the others with other seeds,"))
+        low, high, step = least - 1, least, 1
+        while low >= bound and (tried.enough(low) or self.open(trials[low])):
+            low, step = low - step, 2 * step
+        step = 1
+        while high < tried.most and (not tried.enough(high) or self.open(trials[high])):
+            high, step = min(high + step, tried.most), 2 * step
+        between = None if high == max(low + 1, bound) else (max(low + 1, bound), high)
+        return Plan(self.name, least, trials[least], trials.get(least - 1), searched, True, between)
 
     def least_near(self, servers: int, bound: int, seeds: Sequence[int], ask: AskRuns) -> int:
         """The least number that is enough with these seeds, looked for from `servers` on; at least `bound`. Raises NoneMeets."""
@@ -186,8 +243,8 @@ class Search:
         return None
 
     def unused(self, trial: Trial) -> bool:
-        """Whether a goal on the utilisation is broken."""
-        return any(goal.measure == "utilisation" and not met for goal, met in zip(self.goals, trial.met, strict=True))
+        """Whether a goal on the utilisation is broken beyond doubt."""
+        return any(goal.measure == "utilisation" and met is False for goal, met in zip(self.goals, trial.decided, strict=True))
 
     def trial(self, servers: int, seeds: Sequence[int], ask: AskRuns) -> Trial:
         """Run all seeds on so many servers."""
@@ -195,18 +252,47 @@ class Search:
 
     def trial_on(self, workload: Workload, seeds: Sequence[int], ask: AskRuns) -> Trial:
         """Run all seeds on the workload's own servers."""
+        return self._trial_of(workload, self._runs(workload, seeds, ask), DOUBT)
+
+    def decided(self, workload: Workload, ask: AskRuns, budget: Budget) -> Trial:
+        """Run as many seeds as the search did, none of them its own, on the workload's own servers, and double them until no goal
+        is open, as long as the budget lasts.
+        """
+        seeds = self.seeds_of(range(self.seeds, 2 * self.seeds))
+        runs = self._runs(workload, seeds, ask)
+        for look in itertools.count(1):
+            trial = self._trial_of(workload, runs, doubt_at(look))
+            if not (self.open(trial, of_all=True) and budget.spend(len(runs))):
+                break
+            more = range(self.seeds + len(runs), self.seeds + 2 * len(runs))
+            runs = [*runs, *self._runs(workload, more, ask)]
+        return trial
+
+    def _runs(self, workload: Workload, seeds: Sequence[int], ask: AskRuns) -> list[Seen]:
         runs = [Run(workload, self.policy, seed, self.slots, self.options) for seed in seeds]
-        results: list[Seen] = ask(runs, partial(seen, goals=self.goals))
-        values = [[result.values[n] for result in results] for n in range(len(self.goals))]
-        stopped = any(result.stopped for result in results)
-        unstable = self.workload.jobs is None and combine(result.verdict for result in results).kind == UNSTABLE
-        met = [goal.met(mean_of(own)) for goal, own in zip(self.goals, values, strict=True)]
-        queued = any(result.max_queue > 0 for result in results)
-        queues = tuple(result.mean_queue for result in results)
-        return Trial(len(workload.servers), values, not (stopped or unstable), queued, met, queues)
+        found: list[Seen] = ask(runs, partial(seen, goals=self.goals))
+        return found
+
+    def _trial_of(self, workload: Workload, runs: Sequence[Seen], doubt: float) -> Trial:
+        values = [[run.values[n] for run in runs] for n in range(len(self.goals))]
+        delays = [run.delays for run in runs if run.delays is not None]
+        shares = [goal.pooled for goal in self.goals]
+        pooled = tuple(None if share is None else delay_quantile(delays, float(share)) for share in shares)
+        stopped = any(run.stopped for run in runs)
+        verdict = STABLE if self.workload.jobs is not None else combine(run.verdict for run in runs).kind
+        means = [mean_of(own) if of is None else of.mean for own, of in zip(values, pooled, strict=True)]
+        met = [goal.met(mean) for goal, mean in zip(self.goals, means, strict=True)]
+        decided: tuple[bool | None, ...] = tuple(met)
+        if self.by_chance:
+            pairs = zip(self.goals, values, strict=True)
+            decided = tuple(is_met(goal, own, delays, doubt) for goal, own in pairs)
+        queued = any(run.max_queue > 0 for run in runs)
+        queues = tuple(run.mean_queue for run in runs)
+        stable, settled = not (stopped or verdict == UNSTABLE), verdict != UNDECIDED
+        return Trial(len(workload.servers), values, stable, queued, met, queues, pooled, decided, settled)
 
     def never(self, trial: Trial, why: str) -> str:
-        shown = ((goal, mean_of(own)) for goal, own, met in zip(self.goals, trial.values, trial.met, strict=True) if not met)
+        shown = ((goal, trial.value(n)) for n, goal in enumerate(self.goals) if not trial.met[n])
         goal, value = next(iter(itertools.chain(shown, [(None, None)])))
         if goal is None:
             return f"{self.name}: no number of servers will do: with {trial.servers:,} servers{why} it is unstable"
@@ -243,6 +329,39 @@ class _Tried:
             raise NoneMeets(search.never(trial, ", of which more would be used too little,"))
         if servers >= search.most:
             raise NoneMeets(search.never(trial, search.said_of_most))
+
+
+class Budget:
+    """How many runs more may be made."""
+
+    def __init__(self, runs: int) -> None:
+        self.runs = runs
+
+    def spend(self, runs: int) -> bool:
+        """Whether there are so many, which are then taken."""
+        enough = runs <= self.runs
+        self.runs -= runs if enough else 0
+        return enough
+
+
+def is_met(goal: Goal, values: Sequence[float | None], delays: Sequence[Delays] = (), doubt: float = DOUBT) -> bool | None:
+    """Whether a goal is met, but for this doubt; None where noise leaves it open. A run that measured nothing misses it.
+
+    A goal on a quantile of the waits is one on the share of the tasks that wait for no longer than its limit.
+    """
+    if goal.pooled is not None:
+        share, low, high = share_within(delays, goal.limit, doubt)
+        limit, least = float(goal.pooled), True
+    else:
+        share, low, high = UNKNOWN if None in values else interval(values, doubt)
+        limit, least = goal.limit, goal.measure == "utilisation"
+    if share is None:
+        return False
+    if low is None or high is None:
+        return None
+    if low >= limit if least else high <= limit:
+        return True
+    return False if (high < limit if least else low > limit) else None
 
 
 def said_of_used(used: int) -> str:

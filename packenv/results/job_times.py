@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.jobs import Jobs
+from packenv.results.delays import rank
 from packenv.results.schedule import Schedule
 from packenv.workloads.precedence import NEVER, precedence_edges, ready_slots
 
@@ -37,7 +38,7 @@ class JobTimes:
     def quantile(self, share: float) -> float | None:
         """The smallest completion time that at least this share of the ended jobs do not exceed; None if no job ended."""
         times = np.sort(self.completion)
-        return float(times[int(np.ceil(share * len(times))) - 1]) if len(times) else None
+        return float(times[rank(share, len(times)) - 1]) if len(times) else None
 
     @property
     def mean(self) -> float | None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
+from packenv.results.delays import Delays
 from packenv.results.job_times import JobTimes
 from packenv.results.locality import DataLocality
 from packenv.results.schedule import Schedule
@@ -66,11 +67,22 @@ class Result:
     seconds: float  # of the simulation loop alone
     tasks_per_second: float
     trajectory: Trajectory
+    delays: Delays  # of which `delay_quantile` reads any
     schedule: Schedule | None = None
     jobs: JobTimes | None = None  # completion times of whole jobs, if the table says which tasks make a job
     data: DataLocality | None = None  # how near to their data tasks ran, if the table says where the data lie
     remark: str | None = None  # what an agent says of its run: whether it saw all that it might have started
     played: Workload | None = field(default=None, compare=False)  # what was run; None in another process than that of the run
+
+    def delay_quantile(self, share: float) -> float | None:
+        """The smallest delay, in slots, that at least this share (0 to 1) of the tasks do not exceed; None if no task started.
+
+        Of several runs together: `Delays.together([run.delays for run in runs]).quantile(share)` (packenv.results.delays).
+        Raises InputError for another share.
+        """
+        if not 0 <= share <= 1:
+            raise InputError(f"a share of the tasks is from 0 to 1, not {share:g}")
+        return self.delays.quantile(share)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is sent from process to process: all but the workload, which whoever asked for the run has."""
@@ -106,7 +118,10 @@ class Result:
         return facts_html(self._title, self.facts())
 
     def to_dict(self) -> dict[str, Any]:
-        """The result in plain values, ready for JSON: all fields by name, but for the schedule; whole jobs by their times."""
+        """The result in plain values, ready for JSON: all fields by name, but for the schedule; whole jobs by their times.
+
+        `delays` is a list of the delays that occurred, in slots, and a list of how many tasks had each.
+        """
         plain = {each.name: getattr(self, each.name) for each in fields(self)}
         for name in ("played", "schedule", "jobs", "data"):
             del plain[name]
@@ -114,6 +129,7 @@ class Result:
         plain["rho"] = None if self.rho is None else list(self.rho)
         width, queue, size = self.trajectory
         plain["trajectory"] = {"bin_slots": width, "queue": queue.tolist(), "waiting_size": size.tolist()}
+        plain["delays"] = self.delays.plain()
         times = {} if self.jobs is None else {"makespan": self.jobs.makespan, "mean_completion": self.jobs.mean}
         return plain | times
 

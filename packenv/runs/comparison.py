@@ -216,7 +216,8 @@ class Comparison:
         """
         pair = [self._values(name, measure) for name in (policy, other)]
         seeds = max(map(len, pair))
-        return ratio_of_means(*(own * seeds if len(own) == 1 else own for own in pair))
+        above, below = (own * seeds if len(own) == 1 else own for own in pair)
+        return ratio_of_means(above, below)
 
     def _values(self, policy: str, measure: str) -> list[float | None]:
         own = [record for record in self.records if record["policy"] == policy]

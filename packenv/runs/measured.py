@@ -14,6 +14,7 @@ from packenv.runs.measures import JOBS, MEASURES, Measure, SameJobs
 from packenv.workloads.workload import Workload
 
 POINTS = 200  # at most, of a path
+DELAY_BITS = 7  # delays are exact below 128 slots, and to within 1/128 above
 
 
 class Path(NamedTuple):
@@ -36,6 +37,7 @@ class Measured(NamedTuple):
     stopped: str | None
     path: Path
     values: Mapping[str, Any]
+    delays: list[list[float]] | None = None  # `Delays.plain`, coarser than the result's; None in logs of earlier versions
 
     def plain(self) -> dict[str, Any]:
         """In JSON's types."""
@@ -67,7 +69,8 @@ def measured(result: Result, workload: Workload | None = None) -> Measured:
     assert where is not None
     same, ended = SameJobs(where, [result]), result.jobs is not None and result.jobs.makespan is not None
     values = {measure.key: measure.take(result, same) if measure.table != JOBS or ended else None for measure in kept_measures()}
-    return Measured(result.seed, result.slots, result.verdict, result.stopped, path, values)
+    delays = result.delays.coarser(DELAY_BITS).plain()
+    return Measured(result.seed, result.slots, result.verdict, result.stopped, path, values, delays)
 
 
 def mean_path(runs: Sequence[Measured]) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:

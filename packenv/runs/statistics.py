@@ -1,4 +1,4 @@
-"""Means with 95 % intervals over seeds, and ratios of two policies that saw the same jobs, seed by seed."""
+"""Means, shares and quantiles with 95 % intervals over seeds, and ratios of two policies that saw the same jobs, seed by seed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
+from packenv.results.delays import Delays
 from packenv.runs.text import number
+
+DOUBT = 0.05  # the chance that a 95 % interval misses
 
 
 class Interval(NamedTuple):
@@ -28,21 +31,57 @@ class Interval(NamedTuple):
 UNKNOWN = Interval(None, None, None)
 
 
-def mean_and_half(values: Sequence[float | None]) -> tuple[float | None, float | None]:
-    """Mean and half-width of the 95 % interval over the seeds that have a value; no half-width for a single one."""
+def doubt_at(look: int) -> float:
+    """The doubt that the interval of look 1, 2, … may have, so that all of them together have DOUBT, however many there are.
+
+    Who looks at more and more seeds until an interval lies on one side of a limit, looks often: with 95 % each time he would be
+    wrong more often than that. Σ 1 / (k (k + 1)) = 1.
+    """
+    return DOUBT / (look * (look + 1))
+
+
+def mean_and_half(values: Sequence[float | None], doubt: float = DOUBT) -> tuple[float | None, float | None]:
+    """Mean and half-width of the 1 - `doubt` interval over the seeds that have a value; no half-width for a single one."""
     known = np.array([value for value in values if value is not None], dtype=np.float64)
     if len(known) == 0:
         return None, None
     if len(known) == 1:
         return float(known[0]), None
-    half = stdtrit(len(known) - 1, 0.975) * known.std(ddof=1) / np.sqrt(len(known))
+    half = stdtrit(len(known) - 1, 1 - doubt / 2) * known.std(ddof=1) / np.sqrt(len(known))
     return float(known.mean()), float(half)
 
 
-def interval(values: Iterable[float | None]) -> Interval:
+def interval(values: Iterable[float | None], doubt: float = DOUBT) -> Interval:
     """The mean over the seeds that have a value."""
-    mean, half = mean_and_half(list(values))
+    mean, half = mean_and_half(list(values), doubt)
     return Interval(mean, None, None) if mean is None or half is None else Interval(mean, mean - half, mean + half)
+
+
+def share_within(runs: Sequence[Delays], slots: float, doubt: float = DOUBT) -> Interval:
+    """Share of the tasks of all runs that waited for at most so long: a ratio of sums, with its interval over the runs."""
+    part, of = np.array([(run.within(slots), run.total) for run in runs], np.float64).reshape(-1, 2).T
+    if of.sum() == 0:
+        return UNKNOWN
+    share, n = float(part.sum() / of.sum()), len(runs)
+    if n == 1:
+        return Interval(share, None, None)
+    half = float(stdtrit(n - 1, 1 - doubt / 2)) * float((part - share * of).std(ddof=1)) * math.sqrt(n) / float(of.sum())
+    return Interval(share, share - half, share + half)
+
+
+def delay_quantile(runs: Sequence[Delays], share: float) -> Interval:
+    """The smallest delay, in slots, that at least this share of the tasks of all runs together do not exceed, and its interval.
+
+    Woodruff's interval (J. Amer. Statist. Assoc. 1952): the quantiles of the shares that lie as far below and above this one as
+    the share of the tasks that wait no longer is uncertain; or that of those that wait less, as many may wait equally long.
+    """
+    together = Delays.together(runs)
+    quantile = together.quantile(share)
+    if quantile is None or len(runs) == 1:
+        return Interval(quantile, None, None)
+    found = [share_within(runs, slots) for slots in (quantile, math.nextafter(quantile, -math.inf))]
+    half = max(each.high - each.mean for each in found if each.high is not None and each.mean is not None)
+    return Interval(quantile, together.quantile(share - half), together.quantile(share + half))
 
 
 def ratio(above: Sequence[float | None], below: Sequence[float | None]) -> Interval:
@@ -54,7 +93,7 @@ def ratio(above: Sequence[float | None], below: Sequence[float | None]) -> Inter
     return Interval(*(None if end is None else math.exp(end) for end in logs))
 
 
-def ratio_of_means(above: Sequence[float | None], below: Sequence[float | None]) -> Interval:
+def ratio_of_means(above: Sequence[float | None], below: Sequence[float | None], doubt: float = DOUBT) -> Interval:
     """R = ā / b̄ over n seeds, paired seed by seed, with a 95 % interval (delta method, on the scale of the logarithm).
 
         ln R ± t · s / (√n ā),   s the standard deviation (n − 1) of eᵢ = aᵢ − R bᵢ,   t Student's 0.975 with n − 1
@@ -73,7 +112,7 @@ def ratio_of_means(above: Sequence[float | None], below: Sequence[float | None])
     if n == 1 or quotient == 0:
         return Interval(quotient, None, None)
     error = float((a - quotient * b).std(ddof=1)) / (math.sqrt(n) * float(a.mean()))
-    factor = math.exp(min(float(stdtrit(n - 1, 0.975)) * error, 700.0))
+    factor = math.exp(min(float(stdtrit(n - 1, 1 - doubt / 2)) * error, 700.0))
     return Interval(quotient, quotient / factor, quotient * factor)
 
 

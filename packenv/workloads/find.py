@@ -86,7 +86,7 @@ def is_trace_source(source: Any) -> bool:
     text = str(source)
     if text in WORKLOADS or is_cluster_file(text):
         return False
-    is_file = Path(text).exists() or text.endswith(ENDINGS) or text.startswith((".", "/"))
+    is_file = (text != "" and Path(text).exists()) or text.endswith(ENDINGS) or text.startswith((".", "/"))
     return is_file and not _is_workload(text)
 
 

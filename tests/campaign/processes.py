@@ -119,12 +119,12 @@ def _server() -> Prepared:
     return Prepared({**environment(ROOT), "OPENBLAS_NUM_THREADS": "1"})  # no threads, which a copy would lack
 
 
-def problems(ended: Ended, killed: bool = False) -> list[str]:
-    """What is wrong with the way in which a command ended; `killed`: a signal ended it."""
+def problems(ended: Ended, killed: bool = False, answers: Sequence[int] = ()) -> list[str]:
+    """What is wrong with how a command ended; `killed`: by a signal; `answers`: statuses that are its answers."""
     found = []
     if TRACEBACK in ended.said or "Error in sys.excepthook" in ended.said:
         found.append("a traceback: " + ended.said.strip().splitlines()[-1][:200])
-    if not killed and not ended.late and ended.status not in STATUSES:
+    if not killed and not ended.late and ended.status not in (*STATUSES, *answers):
         found.append(f"exit status {ended.status}")
     if not killed and ended.status == 2 and "packenv: " not in ended.said:
         found.append("exit status 2 without a line that says why")

@@ -28,6 +28,8 @@ BAD_WORDS: list[tuple[tuple[object, ...], str]] = [
     (("paper/fig4b", "-p", "packenv.policies:Nope"), "has no 'Nope'"),
     (("paper/fig4b", "-p", "slot-fifo:slots=2"), "a task of size 0.9 is larger than a slot of 0.5"),
     (("paper/fig4b", "-p", "tests.cluster.user_policies:Careless"), "put server 0 above its capacity in slot"),
+    (("",), "unknown workload ''"),
+    ((".",), "a trace needs --servers"),
     (("paper/fig4bb",), "unknown workload 'paper/fig4bb'; did you mean paper/fig4b"),
     (("paper/fig4b", "--slots", 0), "slots must be at least 1"),
     (("paper/fig4b", "--slots", 100, "--warmup", 100), "warmup must lie"),

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from packenv.cli.leaderboard.page import check_page, write_page
 
 import packenv
 from packenv.cli.leaderboard import command, standings
@@ -195,6 +196,15 @@ def test_goes_on_after_a_kill(tmp_path: Path) -> None:
     assert resumed == compete(tmp_path, *words)
 
 
+def test_a_page_that_is_not_there(tmp_path: Path) -> None:
+    """It is made, and filled again."""
+    page = str(tmp_path / "board.md")
+    for text in ("first", "second"):
+        check_page(page)
+        write_page(page, text)
+    assert Path(page).read_text() == "<!-- leaderboard -->\nsecond\n<!-- /leaderboard -->\n"
+
+
 def page_without_marks(folder: Path) -> Path:
     path = folder / "page.md"
     path.write_text("# Title\n<!-- leaderboard -->\n")
@@ -215,7 +225,6 @@ def page_without_marks(folder: Path) -> Path:
         (("--warmup", "20000"), "leaves nothing of 20000 slots"),
         (("--plot", "x.txt"), "a plot is one of"),
         (("--log", "/no/such/folder/log"), "its folder does not exist"),
-        (("--markdown", "no.md"), "no.md: cannot be read as a page"),
         (("--markdown", page_without_marks), "has no lines <!-- leaderboard --> and <!-- /leaderboard -->"),
         (("--tensorboard", __file__), "cannot be written (Not a directory)"),
     ],

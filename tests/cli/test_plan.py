@@ -62,11 +62,14 @@ def test_a_trace(tasks: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert simulate(Workload(jobs=jobs, servers=Servers([1.0, 1.0])), "bf-js", drain=True).delay_p50 == 0
 
 
-def test_a_workload_with_fresh_seeds(tmp_path: Path) -> None:
+def test_a_workload_with_fresh_seeds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     laws, out = ("--sizes", "uniform:0.6:0.9", "--service", "geometric:50", "--rate", 0.09), tmp_path / "plan.json"
     plan(*laws, "-p", "bf-js", "--slots", 50_000, "--json", out)
     (record,) = json.loads(out.read_text())
     assert record["servers"] == record["bound"] == 5 and record["confirmed"] and record["goals"] == []
+    assert record["between"] is None and "may still grow" not in capsys.readouterr().out
+    plan(*laws, "-p", "bf-js", "--slots", 500, "--seeds", 1)
+    assert "bf-js: with 5 servers the queue may still grow in longer runs" in capsys.readouterr().out
 
 
 def test_one_policy_cannot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,7 +123,7 @@ def test_the_best_of_no_more_cost() -> None:
 def test_a_log_gives_the_same_bytes(tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second call makes no run; after the loss of half of the log, those that are missing."""
     log, out = tmp_path / "plan.jsonl", tmp_path / "plan.json"
-    words = (tasks, "-g", "mean wait <= 0", "-p", "bf-js", "--log", log, "--json", out)
+    words = (tasks, "-g", "mean wait <= 0", "-g", "p80 wait <= 0", "-p", "bf-js", "--log", log, "--json", out)
     plan(*words)
     first, lines = out.read_bytes(), log.read_bytes().splitlines(keepends=True)
     made: list[int] = []

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pytest
 import torch
@@ -19,6 +20,7 @@ from safetensors.numpy import load_file
 
 import packenv
 from packenv.cli.main import main
+from packenv.cli.train import settings_of, train_command
 from packenv.learning.agents.saved import load_agent
 from packenv.learning.settings import Settings
 from packenv.learning.training.checkpoints import read_checkpoint
@@ -280,3 +282,14 @@ def test_what_tensorboard_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert utilisation[-1] == pytest.approx(0.4, abs=0.15)
     settings = json.loads((tmp_path / "run" / "settings.json").read_text())
     assert settings["arrivals"] == {"intensity": [0.4, 0.4]}
+
+
+def test_a_trace_in_ones_own_columns(tmp_path: Path) -> None:
+    """`packenv train` reads a trace as other commands do: `--columns`, `--slot-seconds`."""
+    (tmp_path / "tasks.csv").write_text("At,For,Cores\n0,100,0.5\n100,50,0.25\n")
+    columns = "submit_time_s=At,duration_s=For,cpu=Cores"
+    words = ["--env", "JobFill", "--servers", "4", "--slot-seconds", "10", "--columns", columns]
+    with click.Context(click.Group("packenv")) as above:
+        chosen = train_command.make_context("train", [*words], parent=above).params
+    jobs = settings_of(str(tmp_path / "tasks.csv"), chosen).workload.jobs
+    assert jobs is not None and (jobs.arrival.tolist(), jobs.service.tolist()) == ([0, 10], [10, 5])

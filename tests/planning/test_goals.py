@@ -9,7 +9,7 @@ import pytest
 import packenv
 from packenv import Jobs, Workload
 from packenv.errors import InputError
-from packenv.planning.goals import check_goals, parse_goal
+from packenv.planning.goals import check_goals, fewest_of, parse_goal
 from packenv.simulation import simulate
 
 
@@ -27,6 +27,9 @@ from packenv.simulation import simulate
         ("utilisation >= 0.7", "utilisation", 0.7),
         ("makespan <= 1d", "makespan", 864_000),
         ("p90 completion <= 1.5h", "p90 completion", 54_000),
+        ("p80 wait <= 20s", "p80 wait", 200),
+        ("p99.50 wait <= 20s", "p99.5 wait", 200),
+        ("p33.3 completion <= 1s", "p33.3 completion", 10),
     ],
 )
 def test_read(text: str, title: str, limit: float) -> None:
@@ -39,8 +42,11 @@ def test_read(text: str, title: str, limit: float) -> None:
     [
         ("fast", "cannot be read; goals are such as p95 wait <= 60s"),
         ("p95 wiat <= 60s", "'wiat' is not measured"),
-        ("p80 wait <= 60s", "of a wait there are mean, p50, p90, p95, p99, p99.9, max, not 'p80'"),
-        ("wait <= 60s", "of a wait there are mean, p50, p90, p95, p99, p99.9, max"),
+        ("p100 wait <= 60s", "of a wait there are mean, max, and quantiles such as p80 and p99.5, not 'p100'"),
+        ("p0 wait <= 60s", "not 'p0'"),
+        ("p٣ wait <= 60s", "not 'p٣'"),
+        ("p80 queue <= 6", "of a queue there are mean, max, not 'p80'"),
+        ("wait <= 60s", "of a wait there are mean, max, and quantiles such as p80 and p99.5"),
         ("mean makespan <= 60s", "makespan stands alone, not 'mean'"),
         ("p95 wait >= 60s", "wait <= is meant"),
         ("utilisation <= 0.5", "utilisation >= is meant"),
@@ -90,8 +96,15 @@ def test_quantiles_of_many_waits() -> None:
     """4,000 tasks of a whole server in slot 0, for a slot each: task k waits for k slots; bins above 2,048 are two wide."""
     jobs = Jobs.of([0] * 4000, [1] * 4000, [1] * 4000)
     result = simulate(Workload(jobs=jobs, servers=1), "fifo-ff", drain=True)
-    exact = {"p90": 3599, "p99.9": 3995}
+    exact = {"p12.5": 499, "p90": 3599, "p99.9": 3995}
     for statistic, wait in exact.items():
         value = parse_goal(f"{statistic} wait <= 9", None).value(result)
         assert value is not None and abs(value - wait) <= 1
     assert parse_goal("max wait <= 9", None).value(result) == 3999
+
+
+def test_fewest_tasks_of_a_quantile() -> None:
+    """Of fewer it is the largest of all."""
+    assert [fewest_of(name) for name in ("p50", "p80", "p90", "p95", "p99.5", "p99.9", "max", "mean")] == [
+        *(2, 5, 10, 20, 200, 1000, 1, 1)
+    ]

@@ -13,6 +13,8 @@ import pytest
 
 import packenv
 from packenv import Jobs, Workload
+from packenv.cli.plan.servers.tables import in_the_noise
+from packenv.planning import search as search_module
 from packenv.planning.goals import Goal, parse_goal
 from packenv.planning.lower_bounds.bound import fewest_servers
 from packenv.planning.lower_bounds.cost_proof import WaitLimit, fewest
@@ -53,6 +55,48 @@ def test_the_least_number_of_an_erlang_queue(least: int) -> None:
     plan = planned(workload, "fifo-ff", f"mean wait <= {limit}", seeds=4, slots=1_000_000)
     assert plan.servers == least and plan.fresh
     assert plan.at.meets and plan.below is not None and not plan.below.meets
+
+
+def test_the_median_of_all_seeds_together() -> None:
+    """M/M/22 with geometric service of 20 slots and a task a slot: 58 % wait for a slot at most; with 21 servers 32 % do.
+
+    The medians of four seeds are whole slots, and their mean is above 1 as soon as one of them is 2.
+    """
+    workload = Workload(sizes=Constant(1), service=Geometric(20), rate=1, servers=1)
+    plan = planned(workload, "fifo-ff", "p50 wait <= 1", seeds=4, slots=50_000)
+    assert plan.servers == 22 and plan.between is None
+
+
+CENTRE = Workload(sizes=Constant(1), service=Geometric(240), rate=0.2, servers=1, slot_seconds=1.0, name="call centre")
+"""720 calls an hour of 240 s each: 48 Erlangs."""
+
+
+@pytest.mark.parametrize("limit, slots", [("9.5s", 100_000), pytest.param("9s", 200_000, marks=pytest.mark.slow)])
+def test_a_plan_runs_on_until_it_is_decided(limit: str, slots: int) -> None:
+    """The mean wait with 55 servers is 8.18 s, which four seeds of 200,000 slots know to within some 3 s; with 54 it is 12.05."""
+    assert erlang_c_wait(48, 55, 240) == pytest.approx(8.18, abs=0.01) and erlang_c_wait(48, 54, 240) > 12
+    plan = planned(CENTRE, "fifo-ff", f"mean wait <= {limit}", seeds=4, slots=slots)
+    assert plan.servers == 55 and plan.between is None and len(plan.at.values[0]) >= 8
+
+
+def test_a_plan_that_noise_leaves_open_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With runs this short it can't be decided, and the answer lies between the numbers of which it can be."""
+    monkeypatch.setattr(search_module, "MOST_TASKS", 0)
+    plan = planned(CENTRE, "fifo-ff", "mean wait <= 9s", seeds=2, slots=20_000)
+    assert plan.between is not None and plan.between[0] <= 55 <= plan.between[1] and plan.between[0] <= plan.servers
+    line = in_the_noise([parse_goal("mean wait <= 9s", 1.0)], plan, 1.0)
+    assert line.startswith(f"fifo-ff: not decided between {plan.between[0]} and {plan.between[1]} servers: the mean wait is ")
+
+
+def test_eighty_in_twenty() -> None:
+    """P(W <= 20 s) = 1 - C(k, 48) exp(-(k - 48) 20 / 240): 75.6 % with 53 servers, 81.7 % with 54."""
+
+    def within(servers: int) -> float:
+        above = servers - 48
+        return 1 - erlang_c_wait(48, servers, 240) * above / 240 * math.exp(-above * 20 / 240)
+
+    assert within(53) < 0.8 < within(54)
+    assert planned(CENTRE, "fifo-ff", "p80 wait <= 20s", seeds=4, slots=100_000).servers == 54
 
 
 def test_stability_alone() -> None:

@@ -61,7 +61,7 @@ DEFAULT_WORKLOADS = (
 @shared.report_option
 @click.option(
     "--markdown", "page", type=click.Path(dir_okay=False),
-    help="Write the table between <!-- leaderboard --> and <!-- /leaderboard --> in this file.",
+    help="Write the table between <!-- leaderboard --> and <!-- /leaderboard --> in this file, which may be new.",
 )  # fmt: skip
 @click.option("--tensorboard", metavar="DIR", help=TENSORBOARD_HELP)
 def leaderboard(

@@ -207,4 +207,5 @@ def reference_standing(standings: Sequence[Standing], measure: Measure, referenc
 def paired(above: Sequence[float | None], below: Sequence[float | None]) -> Interval:
     """The ratio of means, seed by seed; a single run stands beside those of every seed."""
     seeds = max(len(above), len(below))
-    return ratio_of_means(*([*values] * (seeds // len(values)) for values in (above, below)))
+    above, below = ([*values] * (seeds // len(values)) for values in (above, below))
+    return ratio_of_means(above, below)

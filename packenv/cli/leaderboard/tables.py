@@ -140,13 +140,13 @@ def _in_code(group: Group) -> str:
 
 
 def check_page(path: str | None) -> None:
-    """Raise InputError unless the file has the two marks between which tables are to stand."""
+    """Raise InputError if there is such a file without the two marks between which tables are to stand."""
     if path is not None:
         _parts(path)
 
 
 def write_page(path: str, text: str) -> None:
-    """Replace what stands between the marks of a page."""
+    """Replace what stands between the marks of a page, which is made if it is not there."""
     before, after = _parts(path)
     with atomic_path(path) as temporary:
         temporary.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
@@ -154,7 +154,7 @@ def write_page(path: str, text: str) -> None:
 
 def _parts(path: str) -> tuple[str, str]:
     try:
-        page = Path(path).read_text(encoding="utf-8")
+        page = Path(path).read_text(encoding="utf-8") if Path(path).exists() else f"{BEGIN}\n{END}\n"
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read as a page ({getattr(error, 'strerror', None) or 'not UTF-8'})") from None
     found = re.search(rf"^{re.escape(BEGIN)}$.*?^{re.escape(END)}$", page, re.MULTILINE | re.DOTALL)  # lines of their own

@@ -6,6 +6,7 @@ import numpy as np
 
 from packenv.cluster.outcome.measures import delay_values
 from packenv.cluster.state import Cluster
+from packenv.results.delays import Delays
 from packenv.results.result import Result, Trajectory
 from packenv.results.schedule import Schedule
 from packenv.results.stability import judge_run
@@ -30,7 +31,7 @@ def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seco
     capacity = cluster.capacity.sum(axis=0).astype(np.float64)
     used = cluster.measures.used[0] / max(measured, 1)
     trajectory = _trajectory(cluster)
-    p50, p90, p95, p99, p999 = _delay_quantiles(cluster, (0.5, 0.9, 0.95, 0.99, 0.999))
+    delays = _delays(cluster)
     return Result(
         policy=policy,
         workload=workload.name,
@@ -46,11 +47,11 @@ def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seco
         max_queue=int(head["queue_max"]) if measured else None,
         mean_waiting_size=float(head["size_sum"]) / measured / UNIT if measured else None,
         mean_delay=int(head["delay_sum"]) / int(head["delay_count"]) if head["delay_count"] else None,
-        delay_p50=p50,
-        delay_p90=p90,
-        delay_p95=p95,
-        delay_p99=p99,
-        delay_p999=p999,
+        delay_p50=delays.quantile(0.5),
+        delay_p90=delays.quantile(0.9),
+        delay_p95=delays.quantile(0.95),
+        delay_p99=delays.quantile(0.99),
+        delay_p999=delays.quantile(0.999),
         max_delay=int(head["delay_max"]) if head["delay_count"] else None,
         utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
         verdict=judge_run(trajectory.waiting_size, trajectory.bin_slots, workload.mean_service, workload.intensity),
@@ -60,6 +61,7 @@ def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seco
         seconds=seconds,
         tasks_per_second=int(head["started"]) / max(seconds, 1e-9),
         trajectory=trajectory,
+        delays=delays,
     )
 
 
@@ -71,10 +73,7 @@ def _trajectory(cluster: Cluster) -> Trajectory:
     return Trajectory(width, bins[:, 0].copy(), bins[:, 1] / UNIT)
 
 
-def _delay_quantiles(cluster: Cluster, shares: tuple[float, ...]) -> list[float | None]:
-    """For each share, the smallest delay (slots) that at least this share of the tasks do not exceed; None without tasks."""
-    counts = np.cumsum(cluster.measures.delays[0])
-    if counts[-1] == 0:
-        return [None] * len(shares)
-    values = delay_values()
-    return [float(values[np.searchsorted(counts, np.ceil(share * counts[-1]))]) for share in shares]
+def _delays(cluster: Cluster) -> Delays:
+    counts = cluster.measures.delays[0]
+    occurred = np.flatnonzero(counts)
+    return Delays(delay_values()[occurred], counts[occurred])

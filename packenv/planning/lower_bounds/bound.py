@@ -7,14 +7,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from packenv.cluster.outcome.measures import EXACT
-from packenv.planning.goals import Goal
+from packenv.planning.goals import Goal, share_of
 from packenv.planning.lower_bounds.cost_proof import WaitLimit, fewest
 from packenv.planning.lower_bounds.table_cost import TableCost
 from packenv.theory.capacity.max_workload import max_workload
 from packenv.workloads.workload import Workload
-
-OUTSIDE = {"p50": 0.5, "p90": 0.1, "p95": 0.05, "p99": 0.01, "p99.9": 0.001, "max": 0.0}
-"""The share of the tasks that a quantile of the wait says nothing about."""
 
 LONGEST = 2.0**60  # slots: longer waits bound nothing
 
@@ -46,11 +43,12 @@ def wait_limits(workload: Workload, goals: Sequence[Goal]) -> list[WaitLimit]:
         return []  # tasks wait from when they are eligible, which depends on the policy
     found = []
     for goal in goals:
-        if goal.measure == "wait" and goal.statistic == "mean":
+        share = share_of(goal.statistic)
+        if goal.measure == "wait" and share is None:
             found.append(WaitLimit(math.floor(min(goal.limit * len(jobs) * (1 + 1e-12) + 1e-9, LONGEST)), None))
-        elif goal.measure == "wait":
+        elif goal.measure == "wait" and share is not None:
             wait = goal.limit if goal.statistic == "max" else _exact(goal.limit)  # the largest is recorded as it is
-            found.append(WaitLimit(math.floor(min(wait, LONGEST)), math.floor(OUTSIDE[goal.statistic] * len(jobs) + 1e-9)))
+            found.append(WaitLimit(math.floor(min(wait, LONGEST)), math.floor((1 - share) * len(jobs))))
     return found
 
 

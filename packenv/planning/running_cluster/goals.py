@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.inputs.numbers import read_number
-from packenv.planning.goals import GOAL, UNITS, Goal
-from packenv.planning.reachable import FEWEST
+from packenv.planning.goals import GOAL, STATISTICS, UNITS, Goal, fewest_of, known_statistic, share_of
 from packenv.workloads.kubernetes.cluster import Cluster
 
 Ints = NDArray[np.int64]
@@ -21,8 +20,7 @@ Ints = NDArray[np.int64]
 QUEUE_SEEDS = 16
 """Draws of the times in service: few runs say little of waits, and each is short."""
 
-SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}
-EXAMPLES = "mean wait <= 60s, p50, p95, p99 or max wait <= 10min, makespan <= 1d"
+EXAMPLES = "mean wait <= 60s, p50, p95 or max wait <= 10min, makespan <= 1d"
 
 
 class Times(NamedTuple):
@@ -43,7 +41,9 @@ NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class QueueGoal(Goal):
-    """A measure of the waiting pods and its upper limit, in slots."""
+    """A measure of the waiting pods and its upper limit, in slots: of each run, and the mean over the runs."""
+
+    pooled = None
 
     def of(self, times: Times) -> float | None:
         """The measure; None where a pod that counts never starts. Of no pods it is 0."""
@@ -61,7 +61,9 @@ class QueueGoal(Goal):
 
 def place(statistic: str, pods: int) -> int:
     """How many of the pods do not wait longer than the quantile."""
-    return math.ceil(SHARES[statistic] * pods - 1e-9)
+    share = share_of(statistic)
+    assert share is not None
+    return math.ceil(share * pods)
 
 
 def parse_queue_goals(texts: Sequence[str], slot_seconds: float) -> list[QueueGoal]:
@@ -85,7 +87,7 @@ def check_pods(goals: Sequence[QueueGoal], cluster: Cluster, ends: bool) -> None
     if not pods and cluster.unfit:
         raise InputError(cluster.nothing())
     for goal in goals if pods else ():
-        fewest = FEWEST.get(goal.statistic, 1)
+        fewest = fewest_of(goal.statistic)
         if len(pods) < fewest:
             raise InputError(f"goal {goal.text!r}: of {len(pods)} pods it is the largest; at least {fewest} would have to wait")
         if goal.measure == "makespan" and not (ends and any(not pod.endless for pod in pods)):
@@ -98,10 +100,10 @@ def _parse(text: str, slot_seconds: float) -> QueueGoal:
     if found is None:
         raise InputError(f"goal {text!r}: cannot be read; goals of a cluster are {EXAMPLES}")
     statistic, measure, sign, amount, unit = (part or "" for part in found.groups())
-    known = {"wait": ("mean", *SHARES), "makespan": ("",)}
-    if statistic not in known.get(measure, ()):
+    if measure not in ("wait", "makespan"):
         what = f"{statistic} {measure}".strip()
         raise InputError(f"goal {text!r}: {what} is not measured in a cluster as it is; goals are {EXAMPLES}")
+    statistic = known_statistic(text, statistic, measure, STATISTICS[measure])
     if sign != "<=":
         raise InputError(f"goal {text!r}: {measure} <= is meant, or nothing is to be planned")
     try:

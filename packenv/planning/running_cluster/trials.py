@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from packenv.planning.running_cluster.goals import NEVER, QueueGoal, Times
-from packenv.planning.search import AskRuns, Trial, mean_of
+from packenv.planning.search import AskRuns, Trial, is_met, mean_of
 from packenv.results.result import Result
 from packenv.runs.run import Run
 from packenv.workloads.kubernetes.cluster import Cluster
@@ -45,7 +45,10 @@ class QueueRuns:
         """The goals' measures; none is met while pods have no node that they fit."""
         values = self.values(times)
         met = [not cluster.stranded and goal.met(mean_of(own)) for goal, own in zip(self.goals, values, strict=True)]
-        return Trial(len(cluster.nodes), values, stable=True, queued=False, met=met)
+        decided: tuple[bool | None, ...] = tuple(met)
+        if len(times) > 1 and not cluster.stranded:
+            decided = tuple(is_met(goal, own) for goal, own in zip(self.goals, values, strict=True))
+        return Trial(len(cluster.nodes), values, stable=True, queued=False, met=met, decided=decided)
 
     def values(self, times: Sequence[Times]) -> list[list[float | None]]:
         """Of each goal, one for each seed."""

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.errors import InputError
+from packenv.errors import ArgumentError, InputError
 from packenv.units import UNIT, to_units
 from packenv.workloads.fitting.laws import cells, fit_phases, group, job_sizes
-from packenv.workloads.fitting.statistics import Sample, distinct, ks_distance, summary
+from packenv.workloads.fitting.statistics import Sample, distinct, ks_distance, offered_load, summary
+from packenv.workloads.servers import Servers, as_servers
 from packenv.workloads.traces.table import SECOND, Exact, exact
 from packenv.workloads.traces.user import SlotTrace
 
@@ -43,10 +44,14 @@ LOST = (
 )
 
 
-def describe(trace: Trace | SlotTrace, slot_seconds: Exact | None = None) -> dict[str, Any]:
+def describe(
+    trace: Trace | SlotTrace, slot_seconds: Exact | None = None, servers: int | str | Servers | None = None
+) -> dict[str, Any]:
     """Counts and statistics of a trace: of all tasks, those submitted within it, and those that its conversion keeps.
 
-    `slot_seconds`: length of a slot of a trace in slots. Times are in seconds, loads in servers of capacity 1.
+    slot_seconds  length of a slot of a trace in slots. Times are in seconds, loads in servers of capacity 1
+    servers       as of `packenv.workload`, in the trace's own units: which share of them the kept tasks keep busy, and how many
+                  like the first one, by resource; of one capacity, that of each resource. InputError for another number of them
     """
     timed = _timed(trace, slot_seconds)
     kept, dropped = timed.kept()
@@ -66,19 +71,47 @@ def describe(trace: Trace | SlotTrace, slot_seconds: Exact | None = None) -> dic
         },
         "submitted_tasks": summary(_sample(timed, within)),
         "kept_tasks": summary(_sample(timed, kept)),
+        **({} if servers is None else {"servers": busy_servers(_sample(timed, kept), servers)}),
     }
 
 
+def busy_servers(sample: Sample, servers: int | str | Servers) -> dict[str, Any]:
+    """Of these servers: `share` that the tasks keep busy on average, and how many `like` the first one, by resource.
+
+    The size, the largest demand, has both where servers have one capacity. None where there is no such capacity, or no time.
+    """
+    names = sample.resources
+    there = as_servers(servers, len(names), names)
+    if there.D not in (1, len(names)):
+        raise ArgumentError(f"`servers` {there}: {there.D} capacities, and the trace has {len(names)}: {', '.join(names)}")
+    offered = offered_load(sample)
+    alike = there.D == 1 or bool((there.capacity == there.capacity[:, :1]).all())
+    columns = {name: 0 if there.D == 1 else n for n, name in enumerate(names)} | ({"size": 0} if alike else {})
+
+    def over(capacity: NDArray[np.float64]) -> dict[str, float | None]:
+        loads = {name: offered[name] if name in columns else None for name in offered}
+        known = {name: load for name, load in loads.items() if load is not None and capacity[columns[name]] > 0}
+        return {name: float(f"{known[name] / capacity[columns[name]]:.6g}") if name in known else None for name in loads}
+
+    return {"servers": str(there), "share": over(there.capacity.sum(axis=0)), "like": over(there.capacity[0])}
+
+
 def profile(
-    trace: Trace | SlotTrace, name: str, slot_seconds: Exact | None = None, servers: int | None = None, about: str = ""
+    trace: Trace | SlotTrace,
+    name: str,
+    slot_seconds: Exact | None = None,
+    servers: int | str | Servers | None = None,
+    about: str = "",
 ) -> dict[str, Any]:
     """Statistics of the kept tasks, a workload fitted to them in plain values (`Workload.to_dict`), and how well it matches.
 
     slot_seconds  length of a slot, by default the usual one of the trace's format
-    servers       number of servers of capacity 1; by default the work of the trace is 0.82 of their capacity
+    servers       as of `packenv.workload`, in the trace's own units; by default as many of capacity 1 as the work of the trace is
+                  0.82 of
     about         what data it is
 
-    Written as JSON, the result is a file that `load_workload` reads. Raises InputError if no task is kept.
+    Written as JSON, the result is a file that `load_workload` reads. Raises InputError if no task is kept, and for servers that
+    do not hold every task.
     """
     slot = trace.slot_seconds if slot_seconds is None else slot_seconds
     sample = kept_sample(trace, slot)
@@ -91,12 +124,17 @@ def profile(
     }
 
 
-def fit(sample: Sample, name: str, slot_seconds: float, servers: int | None) -> Workload:
+def fit(sample: Sample, name: str, slot_seconds: float, servers: int | str | Servers | None) -> Workload:
     """A random workload with the sample's demands, durations, tasks per job and bursts."""
     from packenv.workloads.laws import Conditional, Discrete, Histogram, Joint
     from packenv.workloads.laws.arrivals import Batch, Modulated
     from packenv.workloads.workload import Workload
 
+    most = sample.demand.max(axis=0)
+    if servers is None and (most > 1).any():
+        asked = ", ".join(f"{amount:g} of {name}" for amount, name in zip(most.tolist(), sample.resources, strict=True))
+        usual = ":".join(f"{amount:g}" for amount in most.tolist())
+        raise ArgumentError(f"tasks ask for up to {asked}: say what servers have, such as `servers` 10x{usual}")
     groups = group(sample)
     service = [cells(sample.duration[groups.member == g] / slot_seconds) for g in range(len(groups.weights))]
     tasks, shares = job_sizes(sample.tasks_per_job)
@@ -112,7 +150,7 @@ def fit(sample: Sample, name: str, slot_seconds: float, servers: int | None) -> 
             alike=True,
         ),
         rate=float(f"{len(sample.submit) / sample.span * slot_seconds:.6g}"),
-        servers=servers or math.ceil(busy / USUAL_LOAD),
+        servers=math.ceil(busy / USUAL_LOAD) if servers is None else as_servers(servers, len(sample.resources), sample.resources),
         resources=sample.resources,
         slot_seconds=slot_seconds,
     )

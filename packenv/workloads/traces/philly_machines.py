@@ -43,8 +43,10 @@ def is_machine_list(path: Path) -> bool:
 def beside(job_log: str) -> str | None:
     """The list of machines in the folder of a log of jobs; None if there is none, or the file is another."""
     path = Path(job_log)
+    if not path.is_file():
+        return None
     there = path.with_name(NAME)
-    return str(there) if path.is_file() and is_machine_list(there) and is_job_log(path) else None
+    return str(there) if is_machine_list(there) and is_job_log(path) else None
 
 
 def read_machine_list(path: Path) -> MachineList:

@@ -8,9 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from packenv.cli.main import main
 from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.units import to_units
+from packenv.workloads.files import load_workload
+from packenv.workloads.fitting import profile as profile_module
 from packenv.workloads.fitting.laws import Phases, cells, fit_phases, group, job_sizes, phase_dispersion, significant
 from packenv.workloads.fitting.profile import describe, goodness, kept_sample, profile, shares_of
 from packenv.workloads.fitting.statistics import Sample, correlations, dispersion, ks_distance, spread, summary
@@ -18,6 +21,7 @@ from packenv.workloads.laws import Conditional, Discrete, Geometric, Joint
 from packenv.workloads.laws.arrivals import Batch, Modulated
 from packenv.workloads.traces import SlotTrace, read_trace
 from packenv.workloads.workload import Workload
+from tests.workloads.traces import samples
 from tests.workloads.traces.samples import native_folder
 
 
@@ -169,3 +173,41 @@ def test_a_trace_without_jobs_or_time(known: Workload) -> None:
 def test_phases_of_a_short_sample_are_one() -> None:
     made = kept_sample(Jobs.of([0, 9], [0.5, 0.5], [1, 1]))
     assert fit_phases(made).rates.tolist() == [1.0]
+
+
+def cores(folder: Path) -> Path:
+    """Eight cores and 32 GB for 100 s at 0 s and at 100 s: 16 cores and 64 GB in use over the 100 s between."""
+    samples.text(folder / "cores.csv", "At,For,Cores,GB", "0,100,8,32", "100,100,8,32")
+    return folder / "cores.csv"
+
+
+OURS = ("--columns", "submit_time_s=At,duration_s=For,cpu=Cores,memory=GB")
+
+
+def test_servers_in_the_users_units(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of two servers of 32 cores and 64 GB they take a quarter of the cores, half of the memory; size has no capacity."""
+    path, out = str(cores(tmp_path)), tmp_path / "described.json"
+    main(["trace", "describe", path, *OURS, "--servers", "2x32:64", "--json", str(out)])
+    found = json.loads(out.read_text())["servers"]
+    assert found["share"] == {"size": None, "cpu": 0.25, "memory": 0.5}
+    assert found["like"] == {"size": None, "cpu": 0.5, "memory": 1}
+    assert "share of 2x32:64" in capsys.readouterr().out
+    main(["trace", "describe", path, *OURS, "--servers", "4x64", "--json", str(out)])
+    assert json.loads(out.read_text())["servers"]["share"] == {"size": 0.25, "cpu": 0.0625, "memory": 0.25}
+    with pytest.raises(SystemExit):
+        main(["trace", "describe", path, *OURS, "--servers", "2x32:64:1"])
+    assert "--servers 2x32:64:1: 3 capacities, and the trace has 2: cpu, memory" in capsys.readouterr().err
+
+
+def test_a_workload_like_a_trace_in_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(profile_module, "COMPARED_TASKS", 2000)
+    path, out = str(cores(tmp_path)), tmp_path / "like.json"
+    with pytest.raises(SystemExit):
+        main(["trace", "profile", path, *OURS])
+    asked = "tasks ask for up to 8 of cpu, 32 of memory: say what servers have, such as --servers 10x8:32"
+    assert asked in capsys.readouterr().err
+    main(["trace", "profile", path, *OURS, "--servers", "2x32:64", "--out", str(out)])
+    fitted = load_workload(out)
+    assert str(fitted.servers) == "2x32:64" and fitted.sizes.mean().tolist() == [8, 32]  # type: ignore[union-attr]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from packenv.cli.plan.all_policies import Say, plan_all
-from packenv.cli.plan.mixes.tables import mix_answer, mix_record, mix_table
+from packenv.cli.plan.mixes.tables import mix_answer, mix_in_the_noise, mix_record, mix_table
 from packenv.cli.plan.servers.numbers import Asked, Shown, say_refused
 from packenv.cli.tables import text_console
 from packenv.errors import InputError
@@ -54,4 +54,5 @@ def plan_mixes(asked: Asked, kinds: Kinds, made: RunOptions, log: str | None) ->
         return mix_report(plans, [*map(str, refused)], goals, kinds, bound, workload, slot_seconds)
 
     table = mix_table(workload, goals, kinds, plans, slot_seconds)
-    return Shown([table], mix_answer(goals, kinds, plans, bound), records, draw, report)
+    noise = [line for one in plans if (line := mix_in_the_noise(goals, kinds, one, slot_seconds))]
+    return Shown([table], "\n".join([mix_answer(goals, kinds, plans, bound), *noise]), records, draw, report)

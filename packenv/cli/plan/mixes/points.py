@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from packenv.planning.goals import Goal
 from packenv.planning.mixes import MixPlan, MixTrial
-from packenv.planning.search import mean_of
 
 
 class MixPoint(NamedTuple):
@@ -22,7 +21,7 @@ def mix_points(plan: MixPlan, goals: Sequence[Goal], n: int) -> list[MixPoint]:
     """All mixes of the search that have a value of goal n (without goals: of stability), by cost."""
     found = []
     for tried in plan.tried:
-        value = mean_of(tried.trial.values[n]) if goals else float(tried.trial.stable)
+        value = tried.trial.value(n) if goals else float(tried.trial.stable)
         if value is not None:
             found.append(MixPoint(float(tried.cost), float(value), tried))
     return found

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from packenv.cli.plan.servers.tables import cell
+from packenv.cli.plan.servers.tables import SURER, cell, seen_in
 from packenv.planning.goals import Goal
 from packenv.planning.kinds import Kinds
 from packenv.planning.lower_bounds.cost_bound import CostBound
 from packenv.planning.mixes import MixPlan, MixTrial
-from packenv.planning.search import mean_of
 from packenv.report.tables import Column, Table, numbers
-from packenv.runs.statistics import interval
 from packenv.workloads.workload import Workload
 
 
@@ -53,11 +51,18 @@ def mix_answer(goals: Sequence[Goal], kinds: Kinds, plans: Sequence[MixPlan], bo
     return f"{said}, {above:.1%} above {money(bound.whole)}: no mix costs less than that under any policy."
 
 
+def mix_in_the_noise(goals: Sequence[Goal], kinds: Kinds, plan: MixPlan, seconds: float | None) -> str:
+    """Of which mixes, the answer and those of one machine less, noise leaves open if they will do; empty for none."""
+    mixes = [one for one in (plan.at, *plan.dropped) if one is not None and one.trial.stable and False not in one.trial.decided]
+    left_open = seen_in(goals, [(kinds.shown(one.counts), one.trial) for one in mixes], seconds)
+    return f"{plan.policy}: not decided{left_open}; {SURER}." if left_open else ""
+
+
 def mix_record(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plan: MixPlan, bound: CostBound) -> dict[str, Any]:
     """The JSON of one policy's plan; times are in slots."""
 
     def tried(one: MixTrial) -> dict[str, Any]:
-        values = [mean_of(own) for own in one.trial.values]
+        values = [one.trial.value(n) for n in range(len(goals))]
         return _mix(kinds, one) | {"values": values, "stable": one.trial.stable, "meets": one.trial.meets}
 
     return {
@@ -71,8 +76,7 @@ def mix_record(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plan: Mi
         "confirmed": plan.fresh,
         "thorough": plan.thorough,
         "goals": [
-            {"goal": goal.text, "limit": goal.limit, "value": [*interval(plan.at.trial.values[n])]}
-            for n, goal in enumerate(goals)
+            {"goal": goal.text, "limit": goal.limit, "value": [*plan.at.trial.estimate(n)]} for n, goal in enumerate(goals)
         ],
         "one_less": [None if less is None else tried(less) for less in plan.dropped],
         "tried": [tried(one) for one in plan.tried],

@@ -9,6 +9,7 @@ from typing import Any
 from packenv.cli.plan.all_policies import Say, plan_all
 from packenv.cli.plan.running_cluster.queue_cells import cell, goals_record, print_cluster
 from packenv.cli.plan.servers.numbers import Shown, say_refused
+from packenv.cli.plan.servers.tables import seen_in
 from packenv.cli.tables import text_console
 from packenv.planning.running_cluster.added_nodes import Added, AddedNodes
 from packenv.planning.running_cluster.goals import QueueGoal, check_pods
@@ -87,7 +88,8 @@ def _table(asked: AskedCluster, nodes: AddedNodes, found: Sequence[Added], bound
 def _answer(asked: AskedCluster, nodes: AddedNodes, found: Sequence[Added], bound: int) -> str:
     best = min(one.number for one in found)
     policies = " or ".join(one.policy for one in found if one.number == best)
-    what = " and ".join(goal.text for goal in asked.goals)
+    goals = asked.goals
+    what = " and ".join(goal.text for goal in goals)
     like = nodes.kind.name
     if best > 0:
         said = f"{counted(best, 'node')} like {like} more with {policies} for {what}"
@@ -102,6 +104,10 @@ def _answer(asked: AskedCluster, nodes: AddedNodes, found: Sequence[Added], boun
         said += f"; without {some(taken(nodes, bound - 1))} {whom} will do."
     else:
         said += f"; with fewer nodes {whom} will do." if best == bound else f"; {whom} can do with fewer than {bound:+,}."
+    for one in found:
+        trials = [(f"{number:+,}", trial) for number, trial in ((one.number - 1, one.below), (one.number, one.at)) if trial]
+        if left_open := seen_in(goals, trials, asked.slot_seconds):
+            said += f" {one.policy}: not decided{left_open}; more --seeds may decide it."
     there = changed(asked.cluster, nodes.kind, best)
     lines = there.begun_notes(first_cycle(there)) if asked.preemption else []
     if best < 0:

@@ -59,7 +59,7 @@ def common_record(goals: Sequence[Goal], found: Sequence[Compared], policy: str)
     if own is None:
         return {}
     measures = [
-        {"goal": goal.text, "value": [*interval(own.trial.values[k])], "difference": [*interval(own.less_first[k])]}
+        {"goal": goal.text, "value": [*own.trial.estimate(k)], "difference": [*interval(own.less_first[k])]}
         for k, goal in enumerate(goals)
     ]
     return {

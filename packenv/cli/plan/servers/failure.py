@@ -7,10 +7,10 @@ from typing import Any
 
 from packenv.cli.plan.all_policies import Say, plan_all
 from packenv.cli.plan.servers.numbers import Asked, Shown
-from packenv.cli.plan.servers.tables import cell
+from packenv.cli.plan.servers.tables import SURER, cell, seen_in
 from packenv.planning.failure import Failure, compare_failure, without_servers
 from packenv.planning.goals import Goal
-from packenv.planning.search import AskRuns, Trial, mean_of
+from packenv.planning.search import AskRuns, Trial
 from packenv.report.page import Report, Section
 from packenv.report.tables import Column, Table, numbers
 from packenv.runs.runner import RunOptions
@@ -29,7 +29,7 @@ def plan_failure(asked: Asked, failing: tuple[int, ...], made: RunOptions, log: 
 
     found, _ = plan_all(asked.policies, compare, made, asked.log(log))
     table = _table(asked, failing, found)
-    said = "\n".join(_said(asked.goals, one) for one in found)
+    said = "\n".join(_said(asked, one) for one in found)
     records = [_record(asked.workload, asked.goals, failing, one) for one in found]
 
     def report() -> Report:
@@ -65,17 +65,20 @@ def _table(asked: Asked, failing: Sequence[int], found: Sequence[Failure]) -> Ta
     return table
 
 
-def _said(goals: Sequence[Goal], one: Failure) -> str:
-    """Which goals still hold."""
-    broken = _broken(goals, one.left)
+def _said(asked: Asked, one: Failure) -> str:
+    """Which goals still hold, and which of them noise leaves open."""
+    trials = [(counted(trial.servers, "server"), trial) for trial in (one.whole, one.left)]
+    left_open = seen_in(asked.goals, trials, asked.shown_slot)
+    noise = f" Not decided{left_open}; {SURER}." if left_open else ""
+    broken = _broken(asked.goals, one.left)
     if not broken:
-        return f"{one.policy}: without these servers all goals are met."
-    before = _broken(goals, one.whole)
+        return f"{one.policy}: without these servers all goals are met.{noise}"
+    before = _broken(asked.goals, one.whole)
     lost = [what for what in broken if what not in before]
     if not lost:
-        return f"{one.policy}: not met with these servers or without: {listed(broken)}."
+        return f"{one.policy}: not met with these servers or without: {listed(broken)}.{noise}"
     also = f"; with them neither: {listed(before)}" if before else ""
-    return f"{one.policy}: met with these servers, not without: {listed(lost)}{also}."
+    return f"{one.policy}: met with these servers, not without: {listed(lost)}{also}.{noise}"
 
 
 def _broken(goals: Sequence[Goal], trial: Trial) -> list[str]:
@@ -95,11 +98,11 @@ def _record(workload: Workload, goals: Sequence[Goal], failing: Sequence[int], o
             {
                 "goal": goal.text,
                 "limit": goal.limit,
-                "value": [*interval(one.whole.values[n])],
-                "value_without": [*interval(one.left.values[n])],
+                "value": [*one.whole.estimate(n)],
+                "value_without": [*one.left.estimate(n)],
                 "difference": [*interval(one.change(n))],
-                "met": goal.met(mean_of(one.whole.values[n])),
-                "met_without": goal.met(mean_of(one.left.values[n])),
+                "met": one.whole.met[n],
+                "met_without": one.left.met[n],
             }
             for n, goal in enumerate(goals)
         ],

@@ -8,7 +8,17 @@ from typing import Any
 
 from packenv.cli.plan.all_policies import Say, plan_all
 from packenv.cli.plan.servers.common_number import common_record, common_table, compare_at_common
-from packenv.cli.plan.servers.tables import answer, certain, certainty_record, plan_record, plan_table, without, without_record
+from packenv.cli.plan.servers.tables import (
+    answer,
+    certain,
+    certainty_record,
+    in_the_noise,
+    plan_record,
+    plan_table,
+    unsettled,
+    without,
+    without_record,
+)
 from packenv.cli.tables import text_console
 from packenv.planning.certainty import Certainty, certainty
 from packenv.planning.demand_limit import WithoutLargest, without_largest
@@ -99,6 +109,8 @@ def plan_numbers(asked: Asked, made: RunOptions, log: str | None) -> Shown:
         for one in plans
     ]
     said = [answer(workload, goals, plans, bound)]
+    said += [in_the_noise(goals, one, slot_seconds) for one in plans if one.between is not None]
+    said += [unsettled(one) for one in plans if not goals and not one.at.settled]
     said += [without(one, smaller[one.policy]) for one in plans if one.policy in smaller]
     said += [certain(one.policy, known[one.policy]) for one in plans if one.policy in known]
     return Shown(tables, "\n".join(said), records, draw, report)

@@ -8,7 +8,7 @@ from packenv.api import simulate
 from packenv.planning.goals import Goal
 from packenv.planning.lower_bounds.queue_servers import Fewest
 from packenv.planning.plan import run_kind
-from packenv.planning.search import Plan, Trial, mean_of, with_servers
+from packenv.planning.search import Plan, Trial, with_servers
 from packenv.report.charts import Entry, Line, LineChart, Mark, Point, RowChart, Rule
 from packenv.report.page import Figure, Report, Section
 from packenv.report.pictures import Picture, picture_of
@@ -110,7 +110,7 @@ def _figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slot_secon
     scale, unit = scale_of(goal, slot_seconds), unit_of(goal, slot_seconds)
     lines = []
     for plan, colour in zip(plans, colours_for([plan.policy for plan in plans]), strict=True):
-        means = [(trial, mean_of(trial.values[n])) for trial in plan.tried]
+        means = [(trial, trial.value(n)) for trial in plan.tried]
         points = [Point(trial.servers, value * scale, trial.meets) for trial, value in means if value is not None]
         lines.append(line_through(plan.policy, f"{plan.servers:,}", colour, points))
     up = Rule(bound.servers, f"any {bound.whom}: {bound.servers:,} at least")
@@ -140,7 +140,7 @@ def goal_chart(
 
 def _said(plan: Plan, n: int, scale: float, unit: str) -> str:
     def value(trial: Trial) -> str:
-        mean = mean_of(trial.values[n])
+        mean = trial.value(n)
         return NONE if mean is None else f"{number(mean * scale)}{unit}"
 
     less = f", {value(plan.below)} with one less" if plan.below is not None else ""
@@ -173,7 +173,7 @@ def _tried(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None) -> Tab
     columns = [*numbers("servers", *heads), Column("queue"), Column("meets all goals")]
     table = Table(f"What the search tried with {plan.policy}", columns, folded=True)
     for trial in plan.tried:
-        means = [mean_of(own) for own in trial.values]
+        means = [trial.value(n) for n in range(len(goals))]
         values = [number(None if m is None else m * scale_of(goal, slot_seconds)) for goal, m in zip(goals, means, strict=True)]
         table.add(f"{trial.servers:,}", *values, _state(trial), "yes" if trial.meets else "no")
     return table

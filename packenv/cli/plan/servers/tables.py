@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,10 +10,10 @@ from packenv.planning.certainty import Certainty
 from packenv.planning.demand_limit import WithoutLargest
 from packenv.planning.goals import Goal
 from packenv.planning.lower_bounds.queue_servers import Fewest
-from packenv.planning.search import Plan, Trial, mean_of
+from packenv.planning.search import Plan, Trial
 from packenv.report.tables import Column, Table, numbers
-from packenv.runs.statistics import interval, mean_and_half
-from packenv.runs.text import NONE, counted, estimate
+from packenv.runs.statistics import Interval
+from packenv.runs.text import NONE, counted, estimate, number
 from packenv.workloads.workload import Workload
 
 LEFT_OUT = ("stable with one less",)
@@ -38,7 +39,40 @@ def cell(trial: Trial | None, n: int, goal: Goal, slot_seconds: float | None) ->
     if trial is None:
         return NONE
     scale = slot_seconds or 1.0 if goal.is_time else 1.0
-    return estimate(*mean_and_half([None if value is None else value * scale for value in trial.values[n]]))
+    found = Interval(*(None if end is None else end * scale for end in trial.estimate(n)))
+    if found.mean is None or found.low is None or found.high is None:
+        return number(found.mean)
+    half = found.high - found.mean
+    return estimate(found.mean, half) if math.isclose(found.mean - found.low, half, rel_tol=1e-6) else str(found)
+
+
+SURER = "more --slots or --seeds may decide it"
+
+
+def in_the_noise(goals: Sequence[Goal], plan: Plan, slot_seconds: float | None) -> str:
+    """Between which numbers of servers noise leaves the least open."""
+    assert plan.between is not None
+    low, high = plan.between
+    trials = [(f"{trial.servers:,}", trial) for trial in (plan.below, plan.at) if trial is not None]
+    return f"{plan.policy}: not decided between {low:,} and {high:,} servers{seen_in(goals, trials, slot_seconds)}; {SURER}."
+
+
+def unsettled(plan: Plan) -> str:
+    """That a stable queue, the only goal, is one that does not grow as far as the runs show."""
+    servers = counted(plan.servers, "server")
+    return f"{plan.policy}: with {servers} the queue may still grow in longer runs; more --slots may decide it."
+
+
+def seen_in(goals: Sequence[Goal], trials: Sequence[tuple[str, Trial]], slot_seconds: float | None) -> str:
+    """`: the mean wait is 9.1 ± 3.4 seconds with 55`, of what noise leaves open in trials of so many servers."""
+    unit = " slots" if slot_seconds is None else " seconds"
+    found = [
+        f"the {goal.title} is {cell(trial, n, goal, slot_seconds)}{unit if goal.is_time else ''} with {servers}"
+        for n, goal in enumerate(goals)
+        for servers, trial in trials
+        if trial.decided and trial.decided[n] is None
+    ]
+    return f": {', '.join(found)}" if found else ""
 
 
 def answer(workload: Workload, goals: Sequence[Goal], plans: Sequence[Plan], bound: Fewest) -> str:
@@ -96,12 +130,13 @@ def plan_record(workload: Workload, goals: Sequence[Goal], plan: Plan, bound: Fe
         "bound_of": f"every {bound.whom}",
         "slot_seconds": workload.slot_seconds,
         "confirmed": plan.fresh,
+        "between": None if plan.between is None else [*plan.between],
         "goals": [
             {
                 "goal": goal.text,
                 "limit": goal.limit,
-                "value": [*interval(plan.at.values[n])],
-                "one_less": None if plan.below is None else [*interval(plan.below.values[n])],
+                "value": [*plan.at.estimate(n)],
+                "one_less": None if plan.below is None else [*plan.below.estimate(n)],
             }
             for n, goal in enumerate(goals)
         ],
@@ -109,7 +144,7 @@ def plan_record(workload: Workload, goals: Sequence[Goal], plan: Plan, bound: Fe
         "tried": [
             {
                 "servers": trial.servers,
-                "values": [mean_of(own) for own in trial.values],
+                "values": [trial.value(n) for n in range(len(goals))],
                 "stable": trial.stable,
                 "meets": trial.meets,
             }

@@ -1,0 +1,66 @@
+"""How long tasks waited in a run: a histogram, of which any quantile is read, and those of several runs together.
+
+A quantile of all runs together is not the mean of theirs: these are whole slots, and their mean jumps with each of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def rank(share: float, count: int) -> int:
+    """The least number of `count` that is at least this share of them; 1 at least.
+
+    A share of a whole number may come out a little above a whole number: 0.55 · 100 does.
+    """
+    return max(math.ceil(share * count * (1 - 1e-12)), 1)
+
+
+class Delays(NamedTuple):
+    """Delays that occurred, in increasing order, and how many tasks had each."""
+
+    slots: NDArray[np.float64]  # (n,) exact below 2,048 slots; above, the middle of a bin of at most 1/1,024 of the delay
+    tasks: NDArray[np.int64]  # (n,)
+
+    @classmethod
+    def together(cls, runs: Sequence[Delays]) -> Delays:
+        """Those of several runs."""
+        slots, place = np.unique(np.concatenate([run.slots for run in runs]), return_inverse=True)
+        tasks = np.zeros(len(slots), np.int64)
+        np.add.at(tasks, place, np.concatenate([run.tasks for run in runs]))
+        return cls(slots, tasks)
+
+    @property
+    def total(self) -> int:
+        return int(self.tasks.sum())
+
+    def quantile(self, share: float) -> float | None:
+        """The smallest delay, in slots, that at least this share of the tasks do not exceed; None without tasks."""
+        if not len(self.tasks):
+            return None
+        up_to = np.cumsum(self.tasks)
+        return float(self.slots[np.searchsorted(up_to, rank(min(share, 1.0), int(up_to[-1])))])
+
+    def within(self, slots: float) -> int:
+        """How many tasks waited for at most so long."""
+        return int(self.tasks[: np.searchsorted(self.slots, slots, side="right")].sum())
+
+    def coarser(self, bits: int) -> Delays:
+        """Delays rounded to so many binary digits: those below 2^bits slots stay as they are."""
+        step = 2.0 ** np.maximum(np.frexp(self.slots)[1] - bits, 0)
+        return Delays.together([Delays(np.rint(self.slots / step) * step, self.tasks)])
+
+    def plain(self) -> list[list[float]]:
+        """In JSON's types."""
+        return [self.slots.tolist(), self.tasks.tolist()]
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> Delays:
+        """Read what `plain` made. ValueError or TypeError for anything else."""
+        slots, tasks = plain
+        return cls(np.array(slots, np.float64), np.array(tasks, np.int64))
