@@ -175,7 +175,6 @@ def test_phases_of_a_short_sample_are_one() -> None:
     assert fit_phases(made).rates.tolist() == [1.0]
 
 
-
 def cores(folder: Path) -> Path:
     """Eight cores and 32 GB for 100 s at 0 s and at 100 s: 16 cores and 64 GB in use over the 100 s between."""
     samples.text(folder / "cores.csv", "At,For,Cores,GB", "0,100,8,32", "100,100,8,32")
