@@ -37,10 +37,10 @@ def plan_servers(
     slots     of each run of a stream; a table is run to its end
     executor  where the runs take place, as of `packenv.simulate_many`
 
-    `Plan.servers` meets the goals, one server less does not: `Plan.at`, `Plan.below`. Where noise leaves that open,
-    `Plan.between` are the numbers between which the least one lies. `fewest_for` of packenv.planning.lower_bounds.queue_servers is the bound that no
-    policy can beat. Raises InputError for goals that cannot be read or that no number of servers meets, servers of several kinds,
-    and data that lie on servers.
+    `Plan.servers` meets the goals, one server less does not: `Plan.at`, `Plan.below`; where noise leaves that open, the least
+    number lies in `Plan.between`. `fewest_for` of packenv.planning.lower_bounds.queue_servers is the bound that no policy can
+    beat. Raises InputError for goals that cannot be read or that no number of servers meets, servers of several kinds, and
+    data that lie on servers.
     """
     known = workload if workload.jobs is not None else resolved(workload)
     wanted = wanted_goals(known, goals)
