@@ -47,9 +47,7 @@ class JobFill(SingleEnv):
     nothing. A fair share is one over the jobs (or tenants) with eligible tasks. In sum: the price times
     `packenv.results.fairness.missing_shares`.
 
-    ## Its Own Defaults
-    `workload="analytics"`, `horizon=None`, `window=32`, `observation="actions"`, `reward="completion"`,
-    `waiting_limit=1_000_000`. It begins with an empty cluster, without a guard, and takes no `J` or `types`.
+    An episode begins with an empty cluster, without a guard, and takes no `J` or `types`.
 
     ## Own Arguments
     | `passing` | False | no server is passed while a group is offered; or True |
