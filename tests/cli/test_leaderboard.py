@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from packenv.cli.leaderboard.page import check_page, write_page
 
 import packenv
 from packenv.cli.leaderboard import command, standings
 from packenv.cli.leaderboard.contests import contest
 from packenv.cli.leaderboard.standings import entries_of
+from packenv.cli.leaderboard.tables import check_page, write_page
 from packenv.cli.main import main
 from packenv.runs.statistics import ratio_of_means
 from tests.envs.playing import plain_env

@@ -134,6 +134,7 @@ JSON_COMMANDS = [
         ("worst-case", "-p", "bf-js", "--tries", "5", "--processes", "1"), marks=[pytest.mark.slow, pytest.mark.minutes]
     ),
     ("warmup", "bf-js"),
+    ("compare", "bf-js", "fifo-ff", "paper/fig4b", "--margin", "1", "--slots", "20000", "--seeds", "2", "--processes", "1"),
     ("doctor",),
     ("record", "paper/fig3a", "--policy", "bf-js", "--episodes", "1", "--horizon", "50", "--out", "small-v0"),
     pytest.param(("bench", "--quick"), marks=[pytest.mark.slow, pytest.mark.minutes]),
