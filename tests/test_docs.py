@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.cli.test_help_examples import ANSWERS
+from tests.cli.test_help_examples import run as run_here
 from tests.workloads.kubernetes import sample as cluster_sample
 from tests.workloads.traces import samples, test_alibaba2018, test_azure2020, test_google2019, test_philly
 from tests.workloads.traces.samples import text
@@ -35,7 +37,9 @@ LONG = (
 MINUTES = (
     *("packenv reproduce", "packenv evaluate eagle/", "packenv evaluate delay/", "packenv evaluate price/"),
     *("packenv evaluate analytics", "packenv leaderboard -w paper/", "packenv worst-case", "packenv record paper/fig4b"),
-    *("packenv train paper/fig4b --intensity 0.85:0.95", "packenv evaluate worst.json"),
+    *("packenv train paper/fig4b --intensity 0.85:0.95", "packenv evaluate worst.json", "packenv judge", "packenv optimum dag"),
+    *("packenv evaluate paper/fig4b --slots 500000", "packenv evaluate paper/fig4b --intensity 0.9 --slots 500000"),
+    *("packenv leaderboard", "packenv plan --sizes", "packenv trace profile", "packenv evaluate tasks-like.json"),
 )
 """Those that play whole studies, or train; they have tests of their own."""
 
@@ -174,12 +178,16 @@ def test_outputs(folder: Path, shown: Shown) -> None:
 
 
 @pytest.mark.parametrize("command", [marked(command, in_readme(command)) for command in commands()])
-def test_commands(folder: Path, command: str) -> None:
+def test_commands(folder: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this process, which saves the start of one."""
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)  # as of a user's folder: it has policies
     for file, maker in makers().items():
         if file in command.split() or any(f"{policy}:{file}" in command for policy in ("replay", "agent", "optimal")):
             if maker != command and not list(folder.glob(f"{file}*")):  # tests run in any order, and side by side
-                run(folder, "-m", "packenv.cli.main", *shlex.split(maker)[1:])
-    run(folder, "-m", "packenv.cli.main", *shlex.split(command)[1:])
+                assert run_here(shlex.split(maker)[1:]) == 0
+    words = shlex.split(command)[1:]
+    assert run_here(words) in ANSWERS.get(words[0], (0,))
 
 
 def test_there_are_commands_and_programs() -> None:

@@ -57,8 +57,14 @@ def test_settings_are_those_of_the_shipped_agent(agent: str) -> None:
     assert shipped["timescale"] == (None if settings.algorithm == "cma-es" else settings.timescale)
 
 
+IN_CI = ("fig4a", "fig4b", "fig4b-kmw", "analytics")
+"""One of each way to train."""
+
+
 @pytest.mark.slow  # whole scripts
-@pytest.mark.parametrize("agent", pretrained_agents())
+@pytest.mark.parametrize(
+    "agent", [agent if agent in IN_CI else pytest.param(agent, marks=pytest.mark.minutes) for agent in pretrained_agents()]
+)
 def test_an_agent_comes_out_that_can_be_evaluated(agent: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     module, out = script(agent), str(tmp_path / "agent")
     shared: Any = sys.modules["training_run"]
