@@ -11,7 +11,8 @@ import numpy as np
 
 from packenv.planning.kinds import Kinds, one_for_each_task, with_mix
 from packenv.planning.lower_bounds.cost_bound import CostBound, rounded
-from packenv.planning.search import AskRuns, Budget, NoneMeets, Search, Trial
+from packenv.planning.search import Budget, NoneMeets, Search
+from packenv.planning.trials import AskRuns, Trial
 from packenv.workloads.servers import MOST_SERVERS
 
 Counts = tuple[int, ...]

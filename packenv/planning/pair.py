@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
 from packenv.planning.goals import STATISTICS, Goal, check_goals, known_statistic
-from packenv.planning.search import AskRuns, Seen, mean_of, seen
+from packenv.planning.trials import AskRuns, Seen, mean_of, seen
 from packenv.policy import find_policy, name_of
 from packenv.results.stability import STABLE, UNSTABLE, combine
 from packenv.runs.chance import seeds_for

@@ -15,7 +15,7 @@ import packenv
 from packenv.compiled import sources
 from packenv.errors import InputError
 from packenv.planning.goals import parse_goal
-from packenv.planning.log import PlanLog
+from packenv.planning.plan import PlanLog
 from packenv.results.stability import Verdict
 from packenv.runs import keys
 from packenv.runs.keys import digest_of_policy, digest_of_workload, keys_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -23,26 +23,83 @@ from packenv.cli.options.workload import (
     workload_told,
 )
 from packenv.cli.outputs import check_outputs, write_all, write_report
-from packenv.cli.plan.mixes.mixes import kinds_as_servers, plan_mixes
-from packenv.cli.plan.questions import FAILED_NODES, FAILURE, MIX, NODES, WHEN, Question, asked_question
-from packenv.cli.plan.running_cluster.added_nodes import AskedCluster, plan_added
-from packenv.cli.plan.running_cluster.failed_nodes import plan_failed_nodes
-from packenv.cli.plan.running_cluster.when import plan_when
-from packenv.cli.plan.servers.failure import plan_failure
-from packenv.cli.plan.servers.numbers import Asked, Shown, plan_numbers
-from packenv.cli.plan.servers.tables import LEFT_OUT
+from packenv.cli.plan.answers import Asked, Shown
+from packenv.cli.plan.failed_servers import plan_failure
+from packenv.cli.plan.mixes import kinds_as_servers, plan_mixes
+from packenv.cli.plan.nodes import AskedCluster, plan_added, plan_failed_nodes
+from packenv.cli.plan.pod_starts import plan_when
+from packenv.cli.plan.servers import LEFT_OUT, plan_numbers
 from packenv.cli.tables import format_option, show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
-from packenv.planning.failure import parse_failing
 from packenv.planning.goals import EXAMPLES
 from packenv.planning.kinds import parse_kinds
 from packenv.planning.plan import DEFAULT_SLOTS, SEEDS, run_length, wanted_goals
-from packenv.planning.running_cluster.goals import QUEUE_SEEDS, parse_queue_goals
-from packenv.planning.when import DRAWS
+from packenv.planning.running_cluster.queue import DRAWS, QUEUE_SEEDS, parse_queue_goals
+from packenv.planning.what_if import parse_failing
 from packenv.workloads.find import is_cluster_file
 from packenv.workloads.traces.table import exact
 from packenv.workloads.workload import Workload
+
+
+class Question(NamedTuple):
+    """One of the things that can be planned. `options`: those of `ASKED_BY_SOME` that go with it."""
+
+    title: str
+    options: frozenset[str]
+
+
+ASKED_BY_SOME = {
+    "wanted": "--goal",
+    "types": "--types",
+    "without": "--without",
+    "add": "--add",
+    "durations": "--durations",
+    "no_preemption": "--no-preemption",
+    "draws": "--draws",
+    "max_demand": "--max-demand",
+    "growth": "--growth",
+    "slots": "--slots",
+    "seeds": "--seeds",
+    "log": "--log",
+    "plot": "--plot",
+    "report": "--report",
+}
+"""Parameters of the command that do not go with every question."""
+
+
+def _question(title: str, *options: str) -> Question:
+    return Question(title, frozenset(options))
+
+
+PLANNED = "wanted", "growth", "slots", "seeds", "log", "report"
+NUMBER = _question("a number of equal servers", *PLANNED, "draws", "max_demand", "plot")
+MIX = _question("--types, the cheapest mix", *PLANNED, "types", "plot")
+FAILURE = _question("--without, a cluster whose servers fail", *PLANNED, "without")
+WHEN = _question("--when, which says when pods start", "durations", "no_preemption", "draws", "slots")
+OF_CLUSTER = "wanted", "durations", "no_preemption", "seeds", "report"
+NODES = _question("a plan of a cluster as it is", *OF_CLUSTER, "add")
+FAILED_NODES = _question("--without, nodes of a cluster that fail", *OF_CLUSTER, "without")
+
+
+def asked_question(given: Mapping[str, Any], is_cluster: bool) -> Question:
+    """The question that these parameters ask. Raises InputError for an option that does not go with it.
+
+    given  value of each parameter; None, or empty, for those that were not given
+    """
+    if given["asks_when"]:
+        question = WHEN
+    elif is_cluster:
+        question = FAILED_NODES if given["without"] is not None else NODES
+    elif given["types"] is not None:
+        question = MIX
+    else:
+        question = FAILURE if given["without"] is not None else NUMBER
+    for name, flag in ASKED_BY_SOME.items():
+        if given[name] not in (None, ()) and name not in question.options:
+            raise InputError(f"{flag} does not go with {question.title}")
+    return question
+
 
 CLUSTER_POLICIES = ("bf-js",)
 """Those with which a cluster as it is, is planned unless others are named."""

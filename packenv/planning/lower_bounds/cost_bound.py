@@ -13,8 +13,8 @@ from scipy.optimize import LinearConstraint, milp
 from packenv.errors import InputError
 from packenv.planning.goals import Goal
 from packenv.planning.kinds import Kinds
-from packenv.planning.lower_bounds.bound import wait_limits
 from packenv.planning.lower_bounds.cost_proof import CostProof
+from packenv.planning.lower_bounds.fewest_servers import wait_limits
 from packenv.planning.lower_bounds.stream_cost import StreamCost, StreamCostProof
 from packenv.planning.lower_bounds.table_cost import TableCost
 from packenv.theory.capacity.linear_program import Floats

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from packenv.planning.lower_bounds.price_rules import PARTS
+from packenv.planning.lower_bounds.table_cost import PARTS
 from packenv.theory.capacity.bracket import law_and_kinds
 from packenv.theory.capacity.linear_program import Floats, Ints, ServerKinds
 from packenv.theory.capacity.max_workload import max_workload

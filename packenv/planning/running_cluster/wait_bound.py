@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.planning.running_cluster.goals import QueueGoal, place
-from packenv.planning.running_cluster.trials import long_enough
+from packenv.planning.running_cluster.queue import QueueGoal, long_enough, place
 from packenv.units import to_units
 from packenv.workloads.in_service import InService
 from packenv.workloads.kubernetes.started import Started

@@ -1,14 +1,20 @@
-"""The page of `packenv plan`: the number of servers, each goal's measure against it, and the work."""
+"""Pages and pictures of `packenv plan`: each goal's measure against the number of servers, or the cost of mixes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from packenv.api import simulate
+from packenv.cli.plan.answers import money
 from packenv.planning.goals import Goal
-from packenv.planning.lower_bounds.queue_servers import Fewest
+from packenv.planning.kinds import Kinds, with_mix
+from packenv.planning.lower_bounds.cost_bound import CostBound
+from packenv.planning.lower_bounds.fewest_servers import Fewest
+from packenv.planning.mixes import MixPlan, MixTrial
 from packenv.planning.plan import run_kind
-from packenv.planning.search import Plan, Trial, with_servers
+from packenv.planning.search import Plan, with_servers
+from packenv.planning.trials import Trial
 from packenv.report.charts import Entry, Line, LineChart, Mark, Point, RowChart, Rule
 from packenv.report.page import Figure, Report, Section
 from packenv.report.pictures import Picture, picture_of
@@ -40,7 +46,7 @@ def plan_report(
 
     `seeds`, `slots`: of the runs. `tables`: as they are printed.
     """
-    curves = _figures(plans, goals, bound, slot_seconds)
+    curves = _server_figures(plans, goals, bound, slot_seconds)
     tried = [_tried(plan, goals, slot_seconds) for plan in plans]
     sections = [
         Section("What each number of servers gives", curves, tables=tables),
@@ -67,11 +73,11 @@ def plan_chart(
     plans: Sequence[Plan], goals: Sequence[Goal], bound: Fewest, workload: Workload, slot_seconds: float | None
 ) -> Picture:
     """Each goal's measure against the number of servers; without a goal which numbers of servers are stable."""
-    return picture_of(f"{workload.name}: how many servers", _figures(plans, goals, bound, slot_seconds))
+    return picture_of(f"{workload.name}: how many servers", _server_figures(plans, goals, bound, slot_seconds))
 
 
-def _figures(plans: Sequence[Plan], goals: Sequence[Goal], bound: Fewest, slot_seconds: float | None) -> list[Figure]:
-    return [_figure(plans, n, goal, bound, slot_seconds) for n, goal in enumerate(goals)] or [_stable(plans, bound)]
+def _server_figures(plans: Sequence[Plan], goals: Sequence[Goal], bound: Fewest, slot_seconds: float | None) -> list[Figure]:
+    return [_server_figure(plans, n, goal, bound, slot_seconds) for n, goal in enumerate(goals)] or [_stable(plans, bound)]
 
 
 def work_of(workload: Workload) -> str:
@@ -105,7 +111,7 @@ def unit_of(goal: Goal, slot_seconds: float | None) -> str:
     return "" if not goal.is_time else " slots" if slot_seconds is None else " seconds"
 
 
-def _figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slot_seconds: float | None) -> Figure:
+def _server_figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slot_seconds: float | None) -> Figure:
     """A goal's measure against the number of servers, a line for each policy: filled marks meet all goals."""
     scale, unit = scale_of(goal, slot_seconds), unit_of(goal, slot_seconds)
     lines = []
@@ -177,3 +183,86 @@ def _tried(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None) -> Tab
         values = [number(None if m is None else m * scale_of(goal, slot_seconds)) for goal, m in zip(goals, means, strict=True)]
         table.add(f"{trial.servers:,}", *values, _state(trial), "yes" if trial.meets else "no")
     return table
+
+
+def mix_report(
+    plans: Sequence[MixPlan],
+    refused: Sequence[str],
+    goals: Sequence[Goal],
+    kinds: Kinds,
+    bound: CostBound,
+    workload: Workload,
+    slot_seconds: float | None,
+    answer: str,
+    table: Table,
+) -> Report:
+    """The page of `packenv plan --types`: the mix of each policy, its cost, what one machine less does, and how full it is."""
+    profile = profile_section(workload)
+    asked = [
+        ("Work", work_of(workload)),
+        ("Goals", "; ".join(goal.text for goal in goals) or "a stable queue"),
+        ("Machines", "; ".join(f"{text} at {money(cost)}" for text, cost in zip(kinds.texts, kinds.cost, strict=True))),
+        ("Policies", ", ".join(plan.policy for plan in plans)),
+        ("No mix costs less than", money(bound.whole)),
+    ]
+    title = f"Which machines for {workload.name}"
+    curves = _mix_figures(plans, goals, bound, slot_seconds)
+    sections = [Section("The cheapest machines that were found", curves, tables=[table])]
+    best = min(plans, key=lambda plan: plan.at.cost)
+    if workload.jobs is not None and len(workload.jobs) <= MOST_TASKS:
+        where = f"With {kinds.shown(best.at.counts)} and {best.policy}"
+        sections.append(occupied(where, with_mix(workload, best.at.counts), best.policy))
+    sections += [profile] if profile else []
+    return Report(title, answer, asked, sections, refused)
+
+
+def mix_chart(
+    plans: Sequence[MixPlan], goals: Sequence[Goal], bound: CostBound, workload: Workload, slot_seconds: float | None
+) -> Picture:
+    """Each goal's measure (without goals: whether the queue is stable) of each mix that was run, against its cost."""
+    return picture_of(f"{workload.name}: which machines", _mix_figures(plans, goals, bound, slot_seconds))
+
+
+def _mix_figures(plans: Sequence[MixPlan], goals: Sequence[Goal], bound: CostBound, slot_seconds: float | None) -> list[Figure]:
+    ran = "; ".join(f"{plan.policy}: {len(plan.tried):,} mixes were run" for plan in plans)
+    finding = f"{ran}. Filled marks meet all goals; the steps are the best that mixes of no more cost reached."
+    up = Rule(float(bound.whole), f"any mix: {money(bound.whole)} at least")
+    figures = []
+    for n, goal in enumerate(goals or (None,)):
+        scale, lines = 1.0 if goal is None else scale_of(goal, slot_seconds), []
+        for plan, colour in zip(plans, colours_for([plan.policy for plan in plans]), strict=True):
+            mixes = mix_points(plan, goals, n)
+            points = [Point(mix.cost, mix.value * scale, mix.tried.trial.meets) for mix in mixes]
+            best = [value * scale for value in best_so_far(mixes, goal)]
+            lines.append(line_through(plan.policy, money(plan.at.cost), colour, points, best))
+        chart = goal_chart(lines, goal, "cost", up, slot_seconds, steps=True)
+        figures.append(Figure(f"{'stable' if goal is None else goal.title} against cost", finding, chart))
+    return figures
+
+
+class MixPoint(NamedTuple):
+    """One mix that was run. `value`: of the goal, in slots where it is a time; without a goal 1 if it was stable, else 0."""
+
+    cost: float
+    value: float
+    tried: MixTrial
+
+
+def mix_points(plan: MixPlan, goals: Sequence[Goal], n: int) -> list[MixPoint]:
+    """All mixes of the search that have a value of goal n (without goals: of stability), by cost."""
+    found = []
+    for tried in plan.tried:
+        value = tried.trial.value(n) if goals else float(tried.trial.stable)
+        if value is not None:
+            found.append(MixPoint(float(tried.cost), float(value), tried))
+    return found
+
+
+def best_so_far(points: Sequence[MixPoint], goal: Goal | None) -> list[float]:
+    """For each point, in order of cost, the best value among those that cost no more."""
+    most = goal is None or goal.measure == "utilisation"
+    found: list[float] = []
+    for point in points:
+        best = max if most else min
+        found.append(best(found[-1], point.value) if found else point.value)
+    return found

@@ -12,7 +12,7 @@ from packenv.cli.outputs import write_all
 from packenv.cli.tables import show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
-from packenv.planning.when import LEVEL, NEVER, Interval, when
+from packenv.planning.running_cluster.queue import LEVEL, NEVER, StartInterval, when
 from packenv.report.tables import Column, Table, numbers
 from packenv.runs.runner import RunOptions
 from packenv.workloads.workload import Workload
@@ -59,7 +59,7 @@ def plan_when(
 
 
 def _table(
-    workload: Workload, names: Sequence[str], policies: Sequence[str], found: Sequence[Sequence[Interval]], slots: int
+    workload: Workload, names: Sequence[str], policies: Sequence[str], found: Sequence[Sequence[StartInterval]], slots: int
 ) -> Table:
     seconds = workload.slot_seconds or 1.0
     title = f"start of waiting pods, from now: median, and {LEVEL:.0%} intervals; a run has {_shown(slots, seconds)}"
@@ -69,7 +69,7 @@ def _table(
     return table
 
 
-def _cell(interval: Interval, seconds: float) -> Text:
+def _cell(interval: StartInterval, seconds: float) -> Text:
     low, median, high = (_shown(slot, seconds) for slot in interval[:3])
     return Text.assemble(f"{median} ", (f"[{low}, {high}]", "dim"))
 
@@ -85,7 +85,7 @@ def _shown(slot: int, seconds: float) -> str:
     return f"{time:.3g} s"
 
 
-def _record(pod: str, policy: str, interval: Interval, seconds: float) -> dict[str, Any]:
+def _record(pod: str, policy: str, interval: StartInterval, seconds: float) -> dict[str, Any]:
     """The JSON of one pod with one policy: seconds from now, null for later than the run."""
     times = {
         name: None if slot == NEVER else slot * seconds

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from packenv.cli.plan.all_policies import Say, plan_all
-from packenv.cli.plan.servers.numbers import Asked, Shown
-from packenv.cli.plan.servers.tables import SURER, cell, seen_in
-from packenv.planning.failure import Failure, compare_failure, without_servers
+from packenv.cli.plan.answers import SURER, Asked, Say, Shown, cell, plan_all, seen_in
 from packenv.planning.goals import Goal
-from packenv.planning.search import AskRuns, Trial
+from packenv.planning.trials import AskRuns, Trial
+from packenv.planning.what_if import Failure, compare_failure, without_servers
 from packenv.report.page import Report, Section
 from packenv.report.tables import Column, Table, numbers
 from packenv.runs.runner import RunOptions

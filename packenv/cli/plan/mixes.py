@@ -1,23 +1,64 @@
-"""What `packenv plan --types` shows: a table, a sentence, and the records of `--json`."""
+"""The mixes of machines of `packenv plan --types`: the bound on cost, a search for each policy, and what is shown of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
-from packenv.cli.plan.servers.tables import SURER, cell, seen_in
+from packenv.cli.plan.answers import SURER, Asked, Say, Shown, cell, money, plan_all, say_refused, seen_in
+from packenv.cli.tables import text_console
+from packenv.errors import InputError
 from packenv.planning.goals import Goal
-from packenv.planning.kinds import Kinds
-from packenv.planning.lower_bounds.cost_bound import CostBound
-from packenv.planning.mixes import MixPlan, MixTrial
+from packenv.planning.kinds import Kinds, check_kinds
+from packenv.planning.lower_bounds.cost_bound import CostBound, least_cost
+from packenv.planning.mixes import MixPlan, MixSearch, MixTrial
+from packenv.planning.plan import GAP, SECONDS
+from packenv.planning.trials import AskRuns
+from packenv.report.page import Report
 from packenv.report.tables import Column, Table, numbers
+from packenv.runs.runner import RunOptions
 from packenv.workloads.workload import Workload
 
 
-def money(cost: Fraction) -> str:
-    """A cost with as many digits as it has, up to four after the point."""
-    return f"{float(cost):,.4f}".rstrip("0").rstrip(".")
+def kinds_as_servers(kinds: Kinds | None, servers: str | None) -> dict[str, Any]:
+    """The option of servers that goes with the kinds: one of each. Raises InputError if servers are given too."""
+    if kinds is None:
+        return {}
+    if servers is not None:
+        raise InputError("give one of --servers and --types, which says what the machines are")
+    return {"servers": kinds.one_of_each}
+
+
+def plan_mixes(asked: Asked, kinds: Kinds, made: RunOptions, log: str | None) -> Shown:
+    """The cheapest mix for each policy. Raises NoneMeets if no policy meets the goals with any."""
+    workload, goals, slot_seconds = asked.workload, asked.goals, asked.shown_slot
+    check_kinds(kinds, workload)
+    runs = asked.log(log)
+    with text_console().status(f"{workload.name}: the least cost of any policy"):
+        bound = least_cost(workload, goals, kinds, GAP, SECONDS)
+
+    def plan(policy: str, ask: AskRuns, say: Say) -> MixPlan:
+        return MixSearch(asked.search(policy), kinds, bound, ask, say).run()
+
+    plans, refused = plan_all(asked.policies, plan, made, runs)
+    say_refused(refused, plans)
+
+    records = [mix_record(workload, goals, kinds, one, bound) for one in plans]
+
+    def draw(path: str) -> None:
+        from packenv.cli.plan.report import mix_chart  # brings matplotlib with it
+
+        mix_chart(plans, goals, bound, workload, slot_seconds).save(path)
+
+    def report() -> Report:
+        from packenv.cli.plan.report import mix_report  # brings the profile of traces with it
+
+        return mix_report(plans, [*map(str, refused)], goals, kinds, bound, workload, slot_seconds, answer, table)
+
+    table = mix_table(workload, goals, kinds, plans, slot_seconds)
+    answer = mix_answer(goals, kinds, plans, bound)
+    noise = [line for one in plans if (line := mix_in_the_noise(goals, kinds, one, slot_seconds))]
+    return Shown([table], "\n".join([answer, *noise]), records, draw, report)
 
 
 def mix_table(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plans: Sequence[MixPlan], seconds: float | None) -> Table:
