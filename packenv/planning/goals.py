@@ -81,10 +81,10 @@ class Goal:
 
 def parse_goal(text: str, slot_seconds: float | None) -> Goal:
     """Read a goal. `slot_seconds`: the length of a slot, without which times can be given in slots only. Raises InputError."""
-    found = GOAL.fullmatch(text)
-    if found is None:
+    match = GOAL.fullmatch(text)
+    if match is None:
         raise InputError(f"goal {text!r}: cannot be read; goals are such as {EXAMPLES}")
-    statistic, measure, sign, amount, unit = (part or "" for part in found.groups())
+    statistic, measure, sign, amount, unit = (part or "" for part in match.groups())
     if measure not in STATISTICS:
         raise InputError(f"goal {text!r}: {measure!r} is not measured{nearest(measure, [*STATISTICS])}")
     statistic = known_statistic(text, statistic, measure, STATISTICS[measure])
@@ -107,8 +107,8 @@ def share_of(statistic: str) -> Fraction | None:
     """The share of the tasks that a quantile says something about: 95/100 for "p95", 1 for "max"; None for others."""
     if statistic == "max":
         return Fraction(1)
-    found = QUANTILE.fullmatch(statistic)
-    return Fraction(found[1]) / 100 if found and Decimal(found[1]) > 0 else None
+    match = QUANTILE.fullmatch(statistic)
+    return Fraction(match[1]) / 100 if match and Decimal(match[1]) > 0 else None
 
 
 def fewest_of(statistic: str) -> int:
@@ -182,8 +182,8 @@ def _check_length(goal: Goal, jobs: Jobs) -> None:
         return
     row = _task_that_ends_last(goal, times, soonest)
     task = f"row {row} (from 0, by arrival) is in service for {counted(int(jobs.service[row]), 'slot')}"
-    said = f"the {goal.title} is {least:,.4g} slots at least, not {goal.limit:,.4g}"
-    raise InputError(f"goal {goal.text!r}: no number of servers meets it: {task}, and {said}")
+    bound = f"the {goal.title} is {least:,.4g} slots at least, not {goal.limit:,.4g}"
+    raise InputError(f"goal {goal.text!r}: no number of servers meets it: {task}, and {bound}")
 
 
 def _task_that_ends_last(goal: Goal, times: JobTimes, soonest: Schedule) -> int:
@@ -193,5 +193,5 @@ def _task_that_ends_last(goal: Goal, times: JobTimes, soonest: Schedule) -> int:
     share = share_of(goal.statistic) or 1
     order = np.argsort(times.completion, kind="stable")
     job = order[math.ceil(share * len(order)) - 1]
-    own = np.flatnonzero(times.job == job)
-    return int(own[np.argmax(soonest.end[own])])
+    tasks = np.flatnonzero(times.job == job)
+    return int(tasks[np.argmax(soonest.end[tasks])])

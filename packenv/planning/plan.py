@@ -48,10 +48,10 @@ def plan_servers(
     data that lie on servers.
     """
     known = workload if workload.jobs is not None else resolved(workload)
-    wanted = wanted_goals(known, goals)
+    parsed_goals = wanted_goals(known, goals)
     with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
-        search = Search(known, policy, wanted, seeds, run_length(known, slots), run_kind(known))
-        return search.run(fewest_for(known, wanted, [policy], GAP, SECONDS).servers, runner.all)
+        search = Search(known, policy, parsed_goals, seeds, run_length(known, slots), run_kind(known))
+        return search.run(fewest_for(known, parsed_goals, [policy], GAP, SECONDS).servers, runner.all)
 
 
 def wanted_goals(workload: Workload, texts: Sequence[str], mixed: bool = False) -> list[Goal]:

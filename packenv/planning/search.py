@@ -206,8 +206,8 @@ class Search:
 
     def _runs(self, workload: Workload, seeds: Sequence[int], ask: AskRuns) -> list[Seen]:
         runs = [Run(workload, self.policy, seed, self.slots, self.options) for seed in seeds]
-        found: list[Seen] = ask(runs, partial(seen, goals=self.goals))
-        return found
+        of_runs: list[Seen] = ask(runs, partial(seen, goals=self.goals))
+        return of_runs
 
     def _trial_of(self, workload: Workload, runs: Sequence[Seen], doubt: float) -> Trial:
         values = [[run.values[n] for run in runs] for n in range(len(self.goals))]
@@ -216,24 +216,24 @@ class Search:
         pooled = tuple(None if share is None else delay_quantile(delays, float(share)) for share in shares)
         stopped = any(run.stopped for run in runs)
         verdict = STABLE if self.workload.jobs is not None else combine(run.verdict for run in runs).kind
-        means = [mean_of(own) if of is None else of.mean for own, of in zip(values, pooled, strict=True)]
+        means = [mean_of(of_goal) if of is None else of.mean for of_goal, of in zip(values, pooled, strict=True)]
         met = [goal.met(mean) for goal, mean in zip(self.goals, means, strict=True)]
         decided: tuple[bool | None, ...] = tuple(met)
         if self.by_chance:
             pairs = zip(self.goals, values, strict=True)
-            decided = tuple(is_met(goal, own, delays, doubt) for goal, own in pairs)
+            decided = tuple(is_met(goal, of_goal, delays, doubt) for goal, of_goal in pairs)
         queued = any(run.max_queue > 0 for run in runs)
         queues = tuple(run.mean_queue for run in runs)
         stable, settled = not (stopped or verdict == UNSTABLE), verdict != UNDECIDED
         return Trial(len(workload.servers), values, stable, queued, met, queues, pooled, decided, settled)
 
     def never(self, trial: Trial, why: str) -> str:
-        shown = ((goal, trial.value(n)) for n, goal in enumerate(self.goals) if not trial.met[n])
-        goal, value = next(iter(itertools.chain(shown, [(None, None)])))
+        missed = ((goal, trial.value(n)) for n, goal in enumerate(self.goals) if not trial.met[n])
+        goal, value = next(iter(itertools.chain(missed, [(None, None)])))
         if goal is None:
             return f"{self.name}: no number of servers will do: with {trial.servers:,} servers{why} it is unstable"
-        found = "not known" if value is None else f"{value:,.4g}{' slots' if goal.is_time else ''}"
-        with_these = f"with {trial.servers:,} servers{why} the {goal.title} is {found}"
+        measured = "not known" if value is None else f"{value:,.4g}{' slots' if goal.is_time else ''}"
+        with_these = f"with {trial.servers:,} servers{why} the {goal.title} is {measured}"
         return f"{self.name}: no number of servers meets {goal.text!r}: {with_these}"
 
 
@@ -295,7 +295,7 @@ def most_used(workload: Workload, goals: Sequence[Goal]) -> int:
         return MOST_SERVERS
     work = (jobs.demand * jobs.service[:, None].astype(np.float64)).sum(axis=0)  # (D,)
     room = workload.servers.units[0] * float((jobs.arrival + jobs.service).max())
-    used = [own / one for own, one in zip(work.tolist(), room.tolist(), strict=True) if one > 0]
+    used = [needed / held for needed, held in zip(work.tolist(), room.tolist(), strict=True) if held > 0]
     return min(MOST_SERVERS, math.floor(max(used) / limit * (1 + CLOSE)))
 
 

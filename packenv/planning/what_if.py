@@ -41,16 +41,16 @@ def certainty(
     search: Search, servers: int, draws: int, ask: AskRuns, progress: Callable[[int], None] = lambda draw: None
 ) -> Certainty:
     """The least number of each of `draws` draws, looked for from `servers` on. Raises InputError for tables of predecessors."""
-    jobs, found = search.workload.jobs, []
+    jobs, numbers = search.workload.jobs, []
     block = None if jobs is None else block_slots(search.workload)
     for draw in range(draws):
         progress(draw)
         if jobs is None or block is None:
-            found.append(search.least_near(servers, 1, [2 * search.seeds + draw], ask))
+            numbers.append(search.least_near(servers, 1, [2 * search.seeds + draw], ask))
         else:
             other = search.of(search.workload.with_(jobs=drawn_blocks(jobs, block, draw)))
-            found.append(other.least_near(servers, 1, [0], ask))
-    return Certainty(tuple(sorted(found)), block)
+            numbers.append(other.least_near(servers, 1, [0], ask))
+    return Certainty(tuple(sorted(numbers)), block)
 
 
 def block_slots(workload: Workload) -> int:
@@ -71,24 +71,24 @@ def drawn_blocks(jobs: Jobs, block: int, seed: int) -> Jobs:
     if jobs.predecessors is not None or jobs.home is not None:
         raise InputError("blocks of time cannot be drawn from a table with predecessors or home servers")
     first = int(jobs.arrival[0])
-    own = (jobs.arrival - first) // block  # (n,) the block of each task
+    block_of = (jobs.arrival - first) // block  # (n,) the block of each task
     if jobs.job is not None:
         _, firsts, place = np.unique(jobs.job, return_index=True, return_inverse=True)
-        own = own[firsts][place.ravel()]
+        block_of = block_of[firsts][place.ravel()]
     count = int((jobs.arrival[-1] - first) // block) + 1
-    order = np.argsort(own, kind="stable")
-    starts = np.searchsorted(own[order], np.arange(count + 1))
-    words = np.random.Philox(key=seed).random_raw(count)
-    chosen = ((words >> np.uint64(11)) * 2.0**-53 * count).astype(np.int64)
+    order = np.argsort(block_of, kind="stable")
+    starts = np.searchsorted(block_of[order], np.arange(count + 1))
+    bits = np.random.Philox(key=seed).random_raw(count)
+    chosen = ((bits >> np.uint64(11)) * 2.0**-53 * count).astype(np.int64)
     taken = [order[starts[b] : starts[b + 1]] for b in chosen.tolist()]
     rows = np.concatenate(taken)
     if len(rows) == 0:
         raise InputError("a draw of blocks has no task: the trace is nearly empty")
-    position = np.repeat(np.arange(count), [len(one) for one in taken])
-    arrival: Ints = jobs.arrival[rows] - first + (position - own[rows]) * block
+    position = np.repeat(np.arange(count), [*map(len, taken)])
+    arrival: Ints = jobs.arrival[rows] - first + (position - block_of[rows]) * block
     sorted_ = np.argsort(arrival, kind="stable")
     rows, position, arrival = rows[sorted_], position[sorted_], arrival[sorted_]
-    columns = {one.name: getattr(jobs, one.name) for one in fields(jobs)}
+    columns = {field.name: getattr(jobs, field.name) for field in fields(jobs)}
     kept = {name: column[rows] for name, column in columns.items() if column is not None and name != "arrival"}
     if jobs.job is not None:
         apart = position * (int(jobs.job.max()) + 1) + jobs.job[rows]
@@ -116,11 +116,11 @@ def without_largest(search: Search, servers: int, limit: float, ask: AskRuns) ->
     if not kept.any():
         raise InputError("no task is as small as the limit on demands")
     other = search.of(search.workload.with_(jobs=jobs.only(kept)))
-    found = other.least_near(servers, 1, other.seeds_of(range(search.seeds)), ask)
+    least = other.least_near(servers, 1, other.seeds_of(range(search.seeds)), ask)
     work = jobs.demand * jobs.service[:, None].astype(np.float64)
     every = work.sum(axis=0)
     share = float((work[~kept].sum(axis=0)[every > 0] / every[every > 0]).max())
-    return WithoutLargest(found, int((~kept).sum()), share)
+    return WithoutLargest(least, int((~kept).sum()), share)
 
 
 class Failure(NamedTuple):
@@ -138,7 +138,7 @@ class Failure(NamedTuple):
 
 def parse_failing(text: str, servers: int) -> tuple[int, ...]:
     """Servers of a cluster, numbered from 0, such as `3,7,10-12`. Raises InputError if one is not there, or none is left."""
-    found: set[int] = set()
+    failing: set[int] = set()
     for part in text.split(","):
         read = RANGE.fullmatch(part)
         if read is None:
@@ -149,10 +149,10 @@ def parse_failing(text: str, servers: int) -> tuple[int, ...]:
             raise InputError(f"--without {part.strip()}: goes down")
         if last >= servers:
             raise InputError(f"--without {part.strip()}: no server {last:,}; they are numbered from 0 to {servers - 1:,}")
-        found.update(range(first, last + 1))
-    if len(found) == servers:
+        failing.update(range(first, last + 1))
+    if len(failing) == servers:
         raise InputError(f"--without {text}: no server is left")
-    return tuple(sorted(found))
+    return tuple(sorted(failing))
 
 
 def without_servers(workload: Workload, failing: Sequence[int]) -> Workload:
@@ -204,15 +204,15 @@ def compared(policies: Sequence[str], trials: Sequence[Trial]) -> list[Compared]
     another is compared on those that both have.
     """
     first = trials[0]
-    found = []
+    comparisons = []
     for policy, trial in zip(policies, trials, strict=True):
         pairs = zip(trial.values, first.values, strict=True)
-        found.append(Compared(policy, trial, tuple(_less(own, others) for own, others in pairs)))
-    return found
+        comparisons.append(Compared(policy, trial, tuple(_less(values, others) for values, others in pairs)))
+    return comparisons
 
 
-def _less(own: Sequence[float | None], others: Sequence[float | None]) -> tuple[float | None, ...]:
+def _less(values: Sequence[float | None], others: Sequence[float | None]) -> tuple[float | None, ...]:
     """Of the seeds that both have; one run stands for every seed."""
-    count = max(len(own), len(others)) if 1 in (len(own), len(others)) else min(len(own), len(others))
-    pairs = zip(islice(cycle(own), count), islice(cycle(others), count), strict=True)
+    count = max(len(values), len(others)) if 1 in (len(values), len(others)) else min(len(values), len(others))
+    pairs = zip(islice(cycle(values), count), islice(cycle(others), count), strict=True)
     return tuple(None if a is None or b is None else a - b for a, b in pairs)

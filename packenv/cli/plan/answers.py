@@ -25,13 +25,13 @@ from packenv.runs.statistics import Interval
 from packenv.runs.text import NONE, estimate, number
 from packenv.workloads.workload import Workload
 
-Found = TypeVar("Found")
+Outcome = TypeVar("Outcome")
 Say = Callable[[str], None]
 SURER = "more --slots or --seeds may decide it"
 
 
 @dataclass(frozen=True)
-class Asked:
+class PlanRequest:
     """What is to be planned."""
 
     workload: Workload
@@ -51,17 +51,17 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Shown:
+class Answer:
     """What a command prints and writes."""
 
     tables: list[Table]
-    answer: str
+    text: str
     records: list[dict[str, Any]]
     draw: Callable[[str], None] | None  # None: there is no picture
     report: Callable[[], Report]
 
 
-def say_refused(refused: Sequence[NoneMeets], plans: Sequence[Any]) -> None:
+def print_refused(refused: Sequence[NoneMeets], plans: Sequence[Any]) -> None:
     """Say which policies do not meet the goals. Raises NoneMeets if none does."""
     for problem in refused:
         text_console().print(str(problem), style="yellow", highlight=False)
@@ -70,39 +70,40 @@ def say_refused(refused: Sequence[NoneMeets], plans: Sequence[Any]) -> None:
 
 
 def plan_all(
-    policies: Sequence[str], plan: Callable[[str, AskRuns, Say], Found], made: RunOptions, log: PlanLog | None
-) -> tuple[list[Found], list[NoneMeets]]:
+    policies: Sequence[str], plan: Callable[[str, AskRuns, Say], Outcome], run_options: RunOptions, log: PlanLog | None
+) -> tuple[list[Outcome], list[NoneMeets]]:
     """What `plan` finds for each policy, without those that meet the goals with no number of servers.
 
     plan   gets a policy's name, what makes runs, and what is to be told what is tried: progress is shown on standard error
     """
     columns = TextColumn("{task.description}"), TimeElapsedColumn()
     stop = threading.Event()
-    with made.runner() as runner, Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+    with run_options.runner() as runner, Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         ask = asking(runner, log)
 
-        def one(policy: str) -> Found | NoneMeets:
-            bar = shown.add_task(policy)
+        def plan_policy(policy: str) -> Outcome | NoneMeets:
+            bar = bars.add_task(policy)
 
             def say(what: str) -> None:
                 if stop.is_set():
                     raise KeyboardInterrupt
-                shown.update(bar, description=f"{policy}: {what}{runner.where()}")
+                bars.update(bar, description=f"{policy}: {what}{runner.where()}")
 
             try:
                 return plan(policy, ask, say)
             except NoneMeets as problem:
                 return problem
             finally:
-                shown.remove_task(bar)
+                bars.remove_task(bar)
 
         with ThreadPoolExecutor(len(policies)) as threads:
             try:
-                found = list(threads.map(one, policies))
+                outcomes = list(threads.map(plan_policy, policies))
             except BaseException:
                 stop.set()
                 raise
-    return [each for each in found if not isinstance(each, NoneMeets)], [each for each in found if isinstance(each, NoneMeets)]
+    refused = [outcome for outcome in outcomes if isinstance(outcome, NoneMeets)]
+    return [outcome for outcome in outcomes if not isinstance(outcome, NoneMeets)], refused
 
 
 def money(cost: Fraction) -> str:
@@ -110,24 +111,33 @@ def money(cost: Fraction) -> str:
     return f"{float(cost):,.4f}".rstrip("0").rstrip(".")
 
 
+def scale_of(goal: Goal, slot_seconds: float | None) -> float:
+    """What a value of the goal is multiplied with to be shown: times are in slots, and shown in seconds if a slot has some."""
+    return slot_seconds or 1.0 if goal.is_time else 1.0
+
+
+def unit_of(goal: Goal, slot_seconds: float | None) -> str:
+    """The unit behind a number; empty for what is no time."""
+    return "" if not goal.is_time else " slots" if slot_seconds is None else " seconds"
+
+
 def cell(trial: Trial | None, n: int, goal: Goal, slot_seconds: float | None) -> str:
     if trial is None:
         return NONE
-    scale = slot_seconds or 1.0 if goal.is_time else 1.0
-    found = Interval(*(None if end is None else end * scale for end in trial.estimate(n)))
-    if found.mean is None or found.low is None or found.high is None:
-        return number(found.mean)
-    half = found.high - found.mean
-    return estimate(found.mean, half) if math.isclose(found.mean - found.low, half, rel_tol=1e-6) else str(found)
+    scale = scale_of(goal, slot_seconds)
+    interval = Interval(*(None if end is None else end * scale for end in trial.estimate(n)))
+    if interval.mean is None or interval.low is None or interval.high is None:
+        return number(interval.mean)
+    half = interval.high - interval.mean
+    return estimate(interval.mean, half) if math.isclose(interval.mean - interval.low, half, rel_tol=1e-6) else str(interval)
 
 
-def seen_in(goals: Sequence[Goal], trials: Sequence[tuple[str, Trial]], slot_seconds: float | None) -> str:
+def open_goals(goals: Sequence[Goal], trials: Sequence[tuple[str, Trial]], slot_seconds: float | None) -> str:
     """`: the mean wait is 9.1 ± 3.4 seconds with 55`, of what noise leaves open in trials of so many servers."""
-    unit = " slots" if slot_seconds is None else " seconds"
-    found = [
-        f"the {goal.title} is {cell(trial, n, goal, slot_seconds)}{unit if goal.is_time else ''} with {servers}"
+    measures = [
+        f"the {goal.title} is {cell(trial, n, goal, slot_seconds)}{unit_of(goal, slot_seconds)} with {servers}"
         for n, goal in enumerate(goals)
         for servers, trial in trials
         if trial.decided and trial.decided[n] is None
     ]
-    return f": {', '.join(found)}" if found else ""
+    return f": {', '.join(measures)}" if measures else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from packenv.cli.plan.answers import SURER, Asked, Say, Shown, cell, plan_all, seen_in
+from packenv.cli.plan.answers import SURER, Answer, PlanRequest, Say, cell, open_goals, plan_all, scale_of
 from packenv.planning.goals import Goal
 from packenv.planning.trials import AskRuns, Trial
 from packenv.planning.what_if import Failure, compare_failure, without_servers
@@ -17,78 +17,78 @@ from packenv.runs.text import counted, estimate, listed
 from packenv.workloads.workload import Workload
 
 
-def plan_failure(asked: Asked, failing: tuple[int, ...], made: RunOptions, log: str | None) -> Shown:
+def plan_failure(request: PlanRequest, failing: tuple[int, ...], run_options: RunOptions, log: str | None) -> Answer:
     """Each policy on the workload's own servers, with and without those that fail. Raises InputError if a task fits none left."""
-    without_servers(asked.workload, failing)  # before any run
+    without_servers(request.workload, failing)  # before any run
 
     def compare(policy: str, ask: AskRuns, say: Say) -> Failure:
         say(f"with and without {counted(len(failing), 'server')}")
-        return compare_failure(asked.search(policy), failing, ask)
+        return compare_failure(request.search(policy), failing, ask)
 
-    found, _ = plan_all(asked.policies, compare, made, asked.log(log))
-    table = _table(asked, failing, found)
-    said = "\n".join(_said(asked, one) for one in found)
-    records = [_record(asked.workload, asked.goals, failing, one) for one in found]
+    comparisons, _ = plan_all(request.policies, compare, run_options, request.log(log))
+    table = _table(request, failing, comparisons)
+    sentences = "\n".join(_sentence(request, comparison) for comparison in comparisons)
+    records = [_record(request.workload, request.goals, failing, comparison) for comparison in comparisons]
 
     def report() -> Report:
-        servers = len(asked.workload.servers)
+        servers = len(request.workload.servers)
         about = [
-            ("Goals", "; ".join(goal.text for goal in asked.goals) or "a stable queue"),
-            ("Servers", f"{servers:,}, and {servers - len(failing):,} without {_shown(failing)}"),
-            ("Policies", ", ".join(asked.policies)),
+            ("Goals", "; ".join(goal.text for goal in request.goals) or "a stable queue"),
+            ("Servers", f"{servers:,}, and {servers - len(failing):,} without {_ranges(failing)}"),
+            ("Policies", ", ".join(request.policies)),
         ]
         section = Section("With and without these servers", notes=["All runs saw the same tasks."], tables=[table])
-        first, *others = said.splitlines()
-        return Report(f"What if servers of {asked.workload.name} fail", first, about, [section], others)
+        first, *others = sentences.splitlines()
+        return Report(f"What if servers of {request.workload.name} fail", first, about, [section], others)
 
-    return Shown([table], said, records, None, report)
+    return Answer([table], sentences, records, None, report)
 
 
-def _table(asked: Asked, failing: Sequence[int], found: Sequence[Failure]) -> Table:
-    workload, seconds = asked.workload, asked.shown_slot
+def _table(request: PlanRequest, failing: Sequence[int], comparisons: Sequence[Failure]) -> Table:
+    workload, seconds = request.workload, request.shown_slot
     servers = len(workload.servers)
-    unit = "; times in " + ("slots" if seconds is None else "seconds") if asked.goals else ""
-    title = f"{workload.name}: {counted(servers, 'server')}, and {servers - len(failing):,} without {_shown(failing)}{unit}"
-    heads = [heading for goal in asked.goals for heading in (goal.title, "without", "difference")]
+    unit = "; times in " + ("slots" if seconds is None else "seconds") if request.goals else ""
+    title = f"{workload.name}: {counted(servers, 'server')}, and {servers - len(failing):,} without {_ranges(failing)}{unit}"
+    heads = [heading for goal in request.goals for heading in (goal.title, "without", "difference")]
     stable_heads = [Column("stable"), Column("without")] if workload.jobs is None else []
     table = Table(title, [Column("policy"), *numbers(*heads), *stable_heads])
-    for one in found:
+    for comparison in comparisons:
         cells = []
-        for n, goal in enumerate(asked.goals):
-            cells += [cell(trial, n, goal, seconds) for trial in (one.whole, one.left)]
-            scale = seconds or 1.0 if goal.is_time else 1.0
-            cells.append(estimate(*mean_and_half([None if by is None else by * scale for by in one.change(n)])))
-        stable = [_yes(one.whole.stable), _yes(one.left.stable)] if workload.jobs is None else []
-        table.add(one.policy, *cells, *stable)
+        for n, goal in enumerate(request.goals):
+            cells += [cell(trial, n, goal, seconds) for trial in (comparison.whole, comparison.left)]
+            scale = scale_of(goal, seconds)
+            cells.append(estimate(*mean_and_half([None if by is None else by * scale for by in comparison.change(n)])))
+        stable = [_yes(comparison.whole.stable), _yes(comparison.left.stable)] if workload.jobs is None else []
+        table.add(comparison.policy, *cells, *stable)
     return table
 
 
-def _said(asked: Asked, one: Failure) -> str:
+def _sentence(request: PlanRequest, comparison: Failure) -> str:
     """Which goals still hold, and which of them noise leaves open."""
-    trials = [(counted(trial.servers, "server"), trial) for trial in (one.whole, one.left)]
-    left_open = seen_in(asked.goals, trials, asked.shown_slot)
+    trials = [(counted(trial.servers, "server"), trial) for trial in (comparison.whole, comparison.left)]
+    left_open = open_goals(request.goals, trials, request.shown_slot)
     noise = f" Not decided{left_open}; {SURER}." if left_open else ""
-    broken = _broken(asked.goals, one.left)
+    broken = _broken(request.goals, comparison.left)
     if not broken:
-        return f"{one.policy}: without these servers all goals are met.{noise}"
-    before = _broken(asked.goals, one.whole)
+        return f"{comparison.policy}: without these servers all goals are met.{noise}"
+    before = _broken(request.goals, comparison.whole)
     lost = [what for what in broken if what not in before]
     if not lost:
-        return f"{one.policy}: not met with these servers or without: {listed(broken)}.{noise}"
+        return f"{comparison.policy}: not met with these servers or without: {listed(broken)}.{noise}"
     also = f"; with them neither: {listed(before)}" if before else ""
-    return f"{one.policy}: met with these servers, not without: {listed(lost)}{also}.{noise}"
+    return f"{comparison.policy}: met with these servers, not without: {listed(lost)}{also}.{noise}"
 
 
 def _broken(goals: Sequence[Goal], trial: Trial) -> list[str]:
-    own = [goal.text for goal, met in zip(goals, trial.met, strict=True) if not met]
-    return own if trial.stable else ["a stable queue", *own]
+    missed = [goal.text for goal, met in zip(goals, trial.met, strict=True) if not met]
+    return missed if trial.stable else ["a stable queue", *missed]
 
 
-def _record(workload: Workload, goals: Sequence[Goal], failing: Sequence[int], one: Failure) -> dict[str, Any]:
+def _record(workload: Workload, goals: Sequence[Goal], failing: Sequence[int], comparison: Failure) -> dict[str, Any]:
     """The JSON of one policy; times are in slots."""
     return {
         "workload": workload.name,
-        "policy": one.policy,
+        "policy": comparison.policy,
         "servers": len(workload.servers),
         "without": [*failing],
         "slot_seconds": workload.slot_seconds,
@@ -96,20 +96,20 @@ def _record(workload: Workload, goals: Sequence[Goal], failing: Sequence[int], o
             {
                 "goal": goal.text,
                 "limit": goal.limit,
-                "value": [*one.whole.estimate(n)],
-                "value_without": [*one.left.estimate(n)],
-                "difference": [*interval(one.change(n))],
-                "met": one.whole.met[n],
-                "met_without": one.left.met[n],
+                "value": [*comparison.whole.estimate(n)],
+                "value_without": [*comparison.left.estimate(n)],
+                "difference": [*interval(comparison.change(n))],
+                "met": comparison.whole.met[n],
+                "met_without": comparison.left.met[n],
             }
             for n, goal in enumerate(goals)
         ],
-        "stable": one.whole.stable,
-        "stable_without": one.left.stable,
+        "stable": comparison.whole.stable,
+        "stable_without": comparison.left.stable,
     }
 
 
-def _shown(failing: Sequence[int]) -> str:
+def _ranges(failing: Sequence[int]) -> str:
     """`3,7,10-12`, as `--without` reads them."""
     parts: list[list[int]] = []
     for server in failing:

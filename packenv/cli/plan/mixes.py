@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from packenv.cli.plan.answers import SURER, Asked, Say, Shown, cell, money, plan_all, say_refused, seen_in
+from packenv.cli.plan.answers import SURER, Answer, PlanRequest, Say, cell, money, open_goals, plan_all, print_refused
 from packenv.cli.tables import text_console
 from packenv.errors import InputError
 from packenv.planning.goals import Goal
@@ -29,21 +29,21 @@ def kinds_as_servers(kinds: Kinds | None, servers: str | None) -> dict[str, Any]
     return {"servers": kinds.one_of_each}
 
 
-def plan_mixes(asked: Asked, kinds: Kinds, made: RunOptions, log: str | None) -> Shown:
+def plan_mixes(request: PlanRequest, kinds: Kinds, run_options: RunOptions, log: str | None) -> Answer:
     """The cheapest mix for each policy. Raises NoneMeets if no policy meets the goals with any."""
-    workload, goals, slot_seconds = asked.workload, asked.goals, asked.shown_slot
+    workload, goals, slot_seconds = request.workload, request.goals, request.shown_slot
     check_kinds(kinds, workload)
-    runs = asked.log(log)
+    runs = request.log(log)
     with text_console().status(f"{workload.name}: the least cost of any policy"):
         bound = least_cost(workload, goals, kinds, GAP, SECONDS)
 
     def plan(policy: str, ask: AskRuns, say: Say) -> MixPlan:
-        return MixSearch(asked.search(policy), kinds, bound, ask, say).run()
+        return MixSearch(request.search(policy), kinds, bound, ask, say).run()
 
-    plans, refused = plan_all(asked.policies, plan, made, runs)
-    say_refused(refused, plans)
+    plans, refused = plan_all(request.policies, plan, run_options, runs)
+    print_refused(refused, plans)
 
-    records = [mix_record(workload, goals, kinds, one, bound) for one in plans]
+    records = [mix_record(workload, goals, kinds, plan, bound) for plan in plans]
 
     def draw(path: str) -> None:
         from packenv.cli.plan.report import mix_chart  # brings matplotlib with it
@@ -57,8 +57,8 @@ def plan_mixes(asked: Asked, kinds: Kinds, made: RunOptions, log: str | None) ->
 
     table = mix_table(workload, goals, kinds, plans, slot_seconds)
     answer = mix_answer(goals, kinds, plans, bound)
-    noise = [line for one in plans if (line := mix_in_the_noise(goals, kinds, one, slot_seconds))]
-    return Shown([table], "\n".join([answer, *noise]), records, draw, report)
+    noise = [line for plan in plans if (line := mix_in_the_noise(goals, kinds, plan, slot_seconds))]
+    return Answer([table], "\n".join([answer, *noise]), records, draw, report)
 
 
 def mix_table(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plans: Sequence[MixPlan], seconds: float | None) -> Table:
@@ -76,40 +76,40 @@ def mix_table(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plans: Se
     return table
 
 
-def _cells(one: MixTrial, goals: Sequence[Goal], workload: Workload, seconds: float | None) -> list[str]:
-    stable = [] if workload.jobs is not None else ["yes" if one.trial.stable else "no"]
-    return [money(one.cost), *(cell(one.trial, n, goal, seconds) for n, goal in enumerate(goals)), *stable]
+def _cells(mix: MixTrial, goals: Sequence[Goal], workload: Workload, seconds: float | None) -> list[str]:
+    stable = [] if workload.jobs is not None else ["yes" if mix.trial.stable else "no"]
+    return [money(mix.cost), *(cell(mix.trial, n, goal, seconds) for n, goal in enumerate(goals)), *stable]
 
 
 def mix_answer(goals: Sequence[Goal], kinds: Kinds, plans: Sequence[MixPlan], bound: CostBound) -> str:
     """The plan in a sentence or two."""
     best = min(plans, key=lambda plan: plan.at.cost)
     what = " and ".join(goal.text for goal in goals) or "a stable queue"
-    said = f"{kinds.shown(best.at.counts)} for {money(best.at.cost)} with {best.policy} for {what}"
+    sentence = f"{kinds.shown(best.at.counts)} for {money(best.at.cost)} with {best.policy} for {what}"
     if best.at.cost == bound.whole:
-        return f"{said}; no mix costs less under any policy."
+        return f"{sentence}; no mix costs less under any policy."
     above = float(best.at.cost / bound.whole - 1)
-    return f"{said}, {above:.1%} above {money(bound.whole)}: no mix costs less than that under any policy."
+    return f"{sentence}, {above:.1%} above {money(bound.whole)}: no mix costs less than that under any policy."
 
 
 def mix_in_the_noise(goals: Sequence[Goal], kinds: Kinds, plan: MixPlan, seconds: float | None) -> str:
     """Of which mixes, the answer and those of one machine less, noise leaves open if they will do; empty for none."""
-    mixes = [one for one in (plan.at, *plan.dropped) if one is not None and one.trial.stable and False not in one.trial.decided]
-    left_open = seen_in(goals, [(kinds.shown(one.counts), one.trial) for one in mixes], seconds)
+    mixes = [mix for mix in (plan.at, *plan.dropped) if mix is not None and mix.trial.stable and False not in mix.trial.decided]
+    left_open = open_goals(goals, [(kinds.shown(mix.counts), mix.trial) for mix in mixes], seconds)
     return f"{plan.policy}: not decided{left_open}; {SURER}." if left_open else ""
 
 
 def mix_record(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plan: MixPlan, bound: CostBound) -> dict[str, Any]:
     """The JSON of one policy's plan; times are in slots."""
 
-    def tried(one: MixTrial) -> dict[str, Any]:
-        values = [one.trial.value(n) for n in range(len(goals))]
-        return _mix(kinds, one) | {"values": values, "stable": one.trial.stable, "meets": one.trial.meets}
+    def tried(mix: MixTrial) -> dict[str, Any]:
+        values = [mix.trial.value(n) for n in range(len(goals))]
+        return _mix(kinds, mix) | {"values": values, "stable": mix.trial.stable, "meets": mix.trial.meets}
 
     return {
         "workload": workload.name,
         "policy": plan.policy,
-        "types": [{"server": text, "cost": float(one)} for text, one in zip(kinds.texts, kinds.cost, strict=True)],
+        "types": [{"server": text, "cost": float(cost)} for text, cost in zip(kinds.texts, kinds.cost, strict=True)],
         **_mix(kinds, plan.at),
         "bound": float(bound.value),
         "bound_whole": float(bound.whole),
@@ -120,9 +120,9 @@ def mix_record(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plan: Mi
             {"goal": goal.text, "limit": goal.limit, "value": [*plan.at.trial.estimate(n)]} for n, goal in enumerate(goals)
         ],
         "one_less": [None if less is None else tried(less) for less in plan.dropped],
-        "tried": [tried(one) for one in plan.tried],
+        "tried": [tried(mix) for mix in plan.tried],
     }
 
 
-def _mix(kinds: Kinds, one: MixTrial) -> dict[str, Any]:
-    return {"machines": [*one.counts], "servers": kinds.shown(one.counts), "cost": float(one.cost)}
+def _mix(kinds: Kinds, mix: MixTrial) -> dict[str, Any]:
+    return {"machines": [*mix.counts], "servers": kinds.shown(mix.counts), "cost": float(mix.cost)}

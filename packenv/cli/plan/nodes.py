@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from packenv.cli.plan.answers import Say, Shown, plan_all, say_refused, seen_in
+from packenv.cli.plan.answers import Answer, Say, open_goals, plan_all, print_refused
 from packenv.cli.tables import text_console
 from packenv.planning.running_cluster.nodes import Added, AddedNodes, FailedNodes, compare_nodes
 from packenv.planning.running_cluster.queue import QueueGoal, QueueRuns, check_pods
@@ -27,7 +27,7 @@ NEVER = "never"
 
 
 @dataclass(frozen=True)
-class AskedCluster:
+class ClusterRequest:
     """What is to be planned."""
 
     cluster: Cluster
@@ -42,24 +42,26 @@ class AskedCluster:
         return QueueRuns(policy, self.goals, self.service, self.slot_seconds, ask, self.preemption)
 
 
-def plan_added(asked: AskedCluster, add: str | None, made: RunOptions) -> Shown:
+def plan_added(request: ClusterRequest, add: str | None, run_options: RunOptions) -> Answer:
     """The least number of nodes to add for each policy. Raises InputError, and NoneMeets if no policy meets the goals."""
-    cluster, goals = asked.cluster, asked.goals
-    nodes = AddedNodes(cluster, kind_of(cluster, add), asked.seeds)
+    cluster, goals = request.cluster, request.goals
+    nodes = AddedNodes(cluster, kind_of(cluster, add), request.seeds)
     grown = with_unfit(cluster, nodes.kind)
-    check_pods(goals, grown, bool(asked.service))
-    print_cluster(grown, asked.service, len(cluster.nodes))
+    check_pods(goals, grown, bool(request.service))
+    print_cluster(grown, request.service, len(cluster.nodes))
     text_console().print(nodes.kind.note(cluster), highlight=False, markup=False)
     with text_console().status(f"{cluster.name}: the fewest nodes of any policy"):
-        bound = nodes.bound(goals, lambda own: own.workload(asked.service or None, asked.slot_seconds, asked.preemption))
+        bound = nodes.bound(
+            goals, lambda candidate: candidate.workload(request.service or None, request.slot_seconds, request.preemption)
+        )
 
     def plan(policy: str, ask: AskRuns, say: Say) -> Added:
-        return nodes.least(asked.runs(policy, ask), bound, say)
+        return nodes.least(request.runs(policy, ask), bound, say)
 
-    found, refused = plan_all(asked.policies, plan, made, None)
-    say_refused(refused, found)
-    table = _added_table(asked, nodes, found, bound)
-    said = _added_answer(asked, nodes, found, bound)
+    plans, refused = plan_all(request.policies, plan, run_options, None)
+    print_refused(refused, plans)
+    table = _added_table(request, nodes, plans, bound)
+    sentences = _added_answer(request, nodes, plans, bound)
 
     def report() -> Report:
         about = [
@@ -67,52 +69,54 @@ def plan_added(asked: AskedCluster, add: str | None, made: RunOptions) -> Shown:
             ("Nodes", f"{len(cluster.nodes):,}, and nodes like {nodes.kind.name}"),
             ("Pods in the queue", f"{len(grown.waiting):,}"),
         ]
-        section = Section("Nodes to add", notes=[*grown.notes(asked.service), nodes.kind.note(cluster)], tables=[table])
-        first, *others = said.splitlines()
+        section = Section("Nodes to add", notes=[*grown.notes(request.service), nodes.kind.note(cluster)], tables=[table])
+        first, *others = sentences.splitlines()
         return Report(f"How many nodes {cluster.name} needs", first, about, [section], [*others, *map(str, refused)])
 
-    return Shown([table], said, [_added_record(asked, nodes, one, bound) for one in found], None, report)
+    return Answer([table], sentences, [_added_record(request, nodes, plan, bound) for plan in plans], None, report)
 
 
-def _added_table(asked: AskedCluster, nodes: AddedNodes, found: Sequence[Added], bound: int) -> Table:
+def _added_table(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Added], bound: int) -> Table:
     least = f"; at least {bound:+,} for any policy" if bound > nodes.fewest else ""
-    title = f"{asked.cluster.name}: nodes like {nodes.kind.name} to add to {len(asked.cluster.nodes):,}{least}; times in seconds"
-    heads = [heading for goal in asked.goals for heading in (goal.title, "with one less")]
+    title = (
+        f"{request.cluster.name}: nodes like {nodes.kind.name} to add to {len(request.cluster.nodes):,}{least}; times in seconds"
+    )
+    heads = [heading for goal in request.goals for heading in (goal.title, "with one less")]
     table = Table(title, [Column("policy"), *numbers("nodes", *heads)])
-    for one in found:
-        trials = [(n, trial) for n in range(len(asked.goals)) for trial in (one.at, one.below)]
-        table.add(one.policy, f"{one.number:+,}", *(cell(trial, n, asked.slot_seconds) for n, trial in trials))
+    for plan in plans:
+        trials = [(n, trial) for n in range(len(request.goals)) for trial in (plan.at, plan.below)]
+        table.add(plan.policy, f"{plan.number:+,}", *(cell(trial, n, request.slot_seconds) for n, trial in trials))
     return table
 
 
-def _added_answer(asked: AskedCluster, nodes: AddedNodes, found: Sequence[Added], bound: int) -> str:
-    best = min(one.number for one in found)
-    policies = " or ".join(one.policy for one in found if one.number == best)
-    goals = asked.goals
+def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Added], bound: int) -> str:
+    best = min(plan.number for plan in plans)
+    policies = " or ".join(plan.policy for plan in plans if plan.number == best)
+    goals = request.goals
     what = " and ".join(goal.text for goal in goals)
     like = nodes.kind.name
     if best > 0:
-        said = f"{counted(best, 'node')} like {like} more with {policies} for {what}"
+        sentence = f"{counted(best, 'node')} like {like} more with {policies} for {what}"
     elif best == 0:
-        said = f"The cluster as it is will do with {policies} for {what}"
+        sentence = f"The cluster as it is will do with {policies} for {what}"
     else:
-        said = f"{counted(-best, 'node')} like {like} can be taken away with {policies} for {what}"
-    whom = "no policy" if asked.preemption else "without preemption no policy"
+        sentence = f"{counted(-best, 'node')} like {like} can be taken away with {policies} for {what}"
+    whom = "no policy" if request.preemption else "without preemption no policy"
     if bound <= nodes.fewest:
-        said += "; no bound."
+        sentence += "; no bound."
     elif bound <= 0:  # other nodes could be taken away: the bound is for these
-        said += f"; without {some(taken(nodes, bound - 1))} {whom} will do."
+        sentence += f"; without {some(taken(nodes, bound - 1))} {whom} will do."
     else:
-        said += f"; with fewer nodes {whom} will do." if best == bound else f"; {whom} can do with fewer than {bound:+,}."
-    for one in found:
-        trials = [(f"{number:+,}", trial) for number, trial in ((one.number - 1, one.below), (one.number, one.at)) if trial]
-        if left_open := seen_in(goals, trials, asked.slot_seconds):
-            said += f" {one.policy}: not decided{left_open}; more --seeds may decide it."
-    there = changed(asked.cluster, nodes.kind, best)
-    lines = there.begun_notes(first_cycle(there)) if asked.preemption else []
+        sentence += f"; with fewer nodes {whom} will do." if best == bound else f"; {whom} can do with fewer than {bound:+,}."
+    for plan in plans:
+        trials = [(f"{number:+,}", trial) for number, trial in ((plan.number - 1, plan.below), (plan.number, plan.at)) if trial]
+        if left_open := open_goals(goals, trials, request.slot_seconds):
+            sentence += f" {plan.policy}: not decided{left_open}; more --seeds may decide it."
+    there = changed(request.cluster, nodes.kind, best)
+    lines = there.begun_notes(first_cycle(there)) if request.preemption else []
     if best < 0:
         lines.insert(0, f"Pods of {some(taken(nodes, best))} then start again, behind those that wait.")
-    return "\n".join([said, *lines])
+    return "\n".join([sentence, *lines])
 
 
 def taken(nodes: AddedNodes, count: int) -> list[str]:
@@ -120,71 +124,74 @@ def taken(nodes: AddedNodes, count: int) -> list[str]:
     return emptiest_first(nodes.cluster, nodes.kind)[: max(-count, 0)]
 
 
-def _added_record(asked: AskedCluster, nodes: AddedNodes, one: Added, bound: int) -> dict[str, Any]:
+def _added_record(request: ClusterRequest, nodes: AddedNodes, plan: Added, bound: int) -> dict[str, Any]:
     """The JSON of one policy; times are in slots."""
     return {
-        "workload": asked.cluster.name,
-        "policy": one.policy,
-        "nodes": len(asked.cluster.nodes),
+        "workload": request.cluster.name,
+        "policy": plan.policy,
+        "nodes": len(request.cluster.nodes),
         "add": nodes.kind.name,
         "capacity": [*nodes.kind.capacity],
-        "own_pods": [asked.cluster.running[n].name for n in nodes.kind.own(asked.cluster)],
-        "fits_nowhere": [pod.name for pod in with_unfit(asked.cluster, nodes.kind).unfit],
-        "not_modelled": asked.cluster.unmodelled(asked.cluster.waiting),
-        "added": one.number,
-        "taken_away": taken(nodes, one.number),
+        "own_pods": [request.cluster.running[n].name for n in nodes.kind.own(request.cluster)],
+        "fits_nowhere": [pod.name for pod in with_unfit(request.cluster, nodes.kind).unfit],
+        "not_modelled": request.cluster.unmodelled(request.cluster.waiting),
+        "added": plan.number,
+        "taken_away": taken(nodes, plan.number),
         "bound": bound if bound > nodes.fewest else None,
-        "slot_seconds": asked.slot_seconds,
-        "seeds": asked.seeds,
-        "goals": goals_record(asked.goals, {"value": one.at, "one_less": one.below}),
+        "slot_seconds": request.slot_seconds,
+        "seeds": request.seeds,
+        "goals": goals_record(request.goals, {"value": plan.at, "one_less": plan.below}),
         "tried": [
-            {"added": count, "values": [mean_of(own) for own in trial.values], "meets": trial.meets} for count, trial in one.tried
+            {"added": count, "values": [mean_of(values) for values in trial.values], "meets": trial.meets}
+            for count, trial in plan.tried
         ],
     }
 
 
-def plan_failed_nodes(asked: AskedCluster, without: str, made: RunOptions) -> Shown:
+def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOptions) -> Answer:
     """Each policy on the cluster with and without these nodes. Raises InputError."""
     names = [*dict.fromkeys(name.strip() for name in without.split(","))]
-    left = without_nodes(asked.cluster, names)
-    check_pods(asked.goals, left, bool(asked.service))
-    print_cluster(asked.cluster, asked.service, len(asked.cluster.nodes))
+    left = without_nodes(request.cluster, names)
+    check_pods(request.goals, left, bool(request.service))
+    print_cluster(request.cluster, request.service, len(request.cluster.nodes))
 
     def compare(policy: str, ask: AskRuns, say: Say) -> FailedNodes:
         say(f"with and without {counted(len(names), 'node')}")
-        return compare_nodes(asked.runs(policy, ask), asked.cluster, names, range(asked.seeds))
+        return compare_nodes(request.runs(policy, ask), request.cluster, names, range(request.seeds))
 
-    found, _ = plan_all(asked.policies, compare, made, None)
-    table = _failed_table(asked, names, found)
-    said = "\n".join([_queued(left), *(_failed_answer(asked, left, one) for one in found)])
+    comparisons, _ = plan_all(request.policies, compare, run_options, None)
+    table = _failed_table(request, names, comparisons)
+    sentences = "\n".join([_queued(left), *(_failed_answer(request, left, comparison) for comparison in comparisons)])
 
     def report() -> Report:
-        nodes = len(asked.cluster.nodes)
+        nodes = len(request.cluster.nodes)
         about = [
-            ("Goals", "; ".join(goal.text for goal in asked.goals)),
+            ("Goals", "; ".join(goal.text for goal in request.goals)),
             ("Nodes", f"{nodes:,}, and {nodes - len(names):,} without {listed(names)}"),
-            ("Policies", ", ".join(asked.policies)),
+            ("Policies", ", ".join(request.policies)),
         ]
-        notes = ["The measures are of the same pods in both.", *asked.cluster.notes(asked.service)]
+        notes = ["The measures are of the same pods in both.", *request.cluster.notes(request.service)]
         section = Section("With and without these nodes", notes=notes, tables=[table])
-        first, *others = said.splitlines()
-        return Report(f"What if nodes of {asked.cluster.name} fail", first, about, [section], others)
+        first, *others = sentences.splitlines()
+        return Report(f"What if nodes of {request.cluster.name} fail", first, about, [section], others)
 
-    return Shown([table], said, [_failed_record(asked, names, left, one) for one in found], None, report)
+    return Answer(
+        [table], sentences, [_failed_record(request, names, left, comparison) for comparison in comparisons], None, report
+    )
 
 
-def _failed_table(asked: AskedCluster, names: Sequence[str], found: Sequence[FailedNodes]) -> Table:
-    nodes = len(asked.cluster.nodes)
+def _failed_table(request: ClusterRequest, names: Sequence[str], comparisons: Sequence[FailedNodes]) -> Table:
+    nodes = len(request.cluster.nodes)
     without = some(names) if len(names) <= MOST_NAMED else counted(len(names), "node")
-    title = f"{asked.cluster.name}: {counted(nodes, 'node')}, and {nodes - len(names):,} without {without}; times in seconds"
-    heads = [heading for goal in asked.goals for heading in (goal.title, "without", "difference")]
+    title = f"{request.cluster.name}: {counted(nodes, 'node')}, and {nodes - len(names):,} without {without}; times in seconds"
+    heads = [heading for goal in request.goals for heading in (goal.title, "without", "difference")]
     table = Table(title, [Column("policy"), *numbers(*heads)])
-    for one in found:
+    for comparison in comparisons:
         cells = []
-        for n in range(len(asked.goals)):
-            cells += [cell(trial, n, asked.slot_seconds) for trial in (one.whole, one.left)]
-            cells.append(seconds(one.change(n), asked.slot_seconds))
-        table.add(one.policy, *cells)
+        for n in range(len(request.goals)):
+            cells += [cell(trial, n, request.slot_seconds) for trial in (comparison.whole, comparison.left)]
+            cells.append(seconds(comparison.change(n), request.slot_seconds))
+        table.add(comparison.policy, *cells)
     return table
 
 
@@ -193,48 +200,52 @@ def _queued(left: Cluster) -> str:
     again = [left.running[n].name for n in left.again]
     if not again and not left.waiting and not left.stranded and not left.unfit:
         return "No pod waits, and none of these nodes' pods would start again."
-    said = f"{counted(len(again), 'pod')} of these nodes would start again, behind those that wait"
-    said += f": {some(again)}." if again else "."
+    sentence = f"{counted(len(again), 'pod')} of these nodes would start again, behind those that wait"
+    sentence += f": {some(again)}." if again else "."
     if not left.stranded:
-        return said
-    return f"{said} For {counted(len(left.stranded), 'pod')} no node is left: {some(left.stranded)}."
+        return sentence
+    return f"{sentence} For {counted(len(left.stranded), 'pod')} no node is left: {some(left.stranded)}."
 
 
-def _failed_answer(asked: AskedCluster, left: Cluster, one: FailedNodes) -> str:
+def _failed_answer(request: ClusterRequest, left: Cluster, comparison: FailedNodes) -> str:
     """Which goals still hold, and who waits longer."""
     longer = []
-    for what, pods, by in zip(("pods that wait now", "the others"), (left.waiting, left.again), one.later, strict=True):
+    for what, pods, by in zip(("pods that wait now", "the others"), (left.waiting, left.again), comparison.later, strict=True):
         if len(pods):
-            longer.append(f"{what} start {seconds(by, asked.slot_seconds)} s later on average")
+            longer.append(f"{what} start {seconds(by, request.slot_seconds)} s later on average")
     later = "; ".join(longer)
-    broken, before = _broken_goals(asked, one.left), _broken_goals(asked, one.whole)
+    broken, before = _broken_goals(request, comparison.left), _broken_goals(request, comparison.whole)
     if not broken:
-        return f"{one.policy}: without these nodes all goals are met; {later}."
+        return f"{comparison.policy}: without these nodes all goals are met; {later}."
     lost = [what for what in broken if what not in before]
     held = f"met with these nodes, not without: {listed(lost)}" if lost else f"not met with or without: {listed(broken)}"
-    return f"{one.policy}: {held}; {later}." if later else f"{one.policy}: {held}."
+    return f"{comparison.policy}: {held}; {later}." if later else f"{comparison.policy}: {held}."
 
 
-def _broken_goals(asked: AskedCluster, trial: Trial) -> list[str]:
-    return [goal.text for goal, met in zip(asked.goals, trial.met, strict=True) if not met]
+def _broken_goals(request: ClusterRequest, trial: Trial) -> list[str]:
+    return [goal.text for goal, met in zip(request.goals, trial.met, strict=True) if not met]
 
 
-def _failed_record(asked: AskedCluster, names: Sequence[str], left: Cluster, one: FailedNodes) -> dict[str, Any]:
+def _failed_record(request: ClusterRequest, names: Sequence[str], left: Cluster, comparison: FailedNodes) -> dict[str, Any]:
     """The JSON of one policy; times are in slots."""
-    goals = goals_record(asked.goals, {"value": one.whole, "value_without": one.left})
+    goals = goals_record(request.goals, {"value": comparison.whole, "value_without": comparison.left})
     for n, record in enumerate(goals):
-        record |= {"difference": mean_or_none(one.change(n)), "met": one.whole.met[n], "met_without": one.left.met[n]}
+        record |= {
+            "difference": mean_or_none(comparison.change(n)),
+            "met": comparison.whole.met[n],
+            "met_without": comparison.left.met[n],
+        }
     return {
-        "workload": asked.cluster.name,
-        "policy": one.policy,
-        "nodes": len(asked.cluster.nodes),
+        "workload": request.cluster.name,
+        "policy": comparison.policy,
+        "nodes": len(request.cluster.nodes),
         "without": [*names],
         "again": [left.running[n].name for n in left.again],
         "stranded": [*left.stranded],
-        "slot_seconds": asked.slot_seconds,
-        "seeds": asked.seeds,
+        "slot_seconds": request.slot_seconds,
+        "seeds": request.seeds,
         "goals": goals,
-        "later": {"waiting": mean_or_none(one.later[0]), "again": mean_or_none(one.later[1])},
+        "later": {"waiting": mean_or_none(comparison.later[0]), "again": mean_or_none(comparison.later[1])},
     }
 
 

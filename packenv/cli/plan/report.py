@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from packenv.api import simulate
-from packenv.cli.plan.answers import money
+from packenv.cli.plan.answers import money, scale_of, unit_of
 from packenv.planning.goals import Goal
 from packenv.planning.kinds import Kinds, with_mix
 from packenv.planning.lower_bounds.cost_bound import CostBound
@@ -39,12 +39,15 @@ def plan_report(
     slot_seconds: float | None,
     seeds: int,
     slots: int | None,
-    said: Sequence[str],
+    sentences: Sequence[str],
     tables: Sequence[Table],
 ) -> Report:
-    """`said`: the answer, then what was asked beside it. `refused`: why other policies meet the goals with no number of servers.
+    """The page of `packenv plan`.
 
-    `seeds`, `slots`: of the runs. `tables`: as they are printed.
+    sentences     the answer, then what was asked beside it
+    refused       why other policies meet the goals with no number of servers
+    seeds, slots  of the runs
+    tables        as they are printed
     """
     curves = _server_figures(plans, goals, bound, slot_seconds)
     tried = [_tried(plan, goals, slot_seconds) for plan in plans]
@@ -57,7 +60,7 @@ def plan_report(
         title = f"With {counted(best.servers, 'server')} and {best.policy}"
         sections.insert(1, occupied(title, with_servers(workload, best.servers), best.policy))
     profile = profile_section(workload)
-    asked = [
+    facts = [
         ("Work", work_of(workload)),
         ("Goals", "; ".join(goal.text for goal in goals) or "a stable queue"),
         ("A server", ":".join(f"{each:g}" for each in workload.servers.capacity[0])),
@@ -66,7 +69,7 @@ def plan_report(
         (f"No {bound.whom} needs fewer than", counted(bound.servers, "server")),
     ]
     title = f"How many servers for {workload.name}"
-    return Report(title, said[0], asked, [*sections, *([profile] if profile else [])], [*said[1:], *refused])
+    return Report(title, sentences[0], facts, [*sections, *([profile] if profile else [])], [*sentences[1:], *refused])
 
 
 def plan_chart(
@@ -103,14 +106,6 @@ def occupied(title: str, there: Workload, policy: str) -> Section:
     return Section(title, [fullness(there, [result])])
 
 
-def scale_of(goal: Goal, slot_seconds: float | None) -> float:
-    return slot_seconds or 1.0 if goal.is_time else 1.0
-
-
-def unit_of(goal: Goal, slot_seconds: float | None) -> str:
-    return "" if not goal.is_time else " slots" if slot_seconds is None else " seconds"
-
-
 def _server_figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slot_seconds: float | None) -> Figure:
     """A goal's measure against the number of servers, a line for each policy: filled marks meet all goals."""
     scale, unit = scale_of(goal, slot_seconds), unit_of(goal, slot_seconds)
@@ -121,8 +116,8 @@ def _server_figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slo
         lines.append(line_through(plan.policy, f"{plan.servers:,}", colour, points))
     up = Rule(bound.servers, f"any {bound.whom}: {bound.servers:,} at least")
     chart = goal_chart(lines, goal, "servers", up, slot_seconds, whole=True)
-    said = "; ".join(_said(plan, n, scale, unit) for plan in plans)
-    return Figure(f"{goal.title} against the number of servers", f"{said}. Filled marks meet all goals.", chart)
+    findings = "; ".join(_finding(plan, n, scale, unit) for plan in plans)
+    return Figure(f"{goal.title} against the number of servers", f"{findings}. Filled marks meet all goals.", chart)
 
 
 def line_through(policy: str, answer: str, colour: str, points: Sequence[Point], values: Sequence[float] | None = None) -> Line:
@@ -144,7 +139,7 @@ def goal_chart(
     return LineChart(lines, x_title, title, max(1.08 * most, 1.25 * limit) or 1.0, [Rule(limit, goal.text)], [up], **kind)
 
 
-def _said(plan: Plan, n: int, scale: float, unit: str) -> str:
+def _finding(plan: Plan, n: int, scale: float, unit: str) -> str:
     def value(trial: Trial) -> str:
         mean = trial.value(n)
         return NONE if mean is None else f"{number(mean * scale)}{unit}"
@@ -166,8 +161,8 @@ def _stable(plans: Sequence[Plan], bound: Fewest) -> Figure:
         (min(bound.servers, *numbers) - 0.5, max(numbers) + 0.5),
         [Rule(bound.servers, f"any {bound.whom} at least")],
     )
-    said = "; ".join(f"{plan.policy} is stable with {counted(plan.servers, 'server')}" for plan in plans)
-    return Figure("Which numbers of servers are stable", f"{said}. Filled marks are stable.", chart)
+    findings = "; ".join(f"{plan.policy} is stable with {counted(plan.servers, 'server')}" for plan in plans)
+    return Figure("Which numbers of servers are stable", f"{findings}. Filled marks are stable.", chart)
 
 
 def _state(trial: Trial) -> str:
@@ -198,7 +193,7 @@ def mix_report(
 ) -> Report:
     """The page of `packenv plan --types`: the mix of each policy, its cost, what one machine less does, and how full it is."""
     profile = profile_section(workload)
-    asked = [
+    facts = [
         ("Work", work_of(workload)),
         ("Goals", "; ".join(goal.text for goal in goals) or "a stable queue"),
         ("Machines", "; ".join(f"{text} at {money(cost)}" for text, cost in zip(kinds.texts, kinds.cost, strict=True))),
@@ -213,7 +208,7 @@ def mix_report(
         where = f"With {kinds.shown(best.at.counts)} and {best.policy}"
         sections.append(occupied(where, with_mix(workload, best.at.counts), best.policy))
     sections += [profile] if profile else []
-    return Report(title, answer, asked, sections, refused)
+    return Report(title, answer, facts, sections, refused)
 
 
 def mix_chart(
@@ -250,19 +245,19 @@ class MixPoint(NamedTuple):
 
 def mix_points(plan: MixPlan, goals: Sequence[Goal], n: int) -> list[MixPoint]:
     """All mixes of the search that have a value of goal n (without goals: of stability), by cost."""
-    found = []
+    points = []
     for tried in plan.tried:
         value = tried.trial.value(n) if goals else float(tried.trial.stable)
         if value is not None:
-            found.append(MixPoint(float(tried.cost), float(value), tried))
-    return found
+            points.append(MixPoint(float(tried.cost), float(value), tried))
+    return points
 
 
 def best_so_far(points: Sequence[MixPoint], goal: Goal | None) -> list[float]:
     """For each point, in order of cost, the best value among those that cost no more."""
     most = goal is None or goal.measure == "utilisation"
-    found: list[float] = []
+    best_values: list[float] = []
     for point in points:
         best = max if most else min
-        found.append(best(found[-1], point.value) if found else point.value)
-    return found
+        best_values.append(best(best_values[-1], point.value) if best_values else point.value)
+    return best_values

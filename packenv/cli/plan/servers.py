@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from packenv.cli.plan.answers import SURER, Asked, Say, Shown, cell, plan_all, say_refused, seen_in
+from packenv.cli.plan.answers import SURER, Answer, PlanRequest, Say, cell, open_goals, plan_all, print_refused, scale_of
 from packenv.cli.tables import text_console
 from packenv.planning.goals import Goal
 from packenv.planning.lower_bounds.fewest_servers import Fewest, fewest_for
@@ -30,29 +30,29 @@ from packenv.runs.text import NONE, counted
 from packenv.workloads.workload import Workload
 
 
-def plan_numbers(asked: Asked, made: RunOptions, log: str | None) -> Shown:
+def plan_numbers(request: PlanRequest, run_options: RunOptions, log: str | None) -> Answer:
     """The least number of servers for each policy. Raises NoneMeets if no policy meets the goals with any number."""
-    workload, goals, slot_seconds = asked.workload, asked.goals, asked.shown_slot
-    runs = asked.log(log)
+    workload, goals, slot_seconds = request.workload, request.goals, request.shown_slot
+    runs = request.log(log)
     with text_console().status(f"{workload.name}: the fewest servers of any policy"):
-        bound = fewest_for(workload, goals, asked.policies, GAP, SECONDS)
+        bound = fewest_for(workload, goals, request.policies, GAP, SECONDS)
 
     known: dict[str, Certainty] = {}
     smaller: dict[str, WithoutLargest] = {}
 
     def plan(policy: str, ask: AskRuns, say: Say) -> Plan:
-        search = asked.search(policy)
-        found = search.run(bound.servers, ask, lambda servers: say(f"{servers:,} servers"))
-        if asked.draws:
-            known[policy] = certainty(search, found.servers, asked.draws, ask, lambda draw: say(f"draw {draw + 1:,}"))
-        if asked.most_demand is not None:
+        search = request.search(policy)
+        least = search.run(bound.servers, ask, lambda servers: say(f"{servers:,} servers"))
+        if request.draws:
+            known[policy] = certainty(search, least.servers, request.draws, ask, lambda draw: say(f"draw {draw + 1:,}"))
+        if request.most_demand is not None:
             say("without the largest tasks")
-            smaller[policy] = without_largest(search, found.servers, asked.most_demand, ask)
-        return found
+            smaller[policy] = without_largest(search, least.servers, request.most_demand, ask)
+        return least
 
-    plans, refused = plan_all(asked.policies, plan, made, runs)
-    say_refused(refused, plans)
-    common = compare_at_common([asked.search(one.policy) for one in plans], plans, made, runs)
+    plans, refused = plan_all(request.policies, plan, run_options, runs)
+    print_refused(refused, plans)
+    common = compare_at_common([request.search(plan.policy) for plan in plans], plans, run_options, runs)
     tables = [plan_table(workload, goals, plans, bound, slot_seconds)]
     tables += [common_table(workload, goals, common, slot_seconds)] if common else []
 
@@ -65,21 +65,21 @@ def plan_numbers(asked: Asked, made: RunOptions, log: str | None) -> Shown:
         from packenv.cli.plan.report import plan_report  # brings the profile of traces with it
 
         problems = [*map(str, refused)]
-        return plan_report(plans, problems, goals, bound, workload, slot_seconds, asked.seeds, asked.slots, said, tables)
+        return plan_report(plans, problems, goals, bound, workload, slot_seconds, request.seeds, request.slots, sentences, tables)
 
     records = [
-        plan_record(workload, goals, one, bound)
-        | common_record(goals, common, one.policy)
-        | certainty_record(known.get(one.policy))
-        | without_record(smaller.get(one.policy))
-        for one in plans
+        plan_record(workload, goals, plan, bound)
+        | common_record(goals, common, plan.policy)
+        | certainty_record(known.get(plan.policy))
+        | without_record(smaller.get(plan.policy))
+        for plan in plans
     ]
-    said = [answer(workload, goals, plans, bound)]
-    said += [in_the_noise(goals, one, slot_seconds) for one in plans if one.between is not None]
-    said += [unsettled(one) for one in plans if not goals and not one.at.settled]
-    said += [without(one, smaller[one.policy]) for one in plans if one.policy in smaller]
-    said += [certain(one.policy, known[one.policy]) for one in plans if one.policy in known]
-    return Shown(tables, "\n".join(said), records, draw, report)
+    sentences = [plan_answer(workload, goals, plans, bound)]
+    sentences += [in_the_noise(goals, plan, slot_seconds) for plan in plans if plan.between is not None]
+    sentences += [unsettled(plan) for plan in plans if not goals and not plan.at.settled]
+    sentences += [without(plan, smaller[plan.policy]) for plan in plans if plan.policy in smaller]
+    sentences += [certain(plan.policy, known[plan.policy]) for plan in plans if plan.policy in known]
+    return Answer(tables, "\n".join(sentences), records, draw, report)
 
 
 LEFT_OUT = ("stable with one less",)
@@ -106,7 +106,7 @@ def in_the_noise(goals: Sequence[Goal], plan: Plan, slot_seconds: float | None) 
     assert plan.between is not None
     low, high = plan.between
     trials = [(f"{trial.servers:,}", trial) for trial in (plan.below, plan.at) if trial is not None]
-    return f"{plan.policy}: not decided between {low:,} and {high:,} servers{seen_in(goals, trials, slot_seconds)}; {SURER}."
+    return f"{plan.policy}: not decided between {low:,} and {high:,} servers{open_goals(goals, trials, slot_seconds)}; {SURER}."
 
 
 def unsettled(plan: Plan) -> str:
@@ -115,48 +115,49 @@ def unsettled(plan: Plan) -> str:
     return f"{plan.policy}: with {servers} the queue may still grow in longer runs; more --slots may decide it."
 
 
-def answer(workload: Workload, goals: Sequence[Goal], plans: Sequence[Plan], bound: Fewest) -> str:
+def plan_answer(workload: Workload, goals: Sequence[Goal], plans: Sequence[Plan], bound: Fewest) -> str:
     """The plan in a sentence or two."""
     best = min(plans, key=lambda plan: plan.servers)
     what = " and ".join(goal.text for goal in goals) or "a stable queue"
     fewest = [plan.policy for plan in plans if plan.servers == best.servers]
-    said = f"{counted(best.servers, 'server')} with {' or '.join(fewest)} for {what}"
+    sentence = f"{counted(best.servers, 'server')} with {' or '.join(fewest)} for {what}"
     if best.servers == bound.servers:
-        return f"{said}; no {bound.whom} needs fewer."
-    spared = f"{1 - bound.servers / best.servers:.0%}"
-    return f"{said}; no {bound.whom} can do with fewer than {bound.servers:,}, so that at most {spared} of them could be saved."
+        return f"{sentence}; no {bound.whom} needs fewer."
+    saved = f"{1 - bound.servers / best.servers:.0%}"
+    return f"{sentence}; no {bound.whom} can do with fewer than {bound.servers:,}, which would be {saved} fewer servers."
 
 
 SHARES = {"interval_80": 0.8, "interval_95": 0.95}
 
 
-def certain(policy: str, found: Certainty) -> str:
+def certain(policy: str, draws: Certainty) -> str:
     """In which range the least number lies for other draws."""
-    of = "seeds" if found.block is None else f"draws of the trace's blocks of {counted(found.block, 'slot')}"
-    ranges = [f"{share:.0%} from {low:,} to {high:,}" for share in SHARES.values() for low, high in [found.interval(share)]]
-    return f"{policy}: of {len(found.least):,} {of}, {', '.join(ranges)} servers."
+    of = "seeds" if draws.block is None else f"draws of the trace's blocks of {counted(draws.block, 'slot')}"
+    ranges = [f"{share:.0%} from {low:,} to {high:,}" for share in SHARES.values() for low, high in [draws.interval(share)]]
+    return f"{policy}: of {len(draws.least):,} {of}, {', '.join(ranges)} servers."
 
 
-def certainty_record(found: Certainty | None) -> dict[str, Any]:
+def certainty_record(draws: Certainty | None) -> dict[str, Any]:
     """The JSON of it; nothing where it was not asked for."""
-    if found is None:
+    if draws is None:
         return {}
     return {
-        "draws": {"least": [*found.least], "block": found.block} | {key: [*found.interval(one)] for key, one in SHARES.items()}
+        "draws": {"least": [*draws.least], "block": draws.block}
+        | {key: [*draws.interval(share)] for key, share in SHARES.items()}
     }
 
 
-def without(plan: Plan, found: WithoutLargest) -> str:
+def without(plan: Plan, others: WithoutLargest) -> str:
     """What the largest tasks cost."""
-    saved = plan.servers - found.servers
+    saved = plan.servers - others.servers
     change = "as many" if saved == 0 else f"{abs(saved):,} {'fewer' if saved > 0 else 'more'}"
-    left_out = f"{counted(found.tasks, 'task')} above the limit, {found.work:.1%} of the work"
-    return f"{plan.policy}: without the {left_out}: {counted(found.servers, 'server')}, {change}."
+    left_out = f"{counted(others.tasks, 'task')} above the limit, {others.work:.1%} of the work"
+    return f"{plan.policy}: without the {left_out}: {counted(others.servers, 'server')}, {change}."
 
 
-def without_record(found: WithoutLargest | None) -> dict[str, Any]:
+def without_record(others: WithoutLargest | None) -> dict[str, Any]:
     """The JSON of it; nothing where it was not asked for."""
-    return {} if found is None else {"without_largest": found._asdict()}
+    return {} if others is None else {"without_largest": others._asdict()}
 
 
 def plan_record(workload: Workload, goals: Sequence[Goal], plan: Plan, bound: Fewest) -> dict[str, Any]:
@@ -193,7 +194,9 @@ def plan_record(workload: Workload, goals: Sequence[Goal], plan: Plan, bound: Fe
     }
 
 
-def compare_at_common(searches: Sequence[Search], plans: Sequence[Plan], made: RunOptions, log: PlanLog | None) -> list[Compared]:
+def compare_at_common(
+    searches: Sequence[Search], plans: Sequence[Plan], run_options: RunOptions, log: PlanLog | None
+) -> list[Compared]:
     """Each policy with as many servers as the one that needs most; nothing for a single policy, or without goals.
 
     searches  of the plans, in their order
@@ -201,48 +204,48 @@ def compare_at_common(searches: Sequence[Search], plans: Sequence[Plan], made: R
     if len(plans) < 2 or not searches[0].goals:
         return []
     servers = common_number(plans)
-    wanted = {plan.policy: (search, plan) for search, plan in zip(searches, plans, strict=True) if plan.servers < servers}
+    to_run = {plan.policy: (search, plan) for search, plan in zip(searches, plans, strict=True) if plan.servers < servers}
 
     def run(policy: str, ask: AskRuns, say: Say) -> tuple[str, Trial]:
         say(f"{counted(servers, 'server')}, to compare")
-        search, plan = wanted[policy]
+        search, plan = to_run[policy]
         return policy, trial_at(search, plan, servers, ask)
 
-    others = dict(plan_all([*wanted], run, made, log)[0]) if wanted else {}
+    others = dict(plan_all([*to_run], run, run_options, log)[0]) if to_run else {}
     return compared([plan.policy for plan in plans], [others.get(plan.policy, plan.at) for plan in plans])
 
 
-def common_table(workload: Workload, goals: Sequence[Goal], found: Sequence[Compared], seconds: float | None) -> Table:
+def common_table(workload: Workload, goals: Sequence[Goal], comparisons: Sequence[Compared], seconds: float | None) -> Table:
     """For each policy each goal's measure, and that less the first policy's, with a 95 % interval over the seeds."""
     unit = "slots" if seconds is None else "seconds"
-    title = f"{workload.name}: all policies with {counted(found[0].servers, 'server')}; times in {unit}"
-    heads = [heading for goal in goals for heading in (goal.title, f"less {found[0].policy}'s")]
+    title = f"{workload.name}: all policies with {counted(comparisons[0].servers, 'server')}; times in {unit}"
+    heads = [heading for goal in goals for heading in (goal.title, f"less {comparisons[0].policy}'s")]
     table = Table(title, [Column("policy"), *numbers(*heads)])
-    for n, one in enumerate(found):
+    for n, comparison in enumerate(comparisons):
         cells = []
         for k, goal in enumerate(goals):
-            scale = seconds or 1.0 if goal.is_time else 1.0
-            less = interval(None if by is None else by * scale for by in one.less_first[k])
-            cells += [cell(one.trial, k, goal, seconds), str(less) if n else NONE]
-        table.add(one.policy, *cells)
+            scale = scale_of(goal, seconds)
+            less = interval(None if by is None else by * scale for by in comparison.less_first[k])
+            cells += [cell(comparison.trial, k, goal, seconds), str(less) if n else NONE]
+        table.add(comparison.policy, *cells)
     return table
 
 
-def common_record(goals: Sequence[Goal], found: Sequence[Compared], policy: str) -> dict[str, Any]:
+def common_record(goals: Sequence[Goal], comparisons: Sequence[Compared], policy: str) -> dict[str, Any]:
     """The JSON of it; times are in slots, nothing where nothing was compared."""
-    own = next((one for one in found if one.policy == policy), None)
-    if own is None:
+    comparison = next((other for other in comparisons if other.policy == policy), None)
+    if comparison is None:
         return {}
     measures = [
-        {"goal": goal.text, "value": [*own.trial.estimate(k)], "difference": [*interval(own.less_first[k])]}
+        {"goal": goal.text, "value": [*comparison.trial.estimate(k)], "difference": [*interval(comparison.less_first[k])]}
         for k, goal in enumerate(goals)
     ]
     return {
         "common": {
-            "servers": own.servers,
-            "less": found[0].policy,
+            "servers": comparison.servers,
+            "less": comparisons[0].policy,
             "goals": measures,
-            "stable": own.trial.stable,
-            "meets": own.trial.meets,
+            "stable": comparison.trial.stable,
+            "meets": comparison.trial.meets,
         }
     }

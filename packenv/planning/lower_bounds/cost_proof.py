@@ -47,10 +47,10 @@ class TableTasks:
     def _distinct(self) -> tuple[Ints, Ints]:
         demand = self.jobs.demand
         if demand.shape[1] == 1:  # many times as fast as along an axis
-            found, place = np.unique(demand[:, 0], return_inverse=True)
-            return found[:, None], place.ravel()
-        found, place = np.unique(demand, axis=0, return_inverse=True)
-        return found, place.ravel()
+            distinct, place = np.unique(demand[:, 0], return_inverse=True)
+            return distinct[:, None], place.ravel()
+        distinct, place = np.unique(demand, axis=0, return_inverse=True)
+        return distinct, place.ravel()
 
     @property
     def vectors(self) -> Ints:
@@ -119,7 +119,7 @@ class CostProof:
         Σ n_g held_g >= S of `row` gives Σ n_g cost_g >= S · min_g cost_g / held_g.
         """
         held, least = self.row(tasks, capacity)
-        shares = [one / most for one, most in zip(cost, held, strict=True) if most > 0]
+        shares = [price / most for price, most in zip(cost, held, strict=True) if most > 0]
         return least * min(shares) if shares else Fraction(0)
 
     def row(self, tasks: TableTasks, capacity: Ints) -> tuple[list[int], int]:
@@ -193,11 +193,11 @@ def sure_overlap(jobs: Jobs, wait: int, start: int, end: int) -> Ints:
     As its start moves on, the overlap rises, stays, and falls: the least is that of the first or of the last start.
     """
     here = int(np.searchsorted(jobs.arrival, end))  # those that have arrived
-    found = np.zeros(len(jobs), np.int64)
+    overlap = np.zeros(len(jobs), np.int64)
     arrival, service = jobs.arrival[:here], jobs.service[:here]
     least = _overlap(arrival, service, start, end)
-    found[:here] = least if wait == 0 else np.minimum(least, _overlap(arrival + wait, service, start, end))
-    return found
+    overlap[:here] = least if wait == 0 else np.minimum(least, _overlap(arrival + wait, service, start, end))
+    return overlap
 
 
 def _overlap(start: Ints, service: Ints, first: int, end: int) -> Ints:

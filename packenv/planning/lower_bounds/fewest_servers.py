@@ -35,14 +35,14 @@ def fewest_servers(workload: Workload, goals: list[Goal], gap: float, seconds: f
     largest of what windows of time must hold, for each goal of the wait (`table_cost`).
     """
     if workload.jobs is None:
-        one = workload.with_(servers=workload.servers.capacity[:1], rate=workload.rate)
-        return math.floor(workload.rate * workload.mean_service / max_workload(one, gap, seconds).upper + 1e-9) + 1
-    found = 1
+        single = workload.with_(servers=workload.servers.capacity[:1], rate=workload.rate)
+        return math.floor(workload.rate * workload.mean_service / max_workload(single, gap, seconds).upper + 1e-9) + 1
+    least = 1
     for limit in wait_limits(workload, goals):
         search = TableCost(workload.jobs, workload.servers.units[:1], (Fraction(1),), limit)
         search.run(gap, seconds)
-        found = max(found, fewest(search.value))
-    return found
+        least = max(least, fewest(search.value))
+    return least
 
 
 def wait_limits(workload: Workload, goals: Sequence[Goal]) -> list[WaitLimit]:
@@ -50,15 +50,15 @@ def wait_limits(workload: Workload, goals: Sequence[Goal]) -> list[WaitLimit]:
     jobs = workload.jobs
     if jobs is None or jobs.predecessors is not None or jobs.phase is not None:
         return []  # tasks wait from when they are eligible, which depends on the policy
-    found = []
+    limits = []
     for goal in goals:
         share = share_of(goal.statistic)
         if goal.measure == "wait" and share is None:
-            found.append(WaitLimit(math.floor(min(goal.limit * len(jobs) * (1 + 1e-12) + 1e-9, LONGEST)), None))
+            limits.append(WaitLimit(math.floor(min(goal.limit * len(jobs) * (1 + 1e-12) + 1e-9, LONGEST)), None))
         elif goal.measure == "wait" and share is not None:
             wait = goal.limit if goal.statistic == "max" else _exact(goal.limit)  # the largest is recorded as it is
-            found.append(WaitLimit(math.floor(min(wait, LONGEST)), math.floor((1 - share) * len(jobs))))
-    return found
+            limits.append(WaitLimit(math.floor(min(wait, LONGEST)), math.floor((1 - share) * len(jobs))))
+    return limits
 
 
 def _exact(wait: float) -> float:

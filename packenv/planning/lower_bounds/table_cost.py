@@ -60,7 +60,7 @@ class TableCost:
 
     def __init__(self, jobs: Jobs, capacity: Ints, cost: Sequence[Fraction], limit: WaitLimit) -> None:
         self.tasks, self.capacity, self.cost, self.limit = TableTasks(jobs), capacity, cost, limit
-        self.price = np.array([float(one) for one in cost])
+        self.price = np.array([float(price) for price in cost])
         self.best: CostProof | None = None
         self.value = Fraction(0)
         self.rows: list[PricedWindow] = []
@@ -73,7 +73,7 @@ class TableCost:
         for rule in areas(self.tasks.vectors, self.capacity):
             best = self._best(rule, most)
             self.rows += best
-            chosen |= {(one.start, one.end): None for one in best}
+            chosen |= {(window.start, window.end): None for window in best}
         combined = self._combine()
         if len(jobs) > MOST_ENTRIES // 2 or self._small():
             return
@@ -82,7 +82,7 @@ class TableCost:
                 *rules_for(self.tasks, self.limit, self.capacity, combined, self.rows, CHOSEN, gap, min(seconds, RULE_SECONDS))
             ]
             for rule in new:
-                self.rows += [one for value, one in self._single(rule, [*chosen]) if value > 0]
+                self.rows += [window for value, window in self._single(rule, [*chosen]) if value > 0]
             if not new:
                 return
             combined = self._combine()
@@ -95,17 +95,20 @@ class TableCost:
 
     def _best(self, rule: Rule, most: int) -> list[PricedWindow]:
         """The windows that prove most alone, the best one first: of all, and of shorter and shorter ones inside the best."""
-        found = {(one.start, one.end): value for value, one in self._single(rule, windows(self.tasks.jobs, {0, self.limit.each}))}
+        values = {
+            (window.start, window.end): value
+            for value, window in self._single(rule, windows(self.tasks.jobs, {0, self.limit.each}))
+        }
 
         def ranked(of: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-            return sorted((one for one in of if found[one] > 0), key=lambda one: (-found[one], one))
+            return sorted((window for window in of if values[window] > 0), key=lambda window: (-values[window], window))
 
-        last = ranked(found)[:FINER]
+        last = ranked(values)[:FINER]
         while last:
-            new = dict.fromkeys(part for one in last for part in inside(*one) if part not in found)
-            found |= {(one.start, one.end): value for value, one in self._single(rule, new)}
-            last = [one for one in ranked(new)[:FINER] if found[one] > found[last[-1]] * WORTH_IT]
-        return [PricedWindow(rule, *one, 1) for one in ranked(found)[:most]]
+            new = dict.fromkeys(part for window in last for part in inside(*window) if part not in values)
+            values |= {(window.start, window.end): value for value, window in self._single(rule, new)}
+            last = [window for window in ranked(new)[:FINER] if values[window] > values[last[-1]] * WORTH_IT]
+        return [PricedWindow(rule, *window, 1) for window in ranked(values)[:most]]
 
     def necessary(self) -> tuple[Floats, Floats]:
         """Rows (rows, G) and needs (rows,): what every mix that meets the limit must hold.
@@ -115,7 +118,7 @@ class TableCost:
         held, need = [], []
         if self.best is not None and len(self.best.windows) > 1:
             together, least = self.best.row(self.tasks, self.capacity)
-            held.append(np.array([one / max(together) for one in together]))
+            held.append(np.array([most / max(together) for most in together]))
             need.append(least / max(together))
         for row in self.rows:
             price = self.tasks.prices(row.rule)
@@ -128,7 +131,7 @@ class TableCost:
     def _single(self, rule: Rule, every: Iterable[tuple[int, int]]) -> Iterator[tuple[Fraction, PricedWindow]]:
         """Each window with what it proves alone."""
         price, held = self.tasks.prices(rule), most_of(rule, self.capacity)
-        share = min((one / most for one, most in zip(self.cost, held, strict=True) if most > 0), default=Fraction(0))
+        share = min((cost / most for cost, most in zip(self.cost, held, strict=True) if most > 0), default=Fraction(0))
         for start, end in every:
             overlap = sure_overlap(self.tasks.jobs, self.limit.each, start, end)
             value = share * Fraction(self.limit.least_cost(price, overlap), end - start)
@@ -146,10 +149,10 @@ class TableCost:
         if not self.rows:
             return None
         costs, held = self._matrix()
-        found = combine(costs, held, self.price, self.limit.spared or 0)
-        if (found.weights > 0).any():
-            self._offer(CostProof(self.limit, self._whole(found.weights)))
-        return found
+        combined = combine(costs, held, self.price, self.limit.spared or 0)
+        if (combined.weights > 0).any():
+            self._offer(CostProof(self.limit, self._whole(combined.weights)))
+        return combined
 
     def _matrix(self) -> tuple[Floats, Floats]:
         """(rows, n) what tasks cost in each window, per slot; for a mean (rows, 1), the sum. (rows, G) what machines hold."""
@@ -167,25 +170,25 @@ class TableCost:
 
     def _whole(self, weights: Floats) -> tuple[PricedWindow, ...]:
         """The windows with weights that are whole numbers, as fine as 62 bits allow."""
-        found, largest = [], 0.0
+        weighted, largest = [], 0.0
         for row, weight in zip(self.rows, weights.tolist(), strict=True):
             if weight > 1e-9 * float(weights.max()):
                 length, most = row.end - row.start, float(max(most_of(row.rule, self.capacity)))
                 times = weight / (length * most)
-                found.append((row, times))
+                weighted.append((row, times))
                 largest += times * length * float(self.tasks.prices(row.rule).max())
         fine = LARGEST / 2 / largest
-        return tuple(PricedWindow(row.rule, row.start, row.end, max(1, int(times * fine))) for row, times in found)
+        return tuple(PricedWindow(row.rule, row.start, row.end, max(1, int(times * fine))) for row, times in weighted)
 
 
 def areas(vectors: Ints, capacity: Ints) -> list[Rule]:
     """Each resource's own amounts as prices, of those that some task needs and some machine has."""
-    found: list[Rule] = []
+    rules: list[Rule] = []
     for weights in np.eye(capacity.shape[1], dtype=np.int64):
         largest = int((vectors @ weights).max())
         if largest > 0 and (capacity @ weights).max() > 0:
-            found.append(Scalarised(tuple(weights.tolist()), Bounded((largest,), (largest,), (True,))))
-    return found
+            rules.append(Scalarised(tuple(weights.tolist()), Bounded((largest,), (largest,), (True,))))
+    return rules
 
 
 def rules_for(
@@ -235,11 +238,11 @@ def upper_proof(vectors: Ints, weight: Any, capacity: Ints, number: Ints, gap: f
     distinct, place = np.unique(capacity, axis=0, return_inverse=True)
     counts = np.bincount(place.ravel(), number).astype(np.int64)
     if vectors.shape[1] == 1:
-        one = OneResourceSearch(
+        single = OneResourceSearch(
             atomic(vectors[:, 0], weight), ServerKinds(distinct[::-1, 0].copy(), counts[::-1].copy()), gap, seconds, quiet
         )
-        one.run()
-        return one.bounded
+        single.run()
+        return single.bounded
     several = SeveralResourcesSearch(Atoms(vectors, weight), VectorKinds(distinct, counts), gap, seconds, quiet)
     several.only_bound()
     return several.bounded
@@ -288,11 +291,11 @@ def combine(costs: Floats, held: Floats, price: Floats, spared: int) -> Combined
             b_ub=np.concatenate([np.zeros(len(cuts)), price]),
             method="highs",
         )
-        own, upper = program.x[:rows], float(program.x[rows])
+        proposed, upper = program.x[:rows], float(program.x[rows])
         share, machines = -program.ineqlin.marginals[: len(cuts)], -program.ineqlin.marginals[len(cuts) :]
         if upper <= best_value * (1 + CLOSE):
             break
-        for weights in (own,) if round_ == 0 else (DAMPING * best + (1 - DAMPING) * own, own):
+        for weights in (proposed,) if round_ == 0 else (DAMPING * best + (1 - DAMPING) * proposed, proposed):
             together = weights @ costs
             kept = np.ones(tasks)
             if spared:
@@ -302,5 +305,5 @@ def combine(costs: Floats, held: Floats, price: Floats, spared: int) -> Combined
             kepts.append(kept)
             if value > best_value:
                 best, best_value = weights, value
-    kept = sum((part * one for part, one in zip(share, kepts, strict=False)), np.zeros(tasks))
+    kept = sum((part * tasks_kept for part, tasks_kept in zip(share, kepts, strict=False)), np.zeros(tasks))
     return Combined(best, best_value, machines, kept)

@@ -52,13 +52,13 @@ class AddedNodes:
         """With fewer nodes no policy meets the goals, on the seeds that confirm the answer."""
 
         def may_be(count: int) -> bool:
-            own = changed(self.cluster, self.kind, count)
-            if own.stranded:
+            candidate = changed(self.cluster, self.kind, count)
+            if candidate.stranded:
                 return False
-            if not own.waiting and not own.again:
+            if not candidate.waiting and not candidate.again:
                 return True
-            made = workload(own)
-            bounds = [WaitBound(made, seed) for seed in self.fresh]
+            its_workload = workload(candidate)
+            bounds = [WaitBound(its_workload, seed) for seed in self.fresh]
             return all(goal.met(mean_of([bound.least(goal) for bound in bounds])) for goal in goals)
 
         low, high = self.fewest - 1, self.most
@@ -111,19 +111,21 @@ class AddedNodes:
 
     def _trial(self, runs: QueueRuns, number: int, seeds: range) -> Trial:
         """With pods that fit on none of the nodes, no measure is known."""
-        own = changed(self.cluster, self.kind, number)
-        if own.stranded:
-            return Trial(len(own.nodes), [[None]] * len(runs.goals), stable=True, queued=True, met=[False] * len(runs.goals))
-        return runs.trial(own, runs.times(own, seeds))
+        cluster = changed(self.cluster, self.kind, number)
+        if cluster.stranded:
+            return Trial(len(cluster.nodes), [[None]] * len(runs.goals), stable=True, queued=True, met=[False] * len(runs.goals))
+        return runs.trial(cluster, runs.times(cluster, seeds))
 
     def _never(self, runs: QueueRuns, tried: dict[int, Trial]) -> str:
         """With the most nodes that were tried, the first goal that is not met."""
         most = max(tried)
         trial = tried[most]
-        goal, own = next((goal, own) for goal, own, met in zip(runs.goals, trial.values, trial.met, strict=True) if not met)
-        value = mean_of(own)
-        found = "not known: not all pods start" if value is None else f"{value:,.4g} slots"
-        with_these = f"with {counted(most, 'node')} more, one for each pod, the {goal.title} is {found}"
+        goal, values = next(
+            (goal, values) for goal, values, met in zip(runs.goals, trial.values, trial.met, strict=True) if not met
+        )
+        value = mean_of(values)
+        measured = "not known: not all pods start" if value is None else f"{value:,.4g} slots"
+        with_these = f"with {counted(most, 'node')} more, one for each pod, the {goal.title} is {measured}"
         return f"{runs.policy}: no number of nodes like {self.kind.name} meets {goal.text!r}: {with_these}"
 
 
@@ -147,7 +149,7 @@ def compare_nodes(runs: QueueRuns, cluster: Cluster, names: Sequence[str], seeds
     left = without_nodes(cluster, names)
     before, after = _as_it_is(runs, cluster, left, seeds), runs.times(left, seeds)
     values = runs.values(before)
-    met = [goal.met(mean_of(own)) for goal, own in zip(runs.goals, values, strict=True)]
+    met = [goal.met(mean_of(of_goal)) for goal, of_goal in zip(runs.goals, values, strict=True)]
     whole = Trial(len(cluster.nodes), values, stable=True, queued=False, met=met)
     waits = len(left.waiting)
     later = [[_later(a, b, rows) for a, b in zip(before, after, strict=True)] for rows in (slice(waits), slice(waits, None))]
@@ -156,7 +158,7 @@ def compare_nodes(runs: QueueRuns, cluster: Cluster, names: Sequence[str], seeds
 
 def _as_it_is(runs: QueueRuns, cluster: Cluster, left: Cluster, seeds: Sequence[int]) -> list[Times]:
     """Of the same pods as without the nodes, in the same order: those of the nodes run on, and wait for nothing."""
-    whole = [Times(own.wait[left.row], own.end[left.row], own.ends[left.row]) for own in runs.times(cluster, seeds)]
+    whole = [Times(times.wait[left.row], times.end[left.row], times.ends[left.row]) for times in runs.times(cluster, seeds)]
     if not left.again:
         return whole
     started, again = runs.workload(left).draw, [*left.again]

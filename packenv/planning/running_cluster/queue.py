@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.inputs.numbers import read_number
-from packenv.planning.goals import GOAL, STATISTICS, UNITS, Goal, fewest_of, known_statistic, share_of
+from packenv.planning.goals import GOAL, Goal, fewest_of, parse_goal, share_of
 from packenv.planning.trials import AskRuns, Trial, is_met, mean_of
 from packenv.results.result import Result
 from packenv.runs.run import Run, runs_of
@@ -59,16 +58,16 @@ class QueueGoal(Goal):
 
     def of(self, times: Times) -> float | None:
         """The measure; None where a pod that counts never starts. Of no pods it is 0."""
-        own = times.wait if self.measure == "wait" else times.end[times.ends]
-        if len(own) == 0:
+        slots = times.wait if self.measure == "wait" else times.end[times.ends]
+        if len(slots) == 0:
             return 0.0
         if self.measure == "makespan":
-            found = own.max()
+            slot = slots.max()
         else:
-            found = own.max() if self.statistic == "mean" else np.sort(own)[place(self.statistic, len(own)) - 1]
-        if found == NEVER:
+            slot = slots.max() if self.statistic == "mean" else np.sort(slots)[place(self.statistic, len(slots)) - 1]
+        if slot == NEVER:
             return None
-        return float(own.mean()) if self.statistic == "mean" else float(found)
+        return float(slots.mean()) if self.statistic == "mean" else float(slot)
 
 
 def place(statistic: str, pods: int) -> int:
@@ -108,26 +107,15 @@ def check_pods(goals: Sequence[QueueGoal], cluster: Cluster, ends: bool) -> None
 
 
 def _parse(text: str, slot_seconds: float) -> QueueGoal:
-    found = GOAL.fullmatch(text)
-    if found is None:
+    match = GOAL.fullmatch(text)
+    if match is None:
         raise InputError(f"goal {text!r}: cannot be read; goals of a cluster are {EXAMPLES}")
-    statistic, measure, sign, amount, unit = (part or "" for part in found.groups())
+    statistic, measure = match[1] or "", match[2]
     if measure not in ("wait", "makespan"):
         what = f"{statistic} {measure}".strip()
         raise InputError(f"goal {text!r}: {what} is not measured in a cluster as it is; goals are {EXAMPLES}")
-    statistic = known_statistic(text, statistic, measure, STATISTICS[measure])
-    if sign != "<=":
-        raise InputError(f"goal {text!r}: {measure} <= is meant, or nothing is to be planned")
-    try:
-        limit = read_number(amount)
-    except ValueError:
-        raise InputError(f"goal {text!r}: {amount!r} is not a number") from None
-    if unit not in ("", "slots", *UNITS):
-        raise InputError(f"goal {text!r}: {unit!r} is not a unit of time; those are {', '.join(UNITS)} and slots")
-    if limit < 0:
-        raise InputError(f"goal {text!r}: the limit is below 0")
-    slots = limit if unit in ("", "slots") else limit * UNITS[unit] / slot_seconds
-    return QueueGoal(" ".join(text.split()), statistic, measure, slots)
+    goal = parse_goal(text, slot_seconds)
+    return QueueGoal(goal.text, goal.statistic, goal.measure, goal.limit)
 
 
 @dataclass(frozen=True)
@@ -156,15 +144,15 @@ class QueueRuns:
     def trial(self, cluster: Cluster, times: Sequence[Times]) -> Trial:
         """The goals' measures; none is met while pods have no node that they fit."""
         values = self.values(times)
-        met = [not cluster.stranded and goal.met(mean_of(own)) for goal, own in zip(self.goals, values, strict=True)]
+        met = [not cluster.stranded and goal.met(mean_of(of_goal)) for goal, of_goal in zip(self.goals, values, strict=True)]
         decided: tuple[bool | None, ...] = tuple(met)
         if len(times) > 1 and not cluster.stranded:
-            decided = tuple(is_met(goal, own) for goal, own in zip(self.goals, values, strict=True))
+            decided = tuple(is_met(goal, of_goal) for goal, of_goal in zip(self.goals, values, strict=True))
         return Trial(len(cluster.nodes), values, stable=True, queued=False, met=met, decided=decided)
 
     def values(self, times: Sequence[Times]) -> list[list[float | None]]:
         """Of each goal, one for each seed."""
-        return [[goal.of(one) for one in times] for goal in self.goals]
+        return [[goal.of(of_run) for of_run in times] for goal in self.goals]
 
 
 def long_enough(workload: Workload, seed: int) -> int:
