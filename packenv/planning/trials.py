@@ -84,7 +84,7 @@ def seen(workload: Workload, result: Result, goals: Sequence[Goal]) -> Seen:
 
 
 def is_met(goal: Goal, values: Sequence[float | None], delays: Sequence[Delays] = (), doubt: float = DOUBT) -> bool | None:
-    """Whether a goal is met, but for this doubt; None where noise leaves it open. A run that measured nothing misses it.
+    """Whether a goal is met, with at most this chance to err; None where noise leaves it open. A run that measured nothing misses it.
 
     A goal on a quantile of the waits is one on the share of the tasks that wait for no longer than its limit.
     """
