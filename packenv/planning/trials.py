@@ -86,7 +86,8 @@ def seen(workload: Workload, result: Result, goals: Sequence[Goal]) -> Seen:
 def is_met(goal: Goal, values: Sequence[float | None], delays: Sequence[Delays] = (), doubt: float = DOUBT) -> bool | None:
     """Whether a goal is met, with at most this chance to err; None where noise leaves it open.
 
-    A run that measured nothing misses it. A goal on a quantile of the waits is one on the share of the tasks that wait for no longer than its limit.
+    A run that measured nothing misses it. A goal on a quantile of the waits is one on the share of the tasks that wait for no
+    longer than its limit.
     """
     if goal.pooled is not None:
         share, low, high = share_within(delays, goal.limit, doubt)
