@@ -8,7 +8,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from site_pages import docstring_as_rst, write_pages  # noqa: E402
+from site_pages import docstring_as_rst, without_addresses, write_pages  # noqa: E402
 
 import packenv  # noqa: E402
 
@@ -37,5 +37,6 @@ write_pages(HERE)
 
 
 def setup(app: object) -> None:
-    """Register what turns our docstrings into reStructuredText."""
+    """Register what turns our docstrings into reStructuredText, and what takes false links away."""
     app.connect("autodoc-process-docstring", docstring_as_rst)  # type: ignore[attr-defined]
+    app.connect("doctree-read", without_addresses)  # type: ignore[attr-defined]

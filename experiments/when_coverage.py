@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 import packenv
 from packenv.jobs import Jobs
-from packenv.planning.when import DRAWS, NEVER, intervals, starts
+from packenv.planning.running_cluster.queue import DRAWS, NEVER, intervals, starts
 from packenv.runs.run import Run, make
 from packenv.units import UNIT
 from packenv.workloads.in_service import InService

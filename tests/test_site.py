@@ -26,6 +26,15 @@ def test_docstrings(site_pages: object) -> None:
     assert lines == wanted
 
 
+def test_a_workload_at_an_intensity_is_no_address(site_pages: object) -> None:
+    core = pytest.importorskip("docutils.core")
+    page = core.publish_doctree("paper/fig4b@0.95 or https://peps.python.org")
+    assert "mailto" in str(page)
+    site_pages.without_addresses(None, page)  # type: ignore[attr-defined]
+    assert "mailto" not in str(page) and page.astext() == "paper/fig4b@0.95 or https://peps.python.org"
+    assert 'refuri="https://peps.python.org"' in str(page)
+
+
 def test_every_policy_has_a_page_with_its_rule_and_source(site_pages: object) -> None:
     for name in site_pages.policies():  # type: ignore[attr-defined]
         rule, _, source = site_pages.told(name)  # type: ignore[attr-defined]

@@ -10,10 +10,15 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from packenv.errors import InputError, nearest
 from packenv.inputs.numbers import read_number
-from packenv.results.job_times import JobTimes
+from packenv.jobs import Jobs
+from packenv.results.job_times import JobTimes, job_numbers, job_times
 from packenv.results.result import Result
+from packenv.results.schedule import Schedule
+from packenv.runs.text import counted
 from packenv.workloads.workload import Workload
 
 UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -76,10 +81,10 @@ class Goal:
 
 def parse_goal(text: str, slot_seconds: float | None) -> Goal:
     """Read a goal. `slot_seconds`: the length of a slot, without which times can be given in slots only. Raises InputError."""
-    found = GOAL.fullmatch(text)
-    if found is None:
+    match = GOAL.fullmatch(text)
+    if match is None:
         raise InputError(f"goal {text!r}: cannot be read; goals are such as {EXAMPLES}")
-    statistic, measure, sign, amount, unit = (part or "" for part in found.groups())
+    statistic, measure, sign, amount, unit = (part or "" for part in match.groups())
     if measure not in STATISTICS:
         raise InputError(f"goal {text!r}: {measure!r} is not measured{nearest(measure, [*STATISTICS])}")
     statistic = known_statistic(text, statistic, measure, STATISTICS[measure])
@@ -102,8 +107,8 @@ def share_of(statistic: str) -> Fraction | None:
     """The share of the tasks that a quantile says something about: 95/100 for "p95", 1 for "max"; None for others."""
     if statistic == "max":
         return Fraction(1)
-    found = QUANTILE.fullmatch(statistic)
-    return Fraction(found[1]) / 100 if found and Decimal(found[1]) > 0 else None
+    match = QUANTILE.fullmatch(statistic)
+    return Fraction(match[1]) / 100 if match and Decimal(match[1]) > 0 else None
 
 
 def fewest_of(statistic: str) -> int:
@@ -153,3 +158,40 @@ def check_goals(goals: list[Goal], workload: Workload) -> None:
 
 def _plain(value: Any) -> float | None:
     return None if value is None else float(value)
+
+
+def check_reachable(goals: Sequence[Goal], jobs: Jobs, name: str) -> None:
+    """Raise InputError for a goal that no number of servers meets, and for a quantile of too few tasks or jobs."""
+    for goal in goals:
+        of_jobs = goal.measure in ("completion", "makespan")
+        count = int(job_numbers(jobs).max()) + 1 if of_jobs else len(jobs)
+        if count < fewest_of(goal.statistic):
+            what, fewest = "job" if of_jobs else "task", fewest_of(goal.statistic)
+            why = f"of {counted(count, what)} it is the largest; {name} would have to have at least {fewest:,}"
+            raise InputError(f"goal {goal.text!r}: too few for a {goal.statistic}: {why}")
+        if of_jobs:
+            _check_length(goal, jobs)
+
+
+def _check_length(goal: Goal, jobs: Jobs) -> None:
+    """If every task starts when it arrives, no job ends earlier under any policy; nor is any quantile, or the mean, smaller."""
+    soonest = Schedule(jobs.arrival, np.zeros(len(jobs), np.int32), jobs.arrival + jobs.service)
+    times = job_times(jobs, soonest, int(soonest.end.max()))
+    least = goal.of_jobs(times)
+    if least is None or goal.met(least):
+        return
+    row = _task_that_ends_last(goal, times, soonest)
+    task = f"row {row} (from 0, by arrival) is in service for {counted(int(jobs.service[row]), 'slot')}"
+    bound = f"the {goal.title} is {least:,.4g} slots at least, not {goal.limit:,.4g}"
+    raise InputError(f"goal {goal.text!r}: no number of servers meets it: {task}, and {bound}")
+
+
+def _task_that_ends_last(goal: Goal, times: JobTimes, soonest: Schedule) -> int:
+    """The task that ends last: of all, or of the job at the quantile; of the slowest job, for a mean."""
+    if goal.measure == "makespan":
+        return int(np.argmax(soonest.end))
+    share = share_of(goal.statistic) or 1
+    order = np.argsort(times.completion, kind="stable")
+    job = order[math.ceil(share * len(order)) - 1]
+    tasks = np.flatnonzero(times.job == job)
+    return int(tasks[np.argmax(soonest.end[tasks])])

@@ -38,7 +38,7 @@ class Kinds:
 
     def total(self, counts: tuple[int, ...]) -> Fraction:
         """What a mix costs."""
-        return sum((n * one for n, one in zip(counts, self.cost, strict=True)), Fraction(0))
+        return sum((n * price for n, price in zip(counts, self.cost, strict=True)), Fraction(0))
 
     def shown(self, counts: tuple[int, ...]) -> str:
         """A mix as the text of `--servers`: `3x1,2x0.5`."""
@@ -72,7 +72,7 @@ def check_kinds(kinds: Kinds, workload: Workload) -> None:
 def fits_somewhere(workload: Workload) -> list[bool]:
     """For each server, whether the smallest demand, or some task of a table, fits it."""
     smallest = _smallest_demands(workload.demand_law)
-    return [bool((smallest <= one).all(axis=1).any()) for one in workload.servers.units]
+    return [bool((smallest <= capacity).all(axis=1).any()) for capacity in workload.servers.units]
 
 
 def _smallest_demands(sizes: Sizes | Jobs) -> Ints:
@@ -90,10 +90,10 @@ def one_for_each_task(kinds: Kinds, workload: Workload) -> tuple[int, ...] | Non
     jobs = workload.jobs
     if jobs is None or len(jobs) > MOST_SERVERS:
         return None
-    own = np.zeros(len(jobs), np.int64)
+    kind_of = np.zeros(len(jobs), np.int64)
     for kind in sorted(range(len(kinds)), key=lambda g: -kinds.cost[g]):
-        own[(jobs.demand <= workload.servers.units[kind]).all(axis=1)] = kind
-    return tuple(np.bincount(own, minlength=len(kinds)).tolist())
+        kind_of[(jobs.demand <= workload.servers.units[kind]).all(axis=1)] = kind
+    return tuple(np.bincount(kind_of, minlength=len(kinds)).tolist())
 
 
 def with_mix(workload: Workload, counts: tuple[int, ...]) -> Workload:

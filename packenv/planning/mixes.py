@@ -11,7 +11,8 @@ import numpy as np
 
 from packenv.planning.kinds import Kinds, one_for_each_task, with_mix
 from packenv.planning.lower_bounds.cost_bound import CostBound, rounded
-from packenv.planning.search import AskRuns, Budget, NoneMeets, Search, Trial
+from packenv.planning.search import Budget, NoneMeets, Search
+from packenv.planning.trials import AskRuns, Trial
 from packenv.workloads.servers import MOST_SERVERS
 
 Counts = tuple[int, ...]
@@ -63,7 +64,7 @@ class MixSearch:
         best, thorough = self._improved(self._rounded_up())
         if not self.tried[best].trial.meets:
             raise NoneMeets(self.search.never(self.tried[best].trial, ", the cheapest that meet the others,"))
-        first = tuple(sorted(self.tried.values(), key=lambda one: (one.cost, one.counts)))
+        first = tuple(sorted(self.tried.values(), key=lambda mix: (mix.cost, mix.counts)))
         if self.search.by_chance:
             self.tried = {}
             self.confirming = self.search.budget()
@@ -94,7 +95,7 @@ class MixSearch:
     def _check(self, counts: Counts) -> Trial:
         """The trial of a mix that is not enough. Raises NoneMeets if more machines cannot be."""
         trial = self._try(counts).trial
-        halves = (one.trial for one in self.tried.values() if all(2 * n <= m for n, m in zip(one.counts, counts, strict=True)))
+        halves = (mix.trial for mix in self.tried.values() if all(2 * n <= m for n, m in zip(mix.counts, counts, strict=True)))
         why = self.search.why_hopeless(trial, halves)
         if why is not None:
             raise NoneMeets(self.search.never(trial, why))
@@ -144,20 +145,20 @@ class MixSearch:
 
     def _cheaper(self, counts: Counts) -> Iterator[Counts]:
         """Mixes to try next, those that save most first: fewer of a kind, or for one machine as many of another as cost less."""
-        found: set[Counts] = {less for less in self._one_less(counts) if less is not None}
+        candidates: set[Counts] = {less for less in self._one_less(counts) if less is not None}
         for a, have in enumerate(counts):
             take = have // 2
             while take > 1:
-                found.add(_changed(counts, a, -take))
+                candidates.add(_changed(counts, a, -take))
                 take //= 2
             for b, cost in enumerate(self.kinds.cost):
                 for gone in (1, 2) if a != b else ():
                     room = gone * self.kinds.cost[a]
                     most = -(-room // cost) - 1  # cheaper, not as cheap
                     if have >= gone and most >= 1:
-                        found.add(_changed(_changed(counts, a, -gone), b, int(most)))
-        order = sorted(found, key=lambda one: (self.kinds.total(one), one))
-        return (one for one in order if self.bound.rows.admit(one))
+                        candidates.add(_changed(_changed(counts, a, -gone), b, int(most)))
+        order = sorted(candidates, key=lambda mix: (self.kinds.total(mix), mix))
+        return (mix for mix in order if self.bound.rows.admit(mix))
 
     def _mended(self, counts: Counts) -> Counts:
         """With the present seeds: machines are added until the goals are met, and taken away while they are."""
@@ -167,9 +168,9 @@ class MixSearch:
                 raise NoneMeets(self.search.never(trial, ", which cost more than one for each task,"))
             more = sorted(range(len(counts)), key=lambda g: (self.kinds.cost[g], g))
             counts = next(
-                (one for g in more if self._enough(one := _changed(counts, g, 1))), _changed(counts, self._main(counts), 1)
+                (mix for g in more if self._enough(mix := _changed(counts, g, 1))), _changed(counts, self._main(counts), 1)
             )
-        while (less := next((one for one in self._one_less(counts) if one is not None and self._enough(one)), None)) is not None:
+        while (less := next((mix for mix in self._one_less(counts) if mix is not None and self._enough(mix)), None)) is not None:
             counts = less
         return counts
 

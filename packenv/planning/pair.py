@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
 from packenv.planning.goals import STATISTICS, Goal, check_goals, known_statistic
-from packenv.planning.search import AskRuns, Seen, mean_of, seen
+from packenv.planning.trials import AskRuns, Seen, mean_of, seen
 from packenv.policy import find_policy, name_of
 from packenv.results.stability import STABLE, UNSTABLE, combine
 from packenv.runs.chance import seeds_for
@@ -112,8 +112,8 @@ class Pair:
         if unstable == [second.name] and first.stability == STABLE:
             return NOT_WORSE, f"the queue grows without end with {second.name}, and not with {first.name}"
         growing = "; with both the queue grows without end: how fast is compared" if len(unstable) == 2 else ""
-        verdict, said = self._by_ratio()
-        return verdict, said + growing
+        verdict, reason = self._by_ratio()
+        return verdict, reason + growing
 
     def _by_ratio(self) -> tuple[str, str]:
         above, below = (mean_of(side.values) for side in (self.first, self.second))
@@ -129,14 +129,14 @@ class Pair:
         ratio, limit = self.ratio, 1 + self.margin
         low, high = (ratio.mean if end is None else end for end in ratio[1:])
         assert low is not None and high is not None
-        said = f"{what} with {self.first.name} is {ratio} times that with {self.second.name}"
+        reason = f"{what} with {self.first.name} is {ratio} times that with {self.second.name}"
         if self.by_chance and ratio.low is None:
-            return OPEN, f"{said}, of one seed"
+            return OPEN, f"{reason}, of one seed"
         if high <= limit:
-            return NOT_WORSE, f"{said}, at most {limit:g} is allowed"
+            return NOT_WORSE, f"{reason}, at most {limit:g} is allowed"
         if low > limit:
-            return WORSE, f"{said}, and at most {limit:g} is allowed"
-        return OPEN, f"{said}, and at most {limit:g} is allowed, which lies within"
+            return WORSE, f"{reason}, and at most {limit:g} is allowed"
+        return OPEN, f"{reason}, and at most {limit:g} is allowed, which lies within"
 
     def facts(self) -> list[tuple[str, str]]:
         """What people read of it."""
@@ -224,18 +224,18 @@ class Pairing:
         """Both sides with the runs of these seeds too, made together."""
         sides = pair.first, pair.second
         runs = [self._runs(side, seeds) for side in sides]
-        made: list[Seen] = ask([*itertools.chain(*runs)], partial(seen, goals=(pair.measure,)))
+        of_runs: list[Seen] = ask([*itertools.chain(*runs)], partial(seen, goals=(pair.measure,)))
         cut = len(runs[0])
-        more = made[:cut], made[cut:]
-        return [replace(side, runs=(*side.runs, *own)) for side, own in zip(sides, more, strict=True)]
+        more = of_runs[:cut], of_runs[cut:]
+        return [replace(side, runs=(*side.runs, *of_side)) for side, of_side in zip(sides, more, strict=True)]
 
     def _runs(self, side: Side, seeds: range) -> list[Run]:
         """None beyond the first where nothing is drawn by chance."""
         endless = side.workload.jobs is None or begins_busy(side.workload)
         slots = DEFAULT_SLOTS if self.slots is None and endless else self.slots
         options = {} if endless or self.slots is not None else {"drain": True}
-        own = seeds if side.by_chance else range(min(seeds.start, 1), 1)
-        return [Run(side.workload, side.policy, seed, slots, options) for seed in own]
+        of_side = seeds if side.by_chance else range(min(seeds.start, 1), 1)
+        return [Run(side.workload, side.policy, seed, slots, options) for seed in of_side]
 
 
 def pairing(
@@ -267,13 +267,13 @@ def pairing(
 
         there, policies = [at_a_rate(workload, **changes)] * 2, [first, second]
         names = [side if isinstance(side, str) else name_of(side) for side in policies]
-    for own in policies:
-        find_policy(own) if isinstance(own, str) else None
+    for side_policy in policies:
+        find_policy(side_policy) if isinstance(side_policy, str) else None
     if names[0] == names[1]:
         raise InputError(f"both are {names[0]}")
     goal = measure_of(measure or default_measure(there[0], slots))
     check_goals([goal], there[0])
-    chance = [len(seeds_for(own, side, range(2))) > 1 for own, side in zip(policies, there, strict=True)]
+    chance = [len(seeds_for(side_policy, side, range(2))) > 1 for side_policy, side in zip(policies, there, strict=True)]
     sides = [Side(*each) for each in zip(names, policies, there, chance, strict=True)]
     return Pairing(Pair(sides[0], sides[1], goal, margin), seeds, slots, time)
 
@@ -336,8 +336,8 @@ def _with_servers(workload: Any, first: Any, second: Any, changes: dict[str, Any
     return [find_workload(base, servers=_servers(first), **kept), base]
 
 
-def _servers(given: Any) -> Any:
-    return int(given) if isinstance(given, str) and given.isdigit() else given
+def _servers(servers: Any) -> Any:
+    return int(servers) if isinstance(servers, str) and servers.isdigit() else servers
 
 
 def default_measure(workload: Workload, slots: int | None) -> str:

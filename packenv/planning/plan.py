@@ -1,17 +1,22 @@
-"""`packenv.plan_servers`: how many servers one policy needs, from Python."""
+"""`packenv.plan_servers`, how many servers one policy needs, from Python; and the log of a plan's finished runs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from packenv.errors import InputError
 from packenv.executors.local import ThisProcess
-from packenv.planning.goals import EXAMPLES, Goal, check_goals, parse_goal
-from packenv.planning.lower_bounds.queue_servers import fewest_for
-from packenv.planning.reachable import check_reachable
+from packenv.planning.goals import EXAMPLES, Goal, check_goals, check_reachable, parse_goal
+from packenv.planning.lower_bounds.fewest_servers import fewest_for
 from packenv.planning.search import Plan, Search
+from packenv.planning.trials import AskRuns, Seen, seen
+from packenv.runs.keys import keys_of
+from packenv.runs.log import RunLog
+from packenv.runs.run import Extract, Run
 from packenv.runs.runner import Runner
 from packenv.theory.capacity.load import resolved
 from packenv.workloads.workload import Workload
@@ -38,15 +43,15 @@ def plan_servers(
     executor  where the runs take place, as of `packenv.simulate_many`
 
     `Plan.servers` meets the goals, one server less does not: `Plan.at`, `Plan.below`; where noise leaves that open, the least
-    number lies in `Plan.between`. `fewest_for` of packenv.planning.lower_bounds.queue_servers is the bound that no policy can
-    beat. Raises InputError for goals that cannot be read or that no number of servers meets, servers of several kinds, and
+    number lies in `Plan.between`. `fewest_for` of packenv.planning.lower_bounds.fewest_servers is the bound that no policy
+    can beat. Raises InputError for goals that cannot be read or that no number of servers meets, servers of several kinds, and
     data that lie on servers.
     """
     known = workload if workload.jobs is not None else resolved(workload)
-    wanted = wanted_goals(known, goals)
+    parsed_goals = wanted_goals(known, goals)
     with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
-        search = Search(known, policy, wanted, seeds, run_length(known, slots), run_kind(known))
-        return search.run(fewest_for(known, wanted, [policy], GAP, SECONDS).servers, runner.all)
+        search = Search(known, policy, parsed_goals, seeds, run_length(known, slots), run_kind(known))
+        return search.run(fewest_for(known, parsed_goals, [policy], GAP, SECONDS).servers, runner.all)
 
 
 def wanted_goals(workload: Workload, texts: Sequence[str], mixed: bool = False) -> list[Goal]:
@@ -82,3 +87,33 @@ def run_length(workload: Workload, slots: int | None) -> int | None:
 def run_kind(workload: Workload) -> dict[str, Any]:
     """Options of packenv.simulate: a table is run until all of its work is done."""
     return {"drain": True} if workload.jobs is not None else {}
+
+
+class PlanLog(RunLog):
+    """As RunLog, of what the goals ask of each run. Their limits do not matter: plans for other limits share runs."""
+
+    kind = "planned"
+
+    def __init__(self, path: str | Path | None, goals: Sequence[Goal]) -> None:
+        self.goals = tuple(goals)
+        super().__init__(path)
+
+    @property
+    def extract(self) -> Extract:
+        return partial(seen, goals=self.goals)
+
+    def read(self, plain: Any) -> Seen:
+        return Seen.from_plain(plain)
+
+    def keys(self, runs: Sequence[Run]) -> list[str]:
+        titles = ",".join(goal.title for goal in self.goals)
+        return [f"{key} {titles}".rstrip() for key in keys_of(runs, seen.__module__)]
+
+
+def asking(runner: Runner, log: PlanLog | None) -> AskRuns:
+    """Makes the runs of a plan, those that the log lacks; all of them without a log."""
+
+    def ask(runs: Sequence[Run], extract: Extract) -> list[Any]:
+        return runner.all(runs, extract) if log is None else log.complete(runs, runner)
+
+    return ask

@@ -3,88 +3,37 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from packenv.errors import InputError
-from packenv.planning.bracketing import least_from, least_up
 from packenv.planning.goals import Goal
-from packenv.planning.most_used import most_used
+from packenv.planning.trials import AskRuns, Seen, Trial, is_met, mean_of, seen
 from packenv.policy import name_of
-from packenv.results.delays import Delays
-from packenv.results.result import Result
-from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, Verdict, combine
+from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
 from packenv.runs.chance import seeds_for
 from packenv.runs.run import Run
-from packenv.runs.statistics import DOUBT, UNKNOWN, Interval, delay_quantile, doubt_at, interval, share_within
+from packenv.runs.statistics import DOUBT, delay_quantile, doubt_at
 from packenv.workloads.servers import MOST_SERVERS, Servers
 from packenv.workloads.workload import Workload
-
-
-class NoneMeets(InputError):
-    """No number of servers meets the goals with a policy."""
-
 
 MOST_TASKS, MOST_TIMES = 20_000_000, 12
 """An answer that noise leaves open takes about so many tasks more, or so many times the seeds, if these are more."""
 
+CLOSE = 1e-9  # for floats
 
-class Seen(NamedTuple):
-    """What is taken of one run."""
-
-    values: list[float | None]  # of each goal
-    verdict: Verdict
-    stopped: str | None
-    max_queue: int
-    mean_queue: float | None = None
-    delays: Delays | None = None  # where a goal asks for a quantile of the waits
-
-    def plain(self) -> dict[str, Any]:
-        """In JSON's types."""
-        delays = None if self.delays is None else self.delays.plain()
-        return self._asdict() | {"verdict": list(self.verdict), "delays": delays}
-
-    @classmethod
-    def from_plain(cls, plain: Any) -> Seen:
-        """Read what `plain` made. ValueError, KeyError or TypeError for anything else."""
-        delays = None if plain.get("delays") is None else Delays.from_plain(plain["delays"])
-        return cls(**plain | {"verdict": Verdict(*plain["verdict"]), "delays": delays})
+Enough = Callable[[int], bool]
+Check = Callable[[int], None]
+"""Told of a number that is not enough before larger ones are tried: raises if none of them will be."""
 
 
-class Trial(NamedTuple):
-    """One number of servers, with all seeds."""
-
-    servers: int
-    values: list[list[float | None]]  # of each goal, one for each seed
-    stable: bool  # a stream: the verdict of all seeds together is not "unstable"; no run was stopped
-    queued: bool  # whether a task ever waited for others in the last slot of any event
-    met: list[bool]  # of each goal: by its `value`
-    mean_queues: tuple[float | None, ...] = ()  # of each seed
-    pooled: tuple[Interval | None, ...] = ()  # of each goal on a quantile of the waits: that of all runs together
-    decided: tuple[bool | None, ...] = ()  # of each goal: whether it is met beyond doubt, or missed; None: noise leaves it open
-    settled: bool = True  # a stream: the verdict of all seeds together is one
-
-    @property
-    def meets(self) -> bool:
-        return self.stable and all(self.met)
-
-    def value(self, n: int) -> float | None:
-        """The measure of goal n: of all runs together, or the mean over the seeds; None unless each has a value."""
-        pooled = self.pooled[n] if self.pooled else None
-        return mean_of(self.values[n]) if pooled is None else pooled.mean
-
-    def estimate(self, n: int) -> Interval:
-        """The same with its 95 % interval; of the seeds that have a value."""
-        pooled = self.pooled[n] if self.pooled else None
-        return interval(self.values[n]) if pooled is None else pooled
-
-    def same_queue(self, other: Trial) -> bool:
-        """Whether the mean queue is known and the same to the last digit, seed by seed."""
-        return bool(self.mean_queues) and None not in self.mean_queues and self.mean_queues == other.mean_queues
+class NoneMeets(InputError):
+    """No number of servers meets the goals with a policy."""
 
 
 class Plan(NamedTuple):
@@ -97,19 +46,6 @@ class Plan(NamedTuple):
     tried: tuple[Trial, ...]  # all that the search looked at, by number of servers
     fresh: bool  # whether `at` and `below` are of seeds that the search did not use
     between: tuple[int, int] | None = None  # noise leaves open which of these numbers is the least; None: it does not
-
-
-class AskRuns(Protocol):
-    """Makes runs side by side, and takes of each what a function says."""
-
-    def __call__(self, runs: Sequence[Run], extract: Callable[[Workload, Result], Any]) -> list[Any]: ...
-
-
-def seen(workload: Workload, result: Result, goals: Sequence[Goal]) -> Seen:
-    """The `Extract` of a plan's runs."""
-    delays = result.delays if any(goal.pooled is not None for goal in goals) else None
-    values = [goal.value(result) for goal in goals]
-    return Seen(values, result.verdict, result.stopped, result.max_queue or 0, result.mean_queue, delays)
 
 
 def with_servers(workload: Workload, count: int) -> Workload:
@@ -270,8 +206,8 @@ class Search:
 
     def _runs(self, workload: Workload, seeds: Sequence[int], ask: AskRuns) -> list[Seen]:
         runs = [Run(workload, self.policy, seed, self.slots, self.options) for seed in seeds]
-        found: list[Seen] = ask(runs, partial(seen, goals=self.goals))
-        return found
+        of_runs: list[Seen] = ask(runs, partial(seen, goals=self.goals))
+        return of_runs
 
     def _trial_of(self, workload: Workload, runs: Sequence[Seen], doubt: float) -> Trial:
         values = [[run.values[n] for run in runs] for n in range(len(self.goals))]
@@ -280,24 +216,24 @@ class Search:
         pooled = tuple(None if share is None else delay_quantile(delays, float(share)) for share in shares)
         stopped = any(run.stopped for run in runs)
         verdict = STABLE if self.workload.jobs is not None else combine(run.verdict for run in runs).kind
-        means = [mean_of(own) if of is None else of.mean for own, of in zip(values, pooled, strict=True)]
+        means = [mean_of(of_goal) if of is None else of.mean for of_goal, of in zip(values, pooled, strict=True)]
         met = [goal.met(mean) for goal, mean in zip(self.goals, means, strict=True)]
         decided: tuple[bool | None, ...] = tuple(met)
         if self.by_chance:
             pairs = zip(self.goals, values, strict=True)
-            decided = tuple(is_met(goal, own, delays, doubt) for goal, own in pairs)
+            decided = tuple(is_met(goal, of_goal, delays, doubt) for goal, of_goal in pairs)
         queued = any(run.max_queue > 0 for run in runs)
         queues = tuple(run.mean_queue for run in runs)
         stable, settled = not (stopped or verdict == UNSTABLE), verdict != UNDECIDED
         return Trial(len(workload.servers), values, stable, queued, met, queues, pooled, decided, settled)
 
     def never(self, trial: Trial, why: str) -> str:
-        shown = ((goal, trial.value(n)) for n, goal in enumerate(self.goals) if not trial.met[n])
-        goal, value = next(iter(itertools.chain(shown, [(None, None)])))
+        missed = ((goal, trial.value(n)) for n, goal in enumerate(self.goals) if not trial.met[n])
+        goal, value = next(iter(itertools.chain(missed, [(None, None)])))
         if goal is None:
             return f"{self.name}: no number of servers will do: with {trial.servers:,} servers{why} it is unstable"
-        found = "not known" if value is None else f"{value:,.4g}{' slots' if goal.is_time else ''}"
-        with_these = f"with {trial.servers:,} servers{why} the {goal.title} is {found}"
+        measured = "not known" if value is None else f"{value:,.4g}{' slots' if goal.is_time else ''}"
+        with_these = f"with {trial.servers:,} servers{why} the {goal.title} is {measured}"
         return f"{self.name}: no number of servers meets {goal.text!r}: {with_these}"
 
 
@@ -344,31 +280,58 @@ class Budget:
         return enough
 
 
-def is_met(goal: Goal, values: Sequence[float | None], delays: Sequence[Delays] = (), doubt: float = DOUBT) -> bool | None:
-    """Whether a goal is met, but for this doubt; None where noise leaves it open. A run that measured nothing misses it.
-
-    A goal on a quantile of the waits is one on the share of the tasks that wait for no longer than its limit.
-    """
-    if goal.pooled is not None:
-        share, low, high = share_within(delays, goal.limit, doubt)
-        limit, least = float(goal.pooled), True
-    else:
-        share, low, high = UNKNOWN if None in values else interval(values, doubt)
-        limit, least = goal.limit, goal.measure == "utilisation"
-    if share is None:
-        return False
-    if low is None or high is None:
-        return None
-    if low >= limit if least else high <= limit:
-        return True
-    return False if (high < limit if least else low > limit) else None
-
-
 def said_of_used(used: int) -> str:
     return f"and more than {used:,} are used too little under every policy"
 
 
-def mean_of(values: Sequence[float | None]) -> float | None:
-    """The mean over the seeds; None unless each has a value."""
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known and len(known) == len(values) else None
+def most_used(workload: Workload, goals: Sequence[Goal]) -> int:
+    """With more servers like the first one no policy meets a goal on the utilisation; MOST_SERVERS without such a goal.
+
+    The work of a table, Σ demand · service, is done in no less time than until its last task would end if none waited.
+    """
+    limit = max((goal.limit for goal in goals if goal.measure == "utilisation"), default=0.0)
+    jobs = workload.jobs
+    if jobs is None or limit == 0:
+        return MOST_SERVERS
+    work = (jobs.demand * jobs.service[:, None].astype(np.float64)).sum(axis=0)  # (D,)
+    room = workload.servers.units[0] * float((jobs.arrival + jobs.service).max())
+    used = [needed / held for needed, held in zip(work.tolist(), room.tolist(), strict=True) if held > 0]
+    return min(MOST_SERVERS, math.floor(max(used) / limit * (1 + CLOSE)))
+
+
+def least_up(bound: int, most: int, enough: Enough, check: Check) -> int:
+    """A number of `bound` to `most` that is enough while one less is not, or `bound`. It has asked for both.
+
+    `check` is called with `most` too, and must raise then.
+    """
+    low, high, step = bound - 1, bound, max(1, bound // 16)
+    while not enough(high):
+        check(high)
+        low, high, step = high, min(high + step, most), 2 * step
+    return _halved(low, high, enough)
+
+
+def least_from(start: int, bound: int, most: int, enough: Enough, check: Check) -> int:
+    """As `least_up`, but the nearest such number from `start` on, up or down."""
+    step = 1
+    if enough(start):
+        high, low = start, start - 1
+        while low >= bound and enough(low):
+            step *= 2
+            high, low = low, low - step
+        return _halved(max(low, bound - 1), high, enough)
+    check(start)
+    low, high = start, min(start + 1, most)
+    while not enough(high):
+        check(high)
+        step *= 2
+        low, high = high, min(high + step, most)
+    return _halved(low, high, enough)
+
+
+def _halved(low: int, high: int, enough: Enough) -> int:
+    """`high` is enough; `low` is not, or is below what is asked for."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high

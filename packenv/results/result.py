@@ -118,7 +118,7 @@ class Result:
         return facts_html(self._title, self.facts())
 
     def to_dict(self) -> dict[str, Any]:
-        """The result in plain values, ready for JSON: all fields by name, but for the schedule; whole jobs by their times.
+        """The result in plain values, ready for JSON: all fields by name, except the schedule; whole jobs by their times.
 
         `delays` is a list of the delays that occurred, in slots, and a list of how many tasks had each.
         """

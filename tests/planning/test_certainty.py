@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from packenv import Jobs, Workload
-from packenv.planning.certainty import block_slots, certainty, drawn_blocks
 from packenv.planning.goals import parse_goal
 from packenv.planning.search import Search
+from packenv.planning.what_if import block_slots, certainty, drawn_blocks
 from tests.planning.test_plans import ask
 
 

@@ -9,8 +9,9 @@ import pytest
 
 import packenv
 from packenv.cli.main import main
-from packenv.planning.comparison import compared
-from packenv.planning.search import Trial, with_servers
+from packenv.planning.search import with_servers
+from packenv.planning.trials import Trial
+from packenv.planning.what_if import compared
 from packenv.runs.statistics import mean_and_half
 from packenv.simulation import simulate
 from packenv.workloads.laws import Geometric, Uniform

@@ -13,8 +13,8 @@ from packenv.planning.goals import parse_goal
 from packenv.planning.kinds import parse_kinds
 from packenv.planning.lower_bounds.cost_bound import least_cost
 from packenv.planning.mixes import MixSearch
-from packenv.planning.most_used import most_used
-from packenv.planning.search import NoneMeets, Search, Seen, with_servers
+from packenv.planning.search import NoneMeets, Search, most_used, with_servers
+from packenv.planning.trials import Seen
 from packenv.results.stability import NOTHING
 from packenv.runs.run import Run
 from packenv.simulation import simulate

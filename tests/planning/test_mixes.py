@@ -18,7 +18,8 @@ from packenv.planning.lower_bounds.cost_bound import CostBound, Rows, least_cost
 from packenv.planning.lower_bounds.cost_proof import CostProof, TableTasks
 from packenv.planning.lower_bounds.stream_cost import StreamCost
 from packenv.planning.mixes import MixPlan, MixSearch
-from packenv.planning.search import NoneMeets, Search, Seen
+from packenv.planning.search import NoneMeets, Search
+from packenv.planning.trials import Seen
 from packenv.results.stability import NOTHING
 from packenv.runs.run import Run
 from packenv.simulation import simulate

@@ -13,11 +13,11 @@ import pytest
 
 import packenv
 from packenv import Jobs, Workload
-from packenv.cli.plan.servers.tables import in_the_noise
+from packenv.cli.plan.servers import in_the_noise
 from packenv.planning import search as search_module
 from packenv.planning.goals import Goal, parse_goal
-from packenv.planning.lower_bounds.bound import fewest_servers
 from packenv.planning.lower_bounds.cost_proof import WaitLimit, fewest
+from packenv.planning.lower_bounds.fewest_servers import fewest_servers
 from packenv.planning.lower_bounds.table_cost import TableCost
 from packenv.planning.search import NoneMeets, Plan, Search, with_servers
 from packenv.policies import FifoFirstFit

@@ -12,8 +12,14 @@ import packenv
 from packenv import Workload
 from packenv.cli.main import main
 from packenv.planning.goals import parse_goal
-from packenv.planning.lower_bounds.bound import fewest_servers
-from packenv.planning.lower_bounds.queue_servers import BLIND, Fewest, fewest_for, fewest_for_queue, knows_durations
+from packenv.planning.lower_bounds.fewest_servers import (
+    BLIND,
+    Fewest,
+    fewest_for,
+    fewest_for_queue,
+    fewest_servers,
+    knows_durations,
+)
 from packenv.planning.search import with_servers
 from packenv.workloads.laws import Constant, Fixed, Geometric
 from packenv.workloads.laws.arrivals import Poisson

@@ -13,7 +13,7 @@ import pytest
 
 from packenv.cli.main import main
 from packenv.errors import InputError
-from packenv.planning.when import DRAWS, NEVER, intervals
+from packenv.planning.running_cluster.queue import DRAWS, NEVER, intervals
 from packenv.workloads.kubernetes.started import remaining
 from packenv.workloads.laws import Empirical
 from packenv.workloads.traces import read_trace

@@ -15,7 +15,7 @@ import packenv
 from packenv.compiled import sources
 from packenv.errors import InputError
 from packenv.planning.goals import parse_goal
-from packenv.planning.log import PlanLog
+from packenv.planning.plan import PlanLog
 from packenv.results.stability import Verdict
 from packenv.runs import keys
 from packenv.runs.keys import digest_of_policy, digest_of_workload, keys_of
@@ -72,7 +72,7 @@ def test_an_edit_changes_the_keys_of_the_runs_that_depend_on_it(tmp_path: Path, 
         path.write_text(text)
         return "".join(run for run in edited if edited[run] != unchanged[run])
 
-    assert changed_by("runs/measured.py") == "bta" and changed_by("planning/search.py") == "BTA"
+    assert changed_by("runs/measured.py") == "bta" and changed_by("planning/trials.py") == "BTA"
     for file in ("cluster/slots.py", "workloads/sampling.py", "results/stability.py", "theory/capacity/max_workload.py"):
         assert changed_by(file) == "btaBTA", file
     for file in ("cli/main.py", "learning/training/train.py", "planning/plan.py", "runs/tensorboard.py", "testing/policies.py"):

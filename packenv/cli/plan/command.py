@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -23,49 +23,106 @@ from packenv.cli.options.workload import (
     workload_told,
 )
 from packenv.cli.outputs import check_outputs, write_all, write_report
-from packenv.cli.plan.mixes.mixes import kinds_as_servers, plan_mixes
-from packenv.cli.plan.questions import FAILED_NODES, FAILURE, MIX, NODES, WHEN, Question, asked_question
-from packenv.cli.plan.running_cluster.added_nodes import AskedCluster, plan_added
-from packenv.cli.plan.running_cluster.failed_nodes import plan_failed_nodes
-from packenv.cli.plan.running_cluster.when import plan_when
-from packenv.cli.plan.servers.failure import plan_failure
-from packenv.cli.plan.servers.numbers import Asked, Shown, plan_numbers
-from packenv.cli.plan.servers.tables import LEFT_OUT
+from packenv.cli.plan.answers import Answer, PlanRequest
+from packenv.cli.plan.failed_servers import plan_failure
+from packenv.cli.plan.mixes import kinds_as_servers, plan_mixes
+from packenv.cli.plan.nodes import ClusterRequest, plan_added, plan_failed_nodes
+from packenv.cli.plan.pod_starts import plan_when
+from packenv.cli.plan.servers import LEFT_OUT, plan_numbers
 from packenv.cli.tables import format_option, show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
-from packenv.planning.failure import parse_failing
 from packenv.planning.goals import EXAMPLES
 from packenv.planning.kinds import parse_kinds
 from packenv.planning.plan import DEFAULT_SLOTS, SEEDS, run_length, wanted_goals
-from packenv.planning.running_cluster.goals import QUEUE_SEEDS, parse_queue_goals
-from packenv.planning.when import DRAWS
+from packenv.planning.running_cluster.queue import DRAWS, QUEUE_SEEDS, parse_queue_goals
+from packenv.planning.what_if import parse_failing
 from packenv.workloads.find import is_cluster_file
 from packenv.workloads.traces.table import exact
 from packenv.workloads.workload import Workload
+
+
+class Question(NamedTuple):
+    """One of the things that can be planned. `options`: those of `ASKED_BY_SOME` that go with it."""
+
+    title: str
+    options: frozenset[str]
+
+
+FLAGS = {
+    "goals": "--goal",
+    "types": "--types",
+    "without": "--without",
+    "add": "--add",
+    "durations": "--durations",
+    "no_preemption": "--no-preemption",
+    "draws": "--draws",
+    "max_demand": "--max-demand",
+    "growth": "--growth",
+    "slots": "--slots",
+    "seeds": "--seeds",
+    "log": "--log",
+    "plot": "--plot",
+    "report": "--report",
+}
+"""Parameters of the command that do not go with every question."""
+
+
+def _question(title: str, *options: str) -> Question:
+    return Question(title, frozenset(options))
+
+
+PLANNED = "goals", "growth", "slots", "seeds", "log", "report"
+NUMBER = _question("a number of equal servers", *PLANNED, "draws", "max_demand", "plot")
+MIX = _question("--types, the cheapest mix", *PLANNED, "types", "plot")
+FAILURE = _question("--without, a cluster whose servers fail", *PLANNED, "without")
+WHEN = _question("--when, which says when pods start", "durations", "no_preemption", "draws", "slots")
+OF_CLUSTER = "goals", "durations", "no_preemption", "seeds", "report"
+NODES = _question("a plan of a cluster as it is", *OF_CLUSTER, "add")
+FAILED_NODES = _question("--without, nodes of a cluster that fail", *OF_CLUSTER, "without")
+
+
+def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
+    """The question that these parameters ask. Raises InputError for an option that does not go with it.
+
+    parameters  value of each; None, or empty, for those that were not set
+    """
+    if parameters["asks_when"]:
+        question = WHEN
+    elif is_cluster:
+        question = FAILED_NODES if parameters["without"] is not None else NODES
+    elif parameters["types"] is not None:
+        question = MIX
+    else:
+        question = FAILURE if parameters["without"] is not None else NUMBER
+    for name, flag in FLAGS.items():
+        if parameters[name] not in (None, ()) and name not in question.options:
+            raise InputError(f"{flag} does not go with {question.title}")
+    return question
+
 
 CLUSTER_POLICIES = ("bf-js",)
 """Those with which a cluster as it is, is planned unless others are named."""
 
 
-def grown(said: WorkloadOptions, growth: str | None) -> Workload:
+def grown(options: WorkloadOptions, growth: str | None) -> Workload:
     """The workload with its arrivals `growth` times as many in the same time.
 
     Those of a trace come faster: each task is there once, and none at the same time as its copy. Its days become shorter.
     """
-    workload = workload_told(said, servers="1")
+    workload = workload_told(options, servers="1")
     if growth is None:
         return workload
     factor = exact(growth, "--growth")
     if workload.jobs is None:
         return workload.with_(rate=float(factor * Fraction(workload.rate)))
-    speedup = Decimal(growth) * Decimal(said.speedup)
-    return workload_from(replace(said, speedup=f"{speedup:f}"), servers="1")[0]
+    speedup = Decimal(growth) * Decimal(options.speedup)
+    return workload_from(replace(options, speedup=f"{speedup:f}"), servers="1")[0]
 
 
 @click.command("plan")
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
-@click.option("--goal", "-g", "wanted", multiple=True, metavar="GOAL", help=f"{EXAMPLES}; repeat for more, all must be met.")
+@click.option("--goal", "-g", "goals", multiple=True, metavar="GOAL", help=f"{EXAMPLES}; repeat for more, all must be met.")
 @click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to plan with; repeat for more.")
 @click.option("--servers", help="The kind of server: 1, 1x0.5, 1x1:0.5 for two resources; a number before it does not matter.")
 @click.option("--types", help="Kinds of machines and the cost of each, for the cheapest mix: 1=0.50,2=0.95; or 1:0.5=0.8.")
@@ -107,7 +164,9 @@ def grown(said: WorkloadOptions, growth: str | None) -> Workload:
 @click.option("--plot", type=FILE, help="Draw each goal's measure against the number of servers, or the cost (PNG, PDF, SVG).")
 @shared.report_option
 @click.pass_context
-def plan(ctx: click.Context, /, form: str, json_path: str | None, plot: str | None, report: str | None, **given: Any) -> None:
+def plan(
+    ctx: click.Context, /, form: str, json_path: str | None, plot: str | None, report: str | None, **parameters: Any
+) -> None:
     """Find the least number of servers with which each policy meets your goals, and a bound that no policy can beat.
 
     \b
@@ -120,53 +179,57 @@ def plan(ctx: click.Context, /, form: str, json_path: str | None, plot: str | No
     packenv plan cluster.json -g "max wait <= 1h" --service exponential:3600
     packenv plan cluster.json -g "max wait <= 1h" --without node-3,node-7
     """
-    check_outputs(json_path, given["log"], plot=plot, report=report)
-    given = {name: value for name, value in given.items() if name != "form"}
-    said = WorkloadOptions(**{each.name: given[each.name] for each in fields(WorkloadOptions) if each.name in given})
-    question = asked_question(ctx.params, is_cluster_file(said.source))
+    check_outputs(json_path, parameters["log"], plot=plot, report=report)
+    parameters = {name: value for name, value in parameters.items() if name != "form"}
+    options = WorkloadOptions(**{each.name: parameters[each.name] for each in fields(WorkloadOptions) if each.name in parameters})
+    question = question_of(ctx.params, is_cluster_file(options.source))
     if question is WHEN:
-        options = with_durations(said, given["durations"])
-        there = is_cluster_file(said.source)
-        cluster, left_out = as_it_is(options, not given["no_preemption"]) if there else workload_from(options, servers="1")
-        own, draws = chosen_policies(given["policies"] or CLUSTER_POLICIES), given["draws"]
-        draws, slots = DRAWS if draws is None else draws, given["slots"] or DEFAULT_SLOTS
-        plan_when(cluster, left_out, own, slots, draws, given["made"], form, json_path)
+        cluster_options = with_durations(options, parameters["durations"])
+        there = is_cluster_file(options.source)
+        cluster, left_out = (
+            as_it_is(cluster_options, not parameters["no_preemption"]) if there else workload_from(cluster_options, servers="1")
+        )
+        policies, draws = chosen_policies(parameters["policies"] or CLUSTER_POLICIES), parameters["draws"]
+        draws, slots = DRAWS if draws is None else draws, parameters["slots"] or DEFAULT_SLOTS
+        plan_when(cluster, left_out, policies, slots, draws, parameters["made"], form, json_path)
         return
-    found = (of_cluster if question in (NODES, FAILED_NODES) else of_servers)(question, said, given)
-    show(form, found.tables, found.records, LEFT_OUT)
-    text_console().print(found.answer, highlight=False)
-    pictures = [] if found.draw is None else [(plot, found.draw)]
-    pages = [(report, lambda path: write_report(found.report(), path))]
-    write_all((json_path, lambda path: write_json(path, found.records)), *pictures, *pages)
+    answer = (of_cluster if question in (NODES, FAILED_NODES) else of_servers)(question, options, parameters)
+    show(form, answer.tables, answer.records, LEFT_OUT)
+    text_console().print(answer.text, highlight=False)
+    pictures = [] if answer.draw is None else [(plot, answer.draw)]
+    pages = [(report, lambda path: write_report(answer.report(), path))]
+    write_all((json_path, lambda path: write_json(path, answer.records)), *pictures, *pages)
 
 
-def of_servers(question: Question, said: WorkloadOptions, given: Mapping[str, Any]) -> Shown:
+def of_servers(question: Question, options: WorkloadOptions, parameters: Mapping[str, Any]) -> Answer:
     """A plan of servers for a workload or a trace. Raises InputError."""
-    named = chosen_policies(given["policies"])
-    kinds = None if given["types"] is None else parse_kinds(given["types"])
-    said = replace(said, **kinds_as_servers(kinds, said.servers))
-    workload = grown(said, given["growth"])
+    policies = chosen_policies(parameters["policies"])
+    kinds = None if parameters["types"] is None else parse_kinds(parameters["types"])
+    options = replace(options, **kinds_as_servers(kinds, options.servers))
+    workload = grown(options, parameters["growth"])
     mixed = question in (MIX, FAILURE)
-    goals, length = wanted_goals(workload, given["wanted"], mixed=mixed), run_length(workload, given["slots"])
-    shown, seeds, most_demand = workload.shown_slot, given["seeds"] or SEEDS, given["max_demand"]
-    asked = Asked(workload, goals, named, seeds, length, shown, given["draws"] or 0, most_demand)
+    goals, length = wanted_goals(workload, parameters["goals"], mixed=mixed), run_length(workload, parameters["slots"])
+    slot_seconds, seeds, most_demand = workload.shown_slot, parameters["seeds"] or SEEDS, parameters["max_demand"]
+    request = PlanRequest(workload, goals, policies, seeds, length, slot_seconds, parameters["draws"] or 0, most_demand)
     if most_demand is not None and workload.jobs is None:
         raise InputError("--max-demand is for traces: the laws of a workload say what tasks there are")
     if question is FAILURE:
-        if said.servers is None and workload.jobs is not None:
+        if options.servers is None and workload.jobs is not None:
             raise InputError("--without goes with --servers, which says what the whole cluster is")
-        return plan_failure(asked, parse_failing(given["without"], len(workload.servers)), given["made"], given["log"])
+        return plan_failure(
+            request, parse_failing(parameters["without"], len(workload.servers)), parameters["made"], parameters["log"]
+        )
     if kinds is not None:
-        return plan_mixes(asked, kinds, given["made"], given["log"])
-    return plan_numbers(asked, given["made"], given["log"])
+        return plan_mixes(request, kinds, parameters["made"], parameters["log"])
+    return plan_numbers(request, parameters["made"], parameters["log"])
 
 
-def of_cluster(question: Question, said: WorkloadOptions, given: Mapping[str, Any]) -> Shown:
+def of_cluster(question: Question, options: WorkloadOptions, parameters: Mapping[str, Any]) -> Answer:
     """A plan of nodes for a cluster as it is. Raises InputError."""
-    cluster, service, slot_seconds = cluster_from(with_durations(said, given["durations"]))
-    own, seeds = chosen_policies(given["policies"] or CLUSTER_POLICIES), given["seeds"] or QUEUE_SEEDS
-    goals = parse_queue_goals(given["wanted"], slot_seconds)
-    asked = AskedCluster(cluster, goals, own, seeds, service, slot_seconds, not given["no_preemption"])
+    cluster, service, slot_seconds = cluster_from(with_durations(options, parameters["durations"]))
+    policies, seeds = chosen_policies(parameters["policies"] or CLUSTER_POLICIES), parameters["seeds"] or QUEUE_SEEDS
+    goals = parse_queue_goals(parameters["goals"], slot_seconds)
+    request = ClusterRequest(cluster, goals, policies, seeds, service, slot_seconds, not parameters["no_preemption"])
     if question is FAILED_NODES:
-        return plan_failed_nodes(asked, given["without"], given["made"])
-    return plan_added(asked, given["add"], given["made"])
+        return plan_failed_nodes(request, parameters["without"], parameters["made"])
+    return plan_added(request, parameters["add"], parameters["made"])

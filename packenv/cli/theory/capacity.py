@@ -83,7 +83,7 @@ def guaranteed(workload: Workload) -> dict[str, float]:
 
 
 def capacity_record(workload: Workload, bracket: Bracket) -> dict[str, Any]:
-    """The JSON of `packenv capacity`: all in tasks in service on the whole cluster, but for the rates."""
+    """The JSON of `packenv capacity`: all in tasks in service on the whole cluster, except the rates."""
     return {
         "workload": workload.name,
         "servers": str(workload.servers),

@@ -13,8 +13,8 @@ from scipy.optimize import LinearConstraint, milp
 from packenv.errors import InputError
 from packenv.planning.goals import Goal
 from packenv.planning.kinds import Kinds
-from packenv.planning.lower_bounds.bound import wait_limits
 from packenv.planning.lower_bounds.cost_proof import CostProof
+from packenv.planning.lower_bounds.fewest_servers import wait_limits
 from packenv.planning.lower_bounds.stream_cost import StreamCost, StreamCostProof
 from packenv.planning.lower_bounds.table_cost import TableCost
 from packenv.theory.capacity.linear_program import Floats
@@ -56,19 +56,21 @@ def least_cost(workload: Workload, goals: Sequence[Goal], kinds: Kinds, gap: flo
     """
     held, need = [fits.astype(np.float64) for fits in _fitting(workload)], 1.0
     needs, rooms = [need] * len(held), [0.0] * len(held)
-    value = max(min(one for one, fit in zip(kinds.cost, fits, strict=True) if fit) for fits in _fitting(workload))
+    value = max(min(price for price, fit in zip(kinds.cost, fits, strict=True) if fit) for fits in _fitting(workload))
     proof: CostProof | StreamCostProof | None = None
     searches: list[StreamCost | TableCost] = []
     if workload.jobs is None:
         searches.append(StreamCost(workload, kinds.cost))
     else:
-        searches += [TableCost(workload.jobs, workload.servers.units, kinds.cost, one) for one in wait_limits(workload, goals)]
+        searches += [
+            TableCost(workload.jobs, workload.servers.units, kinds.cost, limit) for limit in wait_limits(workload, goals)
+        ]
     for search in searches:
         search.run(gap, seconds)
         if search.value > value:
             value, proof = search.value, search.best
-        own, needed = search.necessary()
-        held += [*own]
+        held_rows, needed = search.necessary()
+        held += [*held_rows]
         needs += needed.tolist()
         rooms += [1.0] * len(needed)
     rows = Rows(np.array(held), np.array(needs), np.array(rooms))
@@ -77,12 +79,12 @@ def least_cost(workload: Workload, goals: Sequence[Goal], kinds: Kinds, gap: flo
 
 def rounded(rows: Rows, kinds: Kinds, times: float) -> tuple[int, ...]:
     """The cheapest mix of whole machines with `times` the room that the rows ask for; of all rows, if none asks for room."""
-    price = np.array([float(one) for one in kinds.cost])
+    price = np.array([float(cost) for cost in kinds.cost])
     need = np.where((rows.room > 0) | (rows.room == 0).all(), times * rows.need, rows.need)
-    found = milp(price, constraints=LinearConstraint(rows.held, lb=need), integrality=np.ones(len(price)))
-    if found.x is None:
+    solution = milp(price, constraints=LinearConstraint(rows.held, lb=need), integrality=np.ones(len(price)))
+    if solution.x is None:
         raise InputError("the cheapest mix of whole machines was not found: fewer kinds of machines")
-    return tuple(math.floor(count + 0.5) for count in found.x)
+    return tuple(math.floor(count + 0.5) for count in solution.x)
 
 
 def whole_cost(rows: Rows, kinds: Kinds) -> Fraction:
@@ -101,8 +103,8 @@ def whole_cost(rows: Rows, kinds: Kinds) -> Fraction:
     alone = rows.held[:, last]
     needed = np.ceil(np.maximum(missing[alone > 0] / alone[alone > 0, None], 0).max(axis=0, initial=0)).astype(np.int64)
     admitted = (missing[alone == 0] <= 0).all(axis=0)
-    unit = math.lcm(*(one.denominator for one in kinds.cost))
-    cost = [int(one * unit) for one in kinds.cost]
+    unit = math.lcm(*(price.denominator for price in kinds.cost))
+    cost = [int(price * unit) for price in kinds.cost]
     total = np.array([cost[g] for g in others], np.int64) @ counts + cost[last] * needed
     return Fraction(int(total[admitted].min()), unit) if admitted.any() else Fraction(0)
 
@@ -110,4 +112,4 @@ def whole_cost(rows: Rows, kinds: Kinds) -> Fraction:
 def _fitting(workload: Workload) -> list[Floats]:
     """For each largest demand, which kinds of machines (G,) it fits."""
     fits = [(demand <= workload.servers.units).all(axis=1) for demand in largest_demands(workload.demand_law)]
-    return [np.array(one) for one in dict.fromkeys(tuple(each.tolist()) for each in fits)]
+    return [np.array(fit) for fit in dict.fromkeys(tuple(each.tolist()) for each in fits)]

@@ -7,8 +7,9 @@ that fit a machine of each kind can cost together. In each slot the tasks in ser
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,12 +18,13 @@ from typing import TypeAlias
 import numpy as np
 
 from packenv.jobs import Ints, Jobs
-from packenv.planning.lower_bounds.windows import sure_overlap
 from packenv.theory.capacity.one_resource.certificate import require
 from packenv.theory.capacity.several_resources.certificate import Priced, Scalarised
 
 Rule: TypeAlias = Scalarised | Priced
 LARGEST = 2**62
+MOST_CELLS = 2 * 10**8  # tasks × windows
+MOST_LEVELS = 9  # the shortest windows are the 256th part of the arrivals
 
 
 @functools.lru_cache(maxsize=1024)
@@ -45,10 +47,10 @@ class TableTasks:
     def _distinct(self) -> tuple[Ints, Ints]:
         demand = self.jobs.demand
         if demand.shape[1] == 1:  # many times as fast as along an axis
-            found, place = np.unique(demand[:, 0], return_inverse=True)
-            return found[:, None], place.ravel()
-        found, place = np.unique(demand, axis=0, return_inverse=True)
-        return found, place.ravel()
+            distinct, place = np.unique(demand[:, 0], return_inverse=True)
+            return distinct[:, None], place.ravel()
+        distinct, place = np.unique(demand, axis=0, return_inverse=True)
+        return distinct, place.ravel()
 
     @property
     def vectors(self) -> Ints:
@@ -117,7 +119,7 @@ class CostProof:
         Σ n_g held_g >= S of `row` gives Σ n_g cost_g >= S · min_g cost_g / held_g.
         """
         held, least = self.row(tasks, capacity)
-        shares = [one / most for one, most in zip(cost, held, strict=True) if most > 0]
+        shares = [price / most for price, most in zip(cost, held, strict=True) if most > 0]
         return least * min(shares) if shares else Fraction(0)
 
     def row(self, tasks: TableTasks, capacity: Ints) -> tuple[list[int], int]:
@@ -161,3 +163,43 @@ def exact_sum(values: Ints) -> int:
 def fewest(bound: Fraction) -> int:
     """The least whole number that is not below the bound, and at least 1."""
     return max(1, math.ceil(bound))
+
+
+def windows(jobs: Jobs, later: set[int]) -> Iterator[tuple[int, int]]:
+    """First slot, and the one after the last, of the time of the arrivals, and of its halves, quarters, … down to 256ths.
+
+    Each also begins half of its length later, and all of them `later` slots. Of many tasks there are fewer windows.
+    """
+    first, last = int(jobs.arrival[0]), int(jobs.arrival[-1]) + 1
+    levels = min(MOST_LEVELS, max(1, int(math.log2(max(MOST_CELLS / len(jobs), 2))) - 1))
+    for level in range(levels):
+        length = (last - first) / 2**level
+        if length < 1:
+            break
+        for half_steps, moved in itertools.product(range(2 ** (level + 1) - 1), sorted(later)):
+            start = first + int(half_steps * length / 2) + moved
+            yield start, start + math.ceil(length)
+
+
+def inside(start: int, end: int) -> list[tuple[int, int]]:
+    """Half as long windows in this one: the halves, and the one in the middle. None in a window of one slot."""
+    length = (end - start + 1) // 2
+    return [] if end - start < 2 else [(first, first + length) for first in (start, start + length // 2, end - length)]
+
+
+def sure_overlap(jobs: Jobs, wait: int, start: int, end: int) -> Ints:
+    """(n,) slots of [start, end) in which a task that waits for at most `wait` slots is in service, whenever it starts.
+
+    As its start moves on, the overlap rises, stays, and falls: the least is that of the first or of the last start.
+    """
+    here = int(np.searchsorted(jobs.arrival, end))  # those that have arrived
+    overlap = np.zeros(len(jobs), np.int64)
+    arrival, service = jobs.arrival[:here], jobs.service[:here]
+    least = _overlap(arrival, service, start, end)
+    overlap[:here] = least if wait == 0 else np.minimum(least, _overlap(arrival + wait, service, start, end))
+    return overlap
+
+
+def _overlap(start: Ints, service: Ints, first: int, end: int) -> Ints:
+    """Slots of [first, end) in which tasks that start then are in service."""
+    return np.maximum(np.minimum(start + service, end) - np.maximum(start, first), 0)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from packenv.planning.lower_bounds.price_rules import PARTS
+from packenv.planning.lower_bounds.table_cost import PARTS
 from packenv.theory.capacity.bracket import law_and_kinds
 from packenv.theory.capacity.linear_program import Floats, Ints, ServerKinds
 from packenv.theory.capacity.max_workload import max_workload
@@ -56,15 +56,15 @@ class StreamCostProof:
             for kind, most in enumerate(each_kind(plane.proof, workload)):
                 held[kind] += plane.times * most
         load = Fraction(workload.rate) * Fraction(workload.mean_service) * sum(plane.times for plane in self.planes)
-        return load * min(one / most for one, most in zip(cost, held, strict=True) if most > 0)
+        return load * min(price / most for price, most in zip(cost, held, strict=True) if most > 0)
 
 
 def each_kind(proof: Bounded | Scalarised | Priced, workload: Workload) -> list[Fraction]:
     """(G,) what the proof says of one machine of each kind alone: it is linear in their numbers."""
     law, _ = law_and_kinds(workload)
     units = workload.servers.units
-    one = np.ones(1, np.int64)
-    alone: list[Any] = [ServerKinds(each, one) if workload.D == 1 else VectorKinds(each[None], one) for each in units]
+    single = np.ones(1, np.int64)
+    alone: list[Any] = [ServerKinds(each, single) if workload.D == 1 else VectorKinds(each[None], single) for each in units]
     return [proof.value(law, kinds) for kinds in alone]
 
 
@@ -86,7 +86,7 @@ class StreamCost:
             counts = np.maximum(np.round(self.machines / self.machines.max() * PARTS), 1).astype(np.int64)
             bracket = max_workload(self._on(counts), gap, seconds / ROUNDS)
             self.proofs.append(bracket.bounded)
-            self.held.append([float(one) for one in each_kind(bracket.bounded, self.workload)])
+            self.held.append([float(most) for most in each_kind(bracket.bounded, self.workload)])
             supported = bracket.lower * float(self.machines.max()) / PARTS
             if self.best is not None and supported >= self.load * (1 - 2 * gap):
                 return
@@ -102,10 +102,10 @@ class StreamCost:
 
     def _solve(self) -> None:
         """The program over the planes so far: its machines, and the proof that its weights give."""
-        price = np.array([float(one) for one in self.cost])
-        found = linprog(price, A_ub=-np.array(self.held), b_ub=np.full(len(self.held), -self.load), method="highs")
-        self.machines = np.maximum(found.x, 0.0)
-        weights = -found.ineqlin.marginals
+        price = np.array([float(cost) for cost in self.cost])
+        solution = linprog(price, A_ub=-np.array(self.held), b_ub=np.full(len(self.held), -self.load), method="highs")
+        self.machines = np.maximum(solution.x, 0.0)
+        weights = -solution.ineqlin.marginals
         whole = np.round(weights / weights.max() * 2**20).astype(np.int64).tolist()
         planes = [Plane(proof, times) for proof, times in zip(self.proofs, whole, strict=True) if times > 0]
         proof = StreamCostProof(tuple(planes))

@@ -1,27 +1,54 @@
-"""The search for a proof of what machines must cost at least, for a table of jobs and one goal on the wait."""
+"""The search for a proof of what machines must cost at least, for a table of jobs and one goal on the wait.
+
+Windows of time are priced by area first, then by rules that prove the upper bound on ρ* of the tasks in the best windows; a
+linear program weighs them together.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import linprog
 
 from packenv.jobs import Ints, Jobs
-from packenv.planning.lower_bounds.combination import Combined, combine
-from packenv.planning.lower_bounds.cost_proof import LARGEST, CostProof, PricedWindow, Rule, TableTasks, WaitLimit, most_of
-from packenv.planning.lower_bounds.price_rules import areas, rules_for
-from packenv.planning.lower_bounds.windows import inside, sure_overlap, windows
-from packenv.theory.capacity.linear_program import Floats
+from packenv.planning.lower_bounds.cost_proof import (
+    LARGEST,
+    CostProof,
+    PricedWindow,
+    Rule,
+    TableTasks,
+    WaitLimit,
+    inside,
+    most_of,
+    sure_overlap,
+    windows,
+)
+from packenv.theory.capacity.linear_program import Floats, ServerKinds
+from packenv.theory.capacity.one_resource.certificate import Bounded, Refuted
+from packenv.theory.capacity.one_resource.search import OneResourceSearch
+from packenv.theory.capacity.one_resource.size_law import atomic
+from packenv.theory.capacity.several_resources.certificate import Priced, Scalarised
+from packenv.theory.capacity.several_resources.demand_law import Atoms, VectorKinds
+from packenv.theory.capacity.several_resources.search import SeveralResourcesSearch
 
 MOST_WINDOWS = 12  # of each rule, to be combined
 MOST_ENTRIES = 2 * 10**7  # windows × tasks that are combined
 FINER = 4  # windows that are looked into at a time
 WORTH_IT = 0.9  # of the last of these: parts that prove less are not looked into
-ROUNDS = 1  # of new rules
+
+RULE_ROUNDS = 1  # of new rules
 CHOSEN = 1  # window for which rules are made, of each round
 SMALL = 1 / 16  # of the largest machine: tasks that need less on average fill machines nearly as a liquid does
 RULE_SECONDS = 2.0  # at most, for a rule
+PARTS = 1000  # of a machine, in which the machines of a program are counted
+FINEST = 2**20  # the largest price: products with slots stay within 64 bits
+
+CUT_ROUNDS = 25
+CLOSE = 2e-4  # gap at which the cuts suffice
+DAMPING = 0.5  # weight of the best λ so far in the next one: the program's own oscillates
 
 
 class TableCost:
@@ -33,7 +60,7 @@ class TableCost:
 
     def __init__(self, jobs: Jobs, capacity: Ints, cost: Sequence[Fraction], limit: WaitLimit) -> None:
         self.tasks, self.capacity, self.cost, self.limit = TableTasks(jobs), capacity, cost, limit
-        self.price = np.array([float(one) for one in cost])
+        self.price = np.array([float(price) for price in cost])
         self.best: CostProof | None = None
         self.value = Fraction(0)
         self.rows: list[PricedWindow] = []
@@ -46,16 +73,16 @@ class TableCost:
         for rule in areas(self.tasks.vectors, self.capacity):
             best = self._best(rule, most)
             self.rows += best
-            chosen |= {(one.start, one.end): None for one in best}
+            chosen |= {(window.start, window.end): None for window in best}
         combined = self._combine()
         if len(jobs) > MOST_ENTRIES // 2 or self._small():
             return
-        for _ in range(ROUNDS):
+        for _ in range(RULE_ROUNDS):
             new = [
                 *rules_for(self.tasks, self.limit, self.capacity, combined, self.rows, CHOSEN, gap, min(seconds, RULE_SECONDS))
             ]
             for rule in new:
-                self.rows += [one for value, one in self._single(rule, [*chosen]) if value > 0]
+                self.rows += [window for value, window in self._single(rule, [*chosen]) if value > 0]
             if not new:
                 return
             combined = self._combine()
@@ -68,17 +95,20 @@ class TableCost:
 
     def _best(self, rule: Rule, most: int) -> list[PricedWindow]:
         """The windows that prove most alone, the best one first: of all, and of shorter and shorter ones inside the best."""
-        found = {(one.start, one.end): value for value, one in self._single(rule, windows(self.tasks.jobs, {0, self.limit.each}))}
+        values = {
+            (window.start, window.end): value
+            for value, window in self._single(rule, windows(self.tasks.jobs, {0, self.limit.each}))
+        }
 
         def ranked(of: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-            return sorted((one for one in of if found[one] > 0), key=lambda one: (-found[one], one))
+            return sorted((window for window in of if values[window] > 0), key=lambda window: (-values[window], window))
 
-        last = ranked(found)[:FINER]
+        last = ranked(values)[:FINER]
         while last:
-            new = dict.fromkeys(part for one in last for part in inside(*one) if part not in found)
-            found |= {(one.start, one.end): value for value, one in self._single(rule, new)}
-            last = [one for one in ranked(new)[:FINER] if found[one] > found[last[-1]] * WORTH_IT]
-        return [PricedWindow(rule, *one, 1) for one in ranked(found)[:most]]
+            new = dict.fromkeys(part for window in last for part in inside(*window) if part not in values)
+            values |= {(window.start, window.end): value for value, window in self._single(rule, new)}
+            last = [window for window in ranked(new)[:FINER] if values[window] > values[last[-1]] * WORTH_IT]
+        return [PricedWindow(rule, *window, 1) for window in ranked(values)[:most]]
 
     def necessary(self) -> tuple[Floats, Floats]:
         """Rows (rows, G) and needs (rows,): what every mix that meets the limit must hold.
@@ -88,7 +118,7 @@ class TableCost:
         held, need = [], []
         if self.best is not None and len(self.best.windows) > 1:
             together, least = self.best.row(self.tasks, self.capacity)
-            held.append(np.array([one / max(together) for one in together]))
+            held.append(np.array([most / max(together) for most in together]))
             need.append(least / max(together))
         for row in self.rows:
             price = self.tasks.prices(row.rule)
@@ -101,7 +131,7 @@ class TableCost:
     def _single(self, rule: Rule, every: Iterable[tuple[int, int]]) -> Iterator[tuple[Fraction, PricedWindow]]:
         """Each window with what it proves alone."""
         price, held = self.tasks.prices(rule), most_of(rule, self.capacity)
-        share = min((one / most for one, most in zip(self.cost, held, strict=True) if most > 0), default=Fraction(0))
+        share = min((cost / most for cost, most in zip(self.cost, held, strict=True) if most > 0), default=Fraction(0))
         for start, end in every:
             overlap = sure_overlap(self.tasks.jobs, self.limit.each, start, end)
             value = share * Fraction(self.limit.least_cost(price, overlap), end - start)
@@ -119,10 +149,10 @@ class TableCost:
         if not self.rows:
             return None
         costs, held = self._matrix()
-        found = combine(costs, held, self.price, self.limit.spared or 0)
-        if (found.weights > 0).any():
-            self._offer(CostProof(self.limit, self._whole(found.weights)))
-        return found
+        combined = combine(costs, held, self.price, self.limit.spared or 0)
+        if (combined.weights > 0).any():
+            self._offer(CostProof(self.limit, self._whole(combined.weights)))
+        return combined
 
     def _matrix(self) -> tuple[Floats, Floats]:
         """(rows, n) what tasks cost in each window, per slot; for a mean (rows, 1), the sum. (rows, G) what machines hold."""
@@ -140,12 +170,140 @@ class TableCost:
 
     def _whole(self, weights: Floats) -> tuple[PricedWindow, ...]:
         """The windows with weights that are whole numbers, as fine as 62 bits allow."""
-        found, largest = [], 0.0
+        weighted, largest = [], 0.0
         for row, weight in zip(self.rows, weights.tolist(), strict=True):
             if weight > 1e-9 * float(weights.max()):
                 length, most = row.end - row.start, float(max(most_of(row.rule, self.capacity)))
                 times = weight / (length * most)
-                found.append((row, times))
+                weighted.append((row, times))
                 largest += times * length * float(self.tasks.prices(row.rule).max())
         fine = LARGEST / 2 / largest
-        return tuple(PricedWindow(row.rule, row.start, row.end, max(1, int(times * fine))) for row, times in found)
+        return tuple(PricedWindow(row.rule, row.start, row.end, max(1, int(times * fine))) for row, times in weighted)
+
+
+def areas(vectors: Ints, capacity: Ints) -> list[Rule]:
+    """Each resource's own amounts as prices, of those that some task needs and some machine has."""
+    rules: list[Rule] = []
+    for weights in np.eye(capacity.shape[1], dtype=np.int64):
+        largest = int((vectors @ weights).max())
+        if largest > 0 and (capacity @ weights).max() > 0:
+            rules.append(Scalarised(tuple(weights.tolist()), Bounded((largest,), (largest,), (True,))))
+    return rules
+
+
+def rules_for(
+    tasks: TableTasks,
+    limit: WaitLimit,
+    capacity: Ints,
+    combined: Combined | None,
+    rows: Sequence[PricedWindow],
+    most: int,
+    gap: float,
+    seconds: float,
+) -> Iterator[Rule]:
+    """New rules for the windows of the largest weight: proofs of ρ* of the tasks kept in them, on the program's machines."""
+    if combined is None or combined.machines.sum() <= 0:
+        return
+    known = {(row.rule) for row in rows}
+    number = np.maximum(np.round(combined.machines * PARTS), 1).astype(np.int64)
+    order = np.argsort(-combined.weights, kind="stable")[:most]
+    seen = {(rows[n].start, rows[n].end): None for n in order.tolist() if combined.weights[n] > 0}
+    for start, end in seen:
+        overlap = sure_overlap(tasks.jobs, limit.each, start, end)
+        mass = overlap * (combined.kept if len(combined.kept) == len(overlap) else 1.0)
+        weight = np.bincount(tasks.place, mass, len(tasks.vectors)).astype(np.float64)
+        for rule in _proved(tasks.vectors[weight > 0], weight[weight > 0], capacity, number, gap, seconds):
+            if rule not in known:
+                known.add(rule)
+                yield rule
+
+
+def _proved(vectors: Ints, weight: Any, capacity: Ints, number: Ints, gap: float, seconds: float) -> Iterator[Rule]:
+    if len(vectors) == 0:
+        return
+    rule = as_rule(upper_proof(vectors, weight, capacity, number, gap, seconds))
+    try:
+        most_of(rule, capacity)
+    except Refuted:  # too many configurations on a kind of machine
+        return
+    yield rule
+
+
+def upper_proof(vectors: Ints, weight: Any, capacity: Ints, number: Ints, gap: float, seconds: float) -> Any:
+    """The proof of the upper bound on ρ* of these demands (m, D) in service, on so many machines (G,)."""
+
+    def quiet(lower: float, upper: float) -> None:
+        pass
+
+    distinct, place = np.unique(capacity, axis=0, return_inverse=True)
+    counts = np.bincount(place.ravel(), number).astype(np.int64)
+    if vectors.shape[1] == 1:
+        single = OneResourceSearch(
+            atomic(vectors[:, 0], weight), ServerKinds(distinct[::-1, 0].copy(), counts[::-1].copy()), gap, seconds, quiet
+        )
+        single.run()
+        return single.bounded
+    several = SeveralResourcesSearch(Atoms(vectors, weight), VectorKinds(distinct, counts), gap, seconds, quiet)
+    several.only_bound()
+    return several.bounded
+
+
+def as_rule(proof: Any) -> Rule:
+    """A proof of the upper bound on ρ*, with prices that are not too fine."""
+    if isinstance(proof, Priced):
+        scale = max(1, -(-max(proof.prices) // FINEST))
+        return Priced(proof.vectors, tuple(price // scale for price in proof.prices))
+    weights, bounded = (proof.weights, proof.bounded) if isinstance(proof, Scalarised) else ((1,), proof)
+    scale = max(1, -(-max(bounded.prices) // FINEST))
+    return Scalarised(weights, Bounded(bounded.points, tuple(price // scale for price in bounded.prices), bounded.split))
+
+
+class Combined(NamedTuple):
+    """The weights (rows,) of the windows, what they prove, the machines (G,) of the program, and which tasks are kept."""
+
+    weights: Floats
+    value: float
+    machines: Floats
+    kept: Floats  # (n,) share of each task
+
+
+def combine(costs: Floats, held: Floats, price: Floats, spared: int) -> Combined:
+    """The best weights of priced windows: a linear program, solved by cutting planes.
+
+    Of windows r with costs p_ri of task i, machines n_g of which each holds F_rg, and k tasks that may be spared,
+
+        min Σ c_g n_g   s.t.   Σ_g n_g F_rg >= Σ_i (1 - z_i) p_ri for every r,   Σ z_i <= k,   0 <= z <= 1,   n >= 0
+
+    has the dual: max over λ >= 0, Σ_r λ_r F_rg <= c_g, of the n - k smallest of the tasks' Σ_r λ_r p_ri. For each λ the tasks
+    that are kept give a cut: the value is at most Σ_r λ_r Σ_{i kept} p_ri. Any λ proves what it gives, rounded or not.
+
+    costs (rows, n), held (rows, G) > 0 somewhere in each row, price (G,) of the machines
+    """
+    rows, tasks = costs.shape
+    cuts: list[Floats] = [costs.sum(axis=1)]
+    kepts: list[Floats] = [np.ones(tasks)]
+    best, best_value = np.zeros(rows), 0.0
+    machines, share = np.zeros(len(price)), np.ones(1)
+    for round_ in range(CUT_ROUNDS):
+        program = linprog(
+            np.append(np.zeros(rows), -1.0),
+            A_ub=np.block([[-np.array(cuts), np.ones((len(cuts), 1))], [held.T, np.zeros((len(price), 1))]]),
+            b_ub=np.concatenate([np.zeros(len(cuts)), price]),
+            method="highs",
+        )
+        proposed, upper = program.x[:rows], float(program.x[rows])
+        share, machines = -program.ineqlin.marginals[: len(cuts)], -program.ineqlin.marginals[len(cuts) :]
+        if upper <= best_value * (1 + CLOSE):
+            break
+        for weights in (proposed,) if round_ == 0 else (DAMPING * best + (1 - DAMPING) * proposed, proposed):
+            together = weights @ costs
+            kept = np.ones(tasks)
+            if spared:
+                kept[np.argpartition(together, tasks - spared)[tasks - spared :]] = 0.0
+            value = float(together @ kept)
+            cuts.append(costs @ kept)
+            kepts.append(kept)
+            if value > best_value:
+                best, best_value = weights, value
+    kept = sum((part * tasks_kept for part, tasks_kept in zip(share, kepts, strict=False)), np.zeros(tasks))
+    return Combined(best, best_value, machines, kept)

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.planning.running_cluster.goals import QueueGoal, place
-from packenv.planning.running_cluster.trials import long_enough
+from packenv.planning.running_cluster.queue import QueueGoal, long_enough, place
 from packenv.units import to_units
 from packenv.workloads.in_service import InService
 from packenv.workloads.kubernetes.started import Started
@@ -73,8 +72,8 @@ class WaitBound:
             return self._first(self._work_fits) if self.ends.any() else 0.0
         if goal.statistic == "mean":
             return None if self.most_started(np.array([self.slots]))[0] < n else self._mean()
-        wanted = place(goal.statistic, n)
-        return self._first(lambda slots: self.most_started(slots) >= wanted)
+        pods = place(goal.statistic, n)
+        return self._first(lambda slots: self.most_started(slots) >= pods)
 
     def most_started(self, slots: Ints) -> Ints:
         """(m,) for each slot (m,), more pods than these have not started by its end under any policy."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from packenv.errors import InputError
-from packenv.planning.running_cluster.goals import NEVER, QueueGoal, Times, parse_queue_goals
+from packenv.planning.running_cluster.queue import NEVER, QueueGoal, Times, parse_queue_goals
 from packenv.planning.running_cluster.wait_bound import WaitBound
 from packenv.workloads.kubernetes.started import ENDLESS, Started
 from packenv.workloads.laws import Discrete, Fixed, Law

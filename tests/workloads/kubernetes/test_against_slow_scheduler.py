@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import packenv
-from packenv.planning.running_cluster.added_nodes import AddedNodes
-from packenv.planning.running_cluster.goals import parse_queue_goals
+from packenv.planning.running_cluster.nodes import AddedNodes
+from packenv.planning.running_cluster.queue import parse_queue_goals
 from packenv.workloads.kubernetes import read_cluster
 from packenv.workloads.kubernetes.changed import kind_of
 from packenv.workloads.kubernetes.preemption import first_cycle

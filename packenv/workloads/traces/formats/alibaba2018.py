@@ -157,7 +157,7 @@ def _key(job: Ints, number: Ints) -> Ints:
 
 
 def _without_circles(links: Ragged, level: Ints) -> tuple[Ragged, int]:
-    """The links but for those between rows that are in a circle or wait for one, and the number of these."""
+    """The links except those between rows that are in a circle or wait for one, and the number of these."""
     owner = np.repeat(np.arange(len(level)), np.diff(links.offsets))
     kept = (level[owner] >= 0) | (level[links.values] >= 0)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(owner[kept], minlength=len(level)))]).astype(np.int64)

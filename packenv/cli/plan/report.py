@@ -1,14 +1,20 @@
-"""The page of `packenv plan`: the number of servers, each goal's measure against it, and the work."""
+"""Pages and pictures of `packenv plan`: each goal's measure against the number of servers, or the cost of mixes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from packenv.api import simulate
+from packenv.cli.plan.answers import money, scale_of, unit_of
 from packenv.planning.goals import Goal
-from packenv.planning.lower_bounds.queue_servers import Fewest
+from packenv.planning.kinds import Kinds, with_mix
+from packenv.planning.lower_bounds.cost_bound import CostBound
+from packenv.planning.lower_bounds.fewest_servers import Fewest
+from packenv.planning.mixes import MixPlan, MixTrial
 from packenv.planning.plan import run_kind
-from packenv.planning.search import Plan, Trial, with_servers
+from packenv.planning.search import Plan, with_servers
+from packenv.planning.trials import Trial
 from packenv.report.charts import Entry, Line, LineChart, Mark, Point, RowChart, Rule
 from packenv.report.page import Figure, Report, Section
 from packenv.report.pictures import Picture, picture_of
@@ -33,14 +39,17 @@ def plan_report(
     slot_seconds: float | None,
     seeds: int,
     slots: int | None,
-    said: Sequence[str],
+    sentences: Sequence[str],
     tables: Sequence[Table],
 ) -> Report:
-    """`said`: the answer, then what was asked beside it. `refused`: why other policies meet the goals with no number of servers.
+    """The page of `packenv plan`.
 
-    `seeds`, `slots`: of the runs. `tables`: as they are printed.
+    sentences     the answer, then what was asked beside it
+    refused       why other policies meet the goals with no number of servers
+    seeds, slots  of the runs
+    tables        as they are printed
     """
-    curves = _figures(plans, goals, bound, slot_seconds)
+    curves = _server_figures(plans, goals, bound, slot_seconds)
     tried = [_tried(plan, goals, slot_seconds) for plan in plans]
     sections = [
         Section("What each number of servers gives", curves, tables=tables),
@@ -51,7 +60,7 @@ def plan_report(
         title = f"With {counted(best.servers, 'server')} and {best.policy}"
         sections.insert(1, occupied(title, with_servers(workload, best.servers), best.policy))
     profile = profile_section(workload)
-    asked = [
+    facts = [
         ("Work", work_of(workload)),
         ("Goals", "; ".join(goal.text for goal in goals) or "a stable queue"),
         ("A server", ":".join(f"{each:g}" for each in workload.servers.capacity[0])),
@@ -60,18 +69,18 @@ def plan_report(
         (f"No {bound.whom} needs fewer than", counted(bound.servers, "server")),
     ]
     title = f"How many servers for {workload.name}"
-    return Report(title, said[0], asked, [*sections, *([profile] if profile else [])], [*said[1:], *refused])
+    return Report(title, sentences[0], facts, [*sections, *([profile] if profile else [])], [*sentences[1:], *refused])
 
 
 def plan_chart(
     plans: Sequence[Plan], goals: Sequence[Goal], bound: Fewest, workload: Workload, slot_seconds: float | None
 ) -> Picture:
     """Each goal's measure against the number of servers; without a goal which numbers of servers are stable."""
-    return picture_of(f"{workload.name}: how many servers", _figures(plans, goals, bound, slot_seconds))
+    return picture_of(f"{workload.name}: how many servers", _server_figures(plans, goals, bound, slot_seconds))
 
 
-def _figures(plans: Sequence[Plan], goals: Sequence[Goal], bound: Fewest, slot_seconds: float | None) -> list[Figure]:
-    return [_figure(plans, n, goal, bound, slot_seconds) for n, goal in enumerate(goals)] or [_stable(plans, bound)]
+def _server_figures(plans: Sequence[Plan], goals: Sequence[Goal], bound: Fewest, slot_seconds: float | None) -> list[Figure]:
+    return [_server_figure(plans, n, goal, bound, slot_seconds) for n, goal in enumerate(goals)] or [_stable(plans, bound)]
 
 
 def work_of(workload: Workload) -> str:
@@ -97,15 +106,7 @@ def occupied(title: str, there: Workload, policy: str) -> Section:
     return Section(title, [fullness(there, [result])])
 
 
-def scale_of(goal: Goal, slot_seconds: float | None) -> float:
-    return slot_seconds or 1.0 if goal.is_time else 1.0
-
-
-def unit_of(goal: Goal, slot_seconds: float | None) -> str:
-    return "" if not goal.is_time else " slots" if slot_seconds is None else " seconds"
-
-
-def _figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slot_seconds: float | None) -> Figure:
+def _server_figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slot_seconds: float | None) -> Figure:
     """A goal's measure against the number of servers, a line for each policy: filled marks meet all goals."""
     scale, unit = scale_of(goal, slot_seconds), unit_of(goal, slot_seconds)
     lines = []
@@ -115,8 +116,8 @@ def _figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slot_secon
         lines.append(line_through(plan.policy, f"{plan.servers:,}", colour, points))
     up = Rule(bound.servers, f"any {bound.whom}: {bound.servers:,} at least")
     chart = goal_chart(lines, goal, "servers", up, slot_seconds, whole=True)
-    said = "; ".join(_said(plan, n, scale, unit) for plan in plans)
-    return Figure(f"{goal.title} against the number of servers", f"{said}. Filled marks meet all goals.", chart)
+    findings = "; ".join(_finding(plan, n, scale, unit) for plan in plans)
+    return Figure(f"{goal.title} against the number of servers", f"{findings}. Filled marks meet all goals.", chart)
 
 
 def line_through(policy: str, answer: str, colour: str, points: Sequence[Point], values: Sequence[float] | None = None) -> Line:
@@ -138,7 +139,7 @@ def goal_chart(
     return LineChart(lines, x_title, title, max(1.08 * most, 1.25 * limit) or 1.0, [Rule(limit, goal.text)], [up], **kind)
 
 
-def _said(plan: Plan, n: int, scale: float, unit: str) -> str:
+def _finding(plan: Plan, n: int, scale: float, unit: str) -> str:
     def value(trial: Trial) -> str:
         mean = trial.value(n)
         return NONE if mean is None else f"{number(mean * scale)}{unit}"
@@ -160,8 +161,8 @@ def _stable(plans: Sequence[Plan], bound: Fewest) -> Figure:
         (min(bound.servers, *numbers) - 0.5, max(numbers) + 0.5),
         [Rule(bound.servers, f"any {bound.whom} at least")],
     )
-    said = "; ".join(f"{plan.policy} is stable with {counted(plan.servers, 'server')}" for plan in plans)
-    return Figure("Which numbers of servers are stable", f"{said}. Filled marks are stable.", chart)
+    findings = "; ".join(f"{plan.policy} is stable with {counted(plan.servers, 'server')}" for plan in plans)
+    return Figure("Which numbers of servers are stable", f"{findings}. Filled marks are stable.", chart)
 
 
 def _state(trial: Trial) -> str:
@@ -177,3 +178,86 @@ def _tried(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None) -> Tab
         values = [number(None if m is None else m * scale_of(goal, slot_seconds)) for goal, m in zip(goals, means, strict=True)]
         table.add(f"{trial.servers:,}", *values, _state(trial), "yes" if trial.meets else "no")
     return table
+
+
+def mix_report(
+    plans: Sequence[MixPlan],
+    refused: Sequence[str],
+    goals: Sequence[Goal],
+    kinds: Kinds,
+    bound: CostBound,
+    workload: Workload,
+    slot_seconds: float | None,
+    answer: str,
+    table: Table,
+) -> Report:
+    """The page of `packenv plan --types`: the mix of each policy, its cost, what one machine less does, and how full it is."""
+    profile = profile_section(workload)
+    facts = [
+        ("Work", work_of(workload)),
+        ("Goals", "; ".join(goal.text for goal in goals) or "a stable queue"),
+        ("Machines", "; ".join(f"{text} at {money(cost)}" for text, cost in zip(kinds.texts, kinds.cost, strict=True))),
+        ("Policies", ", ".join(plan.policy for plan in plans)),
+        ("No mix costs less than", money(bound.whole)),
+    ]
+    title = f"Which machines for {workload.name}"
+    curves = _mix_figures(plans, goals, bound, slot_seconds)
+    sections = [Section("The cheapest machines that were found", curves, tables=[table])]
+    best = min(plans, key=lambda plan: plan.at.cost)
+    if workload.jobs is not None and len(workload.jobs) <= MOST_TASKS:
+        where = f"With {kinds.shown(best.at.counts)} and {best.policy}"
+        sections.append(occupied(where, with_mix(workload, best.at.counts), best.policy))
+    sections += [profile] if profile else []
+    return Report(title, answer, facts, sections, refused)
+
+
+def mix_chart(
+    plans: Sequence[MixPlan], goals: Sequence[Goal], bound: CostBound, workload: Workload, slot_seconds: float | None
+) -> Picture:
+    """Each goal's measure (without goals: whether the queue is stable) of each mix that was run, against its cost."""
+    return picture_of(f"{workload.name}: which machines", _mix_figures(plans, goals, bound, slot_seconds))
+
+
+def _mix_figures(plans: Sequence[MixPlan], goals: Sequence[Goal], bound: CostBound, slot_seconds: float | None) -> list[Figure]:
+    ran = "; ".join(f"{plan.policy}: {len(plan.tried):,} mixes were run" for plan in plans)
+    finding = f"{ran}. Filled marks meet all goals; the steps are the best that mixes of no more cost reached."
+    up = Rule(float(bound.whole), f"any mix: {money(bound.whole)} at least")
+    figures = []
+    for n, goal in enumerate(goals or (None,)):
+        scale, lines = 1.0 if goal is None else scale_of(goal, slot_seconds), []
+        for plan, colour in zip(plans, colours_for([plan.policy for plan in plans]), strict=True):
+            mixes = mix_points(plan, goals, n)
+            points = [Point(mix.cost, mix.value * scale, mix.tried.trial.meets) for mix in mixes]
+            best = [value * scale for value in best_so_far(mixes, goal)]
+            lines.append(line_through(plan.policy, money(plan.at.cost), colour, points, best))
+        chart = goal_chart(lines, goal, "cost", up, slot_seconds, steps=True)
+        figures.append(Figure(f"{'stable' if goal is None else goal.title} against cost", finding, chart))
+    return figures
+
+
+class MixPoint(NamedTuple):
+    """One mix that was run. `value`: of the goal, in slots where it is a time; without a goal 1 if it was stable, else 0."""
+
+    cost: float
+    value: float
+    tried: MixTrial
+
+
+def mix_points(plan: MixPlan, goals: Sequence[Goal], n: int) -> list[MixPoint]:
+    """All mixes of the search that have a value of goal n (without goals: of stability), by cost."""
+    points = []
+    for tried in plan.tried:
+        value = tried.trial.value(n) if goals else float(tried.trial.stable)
+        if value is not None:
+            points.append(MixPoint(float(tried.cost), float(value), tried))
+    return points
+
+
+def best_so_far(points: Sequence[MixPoint], goal: Goal | None) -> list[float]:
+    """For each point, in order of cost, the best value among those that cost no more."""
+    most = goal is None or goal.measure == "utilisation"
+    best_values: list[float] = []
+    for point in points:
+        best = max if most else min
+        best_values.append(best(best_values[-1], point.value) if best_values else point.value)
+    return best_values

@@ -12,7 +12,7 @@ from packenv.cli.outputs import write_all
 from packenv.cli.tables import show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
-from packenv.planning.when import LEVEL, NEVER, Interval, when
+from packenv.planning.running_cluster.queue import LEVEL, NEVER, StartInterval, when
 from packenv.report.tables import Column, Table, numbers
 from packenv.runs.runner import RunOptions
 from packenv.workloads.workload import Workload
@@ -26,7 +26,7 @@ def plan_when(
     policies: Sequence[str],
     slots: int,
     draws: int,
-    made: RunOptions,
+    run_options: RunOptions,
     form: str,
     json_path: str | None,
 ) -> None:
@@ -35,46 +35,46 @@ def plan_when(
     print_workload(console, workload, left_out)
     for line in begin_lines(workload):
         console.print(line, highlight=False)
-    with made.runner() as runner:
+    with run_options.runner() as runner:
 
         def ask(runs: Any, extract: Any) -> list[Any]:
             return runner.all(runs, extract, f"{workload.name}: when pods start")
 
-        found = when(workload, policies, slots, draws, ask)
+        by_policy = when(workload, policies, slots, draws, ask)
     names = [*getattr(workload.draw, "names", ())]
     if not names:
         raise InputError(f"{workload.name}: its waiting tasks have no names")
     records = [
         _record(name, policy, interval, workload.slot_seconds or 1.0)
-        for policy, own in zip(policies, found, strict=True)
-        for name, interval in zip(names, own, strict=True)
+        for policy, intervals in zip(policies, by_policy, strict=True)
+        for name, interval in zip(names, intervals, strict=True)
     ]
     unfit = [*getattr(workload.draw, "unfit", ())]
     never = {"low_s": None, "median_s": None, "high_s": None, "started": 0.0, "level": LEVEL, "fits": False}
     records += [{"pod": name, "policy": policy} | never for policy in policies for name in unfit]
-    show(form, [_table(workload, names, policies, found, slots)], records)
+    show(form, [_table(workload, names, policies, by_policy, slots)], records)
     if len(names) > MOST_SHOWN:
         console.print(f"and {len(names) - MOST_SHOWN} more pods: --json has them")
     write_all((json_path, lambda path: write_json(path, records)))
 
 
 def _table(
-    workload: Workload, names: Sequence[str], policies: Sequence[str], found: Sequence[Sequence[Interval]], slots: int
+    workload: Workload, names: Sequence[str], policies: Sequence[str], by_policy: Sequence[Sequence[StartInterval]], slots: int
 ) -> Table:
     seconds = workload.slot_seconds or 1.0
-    title = f"start of waiting pods, from now: median, and {LEVEL:.0%} intervals; a run has {_shown(slots, seconds)}"
+    title = f"start of waiting pods, from now: median, and {LEVEL:.0%} intervals; a run has {_time(slots, seconds)}"
     table = Table(title, [Column("pod"), *numbers(*policies)])
     for n, name in enumerate(names[:MOST_SHOWN]):
-        table.add(name, *(_cell(own[n], seconds) for own in found))
+        table.add(name, *(_cell(intervals[n], seconds) for intervals in by_policy))
     return table
 
 
-def _cell(interval: Interval, seconds: float) -> Text:
-    low, median, high = (_shown(slot, seconds) for slot in interval[:3])
+def _cell(interval: StartInterval, seconds: float) -> Text:
+    low, median, high = (_time(slot, seconds) for slot in interval[:3])
     return Text.assemble(f"{median} ", (f"[{low}, {high}]", "dim"))
 
 
-def _shown(slot: int, seconds: float) -> str:
+def _time(slot: int, seconds: float) -> str:
     """A time in a unit that people read."""
     if slot == NEVER:
         return "later"
@@ -85,7 +85,7 @@ def _shown(slot: int, seconds: float) -> str:
     return f"{time:.3g} s"
 
 
-def _record(pod: str, policy: str, interval: Interval, seconds: float) -> dict[str, Any]:
+def _record(pod: str, policy: str, interval: StartInterval, seconds: float) -> dict[str, Any]:
     """The JSON of one pod with one policy: seconds from now, null for later than the run."""
     times = {
         name: None if slot == NEVER else slot * seconds

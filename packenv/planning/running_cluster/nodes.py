@@ -1,4 +1,4 @@
-"""The least number of nodes to add to a cluster as it is, so that its queue meets goals; or the most that can be taken away."""
+"""Nodes of a cluster as it is: how many to add or to take away so that its queue meets goals, and what if some fail."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from packenv.planning.bracketing import least_from
-from packenv.planning.running_cluster.goals import QueueGoal
-from packenv.planning.running_cluster.trials import QueueRuns
+import numpy as np
+
+from packenv.planning.running_cluster.queue import NEVER, QueueGoal, QueueRuns, Times
 from packenv.planning.running_cluster.wait_bound import WaitBound
-from packenv.planning.search import NoneMeets, Trial, mean_of
+from packenv.planning.search import NoneMeets, least_from
+from packenv.planning.trials import Trial, mean_of
 from packenv.runs.text import counted
-from packenv.workloads.kubernetes.changed import NodeKind, changed
+from packenv.workloads.kubernetes.changed import NodeKind, changed, without_nodes
 from packenv.workloads.kubernetes.cluster import Cluster
+from packenv.workloads.kubernetes.started import Started
 from packenv.workloads.workload import Workload
 
 
@@ -50,13 +52,13 @@ class AddedNodes:
         """With fewer nodes no policy meets the goals, on the seeds that confirm the answer."""
 
         def may_be(count: int) -> bool:
-            own = changed(self.cluster, self.kind, count)
-            if own.stranded:
+            candidate = changed(self.cluster, self.kind, count)
+            if candidate.stranded:
                 return False
-            if not own.waiting and not own.again:
+            if not candidate.waiting and not candidate.again:
                 return True
-            made = workload(own)
-            bounds = [WaitBound(made, seed) for seed in self.fresh]
+            its_workload = workload(candidate)
+            bounds = [WaitBound(its_workload, seed) for seed in self.fresh]
             return all(goal.met(mean_of([bound.least(goal) for bound in bounds])) for goal in goals)
 
         low, high = self.fewest - 1, self.most
@@ -109,17 +111,65 @@ class AddedNodes:
 
     def _trial(self, runs: QueueRuns, number: int, seeds: range) -> Trial:
         """With pods that fit on none of the nodes, no measure is known."""
-        own = changed(self.cluster, self.kind, number)
-        if own.stranded:
-            return Trial(len(own.nodes), [[None]] * len(runs.goals), stable=True, queued=True, met=[False] * len(runs.goals))
-        return runs.trial(own, runs.times(own, seeds))
+        cluster = changed(self.cluster, self.kind, number)
+        if cluster.stranded:
+            return Trial(len(cluster.nodes), [[None]] * len(runs.goals), stable=True, queued=True, met=[False] * len(runs.goals))
+        return runs.trial(cluster, runs.times(cluster, seeds))
 
     def _never(self, runs: QueueRuns, tried: dict[int, Trial]) -> str:
         """With the most nodes that were tried, the first goal that is not met."""
         most = max(tried)
         trial = tried[most]
-        goal, own = next((goal, own) for goal, own, met in zip(runs.goals, trial.values, trial.met, strict=True) if not met)
-        value = mean_of(own)
-        found = "not known: not all pods start" if value is None else f"{value:,.4g} slots"
-        with_these = f"with {counted(most, 'node')} more, one for each pod, the {goal.title} is {found}"
+        goal, values = next(
+            (goal, values) for goal, values, met in zip(runs.goals, trial.values, trial.met, strict=True) if not met
+        )
+        value = mean_of(values)
+        measured = "not known: not all pods start" if value is None else f"{value:,.4g} slots"
+        with_these = f"with {counted(most, 'node')} more, one for each pod, the {goal.title} is {measured}"
         return f"{runs.policy}: no number of nodes like {self.kind.name} meets {goal.text!r}: {with_these}"
+
+
+class FailedNodes(NamedTuple):
+    """One policy, on the same seeds. The goals' measures are of the same pods in both: those that wait, and that start again."""
+
+    policy: str
+    whole: Trial  # with all nodes: pods that run wait for nothing
+    left: Trial  # without those that fail
+    later: tuple[list[float | None], list[float | None]]
+    """Mean slots by which pods that wait now, and those that start again, start later, seed by seed; None: some never start."""
+
+    def change(self, n: int) -> list[float | None]:
+        """By how much the measure of goal n grows, seed by seed; None where a run has none."""
+        pairs = zip(self.whole.values[n], self.left.values[n], strict=True)
+        return [None if whole is None or left is None else left - whole for whole, left in pairs]
+
+
+def compare_nodes(runs: QueueRuns, cluster: Cluster, names: Sequence[str], seeds: Sequence[int]) -> FailedNodes:
+    """Run a policy on the cluster as it is, and without these nodes. Pods for which no node is left are `stranded` in both."""
+    left = without_nodes(cluster, names)
+    before, after = _as_it_is(runs, cluster, left, seeds), runs.times(left, seeds)
+    values = runs.values(before)
+    met = [goal.met(mean_of(of_goal)) for goal, of_goal in zip(runs.goals, values, strict=True)]
+    whole = Trial(len(cluster.nodes), values, stable=True, queued=False, met=met)
+    waits = len(left.waiting)
+    later = [[_later(a, b, rows) for a, b in zip(before, after, strict=True)] for rows in (slice(waits), slice(waits, None))]
+    return FailedNodes(runs.policy, whole, runs.trial(left, after), (later[0], later[1]))
+
+
+def _as_it_is(runs: QueueRuns, cluster: Cluster, left: Cluster, seeds: Sequence[int]) -> list[Times]:
+    """Of the same pods as without the nodes, in the same order: those of the nodes run on, and wait for nothing."""
+    whole = [Times(times.wait[left.row], times.end[left.row], times.ends[left.row]) for times in runs.times(cluster, seeds)]
+    if not left.again:
+        return whole
+    started, again = runs.workload(left).draw, [*left.again]
+    assert isinstance(started, Started)
+    now, ends = np.zeros(len(again), np.int64), ~started.running_endless[again] & bool(started.services)
+    begun = [Times(now, started.remaining(seed)[again], ends) for seed in seeds]
+    return [a.joined(b) for a, b in zip(whole, begun, strict=True)]
+
+
+def _later(before: Times, after: Times, rows: slice) -> float | None:
+    first, second = before.wait[rows], after.wait[rows]
+    if len(first) == 0 or NEVER in first or NEVER in second:
+        return None
+    return float((second - first).mean())

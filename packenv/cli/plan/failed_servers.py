@@ -1,0 +1,124 @@
+"""`packenv plan --without`: each goal's measure with all servers and without those that fail, on the same tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from packenv.cli.plan.answers import SURER, Answer, PlanRequest, Say, cell, open_goals, plan_all, scale_of
+from packenv.planning.goals import Goal
+from packenv.planning.trials import AskRuns, Trial
+from packenv.planning.what_if import Failure, compare_failure, without_servers
+from packenv.report.page import Report, Section
+from packenv.report.tables import Column, Table, numbers
+from packenv.runs.runner import RunOptions
+from packenv.runs.statistics import interval, mean_and_half
+from packenv.runs.text import counted, estimate, listed
+from packenv.workloads.workload import Workload
+
+
+def plan_failure(request: PlanRequest, failing: tuple[int, ...], run_options: RunOptions, log: str | None) -> Answer:
+    """Each policy on the workload's own servers, with and without those that fail. Raises InputError if a task fits none left."""
+    without_servers(request.workload, failing)  # before any run
+
+    def compare(policy: str, ask: AskRuns, say: Say) -> Failure:
+        say(f"with and without {counted(len(failing), 'server')}")
+        return compare_failure(request.search(policy), failing, ask)
+
+    comparisons, _ = plan_all(request.policies, compare, run_options, request.log(log))
+    table = _table(request, failing, comparisons)
+    sentences = "\n".join(_sentence(request, comparison) for comparison in comparisons)
+    records = [_record(request.workload, request.goals, failing, comparison) for comparison in comparisons]
+
+    def report() -> Report:
+        servers = len(request.workload.servers)
+        about = [
+            ("Goals", "; ".join(goal.text for goal in request.goals) or "a stable queue"),
+            ("Servers", f"{servers:,}, and {servers - len(failing):,} without {_ranges(failing)}"),
+            ("Policies", ", ".join(request.policies)),
+        ]
+        section = Section("With and without these servers", notes=["All runs saw the same tasks."], tables=[table])
+        first, *others = sentences.splitlines()
+        return Report(f"What if servers of {request.workload.name} fail", first, about, [section], others)
+
+    return Answer([table], sentences, records, None, report)
+
+
+def _table(request: PlanRequest, failing: Sequence[int], comparisons: Sequence[Failure]) -> Table:
+    workload, seconds = request.workload, request.shown_slot
+    servers = len(workload.servers)
+    unit = "; times in " + ("slots" if seconds is None else "seconds") if request.goals else ""
+    title = f"{workload.name}: {counted(servers, 'server')}, and {servers - len(failing):,} without {_ranges(failing)}{unit}"
+    heads = [heading for goal in request.goals for heading in (goal.title, "without", "difference")]
+    stable_heads = [Column("stable"), Column("without")] if workload.jobs is None else []
+    table = Table(title, [Column("policy"), *numbers(*heads), *stable_heads])
+    for comparison in comparisons:
+        cells = []
+        for n, goal in enumerate(request.goals):
+            cells += [cell(trial, n, goal, seconds) for trial in (comparison.whole, comparison.left)]
+            scale = scale_of(goal, seconds)
+            cells.append(estimate(*mean_and_half([None if by is None else by * scale for by in comparison.change(n)])))
+        stable = [_yes(comparison.whole.stable), _yes(comparison.left.stable)] if workload.jobs is None else []
+        table.add(comparison.policy, *cells, *stable)
+    return table
+
+
+def _sentence(request: PlanRequest, comparison: Failure) -> str:
+    """Which goals still hold, and which of them noise leaves open."""
+    trials = [(counted(trial.servers, "server"), trial) for trial in (comparison.whole, comparison.left)]
+    left_open = open_goals(request.goals, trials, request.shown_slot)
+    noise = f" Not decided{left_open}; {SURER}." if left_open else ""
+    broken = _broken(request.goals, comparison.left)
+    if not broken:
+        return f"{comparison.policy}: without these servers all goals are met.{noise}"
+    before = _broken(request.goals, comparison.whole)
+    lost = [what for what in broken if what not in before]
+    if not lost:
+        return f"{comparison.policy}: not met with these servers or without: {listed(broken)}.{noise}"
+    also = f"; with them neither: {listed(before)}" if before else ""
+    return f"{comparison.policy}: met with these servers, not without: {listed(lost)}{also}.{noise}"
+
+
+def _broken(goals: Sequence[Goal], trial: Trial) -> list[str]:
+    missed = [goal.text for goal, met in zip(goals, trial.met, strict=True) if not met]
+    return missed if trial.stable else ["a stable queue", *missed]
+
+
+def _record(workload: Workload, goals: Sequence[Goal], failing: Sequence[int], comparison: Failure) -> dict[str, Any]:
+    """The JSON of one policy; times are in slots."""
+    return {
+        "workload": workload.name,
+        "policy": comparison.policy,
+        "servers": len(workload.servers),
+        "without": [*failing],
+        "slot_seconds": workload.slot_seconds,
+        "goals": [
+            {
+                "goal": goal.text,
+                "limit": goal.limit,
+                "value": [*comparison.whole.estimate(n)],
+                "value_without": [*comparison.left.estimate(n)],
+                "difference": [*interval(comparison.change(n))],
+                "met": comparison.whole.met[n],
+                "met_without": comparison.left.met[n],
+            }
+            for n, goal in enumerate(goals)
+        ],
+        "stable": comparison.whole.stable,
+        "stable_without": comparison.left.stable,
+    }
+
+
+def _ranges(failing: Sequence[int]) -> str:
+    """`3,7,10-12`, as `--without` reads them."""
+    parts: list[list[int]] = []
+    for server in failing:
+        if parts and parts[-1][1] == server - 1:
+            parts[-1][1] = server
+        else:
+            parts.append([server, server])
+    return ",".join(f"{first}" if first == last else f"{first}-{last}" for first, last in parts)
+
+
+def _yes(stable: bool) -> str:
+    return "yes" if stable else "no"

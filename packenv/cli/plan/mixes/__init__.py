@@ -1,1 +1,0 @@
-"""Plans of mixes of machines: the cheapest one that meets the goals."""

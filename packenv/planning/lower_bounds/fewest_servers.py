@@ -1,0 +1,118 @@
+"""A number of equal servers below which no policy meets the goals, with proof."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from packenv.cluster.outcome.measures import EXACT
+from packenv.errors import InputError
+from packenv.planning.goals import Goal, share_of
+from packenv.planning.lower_bounds.cost_proof import WaitLimit, fewest
+from packenv.planning.lower_bounds.table_cost import TableCost
+from packenv.planning.search import least_up, with_servers
+from packenv.policy import find_policy, needs_of
+from packenv.simulation import setting_of
+from packenv.theory.capacity.max_workload import max_workload
+from packenv.theory.queue_bound.queue_bound import queue_bound
+from packenv.workloads.servers import MOST_SERVERS
+from packenv.workloads.workload import Workload
+
+LONGEST = 2.0**60  # slots: longer waits bound nothing
+BLIND = "policy that does not know durations"
+
+
+def fewest_servers(workload: Workload, goals: list[Goal], gap: float, seconds: float) -> int:
+    """No policy meets the goals in the long run (a table: on these tasks) with fewer servers like the workload's first one.
+
+    workload   with equal servers; policies do not go above their capacities
+    gap        of the bracket of ρ*, within `seconds`
+
+    A stream: with n servers less than n ρ*(1) tasks are in service on average, and rate · mean service must be. A table: the
+    largest of what windows of time must hold, for each goal of the wait (`table_cost`).
+    """
+    if workload.jobs is None:
+        single = workload.with_(servers=workload.servers.capacity[:1], rate=workload.rate)
+        return math.floor(workload.rate * workload.mean_service / max_workload(single, gap, seconds).upper + 1e-9) + 1
+    least = 1
+    for limit in wait_limits(workload, goals):
+        search = TableCost(workload.jobs, workload.servers.units[:1], (Fraction(1),), limit)
+        search.run(gap, seconds)
+        least = max(least, fewest(search.value))
+    return least
+
+
+def wait_limits(workload: Workload, goals: Sequence[Goal]) -> list[WaitLimit]:
+    """What the goals on the wait say about the tasks of a table."""
+    jobs = workload.jobs
+    if jobs is None or jobs.predecessors is not None or jobs.phase is not None:
+        return []  # tasks wait from when they are eligible, which depends on the policy
+    limits = []
+    for goal in goals:
+        share = share_of(goal.statistic)
+        if goal.measure == "wait" and share is None:
+            limits.append(WaitLimit(math.floor(min(goal.limit * len(jobs) * (1 + 1e-12) + 1e-9, LONGEST)), None))
+        elif goal.measure == "wait" and share is not None:
+            wait = goal.limit if goal.statistic == "max" else _exact(goal.limit)  # the largest is recorded as it is
+            limits.append(WaitLimit(math.floor(min(wait, LONGEST)), math.floor((1 - share) * len(jobs))))
+    return limits
+
+
+def _exact(wait: float) -> float:
+    """A wait that no task exceeds whose recorded one is at most `wait`: long ones are recorded by the middle of a bin."""
+    return wait if wait < EXACT else wait * (1 + 2 / EXACT)
+
+
+class Fewest(NamedTuple):
+    """No policy, or none that does not know durations, meets the goals with fewer servers."""
+
+    servers: int
+    whom: str = "policy"  # or BLIND
+
+
+def fewest_for(workload: Workload, goals: list[Goal], policies: Sequence[Any], gap: float, seconds: float) -> Fewest:
+    """The best bound that holds for all of these policies (names or objects); `gap`, `seconds` as of `fewest_servers`."""
+    stable = fewest_servers(workload, goals, gap, seconds)
+    if workload.jobs is not None or any(knows_durations(policy, workload) for policy in policies):
+        return Fewest(stable)
+    short = fewest_for_queue(workload, goals, stable, seconds)
+    return Fewest(short, BLIND) if short > stable else Fewest(stable)
+
+
+def knows_durations(policy: Any, workload: Workload) -> bool:
+    """Whether a policy (a name, or an object) may look at how long tasks take, or at tasks that have not arrived."""
+    needs = needs_of(find_policy(policy) if isinstance(policy, str) else policy, setting_of(workload))
+    return needs.durations or needs.table
+
+
+def fewest_for_queue(workload: Workload, goals: Sequence[Goal], stable: int, seconds: float) -> int:
+    """The least number from `stable` on of which `queue_bound` does not prove that a goal on the mean queue or wait is missed.
+
+    With n servers no policy that does not know durations has a mean queue below `queue_bound` (packenv.theory.queue_bound), nor
+    a mean wait below that over the rate (Little's law). Where this is above a goal, n servers are too few, and so are fewer:
+    what a policy does on them it could do on n.
+
+    A policy that knows durations may do with fewer. `stable` itself where nothing is proved of such workloads (only of Poisson
+    and Bernoulli arrivals and geometric service), and no more than is proved within about so many seconds.
+    """
+    limits = [goal.limit * (workload.rate if goal.is_time else 1) for goal in goals if _of_mean(goal)]
+    if not limits:
+        return stable
+    until = time.monotonic() + seconds
+
+    def permits(servers: int) -> bool:
+        if time.monotonic() > until:
+            return True
+        try:
+            return queue_bound(with_servers(workload, servers)).value <= min(limits)
+        except InputError:  # of such workloads nothing is proved, or the load is so near to ρ* that its bracket leaves it open
+            return True
+
+    return least_up(stable, MOST_SERVERS, permits, lambda servers: None)
+
+
+def _of_mean(goal: Goal) -> bool:
+    return goal.statistic == "mean" and goal.measure in ("wait", "queue")

@@ -1,0 +1,110 @@
+"""Trials of a plan: what is kept of each run, and whether a number of servers meets the goals or noise leaves that open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from packenv.planning.goals import Goal
+from packenv.results.delays import Delays
+from packenv.results.result import Result
+from packenv.results.stability import Verdict
+from packenv.runs.run import Run
+from packenv.runs.statistics import DOUBT, UNKNOWN, Interval, interval, share_within
+from packenv.workloads.workload import Workload
+
+
+class Seen(NamedTuple):
+    """What is taken of one run."""
+
+    values: list[float | None]  # of each goal
+    verdict: Verdict
+    stopped: str | None
+    max_queue: int
+    mean_queue: float | None = None
+    delays: Delays | None = None  # where a goal asks for a quantile of the waits
+
+    def plain(self) -> dict[str, Any]:
+        """In JSON's types."""
+        delays = None if self.delays is None else self.delays.plain()
+        return self._asdict() | {"verdict": list(self.verdict), "delays": delays}
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> Seen:
+        """Read what `plain` made. ValueError, KeyError or TypeError for anything else."""
+        delays = None if plain.get("delays") is None else Delays.from_plain(plain["delays"])
+        return cls(**plain | {"verdict": Verdict(*plain["verdict"]), "delays": delays})
+
+
+class Trial(NamedTuple):
+    """One number of servers, with all seeds."""
+
+    servers: int
+    values: list[list[float | None]]  # of each goal, one for each seed
+    stable: bool  # a stream: the verdict of all seeds together is not "unstable"; no run was stopped
+    queued: bool  # whether a task ever waited for others in the last slot of any event
+    met: list[bool]  # of each goal: by its `value`
+    mean_queues: tuple[float | None, ...] = ()  # of each seed
+    pooled: tuple[Interval | None, ...] = ()  # of each goal on a quantile of the waits: that of all runs together
+    decided: tuple[bool | None, ...] = ()  # of each goal: whether it is met beyond doubt, or missed; None: noise leaves it open
+    settled: bool = True  # a stream: the verdict of all seeds together is one
+
+    @property
+    def meets(self) -> bool:
+        return self.stable and all(self.met)
+
+    def value(self, n: int) -> float | None:
+        """The measure of goal n: of all runs together, or the mean over the seeds; None unless each has a value."""
+        pooled = self.pooled[n] if self.pooled else None
+        return mean_of(self.values[n]) if pooled is None else pooled.mean
+
+    def estimate(self, n: int) -> Interval:
+        """The same with its 95 % interval; of the seeds that have a value."""
+        pooled = self.pooled[n] if self.pooled else None
+        return interval(self.values[n]) if pooled is None else pooled
+
+    def same_queue(self, other: Trial) -> bool:
+        """Whether the mean queue is known and the same to the last digit, seed by seed."""
+        return bool(self.mean_queues) and None not in self.mean_queues and self.mean_queues == other.mean_queues
+
+
+class AskRuns(Protocol):
+    """Makes runs side by side, and takes of each what a function says."""
+
+    def __call__(self, runs: Sequence[Run], extract: Callable[[Workload, Result], Any]) -> list[Any]: ...
+
+
+def seen(workload: Workload, result: Result, goals: Sequence[Goal]) -> Seen:
+    """The `Extract` of a plan's runs."""
+    delays = result.delays if any(goal.pooled is not None for goal in goals) else None
+    values = [goal.value(result) for goal in goals]
+    return Seen(values, result.verdict, result.stopped, result.max_queue or 0, result.mean_queue, delays)
+
+
+def is_met(goal: Goal, values: Sequence[float | None], delays: Sequence[Delays] = (), doubt: float = DOUBT) -> bool | None:
+    """Whether a goal is met, with at most this chance to err; None where noise leaves it open.
+
+    A run that measured nothing misses it. A goal on a quantile of the waits is one on the share of the tasks that wait for no
+    longer than its limit.
+    """
+    if goal.pooled is not None:
+        share, low, high = share_within(delays, goal.limit, doubt)
+        limit, least = float(goal.pooled), True
+    else:
+        share, low, high = UNKNOWN if None in values else interval(values, doubt)
+        limit, least = goal.limit, goal.measure == "utilisation"
+    if share is None:
+        return False
+    if low is None or high is None:
+        return None
+    if low >= limit if least else high <= limit:
+        return True
+    return False if (high < limit if least else low > limit) else None
+
+
+def mean_of(values: Sequence[float | None]) -> float | None:
+    """The mean over the seeds; None unless each has a value."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known and len(known) == len(values) else None

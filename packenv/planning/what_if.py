@@ -1,0 +1,218 @@
+"""What if: other days or seeds, no largest tasks, fewer servers, or the same number of servers for all policies?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from itertools import cycle, islice
+from typing import NamedTuple
+
+import numpy as np
+
+from packenv.errors import InputError
+from packenv.inputs.numbers import read_whole
+from packenv.jobs import Ints, Jobs
+from packenv.planning.search import Plan, Search
+from packenv.planning.trials import AskRuns, Trial
+from packenv.units import to_units
+from packenv.workloads.servers import Servers
+from packenv.workloads.workload import Workload
+
+DAY = 86_400.0
+FEWEST_BLOCKS = 8  # a trace of fewer days is cut into PARTS
+PARTS = 16
+RANGE = re.compile(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?")
+
+
+class Certainty(NamedTuple):
+    """The least numbers of servers of all draws, in increasing order."""
+
+    least: tuple[int, ...]
+    block: int | None  # slots of a block of a trace; None: seeds of a workload
+
+    def interval(self, share: float) -> tuple[int, int]:
+        """The middle `share` of the draws."""
+        ends = np.quantile(self.least, [(1 - share) / 2, (1 + share) / 2], method="closest_observation")
+        return int(ends[0]), int(ends[1])
+
+
+def certainty(
+    search: Search, servers: int, draws: int, ask: AskRuns, progress: Callable[[int], None] = lambda draw: None
+) -> Certainty:
+    """The least number of each of `draws` draws, looked for from `servers` on. Raises InputError for tables of predecessors."""
+    jobs, numbers = search.workload.jobs, []
+    block = None if jobs is None else block_slots(search.workload)
+    for draw in range(draws):
+        progress(draw)
+        if jobs is None or block is None:
+            numbers.append(search.least_near(servers, 1, [2 * search.seeds + draw], ask))
+        else:
+            other = search.of(search.workload.with_(jobs=drawn_blocks(jobs, block, draw)))
+            numbers.append(other.least_near(servers, 1, [0], ask))
+    return Certainty(tuple(sorted(numbers)), block)
+
+
+def block_slots(workload: Workload) -> int:
+    """Slots of a block: a day if the trace has at least FEWEST_BLOCKS of them, otherwise one of PARTS of it."""
+    assert workload.jobs is not None
+    span = int(workload.jobs.arrival[-1] - workload.jobs.arrival[0]) + 1
+    day = round(DAY / (workload.slot_seconds or 1.0))
+    return day if workload.slot_seconds is not None and span >= FEWEST_BLOCKS * day else max(1, -(-span // PARTS))
+
+
+def drawn_blocks(jobs: Jobs, block: int, seed: int) -> Jobs:
+    """As many blocks of `block` slots as the table has, drawn with replacement. Jobs of different blocks are different jobs.
+
+    So the time of day is kept, and so are bursts and jobs (Carlstein 1986): a job belongs to the block of its first task. The
+    number of tasks differs from draw to draw, as it does from day to day; `packenv.workloads.traces.bootstrap` keeps it as it
+    is, for traces of any length.
+    """
+    if jobs.predecessors is not None or jobs.home is not None:
+        raise InputError("blocks of time cannot be drawn from a table with predecessors or home servers")
+    first = int(jobs.arrival[0])
+    block_of = (jobs.arrival - first) // block  # (n,) the block of each task
+    if jobs.job is not None:
+        _, firsts, place = np.unique(jobs.job, return_index=True, return_inverse=True)
+        block_of = block_of[firsts][place.ravel()]
+    count = int((jobs.arrival[-1] - first) // block) + 1
+    order = np.argsort(block_of, kind="stable")
+    starts = np.searchsorted(block_of[order], np.arange(count + 1))
+    bits = np.random.Philox(key=seed).random_raw(count)
+    chosen = ((bits >> np.uint64(11)) * 2.0**-53 * count).astype(np.int64)
+    taken = [order[starts[b] : starts[b + 1]] for b in chosen.tolist()]
+    rows = np.concatenate(taken)
+    if len(rows) == 0:
+        raise InputError("a draw of blocks has no task: the trace is nearly empty")
+    position = np.repeat(np.arange(count), [*map(len, taken)])
+    arrival: Ints = jobs.arrival[rows] - first + (position - block_of[rows]) * block
+    sorted_ = np.argsort(arrival, kind="stable")
+    rows, position, arrival = rows[sorted_], position[sorted_], arrival[sorted_]
+    columns = {field.name: getattr(jobs, field.name) for field in fields(jobs)}
+    kept = {name: column[rows] for name, column in columns.items() if column is not None and name != "arrival"}
+    if jobs.job is not None:
+        apart = position * (int(jobs.job.max()) + 1) + jobs.job[rows]
+        kept["job"] = np.unique(apart, return_inverse=True)[1].ravel().astype(np.int64)
+    return Jobs(arrival=arrival, **kept)
+
+
+class WithoutLargest(NamedTuple):
+    """The least number of servers if tasks above a limit run elsewhere."""
+
+    servers: int
+    tasks: int  # that were left out
+    work: float  # their share of Σ demand · service, of the resource of which it is largest
+
+
+def without_largest(search: Search, servers: int, limit: float, ask: AskRuns) -> WithoutLargest:
+    """The least number, looked for from `servers` on, without the tasks that need more than `limit` of a resource.
+
+    The tasks are left out, neither split nor cut down, so that the jobs of the others stay as they are.
+    """
+    jobs = search.workload.jobs
+    if jobs is None:
+        raise InputError("a limit on demands is for traces: the laws of a workload say what tasks there are")
+    kept = np.asarray((jobs.demand <= to_units(limit)).all(axis=1), np.bool_)
+    if not kept.any():
+        raise InputError("no task is as small as the limit on demands")
+    other = search.of(search.workload.with_(jobs=jobs.only(kept)))
+    least = other.least_near(servers, 1, other.seeds_of(range(search.seeds)), ask)
+    work = jobs.demand * jobs.service[:, None].astype(np.float64)
+    every = work.sum(axis=0)
+    share = float((work[~kept].sum(axis=0)[every > 0] / every[every > 0]).max())
+    return WithoutLargest(least, int((~kept).sum()), share)
+
+
+class Failure(NamedTuple):
+    """One policy, on the same seeds."""
+
+    policy: str
+    whole: Trial  # with all servers
+    left: Trial  # without those that fail
+
+    def change(self, n: int) -> list[float | None]:
+        """By how much the measure of goal n grows, seed by seed; None where a run has none."""
+        pairs = zip(self.whole.values[n], self.left.values[n], strict=False)  # of the seeds that both have
+        return [None if whole is None or left is None else left - whole for whole, left in pairs]
+
+
+def parse_failing(text: str, servers: int) -> tuple[int, ...]:
+    """Servers of a cluster, numbered from 0, such as `3,7,10-12`. Raises InputError if one is not there, or none is left."""
+    failing: set[int] = set()
+    for part in text.split(","):
+        read = RANGE.fullmatch(part)
+        if read is None:
+            raise InputError(f"--without {part.strip()!r}: not of the form 3,7,10-12; servers are numbered from 0")
+        first = read_whole(read[1])
+        last = read_whole(read[2] or read[1])
+        if last < first:
+            raise InputError(f"--without {part.strip()}: goes down")
+        if last >= servers:
+            raise InputError(f"--without {part.strip()}: no server {last:,}; they are numbered from 0 to {servers - 1:,}")
+        failing.update(range(first, last + 1))
+    if len(failing) == servers:
+        raise InputError(f"--without {text}: no server is left")
+    return tuple(sorted(failing))
+
+
+def without_servers(workload: Workload, failing: Sequence[int]) -> Workload:
+    """The same work on the other servers. Raises InputError if a task fits none of them."""
+    capacity = np.delete(workload.servers.capacity, failing, axis=0)
+    kept = {} if workload.jobs is not None else {"rate": workload.rate}
+    try:
+        return workload.with_(servers=Servers(capacity), **kept)
+    except InputError as problem:
+        raise InputError(f"without these servers, {problem}") from None
+
+
+def compare_failure(search: Search, failing: Sequence[int], ask: AskRuns) -> Failure:
+    """Run the policy on the workload's own servers, and without those that fail."""
+    budget = search.budget()
+    whole = search.decided(search.workload, ask, budget)
+    return Failure(search.name, whole, search.decided(without_servers(search.workload, failing), ask, budget))
+
+
+class Compared(NamedTuple):
+    """One policy at the common number of servers."""
+
+    policy: str
+    trial: Trial
+    less_first: tuple[tuple[float | None, ...], ...]  # of each goal, seed by seed: its measure minus the first policy's
+
+    @property
+    def servers(self) -> int:
+        return self.trial.servers
+
+
+def common_number(plans: Sequence[Plan]) -> int:
+    """The largest answer: with it every one of these policies should meet the goals."""
+    return max(plan.servers for plan in plans)
+
+
+def trial_at(search: Search, plan: Plan, servers: int, ask: AskRuns) -> Trial:
+    """The plan's own trial with so many servers, or one that is made now, on the seeds of its answer."""
+    if plan.servers == servers:
+        return plan.at
+    first = search.seeds if plan.fresh else 0
+    return search.trial(servers, search.seeds_of(range(first, first + len(plan.at.values[0]))), ask)
+
+
+def compared(policies: Sequence[str], trials: Sequence[Trial]) -> list[Compared]:
+    """Pair the seeds of each trial with those of the first one.
+
+    A policy without chance on a trace has one run, which stands for every seed of another; an answer that took more seeds than
+    another is compared on those that both have.
+    """
+    first = trials[0]
+    comparisons = []
+    for policy, trial in zip(policies, trials, strict=True):
+        pairs = zip(trial.values, first.values, strict=True)
+        comparisons.append(Compared(policy, trial, tuple(_less(values, others) for values, others in pairs)))
+    return comparisons
+
+
+def _less(values: Sequence[float | None], others: Sequence[float | None]) -> tuple[float | None, ...]:
+    """Of the seeds that both have; one run stands for every seed."""
+    count = max(len(values), len(others)) if 1 in (len(values), len(others)) else min(len(values), len(others))
+    pairs = zip(islice(cycle(values), count), islice(cycle(others), count), strict=True)
+    return tuple(None if a is None or b is None else a - b for a, b in pairs)
