@@ -114,6 +114,7 @@ REFUSED = {
     ("profile", "milestone_zero_s.csv"): "a profile needs tasks submitted at two times at least",
     ("profile", "dag-registered-early.csv"): "a profile needs tasks submitted at two times at least",
     ("profile", "gpu-shares-pods.csv"): "a profile needs tasks submitted at two times at least",
+    ("profile", "odd.swf"): "say what servers have",
     ("profile", "cluster.json"): "not a trace by its name",
     ("describe", "cluster.json"): "not a trace by its name",
     ("convert", "cluster.json"): "not a trace by its name",
