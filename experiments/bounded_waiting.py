@@ -26,8 +26,8 @@ def row(name: str, intensity: float, policy: str, slots: int) -> str:
     result = packenv.simulate(workload, policy, slots=slots, seed=SEED, warmup=slots // 10, schedule=True)
     assert workload.jobs is not None and result.schedule is not None
     largest = delay_by_size(workload.jobs, result.schedule, workload.jobs.demand[:, 0], slots // 10)[-1]
-    slots = largest.mean_delay, largest.delay_p999, largest.max_delay
-    delays = " | ".join(f"{delay:,.0f}" for delay in slots if delay is not None)
+    measured = largest.mean_delay, largest.delay_p999, largest.max_delay
+    delays = " | ".join(f"{delay:,.0f}" for delay in measured if delay is not None)
     return f"| {name} at {intensity:g} | `{policy}` | {result.mean_queue:.1f} | {delays} | {result.verdict} |"
 
 
