@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from packenv.envs.core.state import TOO_MANY_WAITING
 from packenv.envs.registration import find_definition, id_of, kind_of
 from packenv.errors import InputError
+from packenv.learning.objective import COMPLETION, Objective, measure
 from packenv.policy import name_of
+from packenv.results.job_times import job_numbers
 from packenv.runs.many import simulate_many
 from packenv.runs.statistics import Interval, interval, ratio_of_means
 from packenv.workloads.workload import INTENSITIES
@@ -76,7 +78,7 @@ def evaluate_agent(
     agent        a model of Stable-Baselines3 or sb3-contrib, anything with `predict(observation, …)` that returns actions first
                  (with `action_masks=` it is given masks), or a function from observations and masks, of all rows, to actions
     environment  its id, as in `gymnasium.make`; `options` are the environment's, as in training
-    slots        of an episode, from an empty cluster; tables of jobs are played to their end
+    slots        over which the queue is measured, from an empty cluster; JobFill plays tables to their end
     seeds        how many, from 1,000,000 on, or which ones
     against      a policy or its name; None: none
 
@@ -95,18 +97,18 @@ def evaluate_agent(
     whole: dict[str, Any] = {"segment": None, "yardstick": False, "waiting_limit": waiting_limit, "start": "empty"}
     whole |= {"horizon": None, "reward": "completion"} if definition.follows_jobs else {"horizon": slots}
     envs: Any = gymnasium.make_vec(id_of(name), num_envs=len(rows), vectorization_mode="vector_entry_point", **options | whole)
-    scores, cut = played(envs, chooser(agent, deterministic), rows, definition.follows_jobs)
+    scores, cut = played(envs, chooser(agent, deterministic), rows, slots, definition.follows_jobs)
     workload = envs.unwrapped.core.workload
     if definition.follows_jobs:
-        scores = scores / [np.unique(workload.at(seed).jobs.job).size for seed in rows]
+        scores = scores / [1 + job_numbers(workload.at(seed).jobs).max() for seed in rows]
     compared: list[float] = []
-    if against is not None:
-        length = None if definition.follows_jobs else slots
-        for run in next(iter(simulate_many(workload, [against], rows, length, warmup=0).values())):
-            value = run.mean_queue if not definition.follows_jobs else None if run.jobs is None else run.jobs.mean
-            if value is None:
-                raise InputError(f"{run.policy} did not finish the jobs: {run.stopped or run.remark}")
-            compared.append(float(value))
+    if against is not None and definition.follows_jobs:
+        compared = [measure(workload, against, None, seed, Objective(COMPLETION))[0] for seed in rows]
+        if not np.isfinite(compared).all():
+            raise InputError(f"{against} never ends some of the jobs")
+    elif against is not None:
+        runs = next(iter(simulate_many(workload, [against], rows, slots, warmup=0).values()))
+        compared = [float(run.mean_queue or 0.0) for run in runs]
     return AgentScore(
         measure="mean completion" if definition.follows_jobs else "mean queue",
         scores=tuple(float(score) for score in scores),
@@ -130,14 +132,17 @@ def chooser(agent: Any, deterministic: bool = True) -> Choose:
     return lambda seen, masks: predict(seen, deterministic=deterministic)[0]
 
 
-def played(envs: Any, choose: Choose, seeds: Sequence[int], of_jobs: bool) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """(E,) the mean queue of each row's first episode, or the sum of its completion times; and whether it was cut."""
+def played(
+    envs: Any, choose: Choose, seeds: Sequence[int], slots: int, of_jobs: bool
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """(E,) the mean queue over `slots` of each row's first episode, or the sum of its completion times; which were cut."""
     found, completion, cut = np.full(len(seeds), np.nan), np.zeros(len(seeds)), np.zeros(len(seeds), bool)
     seen, info = envs.reset(seed=[int(seed) for seed in seeds])
     while np.isnan(found).any():
         seen, reward, terminated, truncated, info = envs.step(np.asarray(choose(seen, info["action_mask"])))
         completion -= reward
         first = (terminated | truncated) & np.isnan(found)
-        found[first] = (completion if of_jobs else info["mean_queue"])[first]
+        spread = np.where(terminated, info["slot"] / slots, 1.0)  # of a table that is done, nothing waits later
+        found[first] = (completion if of_jobs else info["mean_queue"] * spread)[first]
         cut[first] = info["reason"][first] == TOO_MANY_WAITING
     return found, cut

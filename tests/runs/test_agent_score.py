@@ -65,6 +65,15 @@ def test_whole_jobs_are_measured_by_completion() -> None:
     assert score.scores[0] == pytest.approx(total / len(set(jobs.job.tolist())))
 
 
+def test_a_table_without_jobs_that_is_done_early() -> None:
+    """Two servers, all tasks at once: largest first is SRPT here, and the queue is measured over all slots by both."""
+    table = packenv.Workload(jobs=packenv.Jobs.of([0] * 20, [0.4, 0.3] * 10, [5, 3] * 10), servers=2)
+    score = packenv.evaluate_agent(first, "ServerFill", workload=table, against="bf-s", seeds=1, slots=500, order="index")
+    assert score.scores == pytest.approx(score.against) and 0 < score.scores[0] < 1
+    of_tasks = packenv.evaluate_agent(first, "JobFill", workload=table, against="srpt", seeds=1)
+    assert of_tasks.scores == pytest.approx(of_tasks.against) and 5 < of_tasks.scores[0] < 20
+
+
 def test_a_growing_queue_is_said() -> None:
     score = packenv.evaluate_agent(first, "ServerFill", workload="paper/fig4b", rate=5.0, slots=3000, seeds=1, waiting_limit=50)
     assert score.cut == (1_000_000,) and repr(score).endswith("the queue grows")
