@@ -24,10 +24,10 @@ $(VENV)/.all: $(VENV)/.base
 demo: $(VENV)/.base ## compare three policies within a minute: a table, and out/demo.png
 	@$(VENV)/bin/python experiments/demo.py --out out
 
-test: $(VENV)/.all ## the default tests; PACKENV_TRACES=FOLDER adds those on real traces
+test: $(VENV)/.all ## what CI runs; PACKENV_TRACES=FOLDER adds the tests on real traces
 	$(VENV)/bin/python -m pytest -n auto --dist worksteal
 
-test-all: $(VENV)/.all ## the slow ones too: what CI runs
+test-all: $(VENV)/.all ## the slow ones too: before a release, and every night
 	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m "not minutes"
 
 test-minutes: $(VENV)/.all ## whole studies as the pages show them, and more cases of what is slow

@@ -58,6 +58,7 @@ def make_batch(
         jobs=jobs or no_jobs(),
         offered=np.full((rows, layout.groups), NONE, np.int32),
         rank=np.zeros((rows, layout.groups)),
+        score=np.zeros((rows, layout.groups)),
         near=np.zeros((rows, layout.groups), np.int8),
         fitting=np.zeros(rows, np.int64),
         foremost=np.full(rows, NONE, np.int64),

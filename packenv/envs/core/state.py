@@ -119,6 +119,7 @@ class Batch(Frame):
     waiting_sizes: NDArray[np.int32]  # (E, P + WIDTH) scratch: the sizes of the waiting tasks, where features need them
     jobs: WholeJobs  # of the row, where the environment follows whole jobs: then a batch has one row
     offered: NDArray[np.int32]  # (E, K) groups of identical tasks that the actions start, NONE after the last
+    score: NDArray[np.float64]  # (E, K) scratch: by which the best are kept, where not all are offered
     rank: NDArray[np.float64]  # (E, K) work left of their jobs,
     near: NDArray[np.int8]  # (E, K) and how near their data are to the server: NODE, RACK or ANY
     fitting: NDArray[np.int64]  # (E,) groups that fit on the server of the decision

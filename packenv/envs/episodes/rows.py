@@ -14,7 +14,7 @@ from packenv.envs.core.state import Batch
 BY_ROW = (
     *("turn", "passage", "action", "window", "ages", "room_class", "rooms", "active", "reserved", "queue", "virtual_queues"),
     *("servers", "server", "cluster", "configurations", "actions", "context", "mask", "waiting_sizes"),
-    *("offered", "rank", "near", "fitting", "foremost"),
+    *("offered", "score", "rank", "near", "fitting", "foremost"),
 )
 """Fields of a Batch that have a row for each cluster."""
 

@@ -9,7 +9,7 @@ from packenv.envs.core.definition import Definition, Layout, Sizes
 from packenv.envs.job_fill.features import CLUSTER_FEATURES, GROUP_FEATURES
 from packenv.envs.job_fill.policy_action import policy_action
 from packenv.envs.job_fill.rules import JobFillRules
-from packenv.envs.options import Options, one_of
+from packenv.envs.options import Options, one_of, whole
 from packenv.errors import InputError
 from packenv.policy import Needs
 
@@ -22,13 +22,23 @@ DEFAULTS = {
 ASKED = ("changed", "always")
 
 
-def layout(sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, passing: bool = True, ask: str = "changed") -> Layout:
+def layout(
+    sizes: Sizes,
+    capacity: NDArray[np.int64],
+    options: Options,
+    *,
+    passing: bool = True,
+    ask: str = "changed",
+    choices: int | None = None,
+) -> Layout:
     """JobFill on a cluster of capacity (L, D) units."""
     if not options.describes_actions:
         raise InputError(f"JobFill has the observations 'actions' and 'normalized', not {options.observation!r}")
-    actions = sizes.window + 1
+    if choices is not None:
+        whole("choices", choices, 2, sizes.window)
+    actions = (choices or sizes.window) + 1
     return Layout(
-        rules=JobFillRules(one_of("passing", passing, (False, True)), one_of("ask", ask, ASKED)),
+        rules=JobFillRules(one_of("passing", passing, (False, True)), one_of("ask", ask, ASKED), choices or 0),
         needs=Needs(vectors=sizes.resources > 1, table=True, durations=True),
         actions=actions,
         observed={"actions": (actions, len(GROUP_FEATURES)), "context": (len(CLUSTER_FEATURES),)},

@@ -15,6 +15,7 @@ from packenv.cluster.whole_jobs.state import UNFINISHED, mean_work_left, nearest
 from packenv.compiled.decorators import apart, compiled
 from packenv.envs.core.state import Batch
 from packenv.envs.job_fill import features as feature
+from packenv.envs.job_fill.offer import ratio
 from packenv.envs.observation.features import HIGHEST
 from packenv.workloads.network import NODE, RACK
 
@@ -73,12 +74,6 @@ def describe_groups(b: Batch, server: int) -> None:
         if g == NONE:
             break
         jobs.longest[jobs.book.job[g]] = 0
-
-
-@compiled
-def ratio(amount: float, total: float, count: float) -> float:
-    """The amount over the mean, total / count; 1 if all are 0."""
-    return amount * count / total if total > 0 else 1.0
 
 
 @compiled

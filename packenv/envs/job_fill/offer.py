@@ -1,13 +1,14 @@
 """Which groups JobFill offers on a server: those that fit, the nearest to their data first, then of the least work left.
 
 Jobs are looked at one by one. A job is passed over if none of its groups can come before the last one that is offered.
+With `choices` the best of these by the score of Tetris stay, the best one first.
 """
 
 from __future__ import annotations
 
 from packenv.cluster.locality.distance import has_homes, level_of
 from packenv.cluster.state import NONE
-from packenv.cluster.whole_jobs.book import free_of, group_fits
+from packenv.cluster.whole_jobs.book import at_home, free_of, group_fits
 from packenv.cluster.whole_jobs.remaining_work import work_left
 from packenv.cluster.whole_jobs.state import NEWS, nearest_task
 from packenv.cluster.whole_jobs.waiting_groups import first_pair
@@ -55,9 +56,16 @@ def fitting_groups(b: Batch, server: int, enough: int) -> int:
     return count
 
 
+OF_WORK = 2.0  # weight of the work left in the score: what serves Tetris best on jobs of several phases
+REMOTE = 0.1  # share of the alignment that is lost on a server without the data, as Tetris has it
+
+
 @apart
-def offer(b: Batch, server: int) -> None:
-    """Write the groups that are offered on the server, in order, into `offered`; NONE after the last."""
+def offer(b: Batch, server: int, choices: int) -> None:
+    """Write the groups that are offered on the server, in order, into `offered`; NONE after the last.
+
+    With `choices` > 0: so many of them, those with the highest scores first.
+    """
     e, jobs = b.c.e, b.jobs.groups.jobs
     for n in range(b.offered.shape[1]):
         b.offered[e, n] = NONE
@@ -76,6 +84,53 @@ def offer(b: Batch, server: int) -> None:
     for n in range(jobs.count[0]):
         if jobs.number[n] != foremost:
             count = offer_job(b, jobs.number[n], level, server, count)
+    if choices > 0:
+        keep_best(b, server, choices, count)
+
+
+@apart
+def keep_best(b: Batch, server: int, choices: int, count: int) -> None:
+    """Of the first `count` groups keep the `choices` with the highest scores, a − 2 ε p, highest first (PAPERS §2).
+
+    a is the alignment of the demand with what is free, p the work left of the job, and ε = mean a / mean p over the tasks of
+    these groups. Of equal scores the one that was offered first stays first.
+    """
+    e, jobs, alignments, works = b.c.e, b.jobs, 0.0, 0.0
+    for n in range(count):
+        g = b.offered[e, n]
+        b.score[e, n] = alignment(b, g, server)
+        alignments += jobs.book.waiting[g] * b.score[e, n]
+        works += jobs.book.waiting[g] * b.rank[e, n]
+    for n in range(count):
+        b.score[e, n] -= OF_WORK * ratio(b.rank[e, n], works, alignments)
+    for n in range(min(count, choices)):
+        best = n
+        for k in range(n + 1, count):
+            if b.score[e, k] > b.score[e, best]:
+                best = k
+        g, score = b.offered[e, best], b.score[e, best]
+        for k in range(best, n, -1):
+            b.offered[e, k], b.score[e, k], b.rank[e, k] = b.offered[e, k - 1], b.score[e, k - 1], b.rank[e, k - 1]
+        b.offered[e, n], b.score[e, n] = g, score
+    for n in range(choices, count):
+        b.offered[e, n] = NONE
+
+
+@compiled
+def alignment(b: Batch, g: int, server: int) -> float:
+    """Σ demand · free over the resources, both as shares of the server's capacity; less away from the data."""
+    c, total = b.c, 0.0
+    for r in range(c.capacity.shape[1]):
+        capacity = float(c.capacity[server, r])
+        if capacity > 0:
+            total += (b.jobs.book.demand[g, r] / capacity) * (free_of(c, server, r) / capacity)
+    return total if at_home(b.jobs.book, g, server) else total * (1 - REMOTE)
+
+
+@compiled
+def ratio(amount: float, total: float, count: float) -> float:
+    """The amount over the mean, total / count; 1 if all are 0."""
+    return amount * count / total if total > 0 else 1.0
 
 
 @compiled

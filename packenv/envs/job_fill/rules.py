@@ -31,6 +31,7 @@ class JobFillRules(NamedTuple):
 
     passing: int  # 1 if a server may be passed
     again: int  # 1: passed servers are asked again in every slot, and after every round in which something started
+    choices: int  # how many groups are offered, the best by the score of Tetris first; 0: as many as the window
 
 
 @begins(JobFillRules)
@@ -43,7 +44,7 @@ def begin(rules: JobFillRules, b: Batch) -> None:
         reopen_all(b.c)
         turn.passed = 0
     note_slot(b.c, b.jobs, rules.again > 0 or passed > turn.passed)
-    begin_round(b)
+    begin_round(rules, b)
 
 
 @acts(JobFillRules)
@@ -60,11 +61,11 @@ def act(rules: JobFillRules, b: Batch) -> None:
         pass_over(b, turn.server)
     else:
         start_of_group(b.c, b.jobs, g, turn.server)
-    next_decision(b, turn.server)
+    next_decision(rules, b, turn.server)
     if rules.again and turn.server == NONE and turn.passed and b.c.head[b.c.e].started > turn.started:
         reopen_all(b.c)
         turn.passed = 0
-        begin_round(b)
+        begin_round(rules, b)
 
 
 @observes(JobFillRules)
@@ -91,19 +92,31 @@ def nothing_runs(b: Batch) -> bool:
 
 
 @compiled
-def begin_round(b: Batch) -> None:
+def begin_round(rules: JobFillRules, b: Batch) -> None:
     """Ask the servers in index order."""
     b.turn[b.c.e].started = b.c.head[b.c.e].started
-    next_decision(b, 0)
+    next_decision(rules, b, 0)
+
+
+@compiled
+def next_decision(rules: JobFillRules, b: Batch, first: int) -> None:
+    """Find the next server on which something fits, from `first` on, and the groups to offer there.
+
+    With `choices`, and without passing, the only group that fits on a server starts without a decision.
+    """
+    turn, server = b.turn[b.c.e], offer_next(b, first, rules.choices)
+    while rules.choices > 0 and rules.passing == 0 and server != NONE and b.fitting[b.c.e] == 1:
+        start_of_group(b.c, b.jobs, b.offered[b.c.e, 0], server)
+        server = offer_next(b, server, rules.choices)
+    turn.server, turn.phase = server, WAITING if server == NONE else DECIDING
 
 
 @apart
-def next_decision(b: Batch, first: int) -> None:
-    """Find the next server on which something fits, from `first` on, and the groups to offer there."""
-    turn = b.turn[b.c.e]
-    turn.server = next_server(b, first)
-    turn.phase = WAITING if turn.server == NONE else DECIDING
-    offer(b, turn.server)
+def offer_next(b: Batch, first: int, choices: int) -> int:
+    """Write what is offered on the next server on which something fits, from `first` on; returns the server, or NONE."""
+    server = next_server(b, first)
+    offer(b, server, choices)
+    return server
 
 
 @compiled
