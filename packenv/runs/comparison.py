@@ -207,9 +207,10 @@ class Comparison:
         """Which runs were stopped before their end."""
         return [f"{each['policy']}: stopped, {each['stopped']}" for each in self.summaries if each["stopped"]]
 
-    def ratio(self, policy: str, other: str, measure: str = "mean_queue") -> Interval:
+    def ratio(self, policy: Any, other: Any, measure: str = "mean_queue") -> Interval:
         """The mean of a measure under `policy` over that under `other`, paired seed by seed, with its 95 % interval.
 
+        policy   as it was given to `evaluate`, or as `results` has it
         measure  a number of the records: "mean_queue", "mean_delay", "delay_p95", "mean_completion", "makespan", …
 
         What both suffer from the same tasks cancels. Raises InputError for an unknown policy or measure.
@@ -219,13 +220,14 @@ class Comparison:
         above, below = (own * seeds if len(own) == 1 else own for own in pair)
         return ratio_of_means(above, below)
 
-    def _values(self, policy: str, measure: str) -> list[float | None]:
-        own = [record for record in self.records if record["policy"] == policy]
-        if not own:
-            raise InputError(f"no policy {policy!r} was compared: {', '.join(self.results)}")
-        values = [record.get(measure, "") for record in own]
+    def _values(self, policy: Any, measure: str) -> list[float | None]:
+        name = policy if policy in self.results else name_of(find_policy(policy) if isinstance(policy, str) else policy)
+        runs = [record for record in self.records if record["policy"] == name]
+        if not runs:
+            raise InputError(f"no policy {name!r} was compared: {', '.join(self.results)}")
+        values = [record.get(measure, "") for record in runs]
         if not all(value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)) for value in values):
-            numbers = [key for key, value in own[0].items() if isinstance(value, (int, float))]
+            numbers = [key for key, value in runs[0].items() if isinstance(value, (int, float))]
             raise InputError(f"{measure!r} is no measure; known: {', '.join(numbers)}")
         return values
 
