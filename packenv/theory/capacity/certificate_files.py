@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,14 @@ MOST_DIGITS = 100  # of the whole numbers in a proof
 
 def save_certificate(bracket: Bracket, path: str | Path) -> None:
     """Write both bounds and their proofs as JSON; the file appears whole or not at all."""
-    write_json(path, asdict(bracket))
+    write_json(path, plain_of(bracket))
+
+
+def plain_of(bracket: Bracket) -> dict[str, Any]:
+    """Both bounds and their proofs in JSON's types, without the workload."""
+    plain = asdict(replace(bracket, workload=None))
+    del plain["workload"]
+    return plain
 
 
 def load_certificate(path: str | Path) -> Bracket:
