@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from packenv.executors.choose import executor as executor
     from packenv.jobs import Jobs as Jobs
     from packenv.jobs import Ragged as Ragged
+    from packenv.learning.training.plan import TrainedAgent as TrainedAgent
+    from packenv.learning.training.train import train as train
     from packenv.planning.pair import compare as compare
     from packenv.planning.plan import plan_servers as plan_servers
     from packenv.policy import Setting as Setting
@@ -68,6 +70,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".errors": ["InputError"],
         ".executors.choose": ["executor"],
         ".jobs": ["Jobs", "Ragged"],
+        ".learning.training.plan": ["TrainedAgent"],
+        ".learning.training.train": ["train"],
         ".planning.pair": ["compare"],
         ".planning.plan": ["plan_servers"],
         ".policy": ["Setting", "completes", "find_policy", "receives", "registered", "schedules"],
