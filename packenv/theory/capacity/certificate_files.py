@@ -37,7 +37,7 @@ def load_certificate(path: str | Path) -> Bracket:
         plain: dict[str, Any] = read_json(path, digits=MOST_DIGITS)
         low, high = _attained(plain.pop("attained")), _bounded(plain.pop("bounded"))
         history = tuple((finite_number(a), finite_number(b)) for a, b in plain.pop("history"))
-        ends = {key: finite_number(plain[key]) for key in ("lower", "upper", "area_bound", "seconds")}
+        ends: dict[str, Any] = {key: finite_number(plain[key]) for key in ("lower", "upper", "area_bound", "seconds")}
         return Bracket(attained=low, bounded=high, reached=_boolean(plain["reached"]), history=history, **ends)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as problem:
         raise InputError(f"{path}: not a certificate: {str(problem).removeprefix(f'{path}: ')}") from None
