@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 
 import packenv
-from packenv.cli.leaderboard.standings import problem_of
 from packenv.errors import InputError
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.later_features import with_later_features
 from packenv.learning.agents.saved import load_agent, pretrained_agents, save_agent
+from packenv.runs.leaderboard import problem_of
 from packenv.runs.log import RunLog
 from packenv.runs.measured import Measured
 from packenv.runs.measures import COMPLETION, JOBS, ranked_measures

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from packenv.executors.choose import executor as executor
     from packenv.jobs import Jobs as Jobs
     from packenv.jobs import Ragged as Ragged
+    from packenv.learning.training.plan import TrainedAgent as TrainedAgent
+    from packenv.learning.training.train import train as train
     from packenv.planning.pair import compare as compare
     from packenv.planning.plan import plan_servers as plan_servers
     from packenv.policy import Setting as Setting
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from packenv.runs.agent_score import evaluate_agent as evaluate_agent
     from packenv.runs.comparison import Comparison as Comparison
     from packenv.runs.comparison import evaluate as evaluate
+    from packenv.runs.leaderboard import Leaderboard as Leaderboard
+    from packenv.runs.leaderboard import leaderboard as leaderboard
     from packenv.runs.many import judge as judge
     from packenv.runs.many import simulate_many as simulate_many
     from packenv.theory.capacity.bracket import Bracket as Bracket
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     from packenv.theory.queue_bound.bound import QueueBound as QueueBound
     from packenv.theory.queue_bound.queue_bound import queue_bound as queue_bound
     from packenv.theory.stability.judge import Judgment as Judgment
+    from packenv.theory.stability.judge import Judgments as Judgments
     from packenv.theory.stationary_optimum.optimum import StationaryOptimum as StationaryOptimum
     from packenv.theory.stationary_optimum.optimum import stationary_optimum as stationary_optimum
     from packenv.units import UNIT as UNIT
@@ -65,12 +70,15 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".errors": ["InputError"],
         ".executors.choose": ["executor"],
         ".jobs": ["Jobs", "Ragged"],
+        ".learning.training.plan": ["TrainedAgent"],
+        ".learning.training.train": ["train"],
         ".planning.pair": ["compare"],
         ".planning.plan": ["plan_servers"],
         ".policy": ["Setting", "completes", "find_policy", "receives", "registered", "schedules"],
         ".results.result": ["Result"],
         ".runs.agent_score": ["AgentScore", "evaluate_agent"],
         ".runs.comparison": ["Comparison", "evaluate"],
+        ".runs.leaderboard": ["Leaderboard", "leaderboard"],
         ".runs.many": ["judge", "simulate_many"],
         ".theory.capacity.bracket": ["Bracket"],
         ".theory.capacity.configuration_bounds": ["halving_bound", "vqs_bound"],
@@ -79,7 +87,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".theory.makespan.optimum": ["Optimum", "optimal_schedule"],
         ".theory.queue_bound.bound": ["QueueBound"],
         ".theory.queue_bound.queue_bound": ["queue_bound"],
-        ".theory.stability.judge": ["Judgment"],
+        ".theory.stability.judge": ["Judgment", "Judgments"],
         ".theory.stationary_optimum.optimum": ["StationaryOptimum", "stationary_optimum"],
         ".units": ["UNIT", "to_units"],
         ".workloads.find": ["workload"],

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from packenv.cli.leaderboard.contests import contest_name
 from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import GANTT_HELP, JSON, columns, report_option, run_options
 from packenv.cli.options.workload import (
@@ -28,6 +27,7 @@ from packenv.policy import find_policy, needs_of
 from packenv.report.comparison_tables import legend, spare_columns, tables_of
 from packenv.report.schedule_table import write_schedule
 from packenv.runs.comparison import DEFAULT_SLOTS, Evaluation, evaluation
+from packenv.runs.contest import contest_on
 from packenv.runs.measured import measured
 from packenv.runs.runner import RunOptions, run_most
 from packenv.runs.tensorboard import TENSORBOARD_HELP, check_tensorboard, write_tensorboard
@@ -135,7 +135,8 @@ def evaluate(
     say(comparison.stopped, "red")
 
     def to_tensorboard(folder: str) -> None:
-        where = contest_name(workload, of_workload["speedup"]) if backlog is None else f"{workload.name}, {backlog} kept waiting"
+        where = contest_on(workload, 0, speedup=of_workload["speedup"]).name
+        where = where if backlog is None else f"{workload.name}, {backlog} kept waiting"
         for group in by_policy:
             write_tensorboard(folder, where, group[0].policy, [*map(measured, group)])
 

@@ -31,7 +31,7 @@ COMMANDS = {
     "train": ("train:train_command", "Train an agent."),
     "record": ("record:record_command", "Record a policy's episodes as a dataset for offline learning."),
     "worst-case": ("theory.worst_case:worst_case_command", "Search for the workload of which a policy supports least."),
-    "leaderboard": ("leaderboard.command:leaderboard", "Rank policies and agents on the same jobs of many workloads."),
+    "leaderboard": ("leaderboard:leaderboard", "Rank policies and agents on the same jobs of many workloads."),
     "reproduce": ("checkout:reproduce", "Reproduce figures of the papers, and say which of their claims the runs show."),
     "trace": ("trace:trace", "Convert, describe and profile traces."),
     "list": ("listing:listing", "Show the policies and workloads that have names."),

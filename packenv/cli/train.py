@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from rich.console import Console
@@ -14,25 +13,26 @@ from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import COUNT, FILE, option
 from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.cli.outputs import check_outputs
-from packenv.envs.job_fill.absent import assumptions
-from packenv.envs.registration import ENVIRONMENTS, find_definition
+from packenv.envs.registration import ENVIRONMENTS
 from packenv.errors import InputError
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
-from packenv.policy import find_policy, guarantee_of
-from packenv.simulation import setting_of
+from packenv.learning.training.train import (
+    ENVIRONMENT,
+    LOGDIR,
+    Training,
+    default_workload,
+    training,
+    usual_arrivals,
+)
 from packenv.workloads.workload import INTENSITIES
 
-if TYPE_CHECKING:
-    from packenv.learning.settings import Settings
-
-DEFAULT_WORKLOAD, DEFAULT_INTENSITY = "paper/fig4b", (0.85, 0.97)
 NONE = "none"
 SPECIAL = {"true": True, "false": False}
 
 
 @click.command("train")
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
-@option("--env", "environment", default="ServerFill", help=f"{', '.join(ENVIRONMENTS)}.")
+@option("--env", "environment", default=ENVIRONMENT, help=f"{', '.join(ENVIRONMENTS)}.")
 @option("--algo", "algorithm", default="maskable-ppo", help="maskable-ppo, ppo, a2c, dqn, cma-es.")
 @option("--network", default="shared", help="shared, linear, sum or varying (the order of actions does not matter), or mlp.")
 @click.option("--hidden", type=int, default=0, help="Width of the network's layers  [default: shared 32, mlp 64].")
@@ -87,7 +87,7 @@ SPECIAL = {"true": True, "false": False}
 @click.option("--population", type=int, default=0, help="cma-es: candidates in a generation  [default: by the weights].")
 @option("--threads", type=COUNT, default=2, help="Threads that train the network; cma-es: processes.")
 @shared.on
-@option("--logdir", type=click.Path(file_okay=False), default="runs", help="Folder in which each run has a folder of its own.")
+@option("--logdir", type=click.Path(file_okay=False), default=LOGDIR, help="Folder in which each run has a folder of its own.")
 @click.option("--name", help="Name of this run's folder  [default: from environment, workload, algorithm and seed].")
 @click.option("--resume", is_flag=True, help="Continue the run of this name, or start it if there is none.")
 @click.option("--checkpoint-every", type=int, default=0, metavar="N", help="Samples between checkpoints  [default: a 20th].")
@@ -107,86 +107,32 @@ def train_command(source: str | None, **words: Any) -> None:
     packenv train tasks.csv --env JobFill --servers 4 --slot-seconds 1
     tensorboard --logdir runs
     """
-    try:
-        from packenv.learning.training.plan import RunPlan
-        from packenv.learning.training.train import train
-    except ImportError as error:
-        raise InputError(f"training needs {error.name}, which is not installed: pip install 'packenv[agents]'") from None
-    settings = settings_of(source, words)
-    plan = RunPlan(**plan_of(settings, words))
-    if settings.guard is not None and not guarantee_of(find_policy(settings.guard), setting_of(settings.workload)):
-        where = f"on {settings.workload.name}: no theorem says that it keeps the queue stable"
-        Console(stderr=True, soft_wrap=True).print(f"the guard {settings.guard} has no guarantee {where}", style="yellow")
-    if find_definition(settings.environment).follows_jobs and settings.workload.jobs is not None:
-        absent = assumptions(settings.workload.jobs)
-        if absent is not None:
-            Console(stderr=True, soft_wrap=True).print(f"{settings.workload.name} has {absent}", highlight=False)
-    trained = train(settings, plan)
-    console = Console(soft_wrap=True)
-    console.print(f"{trained.path}: {words['keep']} agent, of {trained.kept_at:,} samples", highlight=False)
-    for name, value in trained.measured.items():
-        console.print(f"  {name}: {value:.4g}", highlight=False)
-    console.print(f"{trained.samples_per_second:,.0f} samples per second", highlight=False)
+    check_outputs(words["out"])
+    prepared = training_from(source, words)
+    for notice in prepared.notices:
+        Console(stderr=True, soft_wrap=True).print(notice, style="yellow", highlight=False)
+    trained = prepared.run()
+    Console(soft_wrap=True).print(repr(trained), highlight=False, markup=False)
 
 
-def settings_of(source: str | None, words: dict[str, Any]) -> Settings:
-    """The training settings, from the command's options. Raises InputError for options that contradict each other."""
-    from packenv.learning.settings import Settings
-
-    given = [key for key in INTENSITIES if words[key] is not None]
+def training_from(source: str | None, options: dict[str, Any]) -> Training:
+    """What the options ask for. Raises InputError for options that contradict each other."""
+    given = [key for key in INTENSITIES if options[key] is not None]
     if len(given) > 1:
         raise InputError("give one of --load, --intensity and --rate")
-    if source is None and words["sizes"] is None:
-        source = find_definition(words["environment"]).defaults.get("workload", DEFAULT_WORKLOAD)
-    arrivals = {key: interval(f"--{key}", words[key]) for key in given}
-    if source == DEFAULT_WORKLOAD and not given:
-        arrivals = {"intensity": DEFAULT_INTENSITY}
-    said = {key: words[key] for key in ("servers", "sizes", "service", "resources", "slot_seconds", "columns")}
-    workload = workload_told(WorkloadOptions(source, **said))
-    direct = (
-        "environment algorithm network hidden types window observation reward reward_scale timescale average_reward guard_limit "
-        "start imitate imitation_steps samples envs horizon seed learning_rate entropy gae_lambda steps epochs batch population"
-    )
-    return Settings(
-        workload,
-        arrivals=arrivals,
-        J=words["levels"],
-        options=dict(own_option(text) for text in words["options"]),
-        guard=None if words["guard"] == NONE else words["guard"],
-        **{key: words[key] for key in direct.split()},
-    )
-
-
-def plan_of(settings: Settings, words: dict[str, Any]) -> dict[str, Any]:
-    """How a run is evaluated, logged and saved, from the command's options. Raises InputError for invalid ones."""
-    for key in ("checkpoint_every", "evaluate_every", "judge_every"):
-        if (words[key] or 0) < 0:
-            raise InputError(f"--{key.replace('_', '-')} must not be negative, not {words[key]}")
-    from packenv.learning.objective import QUEUE, objective
-
-    words["against"] = words["against"] or ("bf-js" if objective(settings.reward).measure == QUEUE else "tetris:f=0")
-    find_policy(words["against"])
-    out = words["out"]
-    check_outputs(out)
-    name = words["name"] or default_name(settings)
-    if Path(name).name != name or name in (".", ".."):
-        raise InputError(f"--name {name}: a name, not a path; --logdir says where")
-    judged = 0 if settings.workload.draw is not None else settings.samples // 3 + 1
-    judge_every = judged if words["judge_every"] is None else words["judge_every"]
-    direct = "resume threads on checkpoint_every evaluate_every against evaluation_slots evaluation_seeds keep"
-    return {
-        "folder": Path(words["logdir"]) / name,
-        "out": None if out is None else Path(out).with_suffix("") if out.endswith(".safetensors") else Path(out),
-        "judge_every": judge_every,
-        "command": shlex.join(["packenv", *click.get_current_context().find_root().obj]),
-        **{key: words[key] for key in direct.split()},
+    if source is None and options["sizes"] is None:
+        source = default_workload(options["environment"])
+    arrivals = {key: interval(f"--{key}", options[key]) for key in given} or usual_arrivals(source)
+    of_workload = {key: options.pop(key) for key in ("servers", "sizes", "service", "resources", "slot_seconds", "columns")}
+    workload = workload_told(WorkloadOptions(source, **of_workload))
+    arguments = {key: value for key, value in options.items() if key not in (*INTENSITIES, "levels")}
+    arguments |= {
+        "J": options["levels"],
+        "options": dict(own_option(text) for text in options["options"]),
+        "guard": None if options["guard"] == NONE else options["guard"],
+        "command": shlex.join(["packenv", *(click.get_current_context().find_root().obj or ())]),
     }
-
-
-def default_name(settings: Settings) -> str:
-    """The name of a run's folder: environment, workload, algorithm and seed."""
-    workload = settings.workload.name.replace("/", "-").replace(":", "-")
-    return f"{settings.environment}-{workload}-{settings.algorithm}-{settings.seed}"
+    return training(workload, arrivals, **arguments)
 
 
 def interval(option: str, text: str) -> tuple[float, float]:

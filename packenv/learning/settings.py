@@ -10,7 +10,7 @@ from packenv.envs.episodes.seeds import mix
 from packenv.envs.options import one_of, whole
 from packenv.envs.registration import ENVIRONMENTS, FORMER, find_definition
 from packenv.envs.rewards import name_and_price
-from packenv.errors import InputError
+from packenv.errors import ArgumentError, InputError
 from packenv.policy import find_policy, find_registered
 from packenv.workloads.workload import INTENSITIES, Workload
 
@@ -115,8 +115,8 @@ class Settings:
         if self.start is not None and self.imitate is not None:
             raise InputError("an agent begins with the weights of another or imitates a policy, not both")
         if self.network != "mlp" and self.observation != "actions":
-            raise InputError(
-                f"the {self.network} network reads the observation actions: choose --network mlp for {self.observation}"
+            raise ArgumentError(
+                f"the {self.network} network reads the observation actions: choose `network` mlp for {self.observation}"
             )
         if self.average_reward and self.algorithm not in ON_POLICY:
             raise InputError(f"the average reward goes with {', '.join(ON_POLICY)}, not with {self.algorithm}")

@@ -5,45 +5,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from packenv.report.charts import Entry, RowChart, Rule
+from packenv.report.judgment_tables import evidence_table, judgments_table
 from packenv.report.page import Figure, Report, Section
 from packenv.report.pictures import Picture, picture_of
 from packenv.report.plot_style import colours_for
-from packenv.report.tables import Table, table_of
 from packenv.report.workload_charts import profile_section
 from packenv.runs.text import listed, number
-from packenv.theory.stability.judge import BROKEN, HELD, Judgment
-from packenv.workloads.workload import Workload
+from packenv.theory.stability.judge import BROKEN, HELD, Judgment, Judgments
 
 GUARANTEES = (Rule(1 / 2, "½"), Rule(2 / 3, "⅔"), Rule(1.0, "ρ*"))
 
 
-def judgment_page(
-    judged: Sequence[Judgment], workloads: Sequence[Workload], table: Table, notices: Sequence[str], seeds: int
-) -> Report:
-    """`workloads`: those of the judgments; `table`: of all of them; `notices`: on loads that stayed undecided."""
-    names = list(dict.fromkeys(judgment.workload for judgment in judged))
-    evidence = [_evidence(judgment) for judgment in judged]
+def judgment_page(judgments: Judgments, seeds: int) -> Report:
+    """`seeds`: runs at each load."""
+    names = list(dict.fromkeys(judgment.workload for judgment in judgments))
+    table = judgments_table(judgments.judgments)
     longer = "Each load was tried with runs that got longer until it was decided."
     sections = [
-        Section("What is supported", _supported(judged), tables=[table]),
-        Section("The verdicts behind it", notes=[longer], tables=evidence),
+        Section("What is supported", _supported(judgments.judgments), tables=[table]),
+        Section("The verdicts behind it", notes=[longer], tables=[*map(evidence_table, judgments)]),
     ]
-    of_tables = {workload.name: workload for workload in workloads if workload.jobs is not None}
-    profiles = [profile_section(workload.at(0)) for workload in of_tables.values()]
-    policies = list(dict.fromkeys(judgment.policy for judgment in judged))
+    played = {each.workload: each.played for each in judgments if each.played is not None and each.played.jobs is not None}
+    profiles = [profile_section(workload.at(0)) for workload in played.values()]
+    policies = list(dict.fromkeys(judgment.policy for judgment in judgments))
     settings = [
         ("Workloads", ", ".join(names)),
         ("Policies", ", ".join(policies)),
         ("Runs at each load", f"{seeds:,}"),
-        ("The most that is supportable, ρ*", "; ".join(dict.fromkeys(_most(judgment, len(names)) for judgment in judged))),
+        ("The most that is supportable, ρ*", "; ".join(dict.fromkeys(_most(judgment, len(names)) for judgment in judgments))),
     ]
     title = f"What {listed(policies) if len(policies) < 4 else f'{len(policies)} policies'} can carry"
-    return Report(title, _answer(judged), settings, [*sections, *(each for each in profiles if each is not None)], notices)
+    sections += [profile for profile in profiles if profile is not None]
+    return Report(title, _answer(judgments.judgments), settings, sections, judgments.notices)
 
 
-def judgment_chart(judged: Sequence[Judgment]) -> Picture:
+def judgment_chart(judgments: Sequence[Judgment]) -> Picture:
     """Supported fractions of ρ* beside ½ and ⅔: a bar for each judgment, pale where it is not decided."""
-    return picture_of("", _supported(judged))
+    return picture_of("", _supported(judgments))
 
 
 def _most(judgment: Judgment, workloads: int) -> str:
@@ -52,13 +50,13 @@ def _most(judgment: Judgment, workloads: int) -> str:
     return f"{where}{' to '.join(ends)} tasks in service"
 
 
-def _answer(judged: Sequence[Judgment]) -> str:
+def _answer(judgments: Sequence[Judgment]) -> str:
     """What the best policy supports on each workload, and which guarantees were broken."""
     sentences = []
-    for name in dict.fromkeys(judgment.workload for judgment in judged):
-        best = max((judgment for judgment in judged if judgment.workload == name), key=lambda judgment: judgment.low)
+    for name in dict.fromkeys(judgment.workload for judgment in judgments):
+        best = max((judgment for judgment in judgments if judgment.workload == name), key=lambda judgment: judgment.low)
         sentences.append(f"{best.policy} supports {best.low:.3f} to {best.high:.3f} of ρ* on {name}")
-    claims = [judgment for judgment in judged if {judgment.half, judgment.two_thirds} & {HELD, BROKEN}]
+    claims = [judgment for judgment in judgments if {judgment.half, judgment.two_thirds} & {HELD, BROKEN}]
     broken = [
         f"{judgment.policy} on {judgment.workload}" for judgment in claims if BROKEN in (judgment.half, judgment.two_thirds)
     ]
@@ -69,30 +67,16 @@ def _answer(judged: Sequence[Judgment]) -> str:
     return f"{'; '.join(sentences)}."
 
 
-def _supported(judged: Sequence[Judgment]) -> list[Figure]:
-    names = dict.fromkeys(judgment.workload for judgment in judged)
-    return [_figure(name, [judgment for judgment in judged if judgment.workload == name]) for name in names]
+def _supported(judgments: Sequence[Judgment]) -> list[Figure]:
+    names = dict.fromkeys(judgment.workload for judgment in judgments)
+    return [_figure(name, [judgment for judgment in judgments if judgment.workload == name]) for name in names]
 
 
-def _figure(name: str, judged: Sequence[Judgment]) -> Figure:
+def _figure(name: str, judgments: Sequence[Judgment]) -> Figure:
     entries = [
         Entry(judgment.policy, colour, judgment.low, judgment.high, text=f"{judgment.low:.3f} – {judgment.high:.3f}")
-        for judgment, colour in zip(judged, colours_for([judgment.policy for judgment in judged]), strict=True)
+        for judgment, colour in zip(judgments, colours_for([judgment.policy for judgment in judgments]), strict=True)
     ]
     text = "; ".join(f"{entry.label} supports {entry.low:.3f} to {entry.high:.3f}" for entry in entries)
     chart = RowChart(entries, "supported fraction of ρ*", (0.0, 1.05), GUARANTEES, bars=True)
     return Figure(f"Supported fraction of ρ* on {name}", f"{text}. Pale: not decided.", chart)
-
-
-def _evidence(judgment: Judgment) -> Table:
-    records = [
-        {
-            "load (share of ρ*)": seen.load,
-            "verdict": str(seen.verdict),
-            "seeds": seen.seeds,
-            "slots": seen.slots,
-            "mean queue": seen.mean_queue,
-        }
-        for seen in sorted(judgment.evidence, key=lambda seen: seen.load)
-    ]
-    return table_of(f"{judgment.policy} on {judgment.workload}", records)

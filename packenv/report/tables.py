@@ -86,7 +86,7 @@ class Table:
         head = "".join(f"<th>{escape(column.heading)}</th>" for column in self.columns)
         sides = [f" style='text-align:{'right' if column.numeric else 'left'}'" for column in self.columns]
         cells = (zip(sides, map(str, row), strict=True) for row in self.rows)
-        body = "".join(f"<tr>{''.join(f'<td{side}>{escape(cell)}</td>' for side, cell in row)}</tr>" for row in cells)
+        body = "".join(f"<tr>{''.join(f'<td{side}>{_lines(cell)}</td>' for side, cell in row)}</tr>" for row in cells)
         title = f"<caption style='text-align:left'>{escape(self.title)}</caption>" if self.title else ""
         return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
@@ -139,6 +139,11 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return number(value) if value is None or isinstance(value, (int, float)) else str(value)
+
+
+def _lines(cell: str) -> str:
+    """A cell in HTML."""
+    return escape(cell).replace("\n", "<br>")
 
 
 def _on_a_line(cell: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from packenv.api import at_a_rate
 from packenv.errors import InputError
@@ -13,10 +14,12 @@ from packenv.executors.local import ThisProcess
 from packenv.policy import name_of
 from packenv.results.result import Result
 from packenv.runs.log import RunLog
+from packenv.runs.progress import progress_lines
 from packenv.runs.run import Run, runs_of
-from packenv.runs.runner import Runner
+from packenv.runs.runner import Runner, RunOptions, RunsFailed
 from packenv.theory.stability import judge as stability
 from packenv.workloads.find import workload as find_workload
+from packenv.workloads.workload import Workload
 
 
 def simulate_many(
@@ -48,9 +51,15 @@ def simulate_many(
     return {name: results[n * len(wanted) : (n + 1) * len(wanted)] for n, name in enumerate(names)}
 
 
-def judge(
+@overload
+def judge(workload: list[Any], policy: Any, **options: Any) -> stability.Judgments: ...
+@overload
+def judge(workload: Any, policy: list[Any], **options: Any) -> stability.Judgments: ...
+@overload
+def judge(workload: Any, policy: Any, **options: Any) -> stability.Judgment: ...
+def judge(  # type: ignore[misc]  # the signatures above leave out what does not decide the type
     workload: Any,
-    policy: str | Any,
+    policy: Any,
     *,
     seeds: int = stability.SEEDS,
     width: float = stability.WIDTH,
@@ -58,9 +67,11 @@ def judge(
     executor: Executor | None = None,
     log: str | Path | None = None,
     progress: stability.Progress | None = None,
-) -> stability.Judgment:
+) -> stability.Judgment | stability.Judgments:
     """Find the fraction of ρ* that `policy` supports on a workload, whose own load does not matter.
 
+    workload  a Workload, or what `packenv.workload` takes; a list of these: each of them
+    policy    a name ("vqs:J=4", "agent:runs/NAME/agent") or an object; a list: each of them. Lists give `Judgments`
     seeds     runs at each load
     width     of the interval of the judgment, which is wider if loads remain undecided after the longest runs
     tasks     that arrive in each of the longest runs; in the first ones, a 64th of them. A queue that settles at a high level
@@ -73,12 +84,53 @@ def judge(
     that it has, see `Judgment.needed`. Raises InputError for a width outside (0, 1), no seed, or fewer tasks than by default, and
     what a run raises.
     """
-    workload = find_workload(workload)
-    if executor is None and log is None:
-        return stability.judge(workload, policy, seeds=seeds, width=width, tasks=tasks, progress=progress)
-    with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
-        run = JudgeRuns(runner, RunLog(log))
-        return stability.judge(workload, policy, seeds=seeds, width=width, tasks=tasks, run=run, progress=progress)
+    several = isinstance(workload, list) or isinstance(policy, list)
+    workloads = [find_workload(each) for each in (workload if isinstance(workload, list) else [workload])]
+    cases = [(each, name) for each in workloads for name in (policy if isinstance(policy, list) else [policy])]
+    settings: dict[str, Any] = {"seeds": seeds, "width": width, "tasks": tasks, "progress": progress}
+    if executor is not None or log is not None:
+        with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
+            settings["run"] = JudgeRuns(runner, RunLog(log))
+            judgments = tuple(stability.judge(*case, **settings) for case in cases)
+    else:
+        judgments = tuple(stability.judge(*case, **settings) for case in cases)
+    return stability.Judgments(judgments) if several else judgments[0]
+
+
+def judge_all(
+    cases: Sequence[tuple[Workload, str]], options: RunOptions, log: RunLog, **settings: Any
+) -> list[stability.Judgment | None]:
+    """All judgments side by side, in the order of the cases (workload, policy); progress on standard error.
+
+    `settings` are `judge`'s seeds, width and tasks. None where runs failed, which is said.
+    """
+    stop = threading.Event()
+    with options.runner() as runner, progress_lines() as lines:
+        run = JudgeRuns(runner, log)
+
+        def judgment(case: tuple[Workload, str]) -> stability.Judgment | None:
+            workload, policy = case
+            title = f"{policy} on {workload.name}"
+            line = lines.add_task(f"{title}: ρ*")
+
+            def show(low: float, high: float, load: float, slots: int) -> None:
+                if stop.is_set():
+                    raise KeyboardInterrupt
+                lines.update(line, description=f"{title}: in [{low:g}, {high:g}], at {load:g}, {slots:.1e} slots{runner.where()}")
+
+            try:
+                return stability.judge(workload, policy, run=run, progress=show, **settings)
+            except RunsFailed:  # each has been reported
+                return None
+            finally:
+                lines.remove_task(line)
+
+        with ThreadPoolExecutor(1 if isinstance(runner.executor, ThisProcess) else len(cases)) as threads:
+            try:
+                return list(threads.map(judgment, cases))
+            except BaseException:
+                stop.set()
+                raise
 
 
 class JudgeRuns:
@@ -88,8 +140,8 @@ class JudgeRuns:
         self.runner, self.log = runner, log
 
     def __call__(self, runs: Sequence[stability.PlannedRun]) -> list[stability.RunOutcome]:
-        found = self.log.complete([*map(run_of, runs)], self.runner)
-        return [stability.RunOutcome(one.verdict, one.values["mean_queue"] or 0.0) for one in found]
+        measured = self.log.complete([*map(run_of, runs)], self.runner)
+        return [stability.RunOutcome(each.verdict, each.values["mean_queue"] or 0.0) for each in measured]
 
 
 def run_of(run: stability.PlannedRun) -> Run:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from packenv.compiled.cache import base
 from packenv.compiled.one_compiles import has_compiled
@@ -78,3 +78,9 @@ def meanwhile(show: Callable[[threading.Event], None]) -> Iterator[None]:
     finally:
         ended.set()
         watcher.join(timeout=1)
+
+
+def progress_lines() -> Progress:
+    """On standard error, a line for each of its tasks with the time since it began; to be used in a `with` block."""
+    columns = TextColumn("{task.description}"), TimeElapsedColumn()
+    return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 import packenv
-from packenv.cli.leaderboard import command, standings
-from packenv.cli.leaderboard.contests import contest
-from packenv.cli.leaderboard.standings import entries_of
-from packenv.cli.leaderboard.tables import check_page, write_page
+from packenv.cli.leaderboard import check_page, write_page
 from packenv.cli.main import main
+from packenv.runs import leaderboard
+from packenv.runs.contest import contest
+from packenv.runs.leaderboard import entries_of
 from packenv.runs.statistics import ratio_of_means
 from tests.envs.playing import plain_env
 
@@ -59,8 +59,8 @@ def test_contests(text: str, name: str, slots: int, intensity: float, servers: i
 
 def test_agents_compete_at_home_unless_named(monkeypatch: pytest.MonkeyPatch) -> None:
     about = {"agent:b": {"workload": "paper/fig4b"}, "agent:c": {"workload": {"name": "paper/fig3a"}}, "agent:d": {}}
-    monkeypatch.setattr(standings, "shipped_agents", lambda: [*about])
-    monkeypatch.setattr(standings, "find_policy", lambda name: SimpleNamespace(about=about[name]) if name in about else None)
+    monkeypatch.setattr(leaderboard, "shipped_agents", lambda: [*about])
+    monkeypatch.setattr(leaderboard, "find_policy", lambda name: SimpleNamespace(about=about[name]) if name in about else None)
     contests = [contest(text, 10) for text in ("paper/fig4b@0.95,servers=50", "paper/fig3a")]
     usual = ["bf-js", "vqs", "vqs-bf", "fifo-ff"]
     found = entries_of(contests, (), "bf-js")
@@ -71,7 +71,7 @@ def test_agents_compete_at_home_unless_named(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_shipped_agents_are_policies() -> None:
-    for name in standings.shipped_agents():
+    for name in leaderboard.shipped_agents():
         assert packenv.policy.find_policy(name).about["workload"]
 
 
@@ -104,6 +104,26 @@ def test_agents_compete(tmp_path: Path) -> None:
     assert again == best and second["mean_queue_by_seed"] != first["mean_queue_by_seed"]
 
 
+def test_in_python(tmp_path: Path) -> None:
+    """What the command writes, as an object: table, frame, picture, plain values; what does not compete is said."""
+    policies = ["bf-js", "vqs", "slot-fifo:slots=2"]
+    board = packenv.leaderboard("paper/fig4b@0.8", policies, seeds=2, slots=3000, judge=False)
+    words = ("-w", "paper/fig4b@0.8", *(word for policy in policies for word in ("-p", policy)), "--seeds", 2, "--slots", 3000)
+    assert board.to_dict() == {"reference": None, "standings": compete(tmp_path, *words), "refusals": board.refusals}
+    assert len(board.refusals) == 1 and "does not compete on paper/fig4b at 0.8" in str(board.table())
+    frame = board.to_frame("pandas")
+    assert [*frame["policy"]] == policies and frame["ratio"][1] == board.records[1]["ratio"]
+    assert repr(board).splitlines()[0] == "Leaderboard of bf-js, vqs and slot-fifo:slots=2 on 1 workload"
+    assert "<td style='text-align:left'>vqs</td>" in board._repr_html_() and "<br>" in board._repr_html_()
+    assert board.plot()._repr_png_().startswith(b"\x89PNG")
+    loaded = [
+        packenv.workload("paper/fig4b", intensity=0.8),
+        packenv.workload("paper/fig4b", intensity=0.8, sizes="constant:0.5"),
+    ]
+    with pytest.raises(packenv.InputError, match=r"two workloads are called paper/fig4b at 0\.8"):
+        packenv.leaderboard(loaded, ["bf-js"], judge=False)
+
+
 # --- the command ---------------------------------------------------------------------------------------------------
 
 
@@ -134,8 +154,8 @@ def test_standings_page_and_plot(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_judged_and_unstable_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "SEEDS", 2)
-    monkeypatch.setattr(command, "WIDTH", 0.2)
+    monkeypatch.setattr(leaderboard, "JUDGE_SEEDS", 2)
+    monkeypatch.setattr(leaderboard, "JUDGE_WIDTH", 0.2)
     arguments = ("-w", "paper/fig3a@rate=0.014", "-w", "paper/fig3a@rate=0.022", "-p", "bf-js", "--slots", 100_000)
     log = tmp_path / "log.jsonl"
     below, above = compete(tmp_path, *arguments, "--log", log, judge=True)

@@ -9,18 +9,16 @@ import pytest
 
 from experiments.finding import Settings
 from experiments.reproduce import finding_of, reproduce_report
-from packenv.cli.judge import judgments_table
-from packenv.cli.leaderboard.contests import Contest
-from packenv.cli.leaderboard.report import leaderboard_report
-from packenv.cli.leaderboard.scores import groups_of
-from packenv.cli.leaderboard.standings import Standing, with_ratios
 from packenv.cli.main import main
 from packenv.report.judgment_page import judgment_page
+from packenv.report.leaderboard_page import leaderboard_page
 from packenv.report.page import Image, page_of
 from packenv.results.stability import Verdict
+from packenv.runs.contest import Contest
+from packenv.runs.leaderboard import Leaderboard, Standing, with_ratios
 from packenv.runs.measured import Measured
 from packenv.runs.measured import Path as QueuePath
-from packenv.theory.stability.judge import Evidence, Judgment
+from packenv.theory.stability.judge import Evidence, Judgment, Judgments
 from packenv.workloads.find import workload
 from tests.report.pages import Page
 
@@ -93,10 +91,24 @@ def test_judge() -> None:
     """Of judgments made by hand."""
     setting = workload("paper/fig3a")
     seen = Evidence(0.75, STABLE, 1000, 2, 3.0)
-    held = Judgment("bf-js", setting.name, 0.9, 1.0, (2.0, 2.0), 0.5, "held", "not claimed", (seen,))
-    broken = Judgment("vqs", setting.name, 0.4, 0.45, (2.0, 2.0), 2 / 3, "broken", "broken", (seen,))
-    table = judgments_table([setting] * 2, [held, broken])
-    report = judgment_page([held, broken], [setting] * 2, table, ["a notice"], 2)
+    held = Judgment("bf-js", setting.name, 0.9, 1.0, (2.0, 2.0), 0.5, "held", "not claimed", (seen,), setting)
+    broken = Judgment("vqs", setting.name, 0.4, 0.45, (2.0, 2.0), 2 / 3, "broken", "broken", (seen,), setting)
+    judgments = Judgments((held, broken))
+    assert [str(cell) for cell in judgments.table().tables[0].rows[1]] == [
+        "",
+        "vqs",
+        "0.400 – 0.450",
+        "broken",
+        "broken",
+        "0.667",
+        "0.667",
+    ]
+    assert judgments.notices == ["vqs on paper/fig3a: proved stable up to 0.667, where runs of this length still grow"]
+    assert judgments.to_dict()["judgments"][0] == held.to_dict() and held.to_dict()["evidence"][0]["verdict"]["kind"] == "stable"
+    assert judgments.to_frame("pandas")[["policy", "load"]].values.tolist() == [["bf-js", 0.75], ["vqs", 0.75]]
+    assert repr(held).splitlines()[1:] == ["  bf-js on paper/fig3a: 0.900 to 1.000"] and "0.900 – 1.000" in held._repr_html_()
+    assert held.plot()._repr_png_().startswith(b"\x89PNG")
+    report = judgment_page(judgments, 2)
     assert report.answer == "bf-js supports 0.900 to 1.000 of ρ* on paper/fig3a; the guarantee of vqs on paper/fig3a is broken."
     page = Page(page_of(report, "packenv judge"))
     assert cells(page).count("paper/fig3a") == 2  # also where the terminal shows nothing
@@ -122,7 +134,7 @@ def test_leaderboard() -> None:
         ],
         "bf-js",
     )
-    report = leaderboard_report(groups_of(standings), "bf-js", ["a notice"])
+    report = leaderboard_page(Leaderboard(tuple(standings), "bf-js"))
     assert report.answer == "fifo-ff has the shortest mean queue of the policies that are stable."
     (figure,) = report.sections[0].figures
     assert figure.finding == "The least: at 0.95 fifo-ff has 0.5 times the mean queue of bf-js. Triangles lie beyond the axis."

@@ -13,7 +13,6 @@ from packenv.envs.job_fill.absent import ASSUMED, assumptions, columns_of
 from packenv.envs.job_fill.features import ALIGNMENT, CLUSTER_FEATURES, GROUP_FEATURES, WAITS
 from packenv.jobs import Jobs
 from packenv.learning.agents.saved import save_agent
-from packenv.learning.training.plan import RunPlan
 
 FIVE_JOBS = "\n".join(["arrival,size,service,job", *(f"0,0.4,1,{n}" for n in range(5))]) + "\n"
 """On one server two at a time: five, four, three, two and one group fit at its five decisions."""
@@ -87,10 +86,10 @@ def test_another_set_of_features(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_training_says_what_is_assumed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stop(settings: object, plan: RunPlan) -> None:
+    def stop(training: object) -> None:
         raise SystemExit(7)  # before anything is trained
 
-    monkeypatch.setattr("packenv.learning.training.train.train", stop)
+    monkeypatch.setattr("packenv.learning.training.train.Training.run", stop)
     with pytest.raises(SystemExit) as left:
         main(["train", "analytics", "--env", "JobFill", "--algo", "cma-es", "--network", "sum", "--logdir", str(tmp_path)])
     assert left.value.code == 7

@@ -222,5 +222,5 @@ def test_networks_that_cannot_be() -> None:
         Network(plain, A, "shared", H)
     with pytest.raises(InputError, match="did you mean shared"):
         Network(SEEN, A, "share", H)
-    with pytest.raises(InputError, match="choose --network sum"):
+    with pytest.raises(InputError, match="choose `network` sum"):
         Network(SEEN, A, "varying", H)

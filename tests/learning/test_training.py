@@ -20,7 +20,7 @@ from safetensors.numpy import load_file
 
 import packenv
 from packenv.cli.main import main
-from packenv.cli.train import settings_of, train_command
+from packenv.cli.train import train_command, training_from
 from packenv.learning.agents.saved import load_agent
 from packenv.learning.settings import Settings
 from packenv.learning.training.checkpoints import read_checkpoint
@@ -30,6 +30,8 @@ SMALL = [
     *("--envs", "8", "--steps", "16", "--epochs", "2", "--batch", "64", "--horizon", "2000", "--hidden", "8", "--threads", "1"),
     *("--guard-limit", "60", "--evaluation-slots", "2000", "--evaluation-seeds", "1", "--judge-every", "0"),
 ]
+
+EVOLVED = "--algo cma-es --network linear --population 6 --horizon 500 --intensity 0.8:0.9 --keep last"
 
 
 def train(folder: Path, *more: str, name: str = "run") -> dict[str, NDArray[np.float32]]:
@@ -75,6 +77,33 @@ def test_everything_learns_and_is_saved(arguments: str, tmp_path: Path) -> None:
     assert list((tmp_path / "run").glob("events.out.tfevents.*"))
 
 
+def test_in_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command's agent, with its curve as a table, a picture and a frame; its run's folder names it as a policy."""
+    words = ["paper/fig3a", *EVOLVED.split(), "--samples", "600", "--evaluation-slots", "2000", "--evaluation-seeds", "1"]
+    weights = train(tmp_path, *words, "--judge-every", "0", "--keep", "best", name="a")
+    printed = capsys.readouterr().out
+    settings: dict[str, Any] = {"algorithm": "cma-es", "network": "linear", "population": 6, "hidden": 8, "samples": 600}
+    settings |= {"envs": 8, "steps": 16, "epochs": 2, "batch": 64, "horizon": 500, "guard_limit": 60, "intensity": (0.8, 0.9)}
+    trained = packenv.train(
+        "paper/fig3a", logdir=tmp_path, name="b", threads=1, judge_every=0, evaluation_slots=2000, evaluation_seeds=1, **settings
+    )
+    assert same(weights, load_agent(tmp_path / "b").weights)
+    assert repr(trained).splitlines()[1:-1] == printed.splitlines()[1:-1]
+    loads = ["intensity 0.8", "intensity 0.85", "intensity 0.9"]
+    last = [each for each in trained.curve if each.samples == trained.samples]
+    assert [each.at for each in last] == loads and all(each.ratio and each.ratio > 0 for each in last)
+    table = trained.table().tables[0]
+    assert [column.heading for column in table.columns] == ["samples", *loads]
+    assert table.rows[-1][0] == f"{trained.samples:,}" and "samples" in trained._repr_html_()
+    assert trained.to_frame("pandas")["agent"].tolist() == [each["agent"] for each in trained.to_dict()["curve"]]
+    assert trained.plot()._repr_png_().startswith(b"\x89PNG")
+    played = [packenv.simulate("paper/fig3a", policy, 2000).mean_queue for policy in (trained.policy, f"agent:{tmp_path / 'b'}")]
+    assert played[0] == played[1]
+    assert packenv.judge("paper/fig3a", f"agent:{tmp_path / 'b'}", seeds=1, width=0.9).evidence
+    with pytest.raises(packenv.InputError, match=r"`intensity` must be a number above 0, or \(low, high\)"):
+        packenv.train("paper/fig3a", intensity=(0.9, 0.8), logdir=tmp_path)
+
+
 def test_one_seed_gives_one_agent(tmp_path: Path) -> None:
     """However often it is looked at and saved."""
     arguments = ["--samples", "1000", "--keep", "last", "--imitate", "bf-s", "--imitation-steps", "20", "--horizon", "300"]
@@ -88,9 +117,6 @@ def test_one_seed_gives_one_agent(tmp_path: Path) -> None:
 def test_dqn_too(tmp_path: Path) -> None:
     arguments = ["--algo", "dqn", "--steps", "1", "--samples", "800", "--keep", "last"]
     assert same(train(tmp_path, *arguments, name="a"), train(tmp_path, *arguments, name="b"))
-
-
-EVOLVED = "--algo cma-es --network linear --population 6 --horizon 500 --intensity 0.8:0.9 --keep last"
 
 
 @pytest.mark.slow  # five trainings
@@ -289,7 +315,8 @@ def test_a_trace_in_ones_own_columns(tmp_path: Path) -> None:
     (tmp_path / "tasks.csv").write_text("At,For,Cores\n0,100,0.5\n100,50,0.25\n")
     columns = "submit_time_s=At,duration_s=For,cpu=Cores"
     words = ["--env", "JobFill", "--servers", "4", "--slot-seconds", "10", "--columns", columns]
-    with click.Context(click.Group("packenv")) as above:
-        chosen = train_command.make_context("train", [*words], parent=above).params
-    jobs = settings_of(str(tmp_path / "tasks.csv"), chosen).workload.jobs
+    above = click.Context(click.Group("packenv"))
+    with train_command.make_context("train", [*words], parent=above) as context:
+        context.params.pop("source")
+        jobs = training_from(str(tmp_path / "tasks.csv"), context.params).settings.workload.jobs
     assert jobs is not None and (jobs.arrival.tolist(), jobs.service.tolist()) == ([0, 10], [10, 5])

@@ -21,7 +21,7 @@ from packenv.learning.networks.network import Network, form_of, mask_of
 from packenv.learning.objective import Objective, measure, objective
 from packenv.learning.settings import Settings
 from packenv.learning.training.plan import RunPlan
-from packenv.learning.training.train import make_learner, train
+from packenv.learning.training.train import Training, make_learner
 from packenv.workloads.named.analytics import analytics
 from tests.envs.playing import plain_env
 
@@ -151,7 +151,7 @@ def test_a_run_leaves_an_agent_that_schedules_whole_jobs(tmp_path: Path, algorit
     network = "varying" if algorithm == "cma-es" else "shared"
     learnt = {"algorithm": algorithm, "network": network, "hidden": 8, "population": 4, "options": {"passing": False}}
     settings = Settings(SMALL, environment="JobFill", **learnt, **few)
-    trained = train(settings, RunPlan(tmp_path / "run", against="tetris:f=0", evaluation_seeds=2))
+    trained = Training(settings, RunPlan(tmp_path / "run", against="tetris:f=0", evaluation_seeds=2)).run()
     assert "mean completion ratio to tetris:f=0" in trained.measured
     agent = load_agent(trained.path)
     run = packenv.simulate(SMALL, agent, seed=5, drain=True)
@@ -166,7 +166,7 @@ def test_an_agent_that_never_ends_its_jobs_is_saved_all_the_same(tmp_path: Path)
     few: dict[str, Any] = {"samples": 1, "population": 4, "learning_rate": 1e-9, "window": 8, "options": {"ask": "always"}}
     few["start"] = str(tmp_path / "passes")
     settings = Settings(SMALL, environment="JobFill", algorithm="cma-es", network="varying", **few)
-    trained = train(settings, RunPlan(tmp_path / "run", against="tetris:f=0", evaluation_seeds=1))
+    trained = Training(settings, RunPlan(tmp_path / "run", against="tetris:f=0", evaluation_seeds=1)).run()
     assert trained.measured == {} and load_agent(trained.path).about["measured"] == {}
 
 
@@ -196,5 +196,5 @@ def test_an_agent_imitates_tetris_before_it_evolves() -> None:
 def test_the_linear_network_reads_other_features() -> None:
     from packenv.learning.evolution.evolution import Evolution
 
-    with pytest.raises(InputError, match="choose --network sum or shared"):
+    with pytest.raises(InputError, match="choose `network` sum or shared"):
         Evolution(Settings(SMALL, environment="JobFill", algorithm="cma-es", network="linear"))

@@ -69,8 +69,7 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
         found = _workload(options, servers)
     except ArgumentError as error:
         raise InputError(error.of_options()) from None
-    if found.remark is not None:
-        _note(f"{found.name}: {found.remark}")
+    _note_remark(found)
     return found, found.left_out
 
 
@@ -135,10 +134,21 @@ def parse_columns(text: str | None) -> dict[str, str] | None:
 
 def workload_told(options: WorkloadOptions, servers: str | None = None) -> Workload:
     """The workload, for commands whose output does not say what of it is left out: standard error does. Raises InputError."""
-    found, dropped = workload_from(options, servers)
-    if left_out := dropped_rows(dropped):
-        _note(f"{found.name}: dropped rows: {left_out}")
+    found, _ = workload_from(options, servers)
+    note_left_out(found)
     return found
+
+
+def note_left_out(found: Workload) -> None:
+    """Say on standard error, once, what of a trace is left out, and what the result leaves out of it."""
+    _note_remark(found)
+    if left_out := dropped_rows(dict(found.left_out)):
+        _note(f"{found.name}: dropped rows: {left_out}")
+
+
+def _note_remark(found: Workload) -> None:
+    if found.remark is not None:
+        _note(f"{found.name}: {found.remark}")
 
 
 def dropped_rows(dropped: dict[str, int]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 from rich.console import Console
 
-from packenv.cli.judge import LEFT_OUT, judgments_table, record_of
 from packenv.cli.options import shared
 from packenv.cli.options.completed_names import POLICY
 from packenv.cli.options.shared import COUNT, FILE, JSON, option
@@ -13,6 +12,7 @@ from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
 from packenv.policy import find_policy
+from packenv.report.judgment_tables import LEFT_OUT, judgments_table
 from packenv.runs.log import RunLog
 from packenv.runs.many import JudgeRuns
 from packenv.runs.runner import RunOptions
@@ -56,24 +56,24 @@ def worst_case_command(
     check_outputs(out, log, json_path)
     find_policy(policy)
     laws = [parse_law(text, "--service") for text in services]
-    kept = RunLog(log)
+    run_log = RunLog(log)
     with made.runner() as runner, Console(stderr=True).status(f"{policy}: looking for bad workloads") as status:
 
-        def say(what: str) -> None:
+        def show_step(what: str) -> None:
             status.update(f"{policy}: {what}{runner.where()}")
 
-        found = worst_case(policy, laws, tries, seed, JudgeRuns(runner, kept), say)
+        cases = worst_case(policy, laws, tries, seed, JudgeRuns(runner, run_log), show_step)
     console = text_console()
-    table = judgments_table([one.workload for one in found], [one.judgment for one in found])
-    records = [record_of(one.judgment) | {"workload": one.workload.to_dict()} for one in found]
-    show(form, [table], [record_of(one.judgment) for one in found], LEFT_OUT)
-    for workload, _ in found:
+    table = judgments_table([case.judgment for case in cases])
+    records = [case.judgment.record | {"workload": case.workload.to_dict()} for case in cases]
+    show(form, [table], [case.judgment.record for case in cases], LEFT_OUT)
+    for workload, _ in cases:
         console.print(
             f"{workload.name}: {workload.sizes}, {counted(len(workload.servers), 'server')}, {workload.service}", highlight=False
         )
 
     def save_worst(path: str) -> None:
-        found[0].workload.save(path)
+        cases[0].workload.save(path)
         console.print(f"the worst of them: {path}", highlight=False)
 
     write_all((out, save_worst), (json_path, lambda path: write_json(path, records)))

@@ -22,6 +22,7 @@ from packenv.learning.agents.inference.weights import Weights
 
 PRETRAINED = Path(__file__).parent / "pretrained"
 FORMAT = 1
+IN_RUN = "agent"  # its name in the folder of the run that trained it
 
 
 def save_agent(path: str | Path, about: dict[str, Any], weights: Weights) -> None:
@@ -33,7 +34,7 @@ def save_agent(path: str | Path, about: dict[str, Any], weights: Weights) -> Non
 
 
 def load_agent(name: str | Path) -> SavedAgent:
-    """An agent that comes with packenv, by name, or one of your own, by path (with or without .json).
+    """An agent that comes with packenv, by name, or one of your own, by path (with or without .json) or by its run's folder.
 
     Raises InputError if a file is missing, is not what its name says, or does not belong to the other.
     """
@@ -41,6 +42,8 @@ def load_agent(name: str | Path) -> SavedAgent:
     stem = text.removesuffix(".json").removesuffix(".safetensors")
     inside = PRETRAINED / stem
     base = inside if stem == Path(stem).name and inside.with_name(f"{stem}.json").exists() else Path(stem)
+    if not base.with_name(f"{base.name}.json").is_file() and (base / f"{IN_RUN}.json").is_file():
+        base = base / IN_RUN
     json_file, weights_file = base.with_name(f"{base.name}.json"), base.with_name(f"{base.name}.safetensors")
     for file in (json_file, weights_file):
         if not file.is_file():

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from packenv.errors import InputError
+from packenv.errors import ArgumentError
 from packenv.learning.agents.inference.weights import Weights
 from packenv.learning.networks.network import Network
 
@@ -37,8 +37,8 @@ class CmaEs(nn.Module):
         self.network = network
         n = sum(weights.numel() for weights in network.actor.parameters())
         if n > MOST_WEIGHTS:
-            raise InputError(
-                f"cma-es looks for at most {MOST_WEIGHTS:,} weights, this network has {n:,}: choose --network linear"
+            raise ArgumentError(
+                f"cma-es looks for at most {MOST_WEIGHTS:,} weights, this network has {n:,}: choose `network` linear"
             )
         self.register_buffer("step", torch.tensor(step, dtype=torch.float64))  # σ
         self.register_buffer("covariance", torch.eye(n, dtype=torch.float64))  # C

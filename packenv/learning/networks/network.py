@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from packenv.envs.core.definition import Layout
 from packenv.envs.observation.features import FEATURES, VALID, waiting_feature
-from packenv.errors import InputError, nearest
+from packenv.errors import ArgumentError, InputError, nearest
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.later_features import with_later_features
 from packenv.learning.agents.inference.weights import Weights
@@ -122,12 +122,12 @@ def actor_of(kind: str, features: int, context: int, hidden: int, waiting: int |
     """The actor of a kind of network that scores every action by the same weights. Raises InputError if it cannot read these."""
     if kind == "linear":
         if features != FEATURES:
-            raise InputError("the linear network reads the features of sizes and servers: choose --network sum or shared")
+            raise ArgumentError("the linear network reads the features of sizes and servers: choose `network` sum or shared")
         return LinearActor()
     if kind == "varying":
         if waiting is None:
-            raise InputError(
-                "the varying network reads how many tasks wait, which the context does not say: choose --network sum"
+            raise ArgumentError(
+                "the varying network reads how many tasks wait, which the context does not say: choose `network` sum"
             )
         return VaryingActor(features, context, waiting)
     return SharedActor(features, context, hidden) if kind == "shared" else SumActor(features, context)

@@ -16,7 +16,7 @@ from packenv.learning.learner import Learner
 from packenv.learning.settings import Settings
 from packenv.learning.training.checkpoints import restore_checkpoint, write_checkpoint
 from packenv.learning.training.evaluation import Evaluation, overall, supported
-from packenv.learning.training.plan import RunPlan, TrainedAgent
+from packenv.learning.training.plan import Compared, RunPlan, TrainedAgent
 from packenv.learning.training.progress import TrainingProgress
 from packenv.learning.training.run_folder import AGENT, CHECKPOINT
 from packenv.learning.training.training_log import GUARANTEES, TrainingLog
@@ -34,6 +34,7 @@ class TrainingRun:
         self.best_score, self.best_at = float("inf"), 0
         self.measured: dict[str, float] = {}
         self.best_measured: dict[str, float] = {}
+        self.curve: list[Compared] = []
         self.references: dict[str, float] = {}  # lines beside the supported fraction
 
     def resume(self, path: Path) -> None:
@@ -43,6 +44,7 @@ class TrainingRun:
         self.best = checkpoint.best
         self.best_score = counters["best_score"] if counters["best_score"] is not None else float("inf")
         self.best_at, self.measured, self.best_measured = counters["best_at"], counters["measured"], counters["best_measured"]
+        self.curve = [Compared(*row) for row in counters.get("curve", ())]  # checkpoints before version 0.10 have none
 
     def run(self, progress: TrainingProgress) -> TrainedAgent:
         """Learn until the settings' number of samples, then evaluate and save the agent."""
@@ -98,7 +100,8 @@ class TrainingRun:
         self.log.close()
         if failed:
             raise failed[0]
-        return TrainedAgent(agent, done, speed, measured, at)
+        curve, by = tuple(self.curve), self.evaluation.by
+        return TrainedAgent(agent, done, speed, measured, at, self.plan.keep, str(by), self.plan.against, curve)
 
     def write_scalars(self) -> None:
         """Write what the learner has measured."""
@@ -110,6 +113,10 @@ class TrainingRun:
         samples, weights = self.learner.samples, self.learner.network.exported()
         compared = self.evaluation(self.agent(weights))
         score, by = overall(compared), self.evaluation.by
+        self.curve = [each for each in self.curve if each.samples != samples]  # the last one may be done twice
+        for each in compared:
+            values = [value if math.isfinite(value) else None for value in (each.agent, each.other, each.ratio)]
+            self.curve.append(Compared(samples, each.label, *values))
         self.measured = {f"{by} ratio to {self.plan.against}": score}
         self.measured |= {f"{by} ratio to {self.plan.against} at {each.label}": each.ratio for each in compared}
         self.measured |= {f"{by} at {each.label}": each.agent for each in compared}
@@ -145,6 +152,7 @@ class TrainingRun:
             "best_at": self.best_at,
             "measured": self.measured,
             "best_measured": self.best_measured,
+            "curve": self.curve,
         }
         about = self.about(self.learner.samples, "last", self.measured)
         try:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from packenv.errors import InputError
+from packenv.errors import ArgumentError, InputError
 from packenv.inputs.json_files import read_json
+from packenv.learning.agents.saved import IN_RUN
 from packenv.learning.settings import Settings
 
-CHECKPOINT, SETTINGS, AGENT = "checkpoint.safetensors", "settings.json", "agent"
+CHECKPOINT, SETTINGS, AGENT = "checkpoint.safetensors", "settings.json", IN_RUN
 
 
 def check_folder(folder: Path, settings: Settings, resume: bool) -> None:
@@ -24,7 +25,7 @@ def check_folder(folder: Path, settings: Settings, resume: bool) -> None:
         raise InputError(f"{folder}: not a folder")
     if not known.exists():
         if folder.exists() and any(not name.name.startswith(".") for name in folder.iterdir()):
-            raise InputError(f"{folder}: not empty, and holds no training run: choose another --name")
+            raise ArgumentError(f"{folder}: not empty, and holds no training run: choose another `name`")
         return
     try:
         found = read_json(known)
@@ -36,6 +37,6 @@ def check_folder(folder: Path, settings: Settings, resume: bool) -> None:
     if different:
         key = different[0]
         there = f"{key} is {found.get(key)!r} there, not {record[key]!r}"
-        raise InputError(f"{folder} holds another run: {there}; choose another --name")
+        raise ArgumentError(f"{folder} holds another run: {there}; choose another `name`")
     if not resume:
-        raise InputError(f"{folder} holds this run already: --resume goes on with it, another --name begins anew")
+        raise ArgumentError(f"{folder} holds this run already: `resume` goes on with it, another `name` begins anew")

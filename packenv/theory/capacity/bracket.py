@@ -3,42 +3,120 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from packenv.errors import InputError
 from packenv.theory.capacity.best_proofs import rounded_down, rounded_up
+from packenv.theory.capacity.configuration_bounds import halving_bound, vqs_bound
 from packenv.theory.capacity.one_resource.certificate import Attained, Bounded, Refuted, area_proof
 from packenv.theory.capacity.one_resource.size_law import kinds_of, size_law
 from packenv.theory.capacity.several_resources.certificate import Boxes, Priced, Scalarised, area_proofs
 from packenv.theory.capacity.several_resources.demand_law import vector_kinds_of, vector_law
 from packenv.workloads.workload import Workload
 
+if TYPE_CHECKING:
+    from packenv.report.tables import Tables
+
 AttainedProof: TypeAlias = Attained | Boxes
 BoundedProof: TypeAlias = Bounded | Scalarised | Priced
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bracket:
     """lower <= ρ* <= upper, in tasks in service on the whole cluster, with the proof of each bound.
 
     `reached`: whether (upper - lower) / upper came down to the requested gap within the time allowed.
     `history`: the bounds found on the way, each pair at least as tight as the one before.
+    `workload`: of which they are; None for a bracket of a file, until `of` says it.
     """
 
     lower: float
     upper: float
     area_bound: float  # capacity / mean size, for the integer sizes that are simulated
-    attained: AttainedProof = field(repr=False)
-    bounded: BoundedProof = field(repr=False)
+    attained: AttainedProof
+    bounded: BoundedProof
     reached: bool
     seconds: float
-    history: tuple[tuple[float, float], ...] = field(repr=False)
+    history: tuple[tuple[float, float], ...]
+    workload: Workload | None = field(default=None, compare=False)
 
     @property
     def gap(self) -> float:
         """(upper - lower) / upper."""
         return (self.upper - self.lower) / self.upper
+
+    def of(self, workload: Workload) -> Bracket:
+        """The same bounds, of this workload: whether they are is for `verify` to say."""
+        return replace(self, workload=workload)
+
+    def table(self) -> Tables:
+        """What `packenv capacity` prints: each bound in tasks in service, as a share of ρ*, and as a rate."""
+        from packenv.report.tables import Column, Table, Tables, numbers
+
+        workload = self._known_workload()
+        servers = f"{len(workload.servers):,} server{'' if len(workload.servers) == 1 else 's'}"
+        title = f"{workload.name} on {servers}: ρ* with a gap of {self.gap:.2%}"
+        table = Table(title, [Column(""), *numbers("tasks in service", "share of ρ*", "tasks per slot")])
+        for name, value in self._bounds(workload).items():
+            share = "" if name.startswith("ρ*") else f"{value / self.upper:.3f}"
+            table.add(name, f"{value:.6g}", share, f"{workload.rate_for(value):.6g}")
+        return Tables([table])
+
+    def to_frame(self, library: str = "arrow") -> Any:
+        """A row for each bound, as an Arrow table or a frame of "pandas" or "polars"."""
+        from packenv.report.frames import frame_of
+
+        workload = self._known_workload()
+        bounds = self._bounds(workload)
+        columns = {
+            "bound": [*bounds],
+            "tasks_in_service": [*bounds.values()],
+            "share": [value / self.upper for value in bounds.values()],
+            "rate": [workload.rate_for(value) for value in bounds.values()],
+        }
+        return frame_of(columns, library)
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain values, ready for JSON: all in tasks in service on the whole cluster, except the rates."""
+        workload = self._known_workload()
+        return {
+            "workload": workload.name,
+            "servers": str(workload.servers),
+            "lower": self.lower,
+            "upper": self.upper,
+            "gap": self.gap,
+            "reached": self.reached,
+            "area_bound": self.area_bound,
+            "lower_rate": workload.rate_for(self.lower),
+            "upper_rate": workload.rate_for(self.upper),
+            "seconds": self.seconds,
+            **guaranteed(workload),
+        }
+
+    def __repr__(self) -> str:
+        where = "" if self.workload is None else f" of {self.workload.name}"
+        reached = "" if self.reached else ", the best found in the time"
+        return f"{self.lower:.6g} <= ρ*{where} <= {self.upper:.6g} tasks in service, a gap of {self.gap:.2%}{reached}"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p>{escape(repr(self))}</p>" if self.workload is None else self.table()._repr_html_()
+
+    def _known_workload(self) -> Workload:
+        if self.workload is None:
+            raise InputError("whose bounds are these? `bracket.of(workload)` says it")
+        return self.workload
+
+    def _bounds(self, workload: Workload) -> dict[str, float]:
+        """By name, in tasks in service."""
+        bounds = {"ρ* at least": self.lower, "ρ* at most": self.upper, "area bound": self.area_bound}
+        if lower := guaranteed(workload):
+            J = workload.default_levels()
+            bounds |= {f"VQS at least (J = {J})": lower["vqs_bound"], f"cuts at 2^-m only (J = {J})": lower["halving_bound"]}
+        return bounds
 
     def verify(self, workload: Workload) -> None:
         """Check both proofs against the workload, in exact arithmetic. Raises Refuted if one does not hold."""
@@ -56,6 +134,13 @@ class Bracket:
             raise Refuted("certificate: it says that the gap was reached, but its bounds are wider than its proofs")
         if area_bound(law, kinds) != self.area_bound:
             raise Refuted(f"certificate: the area bound is not {self.area_bound}")
+
+
+def guaranteed(workload: Workload) -> dict[str, float]:
+    """Lower bounds on what VQS, and the weaker partition, keep up with; none for unequal servers or several resources."""
+    if workload.D > 1 or len(workload.servers.kinds) > 1:
+        return {}
+    return {"vqs_bound": vqs_bound(workload), "halving_bound": halving_bound(workload)}
 
 
 def law_and_kinds(workload: Workload) -> tuple[Any, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,14 @@ MOST_DIGITS = 100  # of the whole numbers in a proof
 
 def save_certificate(bracket: Bracket, path: str | Path) -> None:
     """Write both bounds and their proofs as JSON; the file appears whole or not at all."""
-    write_json(path, asdict(bracket))
+    write_json(path, plain_of(bracket))
+
+
+def plain_of(bracket: Bracket) -> dict[str, Any]:
+    """Both bounds and their proofs in JSON's types, without the workload."""
+    plain = asdict(replace(bracket, workload=None))
+    del plain["workload"]
+    return plain
 
 
 def load_certificate(path: str | Path) -> Bracket:
@@ -30,7 +37,7 @@ def load_certificate(path: str | Path) -> Bracket:
         plain: dict[str, Any] = read_json(path, digits=MOST_DIGITS)
         low, high = _attained(plain.pop("attained")), _bounded(plain.pop("bounded"))
         history = tuple((finite_number(a), finite_number(b)) for a, b in plain.pop("history"))
-        ends = {key: finite_number(plain[key]) for key in ("lower", "upper", "area_bound", "seconds")}
+        ends: dict[str, Any] = {key: finite_number(plain[key]) for key in ("lower", "upper", "area_bound", "seconds")}
         return Bracket(attained=low, bounded=high, reached=_boolean(plain["reached"]), history=history, **ends)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as problem:
         raise InputError(f"{path}: not a certificate: {str(problem).removeprefix(f'{path}: ')}") from None

@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
-from packenv.errors import InputError
+from packenv.errors import ArgumentError, InputError
 from packenv.theory.capacity.best_proofs import BestProofs, Progress
 from packenv.theory.capacity.bracket import Bracket, area_bound, law_and_kinds
 from packenv.theory.capacity.one_resource.search import OneResourceSearch
 from packenv.theory.capacity.several_resources.search import SeveralResourcesSearch
+from packenv.workloads.find import workload as find_workload
 from packenv.workloads.workload import Workload
 
 GAP = 0.001
 SECONDS = 60.0
 
 
-def max_workload(workload: Workload, gap: float = GAP, seconds: float = SECONDS, progress: Progress | None = None) -> Bracket:
+def max_workload(
+    workload: Any, gap: float = GAP, seconds: float = SECONDS, progress: Progress | None = None, **changes: Any
+) -> Bracket:
     """Bounds on the maximum supportable workload ρ* (tasks in service) of the workload's demands and servers, with proofs.
+
+    `workload` is a Workload, or what `packenv.workload` takes, whose arguments (`servers`, `resources`, …) go along here.
 
     The search ends when (upper - lower) / upper <= `gap`, or after about `seconds`; `Bracket.reached` says which. For
     several resources it may also end earlier, when it has no further method to try. `progress` is called with (lower,
     upper) at every improvement. The arrivals do not matter, and the service only if it depends on the demand.
-    Raises InputError for a gap outside (0, 1).
+    Raises InputError for a gap outside (0, 1), and without time.
     """
+    if not seconds > 0:
+        raise ArgumentError(f"`seconds` must be positive, not {seconds}")
+    workload = workload if isinstance(workload, Workload) and not changes else find_workload(workload, **changes)
     if not 0 < gap < 1:
         raise InputError(f"gap must lie between 0 and 1, not {gap}")
     law, kinds = law_and_kinds(workload)
     method = OneResourceSearch if workload.D == 1 else SeveralResourcesSearch
     search = method(law, kinds, gap, seconds, progress or (lambda lower, upper: None))
     search.run()
-    return bracket_of(search)
+    return bracket_of(search).of(workload)
 
 
 def bracket_of(search: BestProofs) -> Bracket:

@@ -36,7 +36,13 @@ def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert record["lower"] == pytest.approx(2) and record["upper"] == pytest.approx(2) and record["reached"]
     assert record["vqs_bound"] == pytest.approx(4 / 3) and record["area_bound"] == pytest.approx(2, rel=1e-6)
     assert record["lower_rate"] == pytest.approx(0.02) and record["gap"] <= 1e-6
+    bracket = packenv.max_workload("paper/fig3a")
+    assert bracket.to_dict() | {"seconds": 0} == record | {"seconds": 0}
+    assert bracket.to_frame("pandas")["rate"].tolist()[0] == record["lower_rate"]
+    assert repr(bracket) == "2 <= ρ* of paper/fig3a <= 2 tasks in service, a gap of 0.00%"
+    assert "<td style='text-align:left'>area bound</td>" in bracket._repr_html_()
     shown = capsys.readouterr().out
+    assert shown.strip() == str(bracket.table()).strip()
     for part in ("ρ* at least", "ρ* at most", "area bound", "VQS at least (J = 2)", "0.667", "0.02"):
         assert part in shown
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 
 import packenv
 from packenv import Bracket, InputError, Workload
-from packenv.theory.capacity.certificate_files import load_certificate, save_certificate
+from packenv.theory.capacity.certificate_files import load_certificate, plain_of, save_certificate
 from packenv.theory.capacity.one_resource.certificate import Refuted
 from packenv.workloads.laws import Discrete, Mixture, Uniform
 from tests.theory.capacity.brute_force import setting
@@ -121,7 +121,7 @@ TAMPERED: dict[str, Tampering] = {
 @pytest.mark.parametrize("name", TAMPERED)
 def test_tampering_is_refused(proved: tuple[Workload, Bracket], name: str, tmp_path: Path) -> None:
     workload, bracket = proved
-    plain = json.loads(json.dumps(asdict(bracket)))
+    plain = json.loads(json.dumps(plain_of(bracket)))
     TAMPERED[name](plain)
     (tmp_path / "proof.json").write_text(json.dumps(plain))
     with pytest.raises(Refuted, match=r"^certificate: "):
@@ -145,6 +145,9 @@ def test_accepted_also_from_a_file(proved: tuple[Workload, Bracket], tmp_path: P
     save_certificate(bracket, tmp_path / "proof.json")
     loaded = load_certificate(tmp_path / "proof.json")
     assert loaded == bracket
+    with pytest.raises(InputError, match="whose bounds are these"):
+        loaded.table()
+    assert str(loaded.of(workload).table()) == str(bracket.table())
     loaded.verify(workload)
     wider = replace(bracket, lower=0.99 * bracket.lower, upper=1.01 * bracket.upper)
     replace(wider, reached=False).verify(workload)  # promises less
@@ -153,7 +156,7 @@ def test_accepted_also_from_a_file(proved: tuple[Workload, Bracket], tmp_path: P
 
 
 def test_values_are_numbers(tmp_path: Path) -> None:
-    text = json.dumps(asdict(packenv.max_workload(ATOMS, 0.02)))
+    text = json.dumps(plain_of(packenv.max_workload(ATOMS, 0.02)))
     changes: list[Tampering] = [
         lambda plain: plain.update(upper="nan"),
         lambda plain: plain["history"].__setitem__(0, ["inf", 2.0]),
@@ -200,7 +203,7 @@ def test_no_certificate(text: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", '"x"', "null"])
 def test_no_numbers(value: str, tmp_path: Path) -> None:
-    plain = json.dumps(asdict(packenv.max_workload(ATOMS)))
+    plain = json.dumps(plain_of(packenv.max_workload(ATOMS)))
     parts = plain.split('"lower": ')
     (tmp_path / "proof.json").write_text(parts[0] + f'"lower": {value}' + parts[1][parts[1].index(",") :])
     with pytest.raises(InputError):

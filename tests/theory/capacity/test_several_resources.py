@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 import packenv
 from packenv import Bracket, Jobs, Workload
 from packenv.theory.capacity.bracket import law_and_kinds
-from packenv.theory.capacity.certificate_files import load_certificate, save_certificate
+from packenv.theory.capacity.certificate_files import load_certificate, plain_of, save_certificate
 from packenv.theory.capacity.max_workload import bracket_of
 from packenv.theory.capacity.one_resource.certificate import Refuted
 from packenv.theory.capacity.several_resources.certificate import Boxes, Priced, Scalarised, maximal_fillings
@@ -249,7 +248,7 @@ def test_proofs(proved: tuple[Workload, Bracket], tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", TAMPERED)
 def test_tampering_is_refused(proved: tuple[Workload, Bracket], name: str, tmp_path: Path) -> None:
     workload, bracket = proved
-    plain = json.loads(json.dumps(asdict(bracket)))
+    plain = json.loads(json.dumps(plain_of(bracket)))
     TAMPERED[name](plain)
     (tmp_path / "proof.json").write_text(json.dumps(plain))
     with pytest.raises(Refuted, match=r"^certificate: "):

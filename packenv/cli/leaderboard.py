@@ -1,0 +1,156 @@
+"""`packenv leaderboard`: policies and agents against each other, on the same jobs of many workloads."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import click
+
+from packenv.cli.options import shared
+from packenv.cli.options.completed_names import POLICY, WORKLOAD
+from packenv.cli.options.shared import COUNT, FILE, JSON, option
+from packenv.cli.options.workload import note_left_out
+from packenv.cli.outputs import check_outputs, standard_output, write_all, write_report
+from packenv.cli.tables import CSV, MARKDOWN, format_option, print_table, text_console, write_csv
+from packenv.errors import InputError
+from packenv.files import atomic_path, write_json
+from packenv.report.leaderboard_tables import groups_of, legend, length_of, markdown, standings_table
+from packenv.runs.leaderboard import DEFAULT_WORKLOADS, SEEDS, SLOTS, competition
+from packenv.runs.log import RunLog
+from packenv.runs.runner import RunOptions, RunsFailed
+from packenv.runs.tensorboard import TENSORBOARD_HELP, check_tensorboard, write_tensorboard
+
+BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
+
+
+@click.command()
+@click.option(
+    "--workload", "-w", "texts", multiple=True, metavar="NAME@LOAD", type=WORKLOAD,
+    help="Workload (a name, a .json file or a trace) and its arrivals: paper/fig4b@0.95 (intensity), @rate=0.014 or @load=0.9, "
+    "then servers=50, slots=100000, speedup=1.3; repeat for more  [default: those of the paper's figures 3 and 4].",
+)  # fmt: skip
+@click.option(
+    "--policy", "-p", "policies", multiple=True, type=POLICY,
+    help="Policy or agent, e.g. bf-js, vqs:J=4, agent:NAME; repeat for more  "
+    "[default: the paper's policies, and each agent that comes with packenv on the workload that it was trained on].",
+)  # fmt: skip
+@click.option(
+    "--reference", type=POLICY,
+    help="Policy by which the others are divided; `best`: on tables of jobs, the best of each measure  "
+    "[default: bf-js; on tables of jobs best].",
+)  # fmt: skip
+@option("--seeds", type=COUNT, default=SEEDS, help="Number of seeds; the jobs of a seed are the same for every policy.")
+@option("--slots", type=COUNT, default=SLOTS, help="Slots of each run, except on traces.")
+@click.option(
+    "--warmup", type=click.IntRange(min=0), help="Slots at the start that are not measured  [default: a tenth; traces 0]."
+)
+@option("--judge/--no-judge", "judging", default=True, help="Also find the fraction of ρ* that each policy keeps stable.")
+@shared.run_options
+@click.option("--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks.")
+@format_option
+@click.option("--json", "json_path", type=JSON, help="Write all standings as JSON; - is standard output.")
+@click.option("--plot", type=FILE, help="Draw the ratios with their 95 % intervals (PNG, PDF, SVG).")
+@shared.report_option
+@click.option(
+    "--markdown", "page", type=click.Path(dir_okay=False),
+    help="Write the table between <!-- leaderboard --> and <!-- /leaderboard --> in this file, which may be new.",
+)  # fmt: skip
+@click.option("--tensorboard", metavar="DIR", help=TENSORBOARD_HELP)
+def leaderboard(
+    texts: tuple[str, ...],
+    policies: tuple[str, ...],
+    reference: str | None,
+    seeds: int,
+    slots: int,
+    warmup: int | None,
+    judging: bool,
+    made: RunOptions,
+    log: str | None,
+    form: str,
+    json_path: str | None,
+    plot: str | None,
+    report: str | None,
+    page: str | None,
+    tensorboard: str | None,
+) -> None:
+    """Rank policies and agents on the same jobs, by mean queue relative to a reference policy and by supported fraction of ρ*.
+
+    On tables that say which tasks make a job (analytics, dag, …), by mean completion time, makespan and unfairness instead;
+    all jobs run to their end, and a lower bound on the mean completion time stands below.
+
+    \b
+    packenv leaderboard --log board.jsonl --markdown board.md
+    packenv leaderboard -p vqs-bf -w paper/fig4b@0.95,servers=50 --plot ratios.png
+    packenv leaderboard -w trace.parquet@servers=160,speedup=1.3 --no-judge
+    packenv leaderboard -w analytics -p tetris:f=0,m=2 -p srpt -p drf
+    """
+    check_outputs(log, json_path, page, plot=plot, report=report)
+    check_page(page)
+    check_tensorboard(tensorboard)
+    prepared = competition(texts or DEFAULT_WORKLOADS, policies, reference, seeds, slots, warmup)
+    for entry in prepared.entries:
+        note_left_out(entry.contest.workload)
+    run_log = RunLog(log)
+    board = prepared.play(made, run_log)
+    for notice in board.refusals:
+        print(f"packenv: {notice}", file=sys.stderr)
+    if judging:
+        board = board.judged(made, run_log)
+    groups = groups_of(board.standings)
+    if form == CSV:
+        write_csv(board.records)
+    elif form == MARKDOWN:
+        print(markdown(groups, reference), file=standard_output())
+    else:
+        console = text_console()
+        for group in groups:
+            console.print(f"\n[bold]{group.name}[/bold], {length_of(group)}", highlight=False)
+            print_table(standings_table(group))
+        console.print(legend(groups, reference), highlight=False, markup=False)
+
+    def write_events(folder: str) -> None:
+        for standing in board.standings:
+            if standing.runs:
+                write_tensorboard(folder, standing.contest.name, standing.policy, standing.runs)
+
+    def write_html(path: str) -> None:
+        from packenv.report.leaderboard_page import leaderboard_page  # brings matplotlib with it
+
+        write_report(leaderboard_page(board), path)
+
+    write_all(
+        (json_path, lambda path: write_json(path, board.records)),
+        (page, lambda path: write_page(path, markdown(groups, reference))),
+        (tensorboard, write_events),
+        (plot, lambda path: board.plot().save(path)),
+        (report, write_html),
+    )
+    if any(standing.failed for standing in board.standings):
+        raise RunsFailed("the standings lack entries, as runs failed (above)")
+
+
+def check_page(path: str | None) -> None:
+    """Raise InputError if there is such a file without the two marks between which tables are to stand."""
+    if path is not None:
+        around_tables(path)
+
+
+def write_page(path: str, text: str) -> None:
+    """Replace what stands between the marks of a page, which is made if it is not there."""
+    before, after = around_tables(path)
+    with atomic_path(path) as temporary:
+        temporary.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+
+
+def around_tables(path: str) -> tuple[str, str]:
+    """What stands before and after the tables of a page. Raises InputError."""
+    try:
+        page = Path(path).read_text(encoding="utf-8") if Path(path).exists() else f"{BEGIN}\n{END}\n"
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as a page ({getattr(error, 'strerror', None) or 'not UTF-8'})") from None
+    tables = re.search(rf"^{re.escape(BEGIN)}$.*?^{re.escape(END)}$", page, re.MULTILINE | re.DOTALL)  # lines of their own
+    if tables is None:
+        raise InputError(f"{path}: has no lines {BEGIN} and {END} for the tables to stand between")
+    return page[: tables.start()], page[tables.end() :]

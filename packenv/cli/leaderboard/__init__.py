@@ -1,1 +1,0 @@
-"""`packenv leaderboard`: policies and agents ranked on the same jobs of many workloads."""

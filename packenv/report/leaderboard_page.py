@@ -1,0 +1,130 @@
+"""The page of a leaderboard: mean queues, or measures of whole jobs, as multiples of the reference's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from packenv.report.charts import Entry, Key, Mark, RowChart, Rule
+from packenv.report.leaderboard_tables import Group, Score, groups_of, legend, length_of, standings_table, title_of
+from packenv.report.page import Figure, Report, Section
+from packenv.report.pictures import Picture, picture_of
+from packenv.report.plot_style import GREY, colours_for
+from packenv.report.workload_charts import profile_section
+from packenv.results.stability import UNDECIDED, UNSTABLE
+from packenv.runs.leaderboard import BEST, Leaderboard, reference_of
+from packenv.runs.text import number
+
+SHAPES = {UNSTABLE: "X"}
+MARKS = Key(GREY, "stable", "o"), Key(GREY, "not known to be stable", "o", False), Key(GREY, "unstable", "X")
+MARGIN = 1.6  # room beyond the largest and the least ratio
+
+
+def leaderboard_page(board: Leaderboard) -> Report:
+    """The page of `packenv leaderboard`."""
+    groups, reference = groups_of(board.standings), board.reference
+    references = list(dict.fromkeys(reference_of(contest, reference) for group in groups for contest in group.contests))
+    colours = _colours(groups, reference)
+    sections = []
+    for group in groups:
+        table = replace(standings_table(group), title="Whole jobs" if group.of_jobs else "Mean queues")
+        sections.append(Section(title_of(group), _figure(group, reference, colours), [legend([group], reference)], [table]))
+    tables = [contest.workload for group in groups for contest in group.contests[:1] if contest.workload.jobs is not None]
+    profiles = [profile_section(workload.at(0)) for workload in tables]
+    settings = [
+        ("Workloads", "; ".join(contest.name for group in groups for contest in group.contests)),
+        ("Policies", ", ".join(colours)),
+        ("Reference", ", ".join("the best of each measure" if name == BEST else name for name in references)),
+        ("Runs", "; ".join(dict.fromkeys(length_of(group) for group in groups))),
+    ]
+    sections += [profile for profile in profiles if profile is not None]
+    return Report(f"{len(colours)} policies on the same tasks", _answer(groups), settings, sections, board.refusals)
+
+
+def ratios_chart(board: Leaderboard) -> Picture:
+    """The same charts below each other."""
+    groups = groups_of(board.standings)
+    colours = _colours(groups, board.reference)
+    figures = ((group, figure) for group in groups for figure in _figure(group, board.reference, colours))
+    return picture_of("", [figure._replace(heading=group.name) for group, figure in figures])
+
+
+def _colours(groups: Sequence[Group], reference: str | None) -> dict[str, str]:
+    """By policy, the reference first."""
+    references = [reference_of(contest, reference) for group in groups for contest in group.contests]
+    named = dict.fromkeys([*references, *(policy for group in groups for policy in group.rows)])
+    policies = [policy for policy in named if policy != BEST]
+    return dict(zip(policies, colours_for(policies), strict=True))
+
+
+def _answer(groups: Sequence[Group]) -> str:
+    """How often each policy is best, of those that are stable: in the mean queue, and in measures of whole jobs."""
+    sentences = [_of_queues([group for group in groups if not group.of_jobs]), *map(_of_jobs, groups)]
+    return " ".join(filter(None, sentences))
+
+
+def _of_queues(groups: Sequence[Group]) -> str:
+    if not groups:
+        return ""
+    contests = sum(len(group.columns) for group in groups)
+    best = [group.best(n) for group in groups for n in range(len(group.columns))]
+    wins = Counter(score.policy for score in best if score is not None)
+    if not wins:
+        return "No policy is known to be stable on any of the workloads."
+    if contests == 1:
+        return f"{next(iter(wins))} has the shortest mean queue of the policies that are stable."
+    counts = ", ".join(f"{policy} on {count}" for policy, count in wins.most_common())
+    return f"The shortest mean queue of the policies that are stable, on {contests} workloads and loads: {counts}."
+
+
+def _of_jobs(group: Group) -> str:
+    """The policy with the least of each measure."""
+    if not group.of_jobs:
+        return ""
+    best = [(column, score) for n, column in enumerate(group.columns) if (score := group.best(n)) is not None]
+    least = "; ".join(f"{column.heading} {score.policy}, {number(score.mean.mean)}" for column, score in best)
+    return f"The least on {group.name}: {least}." if best else f"No policy ended all jobs of {group.name}."
+
+
+def _figure(group: Group, reference: str | None, colours: dict[str, str]) -> list[Figure]:
+    """A row for each policy in each load, or measure of whole jobs; the axis goes as far as those that are not unstable.
+
+    The means of the others say how long the runs were; they lie at its end.
+    """
+    entries, sentences = [], []
+    for n, column in enumerate(group.columns):
+        scores = [score for policy in group.rows if (score := group.scores(policy)[n]) is not None and score.ratio.mean]
+        if not scores:
+            continue
+        against = scores[0].standing.references[column.measure]
+        entries += [Entry(column.heading), *(_entry(score, colours[score.policy]) for score in scores)]
+        least = min(scores, key=lambda score: (score.ratio.mean or 0.0, score.policy))
+        where = f"at {column.contest.at} " if column.contest.at else ""
+        sentences.append(f"{where}{least.policy} has {number(least.ratio.mean)} times the {column.measure.heading} of {against}")
+    to = reference_of(group.contests[0], reference)
+    multiple = "as a multiple of the best policy's" if to == BEST else f"as a multiple of {to}'s"
+    title = multiple if group.of_jobs else f"mean queue, {multiple}"
+    marks = () if group.of_jobs else MARKS
+    chart = RowChart(entries, title, _limits(group), [Rule(1.0, "best" if to == BEST else to)], log=True, marks=marks)
+    if group.of_jobs:
+        name, bounds = group.bounds()
+        for column, (mean, ratio) in zip(group.columns, bounds, strict=False):
+            if mean.mean:
+                sentences.append(f"the {name} on the {column.heading} is {number(mean.mean)}, {ratio} of the reference's")
+    finding = f"{'The nearest' if to == BEST else 'The least'}: {'; '.join(sentences)}.{chart.note}"
+    caption = "Whole jobs beside the reference" if group.of_jobs else "Mean queues beside the reference"
+    return [Figure(caption, finding, chart)] if entries else []
+
+
+def _limits(group: Group) -> tuple[float, float]:
+    """Room for 1, and for the ratios of all that are not unstable."""
+    scores = [score for policy in group.rows for score in group.scores(policy) if score is not None and score.ratio.mean]
+    ratios = [1.0, *(score.ratio.mean or 1.0 for score in scores if score.kind != UNSTABLE)]
+    return min(ratios) / MARGIN, max(ratios) * MARGIN
+
+
+def _entry(score: Score, colour: str) -> Entry:
+    assert score.ratio.mean is not None
+    mark = Mark(score.ratio.mean, SHAPES.get(score.kind, "o"), score.kind != UNDECIDED)
+    return Entry(score.policy, colour, score.ratio.low, score.ratio.high, [mark], str(score.ratio))

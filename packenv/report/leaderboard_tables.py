@@ -1,0 +1,255 @@
+"""A leaderboard's tables: standings by workload, columns of measures, the scores in them, and what their marks mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rich.text import Text
+
+from packenv.report.judgment_tables import STATUS_COLOURS
+from packenv.report.tables import Column as TableColumn
+from packenv.report.tables import Table, numbers
+from packenv.results.job_times import job_numbers
+from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
+from packenv.runs.contest import Contest
+from packenv.runs.leaderboard import BEST, REFERENCE, Standing
+from packenv.runs.measures import COMPLETION, SLOTS, Measure
+from packenv.runs.statistics import UNKNOWN, Interval, interval
+from packenv.runs.text import NONE, WIDE, counted, estimate, is_wide
+from packenv.theory.completion.bound import SHOWN_AS as COMPLETION_BOUND
+from packenv.theory.queue_bound.queue_bound import SHOWN_AS, known_bound
+from packenv.theory.stability.judge import Judgment
+
+MARKS = {STABLE: "", UNSTABLE: " ↑", UNDECIDED: " ?"}
+COLOURS = {STABLE: "", UNSTABLE: "red", UNDECIDED: "yellow"}
+GUARANTEES = ("≥ ½", "≥ ⅔")
+
+
+class Column(NamedTuple):
+    """A measure in a contest."""
+
+    contest: Contest
+    measure: Measure
+
+    @property
+    def unit(self) -> str:
+        return "" if self.measure.unit != SLOTS else "slots" if self.contest.slot_seconds is None else "s"
+
+    @property
+    def heading(self) -> str:
+        """How much arrives, and what is measured unless that is the mean queue of a load."""
+        name = f"{self.measure.heading} ({self.unit})" if self.unit else self.measure.heading
+        if not self.contest.of_jobs and self.measure == self.contest.measures[0]:
+            return self.contest.at
+        return f"{self.contest.at}, {name}" if self.contest.at else name
+
+    def in_unit(self, mean: Interval) -> Interval:
+        """In the unit of the heading."""
+        by = (self.contest.slot_seconds or 1.0) if self.measure.unit == SLOTS else 1.0
+        return Interval(*(None if end is None else by * end for end in mean))
+
+
+class Score(NamedTuple):
+    """How a standing did by one measure."""
+
+    standing: Standing
+    column: Column
+
+    @property
+    def policy(self) -> str:
+        return self.standing.policy
+
+    @property
+    def mean(self) -> Interval:
+        return self.column.in_unit(self.standing.mean(self.column.measure))
+
+    @property
+    def ratio(self) -> Interval:
+        return self.standing.ratio(self.column.measure)
+
+    @property
+    def kind(self) -> str:
+        """The verdict on the queue; whole jobs run to their end, whatever the load."""
+        return STABLE if self.column.contest.of_jobs else self.standing.verdict.kind
+
+    def lines(self) -> list[str]:
+        """The mean, and under it the ratio to the reference."""
+        return lines_of(self.mean, self.ratio, MARKS[self.kind])
+
+
+class Group(NamedTuple):
+    """A workload: its contests, and by policy the standings in them, None where a policy does not compete."""
+
+    name: str
+    contests: list[Contest]
+    rows: dict[str, list[Standing | None]]
+
+    @property
+    def columns(self) -> list[Column]:
+        return [Column(contest, measure) for contest in self.contests for measure in contest.measures]
+
+    @property
+    def of_jobs(self) -> bool:
+        return self.contests[0].of_jobs
+
+    @property
+    def judged(self) -> bool:
+        return any(map(judgment_of, self.rows.values()))
+
+    def scores(self, policy: str) -> list[Score | None]:
+        """One for each column; None where there are no runs."""
+        pairs = zip(self.contests, self.rows[policy], strict=True)
+        return [Score(each, Column(c, m)) if each is not None and each.runs else None for c, each in pairs for m in c.measures]
+
+    def bounds(self) -> tuple[str, list[tuple[Interval, Interval]]]:
+        """For whom the lower bounds hold, and by column the bound and its ratio to the reference; none if nothing is known."""
+        if not self.of_jobs:
+            queue = self.contests[0].measures[0]
+            values = [known_bound(column.contest.workload) if column.measure == queue else 0.0 for column in self.columns]
+            return SHOWN_AS, [(Interval(v or None, None, None), UNKNOWN) for v in values] if any(values) else []
+        bounds = [self._completion(column) for column in self.columns]
+        return COMPLETION_BOUND, bounds if any(mean.mean for mean, _ in bounds) else []
+
+    def _completion(self, column: Column) -> tuple[Interval, Interval]:
+        place = self.contests.index(column.contest)
+        bounded = next((each for row in self.rows.values() if (each := row[place]) is not None and each.bounds), None)
+        if column.measure.key != COMPLETION or bounded is None:
+            return UNKNOWN, UNKNOWN
+        return column.in_unit(interval(bounded.bounds)), bounded.bound_ratio
+
+    def best(self, column: int) -> Score | None:
+        """The score with the least mean of the policies that are stable."""
+        scores = [score for policy in self.rows if (score := self.scores(policy)[column]) is not None and score.kind == STABLE]
+        known = [score for score in scores if score.mean.mean is not None]
+        return min(known, key=lambda score: score.mean.mean or 0.0, default=None)
+
+
+def groups_of(standings: Sequence[Standing]) -> list[Group]:
+    """The standings by workload, in the order in which they come."""
+    groups = []
+    for name in dict.fromkeys(each.contest.group for each in standings):
+        members = [each for each in standings if each.contest.group == name]
+        contests = list({id(each.contest): each.contest for each in members}.values())
+        by_place = {(id(each.contest), each.policy): each for each in members}
+        policies = dict.fromkeys(each.policy for each in members)
+        groups.append(Group(name, contests, {p: [by_place.get((id(c), p)) for c in contests] for p in policies}))
+    return groups
+
+
+def best_scores(standings: Sequence[Standing]) -> list[tuple[str, str]]:
+    """By workload, load and measure, the policy with the least mean of those that are stable."""
+    facts = []
+    for group in groups_of(standings):
+        for n, column in enumerate(group.columns):
+            best, measure = group.best(n), f"{column.measure.heading}{f' ({column.unit})' if column.unit else ''}"
+            shown = "no policy is known to be stable" if best is None else f"{best.policy}, {best.lines()[0]}"
+            facts.append((column.contest.name, f"least {measure}: {shown}"))
+    return facts
+
+
+def title_of(group: Group) -> str:
+    """The workload, and how long its runs are."""
+    return f"{group.name}, {length_of(group)}"
+
+
+def length_of(group: Group) -> str:
+    """`16 seeds of 1,000,000 slots`, each length once; `16 tables of 200 jobs`."""
+    runs = [each.runs for row in group.rows.values() for each in row if each is not None and each.runs]
+    seeds = max(map(len, runs), default=0)
+    if group.of_jobs:
+        table = group.contests[0].workload.jobs
+        assert table is not None
+        jobs = counted(int(job_numbers(table).max()) + 1, "job")
+        drawn = group.contests[0].workload.draw is not None
+        return f"{counted(seeds, 'table')} of {jobs}" if drawn else jobs
+    lengths = sorted({contest.slots or 0 for contest in group.contests})
+    slots = " and ".join(f"{length:,} slots" if length else "its own length" for length in lengths)
+    return f"{seeds} seeds of {slots}" if seeds > 1 else slots
+
+
+def lines_of(mean: Interval, ratio: Interval, mark: str = "") -> list[str]:
+    first = estimate(mean.mean, half_of(mean)) + mark
+    return [first] if ratio.mean is None else [first, str(ratio)]
+
+
+def half_of(mean: Interval) -> float | None:
+    """The half-width of an interval, if there is one."""
+    return None if mean.mean is None or mean.high is None else mean.high - mean.mean
+
+
+def judgment_of(row: Sequence[Standing | None]) -> Judgment | None:
+    """The judgment of a policy on the workload, whatever the load; None without one."""
+    return next((each.judgment for each in row if each is not None and each.judgment is not None), None)
+
+
+def supported(row: Sequence[Standing | None]) -> tuple[str, str, str]:
+    """Supported fraction of ρ*, and what became of ½ and ⅔."""
+    judgment = judgment_of(row)
+    if judgment is None:
+        return NONE, NONE, NONE
+    return f"{judgment.low:.3f} – {judgment.high:.3f}", judgment.half, judgment.two_thirds
+
+
+def standings_table(group: Group) -> Table:
+    """A column for each load or measure, and what is supported; means of unstable and undecided runs in colour."""
+    judged = group.judged
+    heads = [*(column.heading for column in group.columns), *(("supported", *GUARANTEES) if judged else ())]
+    table = Table("", [TableColumn("policy"), *numbers(*heads)], edge=False)
+    for policy, row in group.rows.items():
+        texts = supported(row) if judged else ()
+        table.add(policy, *map(_cell, group.scores(policy)), *(Text(text, STATUS_COLOURS.get(text, "")) for text in texts))
+    name, bounds = group.bounds()
+    if bounds:
+        table.add(name, *("\n".join(lines_of(*bound)) for bound in bounds), *([""] * 3 if judged else ()), style="dim")
+    return table
+
+
+def _cell(score: Score | None) -> Text:
+    if score is None:
+        return Text(NONE)
+    first, *others = score.lines()
+    return Text.assemble((first, COLOURS[score.kind]), *((f"\n{line}", "dim") for line in others))
+
+
+def markdown(groups: Sequence[Group], reference: str | None) -> str:
+    """The same tables for a page, and what their marks mean."""
+    parts = []
+    for group in groups:
+        judged = group.judged
+        workload = group.contests[0].workload.name
+        title = f"`{workload}`{group.name.removeprefix(workload)}, {length_of(group)}"  # outside of the quotes, how many servers
+        supports = ("supported share of ρ*", *GUARANTEES) if judged else ()
+        rows = [[title, *(column.heading for column in group.columns), *supports]]
+        rows.append(["---", *["--:"] * (len(rows[0]) - 1)])
+        for policy, row in group.rows.items():
+            cells = ("<br>".join(score.lines()) if score is not None else NONE for score in group.scores(policy))
+            rows.append([f"`{policy}`", *cells, *(supported(row) if judged else ())])
+        name, bounds = group.bounds()
+        if bounds:
+            rows.append([name, *("<br>".join(lines_of(*bound)) for bound in bounds), *[NONE] * len(supports)])
+        parts.append("\n".join(f"| {' | '.join(row)} |" for row in rows))
+    return "\n\n".join([*parts, legend(groups, reference)])
+
+
+def legend(groups: Sequence[Group], reference: str | None) -> str:
+    """What the numbers of the tables are, and those marks that occur. `reference`: None for the usual."""
+    scores = [score for group in groups for policy in group.rows for score in group.scores(policy) if score is not None]
+    several = any(len(score.standing.runs) > 1 for score in scores)
+    of_jobs = {score.column.contest.of_jobs for score in scores}
+    measured = {frozenset({True}): "Means", frozenset({False}): "Mean queue"}.get(frozenset(of_jobs), "Mean queue, or means")
+    marks = [f"{measured}{' ± 95 % over the seeds' if several else ''}"]
+    if any(score.ratio.mean is not None for score in scores):
+        usual = dict.fromkeys("the best of the column" if jobs else REFERENCE for jobs in sorted(of_jobs))
+        to = " or ".join(usual) if reference is None else "the best of the column" if reference == BEST else reference
+        marks.append(f"below it the ratio to {to} on the same jobs{', [95 % interval]' if several else ''}")
+    if True in of_jobs:
+        marks.append("completion from a job's first arrival to its last end; unfairness: 0 is fair, 1 is no share")
+    kinds = {score.kind for score in scores}
+    if UNSTABLE in kinds:
+        marks.append("↑ unstable: the mean says how long the run was")
+    if UNDECIDED in kinds:
+        marks.append("? not known to be stable")
+    if any(is_wide(score.mean.mean, half_of(score.mean)) for score in scores):
+        marks.append(WIDE)
+    return "; ".join(marks) + "."

@@ -1,0 +1,140 @@
+"""A workload at a load for a number of slots, on which policies compete; written `paper/fig4b@0.95,servers=50`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from packenv.api import at_a_rate
+from packenv.errors import ArgumentError, InputError, nearest
+from packenv.inputs.numbers import read_number, read_whole
+from packenv.runs.measures import JOBS, QUEUE, Measure, ranked_measures
+from packenv.runs.text import counted
+from packenv.workloads.laws import parse_law
+from packenv.workloads.named.registry import WORKLOADS
+from packenv.workloads.workload import INTENSITIES, Workload
+
+SETTINGS = ("intensity", "load", "rate", "servers", "service", "resources", "speedup", "slot_seconds", "slots")
+
+
+@dataclass(frozen=True)
+class Contest:
+    """`group`: the workload and its servers; `at`: how much arrives (nothing for a trace at its own pace).
+
+    `slot_seconds`: the length of a slot where people are shown seconds; None for slots.
+    """
+
+    workload: Workload
+    group: str
+    at: str
+    slots: int | None
+    slot_seconds: float | None = None
+
+    @property
+    def of_jobs(self) -> bool:
+        """Whether it is a table that says which tasks make a job: measured are whole jobs, all of which run to their end."""
+        return self.workload.jobs is not None and self.workload.jobs.job is not None
+
+    @property
+    def measures(self) -> list[Measure]:
+        """What policies are compared by."""
+        return ranked_measures(JOBS if self.of_jobs else QUEUE)
+
+    @property
+    def name(self) -> str:
+        """`paper/fig4b at 0.95`."""
+        return f"{self.group} at {self.at}" if self.at else self.group
+
+
+def contests_of(sources: Iterable[Any], slots: int, warmup: int | None) -> list[Contest]:
+    """The contests of texts (`contest`), or of what else `packenv.workload` takes, each once. Raises InputError."""
+    contests: dict[tuple[str, int | None], Contest] = {}
+    for source in sources:
+        new = contest(source, slots) if isinstance(source, str) else contest_on(at_a_rate(source), slots)
+        known = contests.setdefault((new.name, new.slots), new)
+        if not isinstance(source, str) and known.workload is not new.workload:
+            raise InputError(f"two workloads are called {new.name}: give them a `name` each")
+    for new in contests.values():
+        if warmup is not None and new.of_jobs:
+            raise ArgumentError(f"{new.name}: `warmup` does not go with a table of jobs, all of which are measured")
+        if warmup is not None and new.slots is not None and warmup >= new.slots:
+            raise InputError(f"{new.name}: a warmup of {warmup} leaves nothing of {new.slots} slots")
+    return [*contests.values()]
+
+
+def contest(text: str, slots: int) -> Contest:
+    """From `WORKLOAD[@SETTING,…]`, a setting being KEY=VALUE or, alone and first, an intensity. Raises InputError.
+
+    Random workloads last `slots` slots, traces as long as they are, unless `slots=N` says otherwise.
+    """
+    settings: dict[str, Any] = {}
+    source = text
+    if "@" in text and not Path(text).exists():
+        source, _, written = text.rpartition("@")
+        settings |= _settings(written, text)
+    length = _slots(settings.pop("slots"), text) if "slots" in settings else None
+    settings |= {key: _number(settings[key], key, text) for key in INTENSITIES if key in settings}
+    try:
+        if len({*INTENSITIES} & {*settings}) > 1:
+            raise ArgumentError("give one of `load`, `intensity` and `rate`")
+        if "service" in settings:
+            settings["service"] = parse_law(settings["service"], "`service`")
+        workload = at_a_rate(source, **{"resources": "max"} | settings)
+    except InputError as error:
+        kind = ArgumentError if isinstance(error, ArgumentError) or "`" in str(error) else InputError
+        raise kind(f"{text}: {error}") from None
+    new = contest_on(workload, slots, length, settings.get("speedup", "1"))
+    if new.of_jobs and length is not None:
+        raise InputError(f"{text}: slots do not go with a table of whole jobs, all of which run to their end")
+    return new
+
+
+def contest_on(workload: Workload, slots: int, length: int | None = None, speedup: str = "1") -> Contest:
+    """The contest on a workload. `length`: the slots of a table too."""
+    slots_or_own = slots if length is None and workload.jobs is None else length
+    return Contest(workload, *title_of(workload, speedup), slots_or_own, workload.shown_slot)
+
+
+def title_of(workload: Workload, speedup: str = "1") -> tuple[str, str]:
+    """Name and servers, these only where the name does not say them, and how much arrives."""
+    usual = WORKLOADS[workload.name]().servers if workload.name in WORKLOADS else None
+    group = workload.name if workload.servers == usual else f"{workload.name}, {counted(len(workload.servers), 'server')}"
+    if workload.given is None:
+        return group, "" if speedup == "1" else f"β = {speedup}"
+    how, value = workload.given
+    return group, f"{value:g}" if how == "intensity" else f"{how} {value:g}"
+
+
+def _settings(written: str, text: str) -> dict[str, str]:
+    """By key; a part without a key belongs to the value before it (servers=3x1,2x0.5), the first is the intensity."""
+    settings: dict[str, str] = {}
+    last = ""
+    for part in written.split(","):
+        key, equals, value = part.partition("=")
+        if equals:
+            last = key.strip().replace("-", "_")
+            if last not in SETTINGS:
+                raise InputError(f"{text}: unknown setting {key!r}{nearest(key, SETTINGS)}")
+            settings[last] = value
+        elif last:
+            settings[last] += f",{part}"
+        else:
+            last = "intensity"
+            settings[last] = part
+    return settings
+
+
+def _number(value: str, key: str, text: str) -> float:
+    try:
+        return read_number(value)
+    except InputError:
+        raise InputError(f"{text}: {key} must be a number, not {value!r}") from None
+
+
+def _slots(value: str, text: str) -> int:
+    try:
+        return read_whole(value, 1)
+    except InputError as problem:
+        raise InputError(f"{text}: slots must be a whole number, at least 1: {problem}") from None

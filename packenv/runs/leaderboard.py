@@ -1,0 +1,434 @@
+"""`packenv.leaderboard`: policies and agents against each other, on the same jobs of many workloads."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from packenv.api import simulate
+from packenv.errors import ArgumentError, InputError
+from packenv.executors.local import ThisProcess
+from packenv.policy import find_policy
+from packenv.results.stability import Verdict, combine
+from packenv.runs.chance import seeds_for
+from packenv.runs.comparison import DEFAULT_POLICIES
+from packenv.runs.contest import Contest, contests_of
+from packenv.runs.keys import keys_of
+from packenv.runs.log import RunLog
+from packenv.runs.many import judge_all
+from packenv.runs.measured import Measured
+from packenv.runs.measures import COMPLETION, MORE, Measure, flat
+from packenv.runs.progress import announce_if_slow
+from packenv.runs.run import Run, runs_of
+from packenv.runs.runner import RunOptions, RunsFailed
+from packenv.runs.statistics import UNKNOWN, Interval, interval, ratio_of_means
+from packenv.runs.text import counted, listed
+from packenv.theory.completion.bound import completion_bound
+from packenv.theory.queue_bound.queue_bound import known_bound
+from packenv.theory.stability.judge import SEEDS as JUDGE_SEEDS
+from packenv.theory.stability.judge import WIDTH as JUDGE_WIDTH
+from packenv.theory.stability.judge import Judgment
+
+if TYPE_CHECKING:
+    from packenv.report.pictures import Picture
+    from packenv.report.tables import Tables
+
+SEEDS, SLOTS = 16, 1_000_000
+DEFAULT_WORKLOADS = (
+    *(f"paper/fig4b@{intensity}" for intensity in (0.85, 0.9, 0.95, 0.99)),
+    *(f"paper/fig4a@{intensity}" for intensity in (0.85, 0.9, 0.95, 0.99)),
+    *("paper/fig3a@rate=0.014", "paper/fig3a@rate=0.018", "paper/fig3b@rate=0.0306"),
+)
+REFERENCE = "bf-js"  # for mean queues
+BEST = "best"
+"""Stands for the policy with the best mean of the measure, as a reference."""
+
+JOB_POLICIES = ("tetris", "tetris:m=0,f=0", "srpt", "drf", "bf-js")
+"""Those compared on tables of whole jobs if none are named."""
+
+
+class Entry(NamedTuple):
+    """A policy on a workload of the leaderboard."""
+
+    contest: Contest
+    policy: str
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How an entry did: a run for each seed, or why there is none; by measure, its ratio to the reference's.
+
+    `bounds`: for a table of whole jobs, by seed, the slots below which no policy's mean completion time is; `bound_ratio`:
+    them, over the reference's mean completion times.
+    """
+
+    contest: Contest
+    policy: str
+    runs: tuple[Measured, ...] = ()
+    refused: str | None = None
+    failed: bool = False  # as runs did
+    ratios: Mapping[Measure, Interval] = field(default_factory=dict)
+    references: Mapping[Measure, str] = field(default_factory=dict)
+    bounds: tuple[float, ...] = ()
+    bound_ratio: Interval = UNKNOWN
+    judgment: Judgment | None = None
+
+    def values(self, measure: Measure) -> list[float | None]:
+        """One for each seed."""
+        return [run.values[measure.key] for run in self.runs]
+
+    def mean(self, measure: Measure) -> Interval:
+        """Of whole jobs unknown unless all of them ended with every seed."""
+        values = self.values(measure)
+        return UNKNOWN if measure.every and None in values else interval(values)
+
+    def ratio(self, measure: Measure) -> Interval:
+        """To the reference on the same jobs; unknown for the reference itself."""
+        return self.ratios.get(measure, UNKNOWN)
+
+    @property
+    def verdict(self) -> Verdict:
+        return combine(run.verdict for run in self.runs)
+
+
+@dataclass(frozen=True, repr=False)
+class Leaderboard:
+    """How policies did on workloads: a standing for each of them on each.
+
+    reference  the policy by whose measures theirs are divided, or BEST; None: what is usual, see `reference_of`
+    """
+
+    standings: tuple[Standing, ...]
+    reference: str | None
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """A record for each standing; intervals are [low, high], times in slots."""
+        return [record_of(standing, self.reference) for standing in self.standings]
+
+    @property
+    def refusals(self) -> list[str]:
+        """A line for each reason why a policy does not compete somewhere."""
+        lines = []
+        for policy, problem in dict.fromkeys((each.policy, each.refused) for each in self.standings if each.refused):
+            standings = [each for each in self.standings if (each.policy, each.refused) == (policy, problem)]
+            lines.append(f"{policy} does not compete on {', '.join(each.contest.name for each in standings)}: {problem}")
+        return lines
+
+    def judged(self, options: RunOptions, log: RunLog) -> Leaderboard:
+        """The same with judgments: one of each policy on each workload, for all loads."""
+        random = [each for each in self.standings if each.runs and not each.contest.of_jobs]
+        firsts = {(each.contest.group, each.policy): each for each in reversed(random)}
+        cases = [(first.contest.workload, first.policy) for first in firsts.values()]
+        judgments: dict[tuple[str, str], Judgment | None] = {}
+        if cases:
+            of_cases = judge_all(cases, options, log, seeds=JUDGE_SEEDS, width=JUDGE_WIDTH)
+            judgments = dict(zip(firsts, of_cases, strict=True))
+        standings = [replace(each, judgment=judgments.get((each.contest.group, each.policy))) for each in self.standings]
+        return replace(self, standings=tuple(standings))
+
+    def table(self) -> Tables:
+        """What `packenv leaderboard` prints: a table for each workload, means with the ratio to the reference below them."""
+        from packenv.report.leaderboard_tables import groups_of, legend, standings_table, title_of
+        from packenv.report.tables import Tables
+
+        groups = groups_of(self.standings)
+        tables = [replace(standings_table(group), title=title_of(group)) for group in groups]
+        return Tables(tables, [legend(groups, self.reference), *self.refusals])
+
+    def plot(self) -> Picture:
+        """A figure of matplotlib: the ratios to the reference with their 95 % intervals, workload by workload."""
+        from packenv.report.leaderboard_page import ratios_chart
+
+        return ratios_chart(self)
+
+    def to_frame(self, library: str = "arrow") -> Any:
+        """A row for each standing, as an Arrow table or a frame of "pandas" or "polars"; `mean_completion.ratio` for what is
+        inside of fields.
+        """
+        from packenv.report.frames import frame_of
+
+        rows = [dict(flat(record)) for record in self.records]
+        names = dict.fromkeys(name for row in rows for name in row)
+        return frame_of({name: [row.get(name) for row in rows] for name in names}, library)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All in plain values, ready for JSON: `standings` as of `packenv leaderboard --json`."""
+        return {"reference": self.reference, "standings": self.records, "refusals": self.refusals}
+
+    @property
+    def _title(self) -> str:
+        policies = dict.fromkeys(standing.policy for standing in self.standings)
+        contests = {id(standing.contest) for standing in self.standings}
+        return f"Leaderboard of {listed([*policies])} on {counted(len(contests), 'workload')}"
+
+    def __repr__(self) -> str:
+        from packenv.report.frames import facts_text
+        from packenv.report.leaderboard_tables import best_scores
+
+        return facts_text(self._title, best_scores(self.standings))
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p>{escape(self._title)}</p>{self.table()._repr_html_()}"
+
+
+@dataclass(frozen=True)
+class Competition:
+    """What `leaderboard` runs."""
+
+    entries: Sequence[Entry]
+    reference: str | None
+    seeds: int
+    warmup: int | None
+
+    def play(self, options: RunOptions, log: RunLog) -> Leaderboard:
+        """Make the runs that the log does not have yet; the standings in the order of the entries.
+
+        A given table of jobs is run once by a policy that does not draw by chance. An entry whose workload is bad input for its
+        policy says so, and the others go on.
+        """
+        runs = [runs_of_entry(entry, self.seeds, self.warmup) for entry in self.entries]
+        keys_left = iter(keys_of([run for of_entry in runs for run in of_entry]))
+        keys = [[next(keys_left) for _ in of_entry] for of_entry in runs]
+        logged = [[key in log.known for key in of_entry] for of_entry in keys]
+        refusals = [None if all(known) else problem_of(first) for (first, *_), known in zip(runs, logged, strict=True)]
+        playable = [[] if problem else of_entry for of_entry, problem in zip(runs, refusals, strict=True)]
+        missing = sum(not known for entry, problem in zip(logged, refusals, strict=True) if not problem for known in entry)
+        total = sum(map(len, playable))
+        if 0 < missing < total:
+            print(f"packenv: {total - missing} of {total} runs are in {log.path} already", file=sys.stderr)
+        with options.runner(most=max(missing, 1)) as runner, suppress(RunsFailed):  # each has been reported
+            log.complete([run for of_entry in playable for run in of_entry], runner, "leaderboard")
+        standings = []
+        for entry, of_entry, problem in zip(self.entries, keys, refusals, strict=True):
+            finished = tuple(log.known[key] for key in of_entry if key in log.known)
+            failed = problem is None and len(finished) < len(of_entry)
+            refused = "runs failed (above)" if failed else problem
+            standings.append(Standing(*entry, runs=() if refused else finished, refused=refused, failed=failed))
+        return Leaderboard(tuple(with_ratios(with_bounds(standings), self.reference)), self.reference)
+
+
+def competition(
+    workloads: Iterable[Any], policies: Sequence[str], reference: str | None, seeds: int, slots: int, warmup: int | None
+) -> Competition:
+    """What `leaderboard` runs; the arguments are its own. Raises InputError."""
+    contests = contests_of(workloads, slots, warmup)
+    if reference == BEST and not all(contest.of_jobs for contest in contests):
+        why = "by mean queue an unstable policy may be best in a short run"
+        raise ArgumentError(f"`reference` best goes with tables of jobs; {why}")
+    return Competition(entries_of(contests, policies, reference), reference, seeds, warmup)
+
+
+def leaderboard(
+    workloads: Any = DEFAULT_WORKLOADS,
+    policies: Iterable[str] = (),
+    *,
+    reference: str | None = None,
+    seeds: int = SEEDS,
+    slots: int = SLOTS,
+    warmup: int | None = None,
+    judge: bool = True,
+    log: str | Path | None = None,
+    executor: Executor | None = None,
+) -> Leaderboard:
+    """Rank policies and agents on the same jobs of workloads: by mean queue relative to a reference policy and by the fraction
+    of ρ* that they support; on tables that say which tasks make a job by mean completion time, makespan and unfairness.
+
+    workloads  one or more: texts such as "paper/fig4b@0.95,servers=50" (a name, a file or a trace; behind the @ an intensity, or
+               load=, rate=, servers=, service=, resources=, speedup=, slot_seconds=, slots=), or what `packenv.workload` takes
+    policies   names, such as "bf-js", "vqs:J=4" or "agent:NAME"; by default the paper's, and each agent that comes with packenv
+               on the workload that it was trained on
+    reference  by which the others are divided: by default bf-js, and on tables of jobs "best", the best of each measure
+    seeds      how many; the jobs of a seed are the same for every policy
+    slots      of each run, except on traces
+    warmup     slots at the start that are not measured: by default a tenth, of traces none
+    judge      whether the supported fractions are found too
+    log        a file in which each finished run is kept; a second call makes only the runs that it lacks
+    executor   where the runs are made, as of `packenv.simulate_many`: None is this process
+
+    A policy for which a workload is bad input does not compete there: `Leaderboard.refusals`. Raises InputError for arguments
+    that do not go together, and what a run raises.
+    """
+    sources = workloads if isinstance(workloads, (list, tuple)) else [workloads]
+    prepared = competition(sources, [*policies], reference, seeds, slots, warmup)
+    run_log = RunLog(log)
+    with RunOptions(fail_fast=True, executor=executor or ThisProcess()) as options:
+        board = prepared.play(options, run_log)
+        return board.judged(options, run_log) if judge else board
+
+
+def shipped_agents() -> list[str]:
+    """The agents that come with packenv, as policies are named."""
+    from packenv.learning.agents.saved import pretrained_agents  # brings the compiled environments with it
+
+    return [f"agent:{name}" for name in pretrained_agents()]
+
+
+def entries_of(contests: Sequence[Contest], named: Sequence[str], reference: str | None) -> list[Entry]:
+    """The reference in every contest, then the policies: those named everywhere, agents that nobody named only at home.
+
+    Without a reference, and unless it is the best of them, mean queues have REFERENCE.
+    """
+    for name in (*([] if reference in (None, BEST) else [str(reference)]), *named):
+        find_policy(name)
+    entries = []
+    for contest in contests:
+        usual = [] if named else [*(JOB_POLICIES if contest.of_jobs else DEFAULT_POLICIES), *shipped_agents()]
+        first = reference_of(contest, reference)
+        policies = dict.fromkeys([*([] if first == BEST else [first]), *named, *usual])
+        entries += [Entry(contest, name) for name in policies if name not in usual or at_home(name, contest)]
+    return entries
+
+
+def reference_of(contest: Contest, reference: str | None) -> str:
+    """The policy named, or what is usual: the best policy of each measure for whole jobs, REFERENCE for mean queues."""
+    return reference or (BEST if contest.of_jobs else REFERENCE)
+
+
+def at_home(policy: str, contest: Contest) -> bool:
+    """Whether an agent was made for this workload, at whatever load and on however many servers; other policies always."""
+    about: Any = getattr(find_policy(policy), "about", None)
+    made_for = about.get("workload") if isinstance(about, Mapping) else None
+    name = made_for.get("name") if isinstance(made_for, Mapping) else made_for
+    return name is None or name == contest.workload.name
+
+
+def runs_of_entry(entry: Entry, seeds: int, warmup: int | None) -> list[Run]:
+    """A run for each seed; one where nothing depends on it."""
+    contest, policy = entry
+    try:
+        numbers = seeds_for(policy, contest.workload, range(seeds))
+    except InputError:  # `problem_of` says it
+        numbers = [0]
+    options = {"drain": True, "schedule": True} if contest.of_jobs else {"warmup": warmup}
+    return runs_of(contest.workload, [policy], numbers, contest.slots, options)
+
+
+def problem_of(run: Run) -> str | None:
+    """Why the workload is bad input for the policy, if it is, from a run of one slot."""
+    try:
+        with announce_if_slow(f"preparing {run.policy}"):
+            simulate(run.made(), run.policy, slots=1, warmup=0)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def with_bounds(standings: Sequence[Standing]) -> list[Standing]:
+    """Add to those on tables of whole jobs, seed by seed, the bound on the mean completion time."""
+    bounds: dict[int, tuple[float, ...]] = {}
+    for contest in {id(each.contest): each.contest for each in standings}.values():
+        runs = max((each.runs for each in standings if each.contest is contest), key=len)
+        if contest.of_jobs and runs:
+            with announce_if_slow(f"bounding the completion times of {contest.name}"):
+                bounds[id(contest)] = tuple(completion_bound(contest.workload.at(run.seed)).mean for run in runs)
+    return [replace(each, bounds=bounds.get(id(each.contest), ())) for each in standings]
+
+
+def with_ratios(standings: Sequence[Standing], reference: str | None = None) -> list[Standing]:
+    """Add to each, by measure, the ratio to the reference's in the same contest; the reference itself gets none."""
+    complete = []
+    for standing in standings:
+        ratios, references, bound = {}, {}, UNKNOWN
+        for measure in standing.contest.measures:
+            rivals = [each for each in standings if each.contest is standing.contest]
+            against = reference_standing(rivals, measure, reference)
+            if against is None:
+                continue
+            references[measure] = against.policy
+            if standing.policy != against.policy and standing.runs and against.runs:
+                ratios[measure] = paired(standing.values(measure), against.values(measure))
+            if measure.key == COMPLETION and standing.bounds and against.runs:
+                bound = paired(standing.bounds, against.values(measure))
+        complete.append(replace(standing, ratios=ratios, references=references, bound_ratio=bound))
+    return complete
+
+
+def reference_standing(standings: Sequence[Standing], measure: Measure, reference: str | None) -> Standing | None:
+    """That of the reference among those of one contest; None if the best is asked for, and none has a mean."""
+    name = reference_of(standings[0].contest, reference)
+    if name != BEST:
+        return next(each for each in standings if each.policy == name)
+    known = [(mean, n) for n, each in enumerate(standings) if (mean := each.mean(measure).mean) is not None]
+    sign = -1 if measure.better == MORE else 1
+    return standings[min((sign * mean, n) for mean, n in known)[1]] if known else None
+
+
+def paired(above: Sequence[float | None], below: Sequence[float | None]) -> Interval:
+    """The ratio of means, seed by seed; a single run stands beside those of every seed."""
+    seeds = max(len(above), len(below))
+    above, below = ([*values] * (seeds // len(values)) for values in (above, below))
+    return ratio_of_means(above, below)
+
+
+def record_of(standing: Standing, reference: str | None) -> dict[str, Any]:
+    """The JSON of a standing; intervals are [low, high]."""
+    contest = standing.contest
+    record: dict[str, Any] = {
+        "workload": contest.workload.name,
+        "servers": len(contest.workload.servers),
+        "group": contest.group,
+        "at": contest.at,
+        "slots": contest.slots,
+        "policy": standing.policy,
+        "refused": standing.refused,
+        "seeds": len(standing.runs),
+    }
+    return record | (_of_jobs(standing) if contest.of_jobs else _of_queue(standing, reference))
+
+
+def _of_queue(standing: Standing, reference: str | None) -> dict[str, Any]:
+    runs, judgment = standing.runs, standing.judgment
+    utilisation = [*zip(*(run.values["utilisation"] for run in runs), strict=True)]
+    queue, *others = standing.contest.measures
+    record: dict[str, Any] = {
+        "mean_queue": standing.mean(queue).mean,
+        "mean_queue_interval": _ends(standing.mean(queue)),
+        "reference": standing.references.get(queue, reference_of(standing.contest, reference)),
+        "ratio": standing.ratio(queue).mean,
+        "ratio_interval": _ends(standing.ratio(queue)),
+        "mean_delay": interval(run.values["mean_delay"] for run in runs).mean,
+        "utilisation": [interval(column).mean for column in utilisation],
+        "verdict": str(standing.verdict) if runs else None,
+        "confidence": standing.verdict.confidence if runs else None,
+        "stopped": next((run.stopped for run in runs if run.stopped), None),
+        "mean_queue_by_seed": standing.values(queue),
+        "queue_bound": known_bound(standing.contest.workload),
+        **{measure.key: _of_measure(standing, measure) for measure in others},
+        "supported": None,
+    }
+    if judgment is not None:
+        keys = ("low", "high", "claimed", "half", "two_thirds")
+        record["supported"] = {key: getattr(judgment, key) for key in keys} | {"rho": list(judgment.rho)}
+    return record
+
+
+def _of_jobs(standing: Standing) -> dict[str, Any]:
+    """All times in slots."""
+    record: dict[str, Any] = {"slot_seconds": standing.contest.slot_seconds}
+    record |= {measure.key: _of_measure(standing, measure) for measure in standing.contest.measures}
+    stopped = next((run.stopped for run in standing.runs if run.stopped), None)
+    return record | {"completion_bound": interval(standing.bounds).mean, "stopped": stopped}
+
+
+def _of_measure(standing: Standing, measure: Measure) -> dict[str, Any]:
+    mean, ratio = standing.mean(measure), standing.ratio(measure)
+    return {
+        "mean": mean.mean,
+        "interval": _ends(mean),
+        "reference": standing.references.get(measure),
+        "ratio": ratio.mean,
+        "ratio_interval": _ends(ratio),
+        "by_seed": standing.values(measure),
+    }
+
+
+def _ends(mean: Interval) -> list[float] | None:
+    return None if mean.low is None or mean.high is None else [mean.low, mean.high]
