@@ -9,6 +9,7 @@ Nothing leaves the machine: `wandb sync wandb/offline-run-…` sends the run whe
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import wandb
 from sb3_contrib import MaskablePPO
@@ -17,7 +18,7 @@ from stable_baselines3.common.env_util import make_vec_env
 import packenv
 from packenv.envs import QueueRatio
 
-SETTING = {"workload": "paper/fig4b", "intensity": 0.9}
+SETTING: dict[str, Any] = {"workload": "paper/fig4b", "intensity": 0.9}
 
 
 def main() -> None:

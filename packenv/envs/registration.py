@@ -43,7 +43,10 @@ FORMER: dict[str, dict[str, Any]] = {
         **{"passing": True, "types": None, "choices": None},
     },
     "Configuration": {"observation": "full", "reward": "queue", "invalid": "wait", "segment": None},
-    "JobFill": {"observation": "actions", "invalid": "wait", "passing": True, "window": 32},
+    "JobFill": {
+        **{"observation": "actions", "invalid": "wait", "reward": "completion"},
+        **{"passing": True, "window": 32, "choices": None},
+    },
 }
 """The options that version 0 of an environment had by default, and version 1 has not."""
 

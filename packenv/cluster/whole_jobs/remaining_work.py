@@ -26,6 +26,7 @@ WORK_UNITS = 2**20  # work of one slot of a whole resource; integers, because su
 class RemainingWork(Frame):
     """Work in units, of jobs whose tasks are n rows in G groups."""
 
+    capacity: int  # work of a slot of the whole cluster, all in service
     rate: Ints  # (G,) work of a slot of a task: Σ of its demands, each as a fraction of the largest server
     waiting: Ints  # (jobs,) work of the tasks that have not started, later phases included
     rates: Ints  # (jobs,) Σ rate over the tasks in service that are not overdue,
@@ -42,6 +43,7 @@ def remaining_work(book: JobBook, capacity: Ints) -> RemainingWork:
     waiting = np.zeros(jobs, np.int64)
     np.add.at(waiting, book.job[book.group], (rate * book.duration)[book.group])
     return RemainingWork(
+        capacity=int(work_rates(capacity, capacity).sum()),
         rate=rate,
         waiting=waiting,
         rates=np.zeros(jobs, np.int64),

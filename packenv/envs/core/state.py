@@ -53,6 +53,8 @@ turn_type = np.dtype(
         ("unfinished", "f8"),  # ∫ unfinished jobs dt, where whole jobs are followed,
         ("unfinished_value", "f8"),  # ∫ their values dt,
         ("missing_shares", "f8"),  # ∫ what owners with waiting tasks lack of their fair shares dt,
+        ("overtaken", "f8"),  # slots by which the tasks that started delay jobs with less work left,
+        ("idled", "f8"),  # ∫ unfinished jobs · idle share of the cluster dt,
         ("guarded", "i8"),  # and slots that passed under the guard
         ("guard_slot", "i8"),  # the slot that the guard scheduled last
     ],
@@ -75,6 +77,8 @@ passage_type = np.dtype(
         ("unfinished", "f8"),
         ("unfinished_value", "f8"),
         ("missing_shares", "f8"),
+        ("overtaken", "f8"),
+        ("idled", "f8"),
         # of the episode so far, as in Result; utilisation: of the resource that is used most
         ("mean_queue", "f8"),
         ("mean_delay", "f8"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,10 +17,11 @@ from packenv.errors import InputError
 from packenv.policy import Needs
 
 DEFAULTS = {
-    **{"workload": "analytics", "horizon": None, "window": 8, "waiting_limit": 1_000_000},
-    **{"observation": "normalized", "reward": "completion", "invalid": "nearest", "passing": False},
+    **{"workload": "analytics", "horizon": None, "window": 32, "choices": 4, "waiting_limit": 1_000_000},
+    **{"observation": "normalized", "reward": "shaped_completion", "invalid": "first", "passing": False},
 }
 
+WHOLE = {"choices": None, "window": 8}
 
 ASKED = ("changed", "always")
 
@@ -49,4 +53,10 @@ def layout(
     )
 
 
-DEFINITION = Definition("JobFill", layout, policy_action, follows_jobs=True, defaults=DEFAULTS)
+def instead(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Other defaults where as many groups are offered as the window says: asked for, or by an argument that goes with it."""
+    every = "choices" not in arguments and ("window" in arguments or arguments.get("ask", "changed") != "changed")
+    return WHOLE if every or arguments.get("choices", 0) is None else {}
+
+
+DEFINITION = Definition("JobFill", layout, policy_action, follows_jobs=True, defaults=DEFAULTS, instead=instead)

@@ -17,7 +17,9 @@ class JobFill(SingleEnv):
     of their data: any finite table of jobs, such as the workload `analytics`. Decisions are about servers on which waiting
     tasks fit, in index order. Offered are groups of tasks that are alike (job, phase, demand, expected service): those that fit
     on the server, `window` at most; those with data there first, then those with data in the rack, and of these the jobs with
-    the least work left first. Sizes of action and observation do not depend on the number of jobs, servers or resources.
+    the least work left first. With `choices` only the best of these are offered, by the score of Tetris, alignment less twice
+    the work left, each over its mean: always taking the first is Tetris. The only group that fits on a server then starts
+    without a decision. Sizes of action and observation do not depend on the number of jobs, servers or resources.
 
     Tasks of a group may have their data on different servers. The one that starts is the nearest to its data on the server
     of the decision: one whose data lie there, or that has none; else one with data in the rack; else any. Of equally near ones
@@ -39,7 +41,8 @@ class JobFill(SingleEnv):
     ## Its Own Rewards
     | `"completion"` | minus the unfinished jobs, in every slot: over an episode minus the sum of completion times |
     |---|---|
-    | `"value"` | the same, each job weighted by its value |
+    | `"shaped_completion"` | minus what a decision adds to it at once, over the mean service: what starts delays each waiting job with less work left; what idles delays all. Close to `completion` shaped by a potential, with a fraction of its noise (`packenv.envs.rewards.shaped_completion`) |
+    | `"value"` | as `completion`, each job weighted by its value |
     | `"makespan"` | minus the slots that pass |
 
     Each may end in `:unfairness=PRICE`, as in `"completion:unfairness=2"`: a job (or tenant) with waiting tasks and no share of
@@ -51,6 +54,7 @@ class JobFill(SingleEnv):
 
     ## Own Arguments
     | `passing` | False | no server is passed while a group is offered; or True |
+    | `choices` | 4 | how many groups are offered, of the `window` (32) that are looked at, the best by Tetris' score first; None: all of the window (8). With `window` or `ask` alone None |
     | `ask` | `"changed"` | `"always"`: passed servers are asked again in every slot, and after a round with a start |
     """
 

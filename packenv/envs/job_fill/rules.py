@@ -17,6 +17,7 @@ from typing import NamedTuple
 from packenv.cluster.queue.waiting import now
 from packenv.cluster.servers import reopen_all, server_count
 from packenv.cluster.state import NONE
+from packenv.cluster.whole_jobs.remaining_work import work_left
 from packenv.cluster.whole_jobs.state import EVERYWHERE, note_slot, start_of_group
 from packenv.compiled.decorators import apart, compiled
 from packenv.envs.core.between_decisions import pass_over, reopen_passed
@@ -60,12 +61,23 @@ def act(rules: JobFillRules, b: Batch) -> None:
     if g == NONE:
         pass_over(b, turn.server)
     else:
-        start_of_group(b.c, b.jobs, g, turn.server)
+        start(b, g, turn.server)
     next_decision(rules, b, turn.server)
     if rules.again and turn.server == NONE and turn.passed and b.c.head[b.c.e].started > turn.started:
         reopen_all(b.c)
         turn.passed = 0
         begin_round(rules, b)
+
+
+@apart
+def start(b: Batch, g: int, server: int) -> None:
+    """Start a task of group g, and count by how many slots its work delays the waiting jobs with less work left."""
+    jobs, waiting_jobs = b.jobs, b.jobs.groups.jobs
+    left, less = work_left(b.c, jobs.work, jobs.book.job[g]), 0
+    for n in range(waiting_jobs.count[0]):
+        less += work_left(b.c, jobs.work, waiting_jobs.number[n]) < left
+    b.turn[b.c.e].overtaken += less * float(jobs.work.rate[g] * jobs.book.duration[g]) / jobs.work.capacity
+    start_of_group(b.c, jobs, g, server)
 
 
 @observes(JobFillRules)
@@ -106,7 +118,7 @@ def next_decision(rules: JobFillRules, b: Batch, first: int) -> None:
     """
     turn, server = b.turn[b.c.e], offer_next(b, first, rules.choices)
     while rules.choices > 0 and rules.passing == 0 and server != NONE and b.fitting[b.c.e] == 1:
-        start_of_group(b.c, b.jobs, b.offered[b.c.e, 0], server)
+        start(b, b.offered[b.c.e, 0], server)
         server = offer_next(b, server, rules.choices)
     turn.server, turn.phase = server, WAITING if server == NONE else DECIDING
 

@@ -29,7 +29,7 @@ def environment(seed: int, resources: int, placed: bool | None, **options: Any) 
         servers=np.array(instance.capacities) / packenv.units.UNIT,
         network=to_network(instance),
     )
-    return plain_env("JobFill", workload=workload, window=WINDOW, record_schedule=True, **options)
+    return plain_env("JobFill", **({"workload": workload, "window": WINDOW, "record_schedule": True} | options))
 
 
 @pytest.mark.parametrize(
