@@ -12,7 +12,7 @@ from packenv.cli.outputs import write_all
 from packenv.cli.tables import show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
-from packenv.planning.running_cluster.queue import LEVEL, NEVER, StartInterval, trust_lines, when
+from packenv.planning.running_cluster.queue import LEVEL, NEVER, StartInterval, covered, trust_lines, when
 from packenv.report.tables import Column, Table, numbers
 from packenv.runs.runner import RunOptions
 from packenv.workloads.workload import Workload
@@ -33,7 +33,8 @@ def plan_when(
     """Print when each waiting pod would start with each policy, and write it as JSON. Raises InputError."""
     console = text_console()
     print_workload(console, workload, left_out)
-    for line in (*begin_lines(workload), *trust_lines()):
+    services = getattr(workload.draw, "services", ())
+    for line in (*begin_lines(workload), *trust_lines(services)):
         console.print(line, highlight=False)
     with run_options.runner() as runner:
 
@@ -52,6 +53,8 @@ def plan_when(
     unfit = [*getattr(workload.draw, "unfit", ())]
     never = {"low_s": None, "median_s": None, "high_s": None, "started": 0.0, "level": LEVEL, "fits": False}
     records += [{"pod": name, "policy": policy} | never for policy in policies for name in unfit]
+    shares = covered(services)
+    records = [record | {"covered": None if shares is None else [*shares]} for record in records]
     show(form, [_table(workload, names, policies, by_policy, slots)], records)
     if len(names) > MOST_SHOWN:
         console.print(f"and {len(names) - MOST_SHOWN} more pods: --json has them")

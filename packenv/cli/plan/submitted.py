@@ -9,7 +9,7 @@ from packenv.cli.plan.answers import Answer, Say, plan_all
 from packenv.cli.plan.nodes import ClusterRequest, print_cluster
 from packenv.cli.plan.pod_starts import MOST_SHOWN, start_cell, start_record, time_text
 from packenv.cli.tables import text_console
-from packenv.planning.running_cluster.queue import LEVEL, trust_lines
+from packenv.planning.running_cluster.queue import LEVEL, covered, trust_lines
 from packenv.planning.running_cluster.submitted import Later, Submission, SubmittedPods
 from packenv.planning.trials import AskRuns
 from packenv.report.page import Report, Section
@@ -27,7 +27,7 @@ def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, dr
     asked = SubmittedPods(cluster, request.service, seconds, request.preemption)
     print_cluster(without_submitted(cluster), request.service, len(cluster.nodes))
     fits_nowhere = [line for line in cluster.unfit_lines() if line not in without_submitted(cluster).unfit_lines()]
-    for line in (*notes, *fits_nowhere, *trust_lines()):
+    for line in (*notes, *fits_nowhere, *trust_lines(request.service)):
         text_console().print(line, highlight=False, markup=False)
 
     def plan(policy: str, ask: AskRuns, say: Say) -> Submission:
@@ -40,7 +40,9 @@ def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, dr
 
     def report() -> Report:
         about = [("Nodes", f"{len(cluster.nodes):,}"), ("Policies", ", ".join(request.policies))]
-        section = Section("Start of the pods", notes=[*cluster.notes(request.service), *notes, *trust_lines()], tables=[table])
+        section = Section(
+            "Start of the pods", notes=[*cluster.notes(request.service), *notes, *trust_lines(request.service)], tables=[table]
+        )
         first, *others = sentences.splitlines()
         return Report(f"What if pods are submitted to {cluster.name}", first, about, [section], others)
 
@@ -103,6 +105,7 @@ def _record(request: ClusterRequest, answer: Submission) -> dict[str, Any]:
     return {
         "workload": request.cluster.name,
         "policy": answer.policy,
+        "covered": None if (shares := covered(request.service)) is None else [*shares],
         "pods": pods,
         "fits_nowhere": [*answer.unfit],
         "preempted": [*answer.preempted],

@@ -229,7 +229,6 @@ class SubmittedPods:
         if best is not None:
             yield f"with {counted(best[0], 'node')} like {best[2].name} more", float(best[0]), best[3]
 
-
     def _grown(self, kind: NodeKind, start: Start, count: int) -> tuple[str, ...] | None:
         return start(changed(self.cluster, kind, count))
 
