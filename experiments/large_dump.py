@@ -3,8 +3,8 @@
     python experiments/large_dump.py [--nodes 5000] [--pods 100000] [--keep FILE] [--goal "max wait <= 10min"]
 
 Nodes of three kinds, some with GPUs and a taint, in three zones, each with two daemons. 19 of 20 other pods run: of Deployments,
-which are restarted, and of Jobs; of one priority, or of two with `--priorities`. The rest wait. Pods are as long as kubectl prints
-them: conditions, statuses, environment and volumes.
+which are restarted, and of Jobs; of one priority, or of two with `--priorities`. The rest wait. Pods are about as long as kubectl
+prints them: conditions, statuses, environment and volumes.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def pod(
     ]
     status: dict[str, Any] = {"phase": "Pending", "conditions": conditions[-1:]}
     if on is not None:
-        ran = {"name": "main", "ready": True, "restartCount": 0, "imageID": "0" * 64, "state": {"running": {"startedAt": created}}}
+        state = {"running": {"startedAt": created}}
+        ran = {"name": "main", "ready": True, "restartCount": 0, "imageID": "0" * 64, "state": state}
         status = {"phase": "Running", "startTime": created, "conditions": conditions, "containerStatuses": [ran]}
     token = {"name": "token", "projected": {"sources": [{"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}]}}
     never = [
@@ -122,7 +123,7 @@ def items(nodes: int, pods: int, priorities: bool, seed: int = 0) -> list[dict[s
         spec |= {"priority": int(random.choice((0, 1000)))} if priorities else {}
         owner = ("Job" if job else "ReplicaSet", f"{'train' if job else 'web'}-{int(random.integers(2000))}")
         where = None
-        if n % 20:
+        if n % 20 or gpus:
             for _ in range(60):
                 m = int(random.integers(nodes))
                 asks, is_gpu = np.array([cores, gib, gpus]), sizes[m, 2] > 0
@@ -130,6 +131,8 @@ def items(nodes: int, pods: int, priorities: bool, seed: int = 0) -> list[dict[s
                     free[m] -= asks
                     where = f"node-{m}"
                     break
+        if gpus and where is None:  # one that waits needs a node with GPUs, not one of the commonest kind
+            continue
         found.append(pod(f"{owner[1]}-{n}", owner, cores, gib, gpus, where, spec, int(random.exponential(5000))))
     return found
 

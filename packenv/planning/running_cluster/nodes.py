@@ -58,8 +58,17 @@ class AddedNodes:
             if not candidate.waiting and not candidate.again:
                 return True
             its_workload = workload(candidate)
-            bounds = [WaitBound(its_workload, seed) for seed in self.fresh]
-            return all(goal.met(mean_of([bound.least(goal) for bound in bounds])) for goal in goals)
+            sums = [0.0] * len(goals)
+            for seed in self.fresh:  # waits are not below 0: most numbers are ruled out by the first seeds
+                bound = WaitBound(its_workload, seed)
+                for n, goal in enumerate(goals):
+                    least = bound.least(goal)
+                    if least is None:
+                        return False
+                    sums[n] += least
+                    if not goal.met(sums[n] / self.seeds):
+                        return False
+            return True
 
         low, high = self.fewest - 1, self.most
         if may_be(0):

@@ -163,7 +163,7 @@ def long_enough(workload: Workload, seed: int) -> int:
     """Slots in which all that ends would end one after the other: then nothing changes, unless the policy lets nodes idle."""
     started = workload.draw
     assert isinstance(started, Started)
-    service, left = started(seed).service, np.array([row[2] for row in started.in_service(seed)], np.int64)
+    service, (_, _, left) = started(seed).service, started.held(seed)
     slots = int(service[service < ENDLESS].sum()) + int(left[left < ENDLESS].max(initial=0)) + 1
     return min(slots, ENDLESS - 1)
 
