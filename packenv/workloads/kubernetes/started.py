@@ -108,7 +108,7 @@ class Started:
         if len(self.capacity):
             over = -to_units(self.capacity)
             np.add.at(over, server[server >= 0], units[server >= 0])
-            full = np.flatnonzero((server >= 0) & (over > 0).any(axis=1)[server])
+            full = np.flatnonzero((server >= 0) & np.isin(server, np.flatnonzero((over > 0).any(axis=1))))
             for n in full[np.argsort(left[full], kind="stable")].tolist():
                 less = np.clip(over[server[n]], 0, units[n])
                 units[n] -= less
