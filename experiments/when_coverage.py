@@ -5,7 +5,7 @@
 Half of a trace's jobs, drawn at random, are held back. They are replayed on too few servers with the durations that they had.
 At random moments the state is taken as a cluster that one looks at: what is in service, for how long, and what waits. The
 durations of the other half are what one knows: by owner, with those of the held-back tasks that have ended by now or without,
-as with `--durations` and a file of owners; in stretches, as with `--durations` and a trace; or as one law, as with `--service`.
+as with `--durations` and a file of owners; in stretches, as with `--durations` and a trace; or as one `law`, as with `--service`.
 What came true is the run that goes on from that state, with the true durations and nothing new. `shuffled`: one law, and
 durations in random order, so that tasks that come together are no more alike than others, as one law assumes.
 """
@@ -188,6 +188,7 @@ def hawk(folder: Path) -> Made:
 TRACES = {"hawk": hawk, "openb": openb}
 KNOW: dict[str, Callable[[Half, Half], Known]] = {
     "shuffled": lambda known, held_back: lambda *now: (Empirical(known.jobs.service),),
+    "law": lambda known, held_back: lambda *now: (Empirical(known.jobs.service),),
     "stretches": lambda known, held_back: lambda *now: stretches(known.jobs.service),
     "owners": by_owner,
     "owners, none that ended": lambda known, held_back: by_owner(known, held_back, ended_too=False),

@@ -157,6 +157,8 @@ def _horizon(workload: Workload, slots: int | None, drain: bool) -> int:
 
 def check_initial(initial: Sequence[tuple[ArrayLike, int, int]], capacity: NDArray[np.int64]) -> tuple[InService, ...]:
     """The tasks in service at the start of a run, checked. `capacity` (L, D) in units. Raises InputError."""
+    if (checked := _checked_at_once(initial, capacity)) is not None:
+        return checked
     left = capacity.copy()
     jobs = []
     for n, (size, server, remaining) in enumerate(initial):
@@ -173,6 +175,27 @@ def check_initial(initial: Sequence[tuple[ArrayLike, int, int]], capacity: NDArr
             raise InputError(f"initial job {n}: server {server} has no room for it")
         jobs.append(InService(tuple(int(amount) for amount in demand), server, remaining))
     return tuple(jobs)
+
+
+def _checked_at_once(initial: Sequence[tuple[ArrayLike, int, int]], capacity: NDArray[np.int64]) -> tuple[InService, ...] | None:
+    """All of them, of a large cluster in a tenth of the time; None if something may be wrong with one."""
+    if len(initial) < 100:
+        return None
+    try:
+        amounts = np.array([size for size, _, _ in initial], np.float64).reshape(len(initial), -1)
+        server = np.array([server for _, server, _ in initial], np.int64)
+    except (TypeError, ValueError):
+        return None
+    if not np.isfinite(amounts).all() or amounts.shape[1] != capacity.shape[1]:
+        return None
+    demand, left = to_units(amounts), capacity.copy()
+    if (server < 0).any() or (server >= len(capacity)).any() or demand.min() < 0 or (demand.max(axis=1) == 0).any():
+        return None
+    np.subtract.at(left, server, demand)
+    if (left < 0).any() or min(remaining for _, _, remaining in initial) < 1:
+        return None
+    rows = zip(demand.tolist(), initial, strict=True)
+    return tuple(InService(tuple(amount), where, remaining) for amount, (_, where, remaining) in rows)
 
 
 def make_room(cluster: Cluster) -> Cluster:

@@ -135,6 +135,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     test_azure2020.database(path / "packing_trace.sqlite")
     test_philly.log(path / "cluster_job_log")
     cluster_sample.listed(path / "cluster.json")
+    (path / "job.yaml").write_text(blocks("docs/how_to/kubernetes.md", "yaml")[0])
     (path / "past.csv").write_text("owner,seconds\n" + "".join(f"team/train,{60 * n}\n" for n in range(1, 51)))
     samples.native_folder(path / "google2011")
     (path / "tasks.csv").write_text("\n".join(["submit_time_s,duration_s,cpu,memory", *rows]) + "\n")

@@ -38,7 +38,7 @@ def words_of(example: str) -> list[str]:
 
 
 def write_files(folder: Path) -> None:
-    """A trace of 600 tasks, as two names; a cluster as kubectl prints it, with eight nodes."""
+    """A trace of 600 tasks, as two names; a cluster as kubectl prints it, with eight nodes, and a pod that could join it."""
     rng = np.random.default_rng(0)
     columns = {
         "submit_time_s": np.sort(rng.uniform(0, 3000, 600)).round(1),
@@ -53,3 +53,4 @@ def write_files(folder: Path) -> None:
     running = [pod(f"run-{n}", container(cpu="2", memory="1Gi"), on=f"node-{n % 8}") for n in range(12)]
     waiting = [pod(f"wait-{n}", container(cpu="2", memory="1Gi")) for n in range(12)]
     (folder / "cluster.json").write_text(json.dumps({"kind": "List", "items": [*nodes, *running, *waiting]}))
+    (folder / "job.yaml").write_text("kind: Pod\nmetadata: {name: new}\nspec: {containers: [{name: c}]}\n")

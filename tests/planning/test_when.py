@@ -68,8 +68,20 @@ def test_starts_against_closed_forms(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_without_a_law_nothing_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "when.json"
     when(cluster(tmp_path), "--slots", 1000, "--draws", 9, "--json", out)
-    assert "later" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "later" in shown and "the intervals hold" not in shown
     assert [(own["low_s"], own["started"]) for own in json.loads(out.read_text())] == [(None, 0.0)] * 2
+
+
+@pytest.mark.parametrize(("rows", "share"), [(("0,300,0.5", "1,300,0.5"), "5% and 54%"), (("0,300,0.5",) * 160, "21% and 7%")])
+def test_the_intervals_say_what_they_held(tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: Any, share: str) -> None:
+    """By what is known of durations: one law (few of a trace are one stretch), or stretches of a trace."""
+    trace, out = tmp_path / "trace.csv", tmp_path / "when.json"
+    trace.write_text("\n".join(["submit_time_s,duration_s,cpu", *rows]) + "\n")
+    when(cluster(tmp_path), "--durations", trace, "--slots", 1000, "--draws", 9, "--json", out)
+    promise = "the intervals hold 80% of starts if durations are drawn independently, as is assumed here; of what two real traces"
+    assert f"{promise} recorded, in order, they held {share}" in capsys.readouterr().out
+    assert [f"{each:.0%}" for each in json.loads(out.read_text())[0]["covered"]] == share.split(" and ")
 
 
 def test_durations_of_a_trace(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from packenv.workloads.workload import INTENSITIES, Workload
 if TYPE_CHECKING:  # brings pyarrow with it
     from packenv.workloads.kubernetes.cluster import Cluster
     from packenv.workloads.kubernetes.durations import Durations
+    from packenv.workloads.kubernetes.manifests import Submitted
     from packenv.workloads.traces import SlotTrace, Trace
 
 SLOT_SECONDS_HELP = "Seconds in a slot, for a trace: an exact decimal  [default: job lines (.tr) 0.0005, others 0.1]."
@@ -193,7 +194,9 @@ def _with_rate(found: Workload) -> Workload:
     return resolved(found)
 
 
-def cluster_from(options: WorkloadOptions) -> tuple[Cluster, tuple[Law, ...] | Durations, float]:
+def cluster_from(
+    options: WorkloadOptions, submitted: Submitted | None = None
+) -> tuple[Cluster, tuple[Law, ...] | Durations, float]:
     """The cluster of a file that kubectl printed, the laws of services, and the seconds of a slot. Raises InputError."""
     from packenv.workloads.kubernetes import read_cluster
     from packenv.workloads.traces.table import exact
@@ -209,7 +212,7 @@ def cluster_from(options: WorkloadOptions) -> tuple[Cluster, tuple[Law, ...] | D
         raise InputError("--resources max: does not go with a cluster as it is, whose nodes have several capacities: name them")
     service = options.service or ()
     laws = (parse_law(service, "--service"),) if isinstance(service, str) else service
-    return read_cluster(source, wanted), laws, float(exact(options.slot_seconds or "1", "--slot-seconds"))
+    return read_cluster(source, wanted, submitted), laws, float(exact(options.slot_seconds or "1", "--slot-seconds"))
 
 
 def as_it_is(options: WorkloadOptions, preemption: bool = True) -> tuple[Workload, dict[str, int]]:

@@ -29,6 +29,7 @@ from packenv.cli.plan.mixes import kinds_as_servers, plan_mixes
 from packenv.cli.plan.nodes import ClusterRequest, plan_added, plan_failed_nodes
 from packenv.cli.plan.pod_starts import plan_when
 from packenv.cli.plan.servers import LEFT_OUT, plan_numbers
+from packenv.cli.plan.submitted import plan_submitted
 from packenv.cli.tables import format_option, show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
@@ -38,6 +39,7 @@ from packenv.planning.plan import DEFAULT_SLOTS, SEEDS, run_length, wanted_goals
 from packenv.planning.running_cluster.queue import DRAWS, QUEUE_SEEDS, parse_queue_goals
 from packenv.planning.what_if import parse_failing
 from packenv.workloads.find import is_cluster_file
+from packenv.workloads.kubernetes.manifests import read_manifests
 from packenv.workloads.traces.table import exact
 from packenv.workloads.workload import Workload
 
@@ -54,6 +56,7 @@ FLAGS = {
     "types": "--types",
     "without": "--without",
     "add": "--add",
+    "submit": "--submit",
     "durations": "--durations",
     "no_preemption": "--no-preemption",
     "draws": "--draws",
@@ -77,6 +80,9 @@ NUMBER = _question("a number of equal servers", *PLANNED, "draws", "max_demand",
 MIX = _question("--types, the cheapest mix", *PLANNED, "types", "plot")
 FAILURE = _question("--without, a cluster whose servers fail", *PLANNED, "without")
 WHEN = _question("--when, which says when pods start", "durations", "no_preemption", "draws", "slots")
+SUBMIT = _question(
+    "--submit, pods that are submitted to a cluster", "submit", "durations", "no_preemption", "draws", "slots", "report"
+)
 OF_CLUSTER = "goals", "durations", "no_preemption", "seeds", "report"
 NODES = _question("a plan of a cluster as it is", *OF_CLUSTER, "add")
 FAILED_NODES = _question("--without, nodes of a cluster that fail", *OF_CLUSTER, "without")
@@ -89,6 +95,10 @@ def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
     """
     if parameters["asks_when"]:
         question = WHEN
+    elif parameters["submit"]:
+        if not is_cluster:
+            raise InputError("--submit is for a cluster as kubectl prints it: kubectl get nodes,pods -A -o json > cluster.json")
+        question = SUBMIT
     elif is_cluster:
         question = FAILED_NODES if parameters["without"] is not None else NODES
     elif parameters["types"] is not None:
@@ -139,7 +149,7 @@ def grown(options: WorkloadOptions, growth: str | None) -> Workload:
 @click.option(
     "--draws",
     type=click.IntRange(0, 1000),
-    help=f"Numbers for so many other draws of days, or seeds  [default: 0]; --when: of unknown times  [default: {DRAWS}].",
+    help=f"Numbers for so many other draws of days, or seeds  [default: 0]; of a cluster: of unknown times  [default: {DRAWS}].",
 )
 @click.option(
     "--without", metavar="SERVERS", help="What if these fail? Servers such as 3,7,10-12, from 0; nodes of a cluster by name."
@@ -148,6 +158,12 @@ def grown(options: WorkloadOptions, growth: str | None) -> Workload:
 @click.option("--max-demand", type=float, help="Also without the tasks of a trace that need more: what do they cost?")
 @click.option(
     "--when", "asks_when", is_flag=True, help="When waiting pods would start, on a cluster as kubectl prints it (JSON)."
+)
+@click.option(
+    "--submit",
+    multiple=True,
+    type=PATH,
+    help="Would these pods start, and at whose expense? Manifests of Pods, Jobs, Deployments (YAML, JSON); repeat for more.",
 )
 @click.option("--durations", type=PATH, help="How long pods took: a file with owner and seconds, or a trace; for a cluster.")
 @click.option("--no-preemption", is_flag=True, default=None, help="On a cluster: no waiting pod takes the place of others.")
@@ -176,6 +192,7 @@ def plan(
     packenv plan trace.parquet -g "mean wait <= 9s" --types 1=0.50,2=0.95
     packenv plan trace.parquet -g "p95 wait <= 60s" --servers 40 --without 0-9
     packenv plan cluster.json --when --service exponential:3600
+    packenv plan cluster.json --submit job.yaml --service exponential:3600
     packenv plan cluster.json -g "max wait <= 1h" --service exponential:3600
     packenv plan cluster.json -g "max wait <= 1h" --without node-3,node-7
     """
@@ -193,7 +210,7 @@ def plan(
         draws, slots = DRAWS if draws is None else draws, parameters["slots"] or DEFAULT_SLOTS
         plan_when(cluster, left_out, policies, slots, draws, parameters["made"], form, json_path)
         return
-    answer = (of_cluster if question in (NODES, FAILED_NODES) else of_servers)(question, options, parameters)
+    answer = (of_cluster if question in (NODES, FAILED_NODES, SUBMIT) else of_servers)(question, options, parameters)
     show(form, answer.tables, answer.records, LEFT_OUT)
     text_console().print(answer.text, highlight=False)
     pictures = [] if answer.draw is None else [(plot, answer.draw)]
@@ -226,10 +243,14 @@ def of_servers(question: Question, options: WorkloadOptions, parameters: Mapping
 
 def of_cluster(question: Question, options: WorkloadOptions, parameters: Mapping[str, Any]) -> Answer:
     """A plan of nodes for a cluster as it is. Raises InputError."""
-    cluster, service, slot_seconds = cluster_from(with_durations(options, parameters["durations"]))
+    submitted = read_manifests(parameters["submit"]) if question is SUBMIT else None
+    cluster, service, slot_seconds = cluster_from(with_durations(options, parameters["durations"]), submitted)
     policies, seeds = chosen_policies(parameters["policies"] or CLUSTER_POLICIES), parameters["seeds"] or QUEUE_SEEDS
-    goals = parse_queue_goals(parameters["goals"], slot_seconds)
+    goals = [] if question is SUBMIT else parse_queue_goals(parameters["goals"], slot_seconds)
     request = ClusterRequest(cluster, goals, policies, seeds, service, slot_seconds, not parameters["no_preemption"])
+    if submitted is not None:
+        draws, slots = DRAWS if parameters["draws"] is None else parameters["draws"], parameters["slots"] or DEFAULT_SLOTS
+        return plan_submitted(request, submitted.notes, slots, draws, parameters["made"])
     if question is FAILED_NODES:
         return plan_failed_nodes(request, parameters["without"], parameters["made"])
     return plan_added(request, parameters["add"], parameters["made"])

@@ -12,7 +12,7 @@ from packenv.cli.outputs import write_all
 from packenv.cli.tables import show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
-from packenv.planning.running_cluster.queue import LEVEL, NEVER, StartInterval, when
+from packenv.planning.running_cluster.queue import LEVEL, NEVER, StartInterval, covered, trust_lines, when
 from packenv.report.tables import Column, Table, numbers
 from packenv.runs.runner import RunOptions
 from packenv.workloads.workload import Workload
@@ -33,7 +33,8 @@ def plan_when(
     """Print when each waiting pod would start with each policy, and write it as JSON. Raises InputError."""
     console = text_console()
     print_workload(console, workload, left_out)
-    for line in begin_lines(workload):
+    services = getattr(workload.draw, "services", ())
+    for line in (*begin_lines(workload), *trust_lines(services)):
         console.print(line, highlight=False)
     with run_options.runner() as runner:
 
@@ -45,13 +46,15 @@ def plan_when(
     if not names:
         raise InputError(f"{workload.name}: its waiting tasks have no names")
     records = [
-        _record(name, policy, interval, workload.slot_seconds or 1.0)
+        start_record(name, policy, interval, workload.slot_seconds or 1.0)
         for policy, intervals in zip(policies, by_policy, strict=True)
         for name, interval in zip(names, intervals, strict=True)
     ]
     unfit = [*getattr(workload.draw, "unfit", ())]
     never = {"low_s": None, "median_s": None, "high_s": None, "started": 0.0, "level": LEVEL, "fits": False}
     records += [{"pod": name, "policy": policy} | never for policy in policies for name in unfit]
+    shares = covered(services)
+    records = [record | {"covered": None if shares is None else [*shares]} for record in records]
     show(form, [_table(workload, names, policies, by_policy, slots)], records)
     if len(names) > MOST_SHOWN:
         console.print(f"and {len(names) - MOST_SHOWN} more pods: --json has them")
@@ -62,19 +65,20 @@ def _table(
     workload: Workload, names: Sequence[str], policies: Sequence[str], by_policy: Sequence[Sequence[StartInterval]], slots: int
 ) -> Table:
     seconds = workload.slot_seconds or 1.0
-    title = f"start of waiting pods, from now: median, and {LEVEL:.0%} intervals; a run has {_time(slots, seconds)}"
+    title = f"start of waiting pods, from now: median, and {LEVEL:.0%} intervals; a run has {time_text(slots, seconds)}"
     table = Table(title, [Column("pod"), *numbers(*policies)])
     for n, name in enumerate(names[:MOST_SHOWN]):
-        table.add(name, *(_cell(intervals[n], seconds) for intervals in by_policy))
+        table.add(name, *(start_cell(intervals[n], seconds) for intervals in by_policy))
     return table
 
 
-def _cell(interval: StartInterval, seconds: float) -> Text:
-    low, median, high = (_time(slot, seconds) for slot in interval[:3])
+def start_cell(interval: StartInterval, seconds: float) -> Text:
+    """Median and interval."""
+    low, median, high = (time_text(slot, seconds) for slot in interval[:3])
     return Text.assemble(f"{median} ", (f"[{low}, {high}]", "dim"))
 
 
-def _time(slot: int, seconds: float) -> str:
+def time_text(slot: int, seconds: float) -> str:
     """A time in a unit that people read."""
     if slot == NEVER:
         return "later"
@@ -85,7 +89,7 @@ def _time(slot: int, seconds: float) -> str:
     return f"{time:.3g} s"
 
 
-def _record(pod: str, policy: str, interval: StartInterval, seconds: float) -> dict[str, Any]:
+def start_record(pod: str, policy: str, interval: StartInterval, seconds: float) -> dict[str, Any]:
     """The JSON of one pod with one policy: seconds from now, null for later than the run."""
     times = {
         name: None if slot == NEVER else slot * seconds

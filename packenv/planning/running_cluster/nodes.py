@@ -18,6 +18,9 @@ from packenv.workloads.kubernetes.cluster import Cluster
 from packenv.workloads.kubernetes.started import Started
 from packenv.workloads.workload import Workload
 
+FIRST = 2
+"""Seeds that can rule out a number of nodes while the least is looked for; those that confirm the answer are all run."""
+
 
 class Added(NamedTuple):
     """The answer for one policy. Trials are by seeds that the search did not use."""
@@ -58,8 +61,17 @@ class AddedNodes:
             if not candidate.waiting and not candidate.again:
                 return True
             its_workload = workload(candidate)
-            bounds = [WaitBound(its_workload, seed) for seed in self.fresh]
-            return all(goal.met(mean_of([bound.least(goal) for bound in bounds])) for goal in goals)
+            sums = [0.0] * len(goals)
+            for seed in self.fresh:  # waits are not below 0: most numbers are ruled out by the first seeds
+                bound = WaitBound(its_workload, seed)
+                for n, goal in enumerate(goals):
+                    least = bound.least(goal)
+                    if least is None:
+                        return False
+                    sums[n] += least
+                    if not goal.met(sums[n] / self.seeds):
+                        return False
+            return True
 
         low, high = self.fewest - 1, self.most
         if may_be(0):
@@ -91,7 +103,9 @@ class AddedNodes:
             def enough(number: int) -> bool:
                 if number not in tried:
                     say(f"{number:+,} nodes")
-                    tried[number] = self._trial(runs, number, seeds)
+                    first = self._trial(runs, number, seeds[:FIRST]) if number < self.most and seeds != self.fresh else None
+                    hopeless = first is not None and self._is_hopeless(runs, first, len(seeds))
+                    tried[number] = first if first is not None and hopeless else self._trial(runs, number, seeds)
                 return tried[number].meets
 
             def check(number: int) -> None:
@@ -115,6 +129,12 @@ class AddedNodes:
         if cluster.stranded:
             return Trial(len(cluster.nodes), [[None]] * len(runs.goals), stable=True, queued=True, met=[False] * len(runs.goals))
         return runs.trial(cluster, runs.times(cluster, seeds))
+
+    @staticmethod
+    def _is_hopeless(runs: QueueRuns, trial: Trial, seeds: int) -> bool:
+        """Whether the first runs alone make the mean over so many seeds too large: no measure is below 0."""
+        pairs = zip(runs.goals, trial.values, strict=True)
+        return any(None in values or not goal.met(sum(value or 0.0 for value in values) / seeds) for goal, values in pairs)
 
     def _never(self, runs: QueueRuns, tried: dict[int, Trial]) -> str:
         """With the most nodes that were tried, the first goal that is not met."""

@@ -8,7 +8,7 @@ every quantile of the waits, and their sum the mean. The makespan takes the work
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from packenv.planning.running_cluster.queue import QueueGoal, long_enough, place
 from packenv.units import to_units
-from packenv.workloads.in_service import InService
 from packenv.workloads.kubernetes.started import Started
 from packenv.workloads.workload import Workload
 
@@ -46,7 +45,7 @@ class WaitBound:
     def __init__(self, workload: Workload, seed: int) -> None:
         started = workload.draw
         assert isinstance(started, Started)
-        slots, begun = started.slots(seed), started.in_service(seed)
+        slots = started.slots(seed)
         again = np.array(started.again, np.int64)
         table = started(seed)
         queued = len(started.queued)
@@ -62,7 +61,7 @@ class WaitBound:
             self.demand[started.loose] = 0.0
         self.loose = started.loose if len(started.loose) else np.zeros_like(endless)
         self.capacity = workload.servers.units.sum(axis=0) * SAFE  # (D,)
-        self.running, self.left = _staying(started, seed, begun, workload.D)
+        self.running, self.left = _staying(started, seed)
         self.slots = long_enough(workload, seed)
 
     def least(self, goal: QueueGoal) -> float | None:
@@ -90,13 +89,18 @@ class WaitBound:
         steps = np.unique(np.quantile(self.service, np.linspace(0, 1, LENGTHS), method="nearest"))
         return [(h, np.cumsum(np.sort(self.demand * np.minimum(self.service, h)[:, None], axis=0), axis=0)) for h in steps]
 
-    def _free(self, slots: NDArray[Any]) -> Floats:
-        """(m, D) what running pods leave of the nodes in the first slots (m,)."""
+    @cached_property
+    def _taken(self) -> tuple[Floats, Floats, Floats]:
+        """Of the running pods in order of their ends: slots left, and sums of demand, and of demand · slots, of the first."""
         order = np.argsort(self.left)
-        ended = np.searchsorted(self.left[order], slots, side="right")  # how many end within
         zero = np.zeros((1, self.demand.shape[1]))
         whole = np.concatenate([zero, np.cumsum(self.running[order] * self.left[order, None], axis=0)])
-        amount = np.concatenate([zero, np.cumsum(self.running[order], axis=0)])
+        return self.left[order], np.concatenate([zero, np.cumsum(self.running[order], axis=0)]), whole
+
+    def _free(self, slots: NDArray[Any]) -> Floats:
+        """(m, D) what running pods leave of the nodes in the first slots (m,)."""
+        left, amount, whole = self._taken
+        ended = np.searchsorted(left, slots, side="right")  # how many end within
         taken = whole[ended] + slots[:, None] * (amount[-1] - amount[ended])
         return slots[:, None] * self.capacity - taken / SAFE
 
@@ -129,13 +133,14 @@ class WaitBound:
         return float(high)
 
 
-def _staying(started: Started, seed: int, begun: Sequence[InService], resources: int) -> tuple[Floats, Floats]:
+def _staying(started: Started, seed: int) -> tuple[Floats, Floats]:
     """Demands (m, D) in units, and slots left (m,), of the pods in service that go on whatever a policy does.
 
     Not waiting ones that start now, nor those that may be preempted, or are being deleted and may be gone sooner.
     """
     if started.begun or len(started.running_lower):
         stay = replace(started, server=np.where(started.running_lower, -1, started.running_server), begun=())
-        begun = stay.in_service(seed)
-    running = to_units([row[0] for row in begun]).reshape(len(begun), resources).astype(np.float64)
-    return running, np.array([row[2] for row in begun], np.float64)
+        stay.drawn.update(started.drawn)
+        started = stay
+    units, _, left = started.held(seed)
+    return units.astype(np.float64), left.astype(np.float64)

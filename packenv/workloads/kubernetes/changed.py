@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from packenv.errors import InputError, nearest
 from packenv.units import to_units
 from packenv.workloads.kubernetes.cluster import FITS_NOWHERE, Cluster, counted, queue_order, some
 from packenv.workloads.kubernetes.filters import Traits
+from packenv.workloads.kubernetes.objects import Pod
 from packenv.workloads.servers import as_servers
 
 Bools = NDArray[np.bool_]
@@ -134,6 +135,39 @@ def emptiest_first(cluster: Cluster, kind: NodeKind) -> list[str]:
     return [cluster.nodes[n] for n in sorted(np.flatnonzero(kind.is_on(cluster)), key=lambda n: (largest[n], n))]
 
 
+def without_submitted(cluster: Cluster) -> Cluster:
+    """The same cluster without the pods that are submitted to it; each other pod keeps its random numbers."""
+    waits = np.array([not pod.submitted for pod in cluster.waiting], np.bool_)
+    unfit = np.array([not pod.submitted for pod in cluster.unfit], np.bool_)
+    return replace(
+        cluster,
+        waiting=tuple(pod for pod in cluster.waiting if not pod.submitted),
+        demand=cluster.demand[waits],
+        row=cluster.row[waits],
+        unfit=tuple(pod for pod in cluster.unfit if not pod.submitted),
+        unfit_demand=cluster.unfit_demand[unfit],
+        left_out=_left_out(cluster, int((~unfit).sum())) if len(unfit) else cluster.left_out,
+    )
+
+
+def with_changed_pods(cluster: Cluster, change: Callable[[Pod], Pod]) -> Cluster:
+    """With waiting pods that ask for other amounts, or have other rules."""
+    pods = sorted((change(pod) for pod in (*cluster.waiting, *cluster.unfit)), key=queue_order)
+    without_end = {pod.name for pod, row in zip(cluster.unfit, cluster.unfit_demand, strict=True) if np.isinf(row).any()}
+    demand = cluster.shares(pods)
+    demand[[pod.name in without_end for pod in pods]] = np.inf  # of a resource that no node has
+    fit = cluster.fitting(pods, demand)
+    return replace(
+        cluster,
+        waiting=tuple(pod for pod, own in zip(pods, fit, strict=True) if own),
+        demand=demand[fit],
+        row=np.arange(int(fit.sum())),
+        unfit=tuple(pod for pod, own in zip(pods, fit, strict=True) if not own),
+        unfit_demand=demand[~fit],
+        left_out=_left_out(cluster, len(cluster.unfit) - int((~fit).sum())),
+    )
+
+
 def with_unfit(cluster: Cluster, kind: NodeKind) -> Cluster:
     """The pods that fit on this kind alone wait with the others."""
     fit = _grown(cluster, kind, 1).fitting(cluster.unfit, cluster.unfit_demand)
@@ -175,5 +209,5 @@ def _returns(cluster: Cluster, n: int) -> bool:
 
 
 def _left_out(cluster: Cluster, fit: int) -> dict[str, int]:
-    counts = cluster.left_out | {FITS_NOWHERE: cluster.left_out[FITS_NOWHERE] - fit}
+    counts = cluster.left_out | {FITS_NOWHERE: cluster.left_out.get(FITS_NOWHERE, 0) - fit}
     return {reason: count for reason, count in counts.items() if count}

@@ -28,6 +28,7 @@ from packenv.workloads.kubernetes.filters import (
     admitted,
     groups_of,
 )
+from packenv.workloads.kubernetes.manifests import Submitted
 from packenv.workloads.kubernetes.objects import Node, Pod, read_objects
 from packenv.workloads.kubernetes.owners import OwnerTimes
 from packenv.workloads.kubernetes.preemption import Begun, first_cycle
@@ -90,7 +91,11 @@ class Cluster:
     def shown(self, shares: Floats) -> str:
         """Amounts (D,) as people read them; those of 0 are left out."""
         parts = zip(self.resources, shares.tolist(), self.amounts, strict=True)
-        return ", ".join(_amount(name, share * amount) for name, share, amount in parts if share) or "nothing"
+        return ", ".join(amount_text(name, share * amount) for name, share, amount in parts if share) or "nothing"
+
+    def shares(self, pods: Sequence[Pod]) -> Floats:
+        """(n, D) what these pods ask, in units of the largest node."""
+        return _shares([pod.asks for pod in pods], self.resources, [*self.amounts])
 
     def emptied(self, priority: float = -math.inf) -> tuple[Floats, tuple[Traits, ...]]:
         """(L, D) the room of nodes with nothing but the pods that belong to them, and traits with these pods' host ports.
@@ -143,6 +148,7 @@ class Cluster:
         service: Law | Sequence[Law] | Durations | None = None,
         slot_seconds: float = 1.0,
         preemption: bool = True,
+        lowest: int | None = None,
     ) -> Workload:
         """The waiting pods as tasks that are there in slot 0, on nodes that begin with the running pods.
 
@@ -153,13 +159,14 @@ class Cluster:
                       known of it
         slot_seconds  length of a slot
         preemption    whether waiting pods of higher priority start now, in place of others where they fit on no node
+        lowest        priority above which they do; by default the lowest that waits
 
         Every seed draws other times. Which pod may go on which node is told by further resources: a node has none of one where
         a pod that needs a little of it may not go. Raises InputError if no pod waits.
         """
         if not self.waiting and not self.again:
             raise InputError(self.nothing())
-        begun = first_cycle(self) if preemption else []
+        begun = first_cycle(self, lowest) if preemption else []
         gone = np.isin(np.arange(len(self.running)), [v for each in begun for v in each.victims])
         evicted = self._queued_again(begun)
         notes = (*self.notes(service), *self.begun_notes(begun))
@@ -270,7 +277,7 @@ class Cluster:
         pod = self.unfit[n]
         room, traits = self.emptied(pod.priority if pod.preempts else -math.inf)
         verb = "fit" if len(names) > 1 else "fits"
-        asks = ", ".join(_amount(name, float(amount)) for name, amount in sorted(pod.asks.items()) if amount) or "nothing"
+        asks = ", ".join(amount_text(name, float(amount)) for name, amount in sorted(pod.asks.items()) if amount) or "nothing"
         what = f"{some(names)} {verb} on no node: {'each asks' if len(names) > 1 else 'it asks'} for {asks}"
         allowed = admitted([pod.rules], traits)[0]
         if not allowed.any():
@@ -285,7 +292,7 @@ class Cluster:
         short = np.maximum(demand - room[nodes], 0.0)
         nearest = int(nodes[np.argmin((short / np.maximum(demand, 1e-12)).sum(axis=1))])
         own = self.capacity[nearest] - room[nearest]
-        least = np.maximum(self.capacity[nearest], np.ceil((demand + own) * 1000 - 1e-6) / 1000)
+        least = np.maximum(self.capacity[nearest], np.ceil((demand + own) * 1000 - 1e-6) / 1000) + 0.0  # no -0
         would = ":".join(f"{share:.4g}" for share in least)
         left = " beside the pods that belong to it" if own.any() else ""
         has = f"the nearest, {self.nodes[nearest]}, has {self.shown(room[nearest])}{left}"
@@ -340,14 +347,18 @@ def is_cluster(path: Path) -> bool:
     return START.match(first_bytes(path, SNIFFED)) is not None
 
 
-def read_cluster(path: str | Path, wanted: Wanted = None) -> Cluster:
-    """The cluster that `kubectl get nodes,pods -A -o json` printed to a file.
+def read_cluster(path: str | Path, wanted: Wanted = None, submitted: Submitted | None = None) -> Cluster:
+    """The cluster that `kubectl get nodes,pods -A -o json` printed to a file; with pods that are submitted now, if there are any.
 
     `wanted`: names of the resources; by default cpu, memory and the extended resources (nvidia.com/gpu) that pods ask for;
     "all" takes all that pods ask for, and `pods`, the number that a node takes. Raises InputError, naming file and object.
     """
     where = Path(path)
     nodes, pods = read_objects(where)
+    times = [time for pod in pods for time in (pod.created, pod.started) if time is not None]
+    now = max([node.seen for node in nodes] + times)
+    if submitted is not None:
+        pods = [*pods, *submitted.pods(str(where), pods, now)]
     ready = [node for node in nodes if node.problem is None]
     left_out = Counter(f"{node.problem} nodes" for node in nodes if node.problem is not None)
     if all(UNSCHEDULABLE in [taint.key for taint in node.traits.taints] for node in ready):
@@ -375,12 +386,13 @@ def read_cluster(path: str | Path, wanted: Wanted = None) -> Cluster:
             left_out[DELETED] += 1
         elif wanted is None and _asks_for_more(pod, ready):
             waiting.append((pod, np.full(len(resources), np.inf)))
+        elif not demand.any() and pod.submitted:
+            raise InputError(f"{pod.name}, which is submitted, asks for none of {', '.join(resources)}")
         elif not demand.any():
             left_out[ASKS_NOTHING] += 1
         else:
             waiting.append((pod, demand))
     waiting.sort(key=lambda each: queue_order(each[0]))
-    times = [time for pod in pods for time in (pod.created, pod.started) if time is not None]
     pending = [pod for pod, _ in waiting]
     found = Cluster(
         source=str(where),
@@ -396,7 +408,7 @@ def read_cluster(path: str | Path, wanted: Wanted = None) -> Cluster:
         row=np.arange(0),
         left_out={},
         ignored=_ignored(running),
-        now=max([node.seen for node in nodes] + times),
+        now=now,
         amounts=tuple(largest),
     )
     asked = np.array([demand for _, demand in waiting]).reshape(-1, len(resources))
@@ -489,7 +501,8 @@ def _resources(path: Path, nodes: list[Node], pods: list[Pod], wanted: Wanted) -
     known = (*usual, *sorted((asked | offered & {"pods"}) - {*usual}))
     if not known:
         raise InputError(f"{path}: no node says what it offers (status, allocatable)")
-    binding = ("pods",) if "pods" in offered and _pods_bind(nodes, pods, usual) else ()
+    new = any(pod.submitted for pod in pods)
+    binding = ("pods",) if "pods" in offered and (new or _pods_bind(nodes, pods, usual)) else ()
     return wanted_of(wanted, known, (*usual, *binding) or known, path)
 
 
@@ -518,6 +531,6 @@ def _shares(found: list[dict[str, Fraction]], resources: tuple[str, ...], larges
     return np.ascontiguousarray(np.array(columns, np.float64).reshape(len(resources), -1).T)
 
 
-def _amount(name: str, amount: float | Fraction) -> str:
+def amount_text(name: str, amount: float | Fraction) -> str:
     unit, word = UNITS.get(name, (1, name))
     return f"{float(amount / unit):,.4g} {word}" + (" memory" if name == "memory" else "")

@@ -62,6 +62,8 @@ class Pod(NamedTuple):
     priority: int = 0
     preempts: bool = True
     grace: float = 30.0  # how long it takes to end when it is told to, at the most
+    priority_class: str = ""
+    submitted: bool = False  # not in the dump: it is asked what would become of it
 
     def ends_by(self, started: float) -> float | None:
         """When the pod ends at the latest if it has started then; None: that is not known."""
@@ -93,12 +95,12 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod]]:
             )
         where = f"{path}: item {number}"
         try:
-            name = _object(item, "metadata").get("name")
+            name = object_of(item, "metadata").get("name")
             if not isinstance(name, str):
                 raise InputError("metadata: has no name")
             where = f"{path}: {kind.lower()} {shown(name, quoted=False)}"
             nodes += [_node(item, name)] if kind == "Node" else []
-            pods += [_pod(item, name)] if kind == "Pod" else []
+            pods += [pod_of(item, name)] if kind == "Pod" else []
             deadlines |= _deadline(item, name) if kind == "Job" else {}
         except InputError as problem:
             raise InputError(f"{where}: {problem}") from None
@@ -111,8 +113,8 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod]]:
 
 
 def _node(item: dict[str, Any], name: str) -> Node:
-    spec, status = _object(item, "spec"), _object(item, "status")
-    labels = _object(item["metadata"], "labels")
+    spec, status = object_of(item, "spec"), object_of(item, "status")
+    labels = object_of(item["metadata"], "labels")
     offers = amounts(status.get("allocatable", status.get("capacity")), "status, allocatable")
     conditions = objects(status, "conditions")
     ready = next((each.get("status") for each in conditions if each.get("type") == "Ready"), "True")
@@ -122,17 +124,18 @@ def _node(item: dict[str, Any], name: str) -> Node:
     return Node(offers, None if ready == "True" else "not ready", traits, max(time or 0.0 for time in times))
 
 
-def _pod(item: dict[str, Any], name: str) -> Pod:
-    metadata, spec, status = item["metadata"], _object(item, "spec"), _object(item, "status")
+def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod:
+    """What is taken of a pod; `created`: when, if it does not say so. Raises InputError that says where in the pod."""
+    metadata, spec, status = item["metadata"], object_of(item, "spec"), object_of(item, "status")
     node = spec.get("nodeName")
     if node is not None and not isinstance(node, str):
         raise InputError("spec, nodeName: is no name")
-    created = _time(metadata, "creationTimestamp")
+    created = created if (time := _time(metadata, "creationTimestamp")) is None else time
     if created is None:
         raise InputError("metadata, creationTimestamp: is missing")
     namespace = metadata.get("namespace", "default")
     rules, unknown = rules_of(spec)
-    grace = _whole(spec, "terminationGracePeriodSeconds")
+    grace = whole_of(spec, "terminationGracePeriodSeconds")
     return Pod(
         name=f"{namespace}/{name}",
         owner=_owner(metadata, namespace),
@@ -147,8 +150,9 @@ def _pod(item: dict[str, Any], name: str) -> Pod:
         unmodelled=(*unknown, *_unmodelled(spec)),
         stays=any(each.get("kind") in OF_NODES for each in objects(metadata, "ownerReferences")),
         deleted=_time(metadata, "deletionTimestamp"),
-        longest=_whole(spec, "activeDeadlineSeconds"),
-        priority=int(_whole(spec, "priority") or 0),
+        longest=whole_of(spec, "activeDeadlineSeconds"),
+        priority=int(whole_of(spec, "priority") or 0),
+        priority_class=str(spec.get("priorityClassName") or ""),
         preempts=spec.get("preemptionPolicy") != "Never",
         grace=30.0 if grace is None else grace,
     )
@@ -156,14 +160,14 @@ def _pod(item: dict[str, Any], name: str) -> Pod:
 
 def _deadline(item: dict[str, Any], name: str) -> dict[str, float]:
     """When a Job ends at the latest, by namespace/name; nothing if that is not known."""
-    longest = _whole(_object(item, "spec"), "activeDeadlineSeconds")
-    started = _time(_object(item, "status"), "startTime")
+    longest = whole_of(object_of(item, "spec"), "activeDeadlineSeconds")
+    started = _time(object_of(item, "status"), "startTime")
     if longest is None or started is None:
         return {}
     return {f"{item['metadata'].get('namespace', 'default')}/{name}": started + longest}
 
 
-def _whole(found: dict[str, Any], key: str) -> float | None:
+def whole_of(found: dict[str, Any], key: str) -> float | None:
     """A whole number of a spec; None if there is none. Raises InputError."""
     value = found.get(key)
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
@@ -191,7 +195,8 @@ def _unmodelled(spec: dict[str, Any]) -> list[str]:
     return kinds + (["schedulerName"] if spec.get("schedulerName", SCHEDULER) != SCHEDULER else [])
 
 
-def _object(found: dict[str, Any], key: str) -> dict[str, Any]:
+def object_of(found: dict[str, Any], key: str) -> dict[str, Any]:
+    """An object under a key; empty if there is none. Raises InputError."""
     value = found.get(key)
     if value is not None and not isinstance(value, dict):
         raise InputError(f"{key}: an object is expected")

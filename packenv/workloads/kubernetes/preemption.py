@@ -37,9 +37,13 @@ class Begun(NamedTuple):
     delay: float  # s until the last of them is gone
 
 
-def first_cycle(cluster: Cluster) -> list[Begun]:
-    """The pods that start now before all others: those of higher priority than others that wait or run."""
-    lowest = min((pod.priority for pod in cluster.waiting), default=0)
+def first_cycle(cluster: Cluster, lowest: int | None = None) -> list[Begun]:
+    """The pods that start now before all others: those of higher priority than others that wait or run.
+
+    `lowest`: the lowest priority of those that wait, if it is that of a pod which is not there.
+    """
+    least_there = min((pod.priority for pod in cluster.waiting), default=0)
+    lowest = least_there if lowest is None else min(lowest, least_there)
     below = [pod.priority for pod, node in zip(cluster.running, cluster.node, strict=True) if node >= 0]
     least = min(below, default=lowest)
     if all(pod.priority <= min(lowest, least) or (pod.priority == lowest and not pod.preempts) for pod in cluster.waiting):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ ENDLESS = 2**31
 
 STRETCH, MOST_STRETCHES = 100, 1000
 WAITING, RUNNING = 0, 1  # streams of random numbers
+MOST_KEPT = 4  # of drawn times
 STEPS = 64  # of a bisection: doubles have no more
 
 
@@ -94,6 +96,11 @@ class Started:
 
         Of a node that holds more than it has, the pods that end first give no room back until it holds what it has.
         """
+        units, server, left = self.held(seed)
+        return [*zip((units / UNIT).tolist(), server.tolist(), left.tolist(), strict=True)]
+
+    def held(self, seed: int) -> tuple[Ints, Ints, Ints]:
+        """The same as arrays: units (n, D), nodes (n,) and slots (n,)."""
         first, node, wait = np.array(self.begun, np.int64).reshape(-1, 3).T
         server = np.concatenate([self.server, node])
         left = np.concatenate([self.remaining(seed), np.minimum(wait + self.slots(seed)[first], ENDLESS)])
@@ -101,13 +108,13 @@ class Started:
         if len(self.capacity):
             over = -to_units(self.capacity)
             np.add.at(over, server[server >= 0], units[server >= 0])
-            for n in np.argsort(left, kind="stable").tolist() if (over > 0).any() else ():
-                if server[n] >= 0:
-                    less = np.clip(over[server[n]], 0, units[n])
-                    units[n] -= less
-                    over[server[n]] -= less
+            full = np.flatnonzero((server >= 0) & np.isin(server, np.flatnonzero((over > 0).any(axis=1))))
+            for n in full[np.argsort(left[full], kind="stable")].tolist():
+                less = np.clip(over[server[n]], 0, units[n])
+                units[n] -= less
+                over[server[n]] -= less
         there = (server >= 0) & units.any(axis=1)
-        return [*zip((units[there] / UNIT).tolist(), server[there].tolist(), left[there].tolist(), strict=True)]
+        return units[there], server[there], left[there]
 
     def remaining(self, seed: int, known: bool = True) -> Ints:
         """(m,) slots that remain of each running pod's service. `known`: not longer than until its latest end."""
@@ -131,7 +138,21 @@ class Started:
             times.append(np.concatenate([whole, column[len(self.queued) : len(self.queued) + len(self.again)]]))
         return times[0], times[1]
 
+    @cached_property
+    def drawn(self) -> dict[tuple[int, int], Ints]:
+        """What `_slots` drew last: one run asks for it several times, and a law's inverse takes long."""
+        return {}
+
     def _slots(self, seed: int, stream: int, row: Ints, age: Floats, endless: Bools) -> Ints:
+        if (seed, stream) not in self.drawn:
+            slots = self._draw(seed, stream, row, age, endless)
+            if len(self.drawn) >= MOST_KEPT:
+                self.drawn.clear()
+            self.drawn[seed, stream] = slots
+            return slots
+        return self.drawn[seed, stream]
+
+    def _draw(self, seed: int, stream: int, row: Ints, age: Floats, endless: Bools) -> Ints:
         if not self.services:
             return np.full(len(age), ENDLESS)
         uniform = random_of(seed, stream).random(int(row.max(initial=-1)) + 1)[row]
@@ -143,7 +164,8 @@ class Started:
                 slots = self.services.slots(owners, uniform, self.remaining(seed, known=False))
         else:
             law = self.services[random_of(seed, LAWS).integers(len(self.services))]
-            slots = remaining(law, age, uniform)
+            slots = np.full(len(age), ENDLESS)
+            slots[~endless] = remaining(law, age[~endless], uniform[~endless])
         return np.where(endless, ENDLESS, np.minimum(slots, ENDLESS))
 
 

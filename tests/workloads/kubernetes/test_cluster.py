@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import packenv
+from packenv.cli.main import main
 from packenv.errors import InputError
 from packenv.units import UNIT
 from packenv.workloads.estimates import misjudged
@@ -151,6 +152,35 @@ def test_bad_input(tmp_path: Path, items: Any, problem: str | None) -> None:
     with pytest.raises(InputError) as error:
         read_cluster(file)
     assert str(error.value).startswith(f"{file}: {problem}")
+
+
+def cut_off(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+@pytest.mark.parametrize(
+    ("items", "problem"),
+    [
+        ([], "no node in it: give what `kubectl get nodes,pods -A -o json` prints"),
+        (PODS, "no node in it: give what `kubectl get nodes,pods -A -o json` prints"),
+        ([*NODES, NODES[1], *PODS], "node small is there more than once"),
+        ([*NODES, pod("a", container(memory="1 GB"))], "pod a: containers, requests, memory: '1 GB' is no quantity"),
+        ([node("n", memory="8GiB"), *PODS], "node n: status, allocatable, memory: '8GiB' is no quantity"),
+        ("cut off", "not JSON: "),
+    ],
+)
+def test_dumps_that_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], items: Any, problem: str) -> None:
+    """One line that names the file, the object and the field, by every command that reads it, and nothing is written."""
+    file, out = listed(tmp_path / "cluster.json", [*NODES, *PODS] if items == "cut off" else items), tmp_path / "out.json"
+    if items == "cut off":
+        cut_off(file)
+    new = tmp_path / "new.json"
+    new.write_text('{"kind": "Pod", "metadata": {"name": "new"}, "spec": {"containers": [{"name": "c"}]}}')
+    for words in (("plan", "--when"), ("plan", "-g", "max wait <= 1s"), ("plan", "--submit", str(new)), ("evaluate",)):
+        with pytest.raises(SystemExit) as end:
+            main([words[0], str(file), *words[1:], "--json", str(out)])
+        line = capsys.readouterr().err.strip()
+        assert end.value.code == 2 and f"{file}: {problem}" in line and "\n" not in line and not out.exists()
 
 
 def test_other_json(tmp_path: Path) -> None:

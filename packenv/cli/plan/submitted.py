@@ -1,0 +1,120 @@
+"""`packenv plan cluster.json --submit pods.yaml`: would these pods start, when, at whose expense, and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from packenv.cli.plan.answers import Answer, Say, plan_all
+from packenv.cli.plan.nodes import ClusterRequest, print_cluster
+from packenv.cli.plan.pod_starts import MOST_SHOWN, start_cell, start_record, time_text
+from packenv.cli.tables import text_console
+from packenv.planning.running_cluster.queue import LEVEL, covered, trust_lines
+from packenv.planning.running_cluster.submitted import Later, Submission, SubmittedPods
+from packenv.planning.trials import AskRuns
+from packenv.report.page import Report, Section
+from packenv.report.tables import Column, Table, numbers
+from packenv.runs.runner import RunOptions
+from packenv.runs.statistics import interval, mean_and_half
+from packenv.runs.text import counted, estimate
+from packenv.workloads.kubernetes.changed import without_submitted
+from packenv.workloads.kubernetes.cluster import MOST_NAMED, some
+
+
+def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, draws: int, run_options: RunOptions) -> Answer:
+    """What becomes of pods that are submitted, with each policy. `notes`: on what was read of them. Raises InputError."""
+    cluster, seconds = request.cluster, request.slot_seconds
+    asked = SubmittedPods(cluster, request.service, seconds, request.preemption)
+    print_cluster(without_submitted(cluster), request.service, len(cluster.nodes))
+    fits_nowhere = [line for line in cluster.unfit_lines() if line not in without_submitted(cluster).unfit_lines()]
+    for line in (*notes, *fits_nowhere, *trust_lines(request.service)):
+        text_console().print(line, highlight=False, markup=False)
+
+    def plan(policy: str, ask: AskRuns, say: Say) -> Submission:
+        say("with and without the pods")
+        return asked.answer(policy, slots, draws, ask)
+
+    answers, _ = plan_all(request.policies, plan, run_options, None)
+    table = _table(answers, slots, seconds)
+    sentences = "\n".join(line for answer in answers for line in _sentences(answer, seconds))
+
+    def report() -> Report:
+        about = [("Nodes", f"{len(cluster.nodes):,}"), ("Policies", ", ".join(request.policies))]
+        section = Section(
+            "Start of the pods", notes=[*cluster.notes(request.service), *notes, *trust_lines(request.service)], tables=[table]
+        )
+        first, *others = sentences.splitlines()
+        return Report(f"What if pods are submitted to {cluster.name}", first, about, [section], others)
+
+    return Answer([table], sentences, [_record(request, answer) for answer in answers], None, report)
+
+
+def _table(answers: Sequence[Submission], slots: int, seconds: float) -> Table:
+    title = f"start of the submitted pods, from now: median, and {LEVEL:.0%} intervals; a run has {time_text(slots, seconds)}"
+    table = Table(title, [Column("pod"), *numbers(*(answer.policy for answer in answers))])
+    pods = answers[0].pods
+    for n, name in enumerate(pods[:MOST_SHOWN]):
+        table.add(name, *(start_cell(answer.starts[n], seconds) for answer in answers))
+    for name in answers[0].unfit[: MOST_SHOWN - len(pods[:MOST_SHOWN])]:
+        table.add(name, *("fits on no node" for _ in answers))
+    return table
+
+
+def _sentences(answer: Submission, seconds: float) -> list[str]:
+    """How many start now; at whose expense; what would help."""
+    count = len(answer.pods) + len(answer.unfit)
+    start = "starts" if len(answer.now) == 1 else "start"
+    first = f"{answer.policy}: {len(answer.now):,} of {count:,} submitted pods {start} now"
+    if answer.unfit:
+        first += f", {len(answer.unfit):,} {'fits' if len(answer.unfit) == 1 else 'fit'} on no node"
+    lines = [f"{first}."]
+    if answer.preempted:
+        names = some(answer.preempted)
+        lines.append(f"{answer.policy}: {counted(len(answer.preempted), 'pod')} preempted for them, whose work is lost: {names}.")
+    if answer.later:
+        shown = [_later(each, seconds) for each in answer.later[:MOST_NAMED]]
+        more = len(answer.later) - len(shown)
+        shown += [f"{more:,} more"] if more else []
+        lines.append(f"{answer.policy}: of those that wait, later on average: {'; '.join(shown)}.")
+    elif answer.pods:
+        lines.append(f"{answer.policy}: no pod that waits starts later for them.")
+    for change in answer.changes:
+        nodes = f"on {some(change.nodes)}"
+        all_of = some(change.pods) if len(change.pods) == 1 else f"all of {some(change.pods)}"
+        lines.append(f"{answer.policy}: {all_of} would start now {change.text}: {nodes}.")
+    late = count - len(answer.now)
+    if late and not answer.changes:
+        lines.append(f"{answer.policy}: no single change that was tried would make them all start now.")
+    return lines
+
+
+def _later(each: Later, seconds: float) -> str:
+    by = estimate(*mean_and_half([slots * seconds for slots in each.slots])) if each.slots else ""
+    parts = [f"{by} s"] if by else []
+    parts += [f"not in the run in {each.lost:.0%} more of the draws"] if each.lost else []
+    return f"{each.pod} ({', '.join(parts)})"
+
+
+def _record(request: ClusterRequest, answer: Submission) -> dict[str, Any]:
+    """The JSON of one policy; times in seconds."""
+    seconds, now = request.slot_seconds, {*answer.now}
+    pods = [
+        start_record(name, answer.policy, start, seconds) | {"now": name in now}
+        for name, start in zip(answer.pods, answer.starts, strict=True)
+    ]
+    return {
+        "workload": request.cluster.name,
+        "policy": answer.policy,
+        "covered": None if (shares := covered(request.service)) is None else [*shares],
+        "pods": pods,
+        "fits_nowhere": [*answer.unfit],
+        "preempted": [*answer.preempted],
+        "later": [
+            {"pod": each.pod, "later_s": [*interval(slots * seconds for slots in each.slots)], "lost": each.lost}
+            for each in answer.later
+        ],
+        "changes": [
+            {"pods": [*each.pods], "kind": each.kind, "change": each.text, "amount": each.amount, "nodes": [*each.nodes]}
+            for each in answer.changes
+        ],
+    }

@@ -1,0 +1,138 @@
+"""`plan --goal` on small dumps drawn at random: against every number of nodes, and "no policy will do" against all schedules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from packenv.planning.running_cluster.nodes import AddedNodes
+from packenv.planning.running_cluster.queue import QueueRuns, parse_queue_goals
+from packenv.planning.search import NoneMeets
+from packenv.runs.run import make
+from packenv.workloads.kubernetes import read_cluster
+from packenv.workloads.kubernetes.changed import emptiest_first, kind_of
+from packenv.workloads.laws import Fixed
+from tests.planning.running_cluster import slow_planner
+from tests.planning.running_cluster.slow_planner import Question, fits_empty, grown, without
+from tests.seeds import seeds
+from tests.workloads.kubernetes.sample import NOW, container, listed, node, pod
+
+SERVICE = 5  # s
+
+
+class Dump:
+    """One to three nodes, up to five pods in service and two to four that wait."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random = np.random.default_rng(seed)
+        self.mixed = bool(random.random() < 0.4)  # priorities
+        nodes = [self.node(f"n{n}") for n in range(random.integers(1, 4))]
+        running = [each for one in nodes for each in self.running(one["metadata"]["name"], "unschedulable" in one["spec"])]
+        waiting = [self.pod(f"w{n}") for n in range(random.integers(2, 4 if self.mixed else 5))]
+        self.question = Question(nodes, running, waiting, SERVICE, NOW)
+        statistic, measure, most = self.one([("max", "wait", 7), ("mean", "wait", 3), ("p50", "wait", 5), ("", "makespan", 12)])
+        if measure == "makespan" and (self.mixed or all(each["spec"]["restartPolicy"] == "Always" for each in waiting)):
+            statistic, measure = "max", "wait"
+        self.statistic, self.measure, self.limit = statistic, measure, int(random.integers(0, most))
+
+    @property
+    def goal(self) -> str:
+        return f"{self.statistic} {self.measure} <= {self.limit}s".strip()
+
+    def chance(self, share: float) -> bool:
+        return bool(self.random.random() < share)
+
+    def one(self, values: Any) -> Any:
+        return values[self.random.integers(len(values))]
+
+    def node(self, name: str) -> dict[str, Any]:
+        taints = [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}] if self.chance(0.15) else []
+        spec = {"taints": taints} | ({"unschedulable": True} if self.chance(0.1) and name != "n0" else {})
+        made = node(name, self.one(["2", "4"]), "8Gi", spec, labels=self.one([{"zone": "a"}, {"zone": "b"}]))
+        made["status"]["allocatable"]["pods"] = self.one(["3", "110"])
+        return made
+
+    def running(self, name: str, cordoned: bool) -> list[dict[str, Any]]:
+        """Sometimes more than the node has."""
+        pods = []
+        for n in range(self.random.integers(0, 3)):
+            owner = self.one(["", "", "", "DaemonSet/d", f"Node/{name}"])
+            deleted = f"2024-05-01T12:00:0{self.random.integers(1, 5)}Z" if self.chance(0.15) and not owner else None
+            more: dict[str, Any] = {"owner": owner, "deleted": deleted, "started": f"2024-05-01T11:59:5{self.one('6789')}Z"}
+            pods.append(self.pod(f"{name}-{n}", on=name, endless=bool(owner) or self.chance(0.15), **more))
+        return pods
+
+    def pod(self, name: str, endless: bool | None = None, **more: Any) -> dict[str, Any]:
+        asked = container(cpu=self.one(["500m", "1", "2", "2", "3"]), memory=self.one(["1Gi", "4Gi"]))
+        if self.chance(0.15):
+            asked["ports"] = [{"hostPort": 80}]
+        spec: dict[str, Any] = {"terminationGracePeriodSeconds": 0, "priority": self.one([-10, 0, 7]) if self.mixed else 0}
+        spec |= {"preemptionPolicy": "Never"} if self.mixed and self.chance(0.2) else {}
+        spec |= {"nodeSelector": {"zone": self.one("ab")}} if self.chance(0.15) else {}
+        spec |= {"tolerations": [{"key": "gpu", "operator": "Exists"}]} if self.chance(0.3) else {}
+        spec |= {"activeDeadlineSeconds": int(self.random.integers(2, 9))} if self.chance(0.1) else {}
+        job = not (self.chance(0.1) if endless is None else endless)
+        return pod(name, asked, job=job, **spec, **more)
+
+
+def check(folder: Path, seed: int) -> dict[str, int]:
+    """What was shown. Raises AssertionError for a number that is not the least, and for a claim that a schedule refutes."""
+    dump = Dump(seed)
+    question = dump.question
+    cluster = read_cluster(listed(folder / "cluster.json", [*question.nodes, *question.running, *question.waiting]))
+    kind = kind_of(cluster)
+    goals = parse_queue_goals([dump.goal], 1.0)
+    nodes = AddedNodes(cluster, kind, 1)
+    more = grown(question, kind.template, 1)
+    waiting = [each for each in question.waiting if fits_empty(question, each) or fits_empty(more, each)]
+    if not waiting or (dump.measure == "makespan" and all(each["spec"]["restartPolicy"] == "Always" for each in waiting)):
+        return {}
+    bound = nodes.bound(goals, lambda own: own.workload(Fixed(SERVICE)))
+
+    def at(count: int) -> Question:
+        if count >= 0:
+            return grown(question._replace(waiting=waiting), kind.template, count)
+        return without(question._replace(waiting=waiting), emptiest_first(cluster, kind)[:-count])
+
+    def possible(count: int) -> bool:
+        there = at(count)
+        return slow_planner.meets(there, there.waiting, dump.statistic, dump.measure, dump.limit)
+
+    shown = {"bounds": 0, "tight": 0, "numbers": 0, "none": 0, "not monotone": 0}
+    for count in range(max(nodes.fewest, bound - 2), bound):  # the claim: with fewer no policy will do
+        shown["bounds"] += 1
+        assert not possible(count), f"seed {seed}: {dump.goal} can be met with {count:+}, of which the bound {bound:+} says no"
+    shown["tight"] = int(bound > nodes.fewest and possible(bound))
+
+    def enough(count: int) -> bool:
+        """By a dump that has these nodes: no policy knows that they are new."""
+        there = at(count)
+        file = listed(folder / "more.json", [*there.nodes, *there.running, *there.waiting])
+        found = read_cluster(file)
+        return not found.unfit and runs.trial(found, runs.times(found, [1])).meets
+
+    runs = QueueRuns("bf-js", goals, (Fixed(SERVICE),), 1.0, lambda wanted, extract: [make(each, extract) for each in wanted])
+    try:
+        number = nodes.least(runs, bound, lambda what: None).number
+    except NoneMeets:
+        shown["none"] = 1
+        assert not any(enough(count) for count in range(nodes.most + 1)), f"seed {seed}: some number meets {dump.goal}"
+        return shown
+    shown["numbers"] = 1
+    tried = {count: enough(count) for count in range(0, max(number, 0) + 3)}
+    if number >= 0:
+        assert tried[number] and not tried.get(number - 1, False), f"seed {seed}: {number:+} is not the least for {dump.goal}"
+        shown["not monotone"] = int(
+            any(met for count, met in tried.items() if count < number)
+            or not all(met for count, met in tried.items() if count >= number)
+        )
+    assert number >= bound
+    return shown
+
+
+@pytest.mark.parametrize("seed", seeds(8, 200))
+def test_no_claim_is_refuted(tmp_path: Path, seed: int) -> None:
+    check(tmp_path, seed)
