@@ -107,8 +107,8 @@ def items(nodes: int, pods: int, priorities: bool, seed: int = 0) -> list[dict[s
     found = list(there)
     for n in range(nodes):
         for daemon in ("proxy", "logs"):
-            spec = {"priority": 2_000_001_000, "tolerations": [{"operator": "Exists"}]}
-            found.append(pod(f"{daemon}-{n}", ("DaemonSet", daemon), 0.1, 0.2, 0, f"node-{n}", spec, 10**6))
+            critical = {"priority": 2_000_001_000, "tolerations": [{"operator": "Exists"}]}
+            found.append(pod(f"{daemon}-{n}", ("DaemonSet", daemon), 0.1, 0.2, 0, f"node-{n}", critical, 10**6))
     free[:, 0] -= 0.2
     free[:, 1] -= 0.5
     left = max(pods - 2 * nodes, 0)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
-import yaml  # type: ignore[import-untyped]
+import yaml
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from stable_baselines3 import PPO

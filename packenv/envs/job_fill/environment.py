@@ -41,20 +41,24 @@ class JobFill(SingleEnv):
     ## Its Own Rewards
     | `"completion"` | minus the unfinished jobs, in every slot: over an episode minus the sum of completion times |
     |---|---|
-    | `"shaped_completion"` | minus what a decision adds to it at once, over the mean service: what starts delays each waiting job with less work left; what idles delays all. Close to `completion` shaped by a potential, with a fraction of its noise (`packenv.envs.rewards.shaped_completion`) |
+    | `"shaped_completion"` | minus what decisions add to it, when they are made, over the mean service |
     | `"value"` | as `completion`, each job weighted by its value |
     | `"makespan"` | minus the slots that pass |
 
-    Each may end in `:unfairness=PRICE`, as in `"completion:unfairness=2"`: a job (or tenant) with waiting tasks and no share of
-    the cluster costs the price in every slot, one with half its fair share half the price, and one with its fair share
+    `"shaped_completion"`: what starts delays each waiting job with less work left, and what idles delays all. It is close to
+    `completion` shaped by a potential (`packenv.envs.rewards.shaped_completion`), with a fraction of its noise.
+
+    The others may end in `:unfairness=PRICE`, as in `"completion:unfairness=2"`: a job (or tenant) with waiting tasks and no
+    share of the cluster costs the price in every slot, one with half its fair share half the price, and one with its fair share
     nothing. A fair share is one over the jobs (or tenants) with eligible tasks. In sum: the price times
     `packenv.results.fairness.missing_shares`.
 
+    With `window` or `ask` but not `choices` all groups of the window, 8 by default, are offered.
     An episode begins with an empty cluster, without a guard, and takes no `J` or `types`.
 
     ## Own Arguments
     | `passing` | False | no server is passed while a group is offered; or True |
-    | `choices` | 4 | how many groups are offered, of the `window` (32) that are looked at, the best by Tetris' score first; None: all of the window (8). With `window` or `ask` alone None |
+    | `choices` | 4 | groups that are offered, of the `window` (32) that are looked at, the best by score; None: all |
     | `ask` | `"changed"` | `"always"`: passed servers are asked again in every slot, and after a round with a start |
     """
 

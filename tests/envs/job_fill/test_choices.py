@@ -89,8 +89,7 @@ def test_shaped_completion(seed: int) -> None:
     capacity = core.workload.servers.units
     everything = sum(c / capacity[:, r].max() for r in range(capacity.shape[1]) for c in capacity[:, r])
     while not done:
-        plain, server = moment(core, info), int(core.parts[0].turn["server"][0])
-        offered = core.parts[0].offered[0].tolist()
+        plain, offered = moment(core, info), core.parts[0].offered[0].tolist()
         action, cost = player(info), 0.0
         if action < CHOICES:
             row = int(core.parts[0].jobs.book.ends["head"][offered[action]])
