@@ -29,7 +29,7 @@ from packenv.files import write_json
 
 ALGORITHMS: dict[str, Any] = {"maskable-ppo": MaskablePPO, "ppo": PPO, "a2c": A2C, "dqn": DQN}
 WORKLOADS = {"JobFill": ("analytics", None)}  # others: ("paper/fig4b", 0.9)
-AGAINST = {"Configuration": "vqs-bf", "JobFill": "tetris"}  # others: bf-js
+AGAINST = {"Configuration": "vqs-bf", "JobFill": "tetris:f=0,m=2"}  # others: bf-js
 SLOTS, QUICK_SLOTS = 200_000, 20_000
 SEEDS, QUICK_SEEDS = 8, 2
 QUICK_STEPS = 2_500
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--env", default="ServerFill", choices=("ServerFill", "Placement", "Configuration", "JobFill"))
     parser.add_argument("--workload", help="paper/fig4b; analytics in JobFill")
     parser.add_argument("--intensity", type=float, help="0.9, but in JobFill that of the workload")
-    parser.add_argument("--against", help="a policy: bf-js; vqs-bf in Configuration, tetris in JobFill")
+    parser.add_argument("--against", help="a policy: bf-js; vqs-bf in Configuration, tetris:f=0,m=2 in JobFill")
     parser.add_argument("--steps", type=int, default=500_000)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="of training")
     parser.add_argument("--batch", action="store_true", help="PackVecEnv in place of make_vec_env: faster")
