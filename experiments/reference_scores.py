@@ -69,11 +69,12 @@ class Rung:
 
 
 FIG4B: Setting = {"workload": "paper/fig4b", "intensity": 0.9}
+ANALYTICS: Setting = {"workload": "analytics"}
 LADDER = (
     Rung("one server, two sizes", "ServerFill", {"workload": "small/fig3a"}, ("bf-s", "vqs-bf"), 8_192, optimum, range(1, 6)),
     Rung("best fit is not best", "ServerFill", {"workload": "small/worst-vqs"}, ("bf-js", "bf-j", "vqs-bf"), 50_000, optimum),
     Rung("the paper's cluster", "ServerFill", FIG4B, ("bf-js", "bf-s", "vqs-bf", "agent:fig4b"), 150_000, queue_bound),
-    Rung("jobs in phases", "JobFill", {"workload": "analytics"}, ("tetris:f=0,m=2", "srpt", "agent:analytics"), 150_000, jobs_bound),
+    Rung("jobs in phases", "JobFill", ANALYTICS, ("tetris:f=0,m=2", "srpt", "agent:analytics"), 150_000, jobs_bound),
     Rung("DAGs of tasks", "JobFill", {"workload": "dag"}, ("tetris", "srpt", "graphene", "agent:dag"), 150_000, jobs_bound),
 )
 

@@ -32,8 +32,7 @@ class Passage(NamedTuple):
     unfinished: Numbers  # ∫ jobs that have arrived and not ended, dt; 0 where whole jobs are not followed
     unfinished_value: Numbers  # ∫ Σ of their values dt
     missing_shares: Numbers  # ∫ Σ over owners with waiting tasks of what each lacks of its fair share, as a share of it, dt
-    overtaken: Numbers  # slots by which the tasks that started delay jobs with less work left, over the mean service
-    idled: Numbers  # ∫ unfinished jobs · idle share of the cluster dt, over the mean service
+    overtaken: Numbers  # Σ over the tasks that started: waiting jobs with less work left · work, in mean services of a server
     baseline: Numbers  # ∫ Q dt of the baseline over the same slots; 0 unless the reward is `advantage`
 
 
@@ -83,17 +82,17 @@ def completion(passage: Passage) -> Numbers:
     return 0.0 - passage.unfinished
 
 
-def shaped_completion(passage: Passage) -> Numbers:
-    """What a decision adds to the completion times, when it is made: −`completion`, if the cluster were one large server.
+def overtaking(passage: Passage) -> Numbers:
+    """Minus the jobs with less work left that a task goes before, times its work, when it starts.
 
-    On one server of all resources, work given to a job delays each job with less work left by as many slots, and what idles
-    delays all. With Φ = −Σ over unfinished jobs of work left · (jobs with as much or more) / capacity, the sum of the completion
-    times that are still to come if the least work left goes first, `completion` + ΔΦ is minus the unfinished jobs times the idle
-    share, less the jobs with less work left than the one that is served: shaping by a potential, which keeps the best policy
-    (Ng, Harada and Russell, ICML 1999). Two things are left out or moved, so that it is no more than close to that: what Φ loses
-    when jobs arrive, which no policy changes, and the work of a task counts when it starts, not while it is served.
+    On one large server, work given to a job delays each job with less work left by as many slots. With Φ = −Σ over unfinished
+    jobs of work left · (jobs with as much or more) / capacity, minus the completion times that are still to come there if the
+    least work left goes first, `completion` + ΔΦ is minus the jobs that what is served goes before, minus the unfinished jobs
+    times the idle share of the cluster: shaping by a potential (Ng, Harada and Russell, ICML 1999). This is the first part,
+    which is what a choice among tasks decides; a task counts when it starts rather than while it is served. Left out are the
+    second part and what arrivals add to Φ: both are mostly noise. With `passing=True`, where a cluster may be left idle, take `completion`.
     """
-    return 0.0 - passage.overtaken - passage.idled
+    return 0.0 - passage.overtaken
 
 
 def value(passage: Passage) -> Numbers:
@@ -108,7 +107,7 @@ def makespan(passage: Passage) -> Numbers:
 
 REWARDS: dict[str, Reward] = {
     **{"queue": queue, "delay": delay, "size": size, "work": work, "tasks": tasks, "advantage": advantage},
-    **{"completion": completion, "shaped_completion": shaped_completion, "value": value, "makespan": makespan},
+    **{"completion": completion, "overtaking": overtaking, "value": value, "makespan": makespan},
 }
 
 
@@ -161,4 +160,4 @@ def name_and_price(reward: str) -> tuple[str, float]:
 
 def of_jobs(reward: Reward) -> bool:
     """Whether only environments that follow whole jobs can give it."""
-    return reward in (completion, shaped_completion, value) or isinstance(reward, Priced)
+    return reward in (completion, overtaking, value) or isinstance(reward, Priced)

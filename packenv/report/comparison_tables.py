@@ -95,7 +95,7 @@ def legend(comparison: Comparison) -> list[str]:
     if any(record["verdict"] == UNSTABLE for record in summaries):
         marks.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and what waits")
     if any(run.jobs is not None and run.jobs.makespan is None for run in comparison.all_runs):
-        marks.append("makespan –: not all jobs ended; completion times are of those that did, and so too short (drain: until all have)")
+        marks.append("makespan –: not all jobs ended; completion times are of those that did: too short (drain: until all have)")
     return marks
 
 

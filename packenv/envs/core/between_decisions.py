@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from packenv.cluster.in_service import place
 from packenv.cluster.queue.waiting import order_new, size_of
-from packenv.cluster.servers import close, reopen, reopen_all
+from packenv.cluster.servers import close, reopen, reopen_all, server_count
 from packenv.cluster.slots import FINISHED, GROW, LIMIT, READY, all_done, begin_slot
 from packenv.cluster.state import NEVER, NONE
 from packenv.cluster.whole_jobs.state import UNFINISHED, follows, missing_shares
@@ -41,7 +41,6 @@ def begin_step(b: Batch) -> None:
     turn.unfinished_value = 0.0
     turn.missing_shares = 0.0
     turn.overtaken = 0.0
-    turn.idled = 0.0
     turn.guarded = 0
 
 
@@ -68,8 +67,7 @@ def end_step(b: Batch) -> None:
     passage.unfinished = turn.unfinished
     passage.unfinished_value = turn.unfinished_value
     passage.missing_shares = turn.missing_shares
-    passage.overtaken = turn.overtaken / b.scale[1]
-    passage.idled = turn.idled / b.scale[1]
+    passage.overtaken = turn.overtaken * server_count(c) / b.scale[1]
     measure_episode(b)
     passage.slot = head.now
     passage.invalid = turn.invalid
@@ -99,7 +97,7 @@ def next_slot(b: Batch) -> int:
     Returns GROW if the pool of tasks must grow first, otherwise READY.
     """
     c, turn = b.c, b.turn[b.c.e]
-    before, in_service, idle = c.head[c.e].now, mean_used(b), idle_share(b)
+    before, in_service = c.head[c.e].now, mean_used(b)
     reason = begin_slot(c, turn.until)
     turn.served += in_service * (c.head[c.e].now - before)
     if follows(b.jobs):
@@ -107,7 +105,6 @@ def next_slot(b: Batch) -> int:
         turn.unfinished += float(b.jobs.counts[UNFINISHED]) * elapsed
         turn.unfinished_value += b.jobs.unfinished_value[0] * elapsed
         turn.missing_shares += missing_shares(b.jobs) * elapsed
-        turn.idled += float(b.jobs.counts[UNFINISHED]) * idle * elapsed
     if reason == GROW:
         return GROW
     turn.phase = OVER
@@ -134,17 +131,6 @@ def mean_used(b: Batch) -> float:
     for r in range(resources):
         used += b.c.used[b.c.e, r]
     return used / resources
-
-
-@fused
-def idle_share(b: Batch) -> float:
-    """Share of the cluster that is not in service, the mean over the resources that it has."""
-    idle, resources = 0.0, 0
-    for r in range(b.total.shape[0]):
-        if b.total[r] > 0:
-            idle += 1.0 - b.c.used[b.c.e, r] / b.total[r]
-            resources += 1
-    return idle / max(resources, 1)
 
 
 @apart

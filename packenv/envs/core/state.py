@@ -54,7 +54,6 @@ turn_type = np.dtype(
         ("unfinished_value", "f8"),  # ∫ their values dt,
         ("missing_shares", "f8"),  # ∫ what owners with waiting tasks lack of their fair shares dt,
         ("overtaken", "f8"),  # slots by which the tasks that started delay jobs with less work left,
-        ("idled", "f8"),  # ∫ unfinished jobs · idle share of the cluster dt,
         ("guarded", "i8"),  # and slots that passed under the guard
         ("guard_slot", "i8"),  # the slot that the guard scheduled last
     ],
@@ -78,7 +77,6 @@ passage_type = np.dtype(
         ("unfinished_value", "f8"),
         ("missing_shares", "f8"),
         ("overtaken", "f8"),
-        ("idled", "f8"),
         # of the episode so far, as in Result; utilisation: of the resource that is used most
         ("mean_queue", "f8"),
         ("mean_delay", "f8"),

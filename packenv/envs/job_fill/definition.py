@@ -18,7 +18,7 @@ from packenv.policy import Needs
 
 DEFAULTS = {
     **{"workload": "analytics", "horizon": None, "window": 32, "choices": 4, "waiting_limit": 1_000_000},
-    **{"observation": "normalized", "reward": "shaped_completion", "invalid": "first", "passing": False},
+    **{"observation": "normalized", "reward": "overtaking", "invalid": "first", "passing": False},
 }
 
 WHOLE = {"choices": None, "window": 8}

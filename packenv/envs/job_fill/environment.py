@@ -41,17 +41,15 @@ class JobFill(SingleEnv):
     ## Its Own Rewards
     | `"completion"` | minus the unfinished jobs, in every slot: over an episode minus the sum of completion times |
     |---|---|
-    | `"shaped_completion"` | minus what decisions add to it, when they are made, over the mean service |
+    | `"overtaking"` | minus the waiting jobs with less work left than that of a task, times its work, when it starts |
     | `"value"` | as `completion`, each job weighted by its value |
     | `"makespan"` | minus the slots that pass |
 
-    `"shaped_completion"`: what starts delays each waiting job with less work left, and what idles delays all. It is close to
-    `completion` shaped by a potential (`packenv.envs.rewards.shaped_completion`), with a fraction of its noise.
-
-    The others may end in `:unfairness=PRICE`, as in `"completion:unfairness=2"`: a job (or tenant) with waiting tasks and no
-    share of the cluster costs the price in every slot, one with half its fair share half the price, and one with its fair share
-    nothing. A fair share is one over the jobs (or tenants) with eligible tasks. In sum: the price times
-    `packenv.results.fairness.missing_shares`.
+    `"overtaking"` is the part of `completion`, shaped by a potential, that a choice among tasks decides
+    (`packenv.envs.rewards.overtaking`), with a fraction of the noise. The others may end in `:unfairness=PRICE`, as in
+    `"completion:unfairness=2"`: a job (or tenant) with waiting tasks and no share of the cluster costs the price in every
+    slot, one with half its fair share half the price, and one with its fair share nothing. A fair share is one over the jobs
+    (or tenants) with eligible tasks. In sum: the price times `packenv.results.fairness.missing_shares`.
 
     With `window` or `ask` but not `choices` all groups of the window, 8 by default, are offered.
     An episode begins with an empty cluster, without a guard, and takes no `J` or `types`.
