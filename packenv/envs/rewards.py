@@ -90,7 +90,8 @@ def overtaking(passage: Passage) -> Numbers:
     least work left goes first, `completion` + ΔΦ is minus the jobs that what is served goes before, minus the unfinished jobs
     times the idle share of the cluster: shaping by a potential (Ng, Harada and Russell, ICML 1999). This is the first part,
     which is what a choice among tasks decides; a task counts when it starts rather than while it is served. Left out are the
-    second part and what arrivals add to Φ: both are mostly noise. With `passing=True`, where a cluster may be left idle, take `completion`.
+    second part and what arrivals add to Φ: both are mostly noise. With `passing=True`, where a cluster may be left idle, take
+    `completion`.
     """
     return 0.0 - passage.overtaken
 

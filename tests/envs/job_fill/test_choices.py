@@ -79,7 +79,7 @@ def test_the_first_of_all_is_tetris() -> None:
     np.testing.assert_array_equal(server, result.schedule.server)
 
 
-@pytest.mark.parametrize("seed", (1, 2, 4))
+@pytest.mark.parametrize("seed", (1, 2, 3))
 def test_overtaking(seed: int) -> None:
     """What starts delays the waiting jobs with less work left."""
     options: dict[str, Any] = {"passing": True, "choices": CHOICES, "window": ALL, "reward": "overtaking"}
