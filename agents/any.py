@@ -1,6 +1,6 @@
 """Evolve `agent:any` again: one agent for any workload of one resource, trained on random workloads.
 
-    python agents/any.py --out any            # 60 generations: half an hour on one core
+    python agents/any.py --out any            # 110 generations: half an hour on one core
     python agents/any.py --out any --quick    # a first look
 
 The agent fills one server at a time, as agent:fig4b does, and starts from its weights. In each generation every candidate
@@ -29,9 +29,9 @@ from packenv.workloads.random_workloads import random_workload
 from packenv.workloads.workload import Workload
 
 AGAINST = "bf-js"
-FAMILY, POOL = "training", 200  # random workloads 0, 1, … of this family; the jobs of each generation are new
+FAMILY, POOL = "training", 120  # random workloads 0, 1, … of this family; the jobs of each generation are new
 CASES = 10  # in a generation
-TASKS, TURNOVERS = 40_000, 15  # a run has so many tasks, and lasts so many mean services at least
+TASKS, TURNOVERS = 20_000, 10  # a run has so many tasks, and lasts so many mean services at least
 SETTINGS = Settings(
     random_workload(FAMILY, 0).with_(name="random workloads"),
     algorithm="cma-es",
@@ -40,8 +40,8 @@ SETTINGS = Settings(
     types=40,
     start="fig4b",
     learning_rate=0.08,
-    population=16,
-    samples=400_000_000,  # tasks that candidates start, in all
+    population=14,
+    samples=320_000_000,  # tasks that candidates start, in all
     guard="bf-js",
     guard_limit=2000,  # tasks waiting
 )
@@ -84,8 +84,8 @@ def evolve_on_any(settings: Settings, out: str, processes: int) -> None:
         nonlocal generation
         if generation % EVERY == 0 and generation:
             save(f"{out}-{generation}")
-        step, spread = (learner.measured().get(f"train/{name}", float("nan")) for name in ("step size", "spread of the scores"))
-        print(f"generation {generation}, {learner.samples:,} tasks: step size {step:.3g}, spread {spread:.3g}", flush=True)
+        measured = [f"{value:.3g}" for name, value in learner.measured().items() if "median" not in name]
+        print(f"generation {generation}, {learner.samples:,} tasks: step size and spread {', '.join(measured)}", flush=True)
         generation += 1
 
     learner.learn(settings.samples, between_generations)
