@@ -185,14 +185,15 @@ def days(draw: Generator, mean_service: float) -> Arrivals:
     return Periodic([float(rate) for rate in draw.uniform(0.6, 1.2, 6)], log_uniform(draw, 5, 40) * mean_service)
 
 
-LEARNED = {
-    "sizes": (uniform, few_values, small_and_large, exponential),
-    "services": (geometric, fixed, log_normal),
-    "arrivals": (poisson, poisson, bursts, several_at_once),
-}
+TRAINING = Family(
+    *(1, (1, 200), 0.4, (0.7, 0.99), (20, 500)),
+    sizes=(uniform, few_values, small_and_large, exponential),
+    services=(geometric, fixed, log_normal),
+    arrivals=(poisson, poisson, bursts, several_at_once),
+)
 FAMILIES = {
-    "training": Family(1, (1, 200), 0.4, (0.7, 0.99), (20, 500), **LEARNED),
-    "choice": Family(2, (1, 200), 0.4, (0.85, 0.97), (20, 500), **LEARNED | {"sizes": (*LEARNED["sizes"], steps)}),
+    "training": TRAINING,
+    "choice": TRAINING._replace(seed=2, load=(0.85, 0.97), sizes=(*TRAINING.sizes, steps)),
     "judged": Family(
         *(3, (1, 1000), 0.25, (0.85, 0.97), (10, 1000)),
         sizes=(beta, pareto, shares, lumps, many_values),
