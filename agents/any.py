@@ -13,7 +13,7 @@ generation is kept as OUT-10, OUT-20, …, and the agent is chosen among them on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -72,8 +72,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     evolve_on_any(settings, given.out, given.processes)
 
 
-def evolve_on_any(settings: Settings, out: str, processes: int) -> None:
-    learner = Evolution(settings, processes, draw=cases_of)
+def evolve_on_any(settings: Settings, out: str, processes: int, draw: Callable[[int], list[Case]] = cases_of) -> None:
+    """Evolve on the cases that `draw` gives for each generation."""
+    learner = Evolution(settings, processes, draw=draw)
     learner.initialise()
     generation = 0
 

@@ -32,7 +32,7 @@ from packenv.workloads.workload import Workload
 AGENT, REFERENCE = "agent:any", "bf-js"
 OTHERS = ("vqs", "vqs-bf", "bf-s", "quickswap", "msr:backfill")  # with BF-J/S, those whose best is the standard
 FIRST_SEED = 4_000_000  # jobs that neither training nor a choice has seen
-WORKLOADS, SEEDS, TASKS, TURNOVERS = 200, 4, 40_000, 40  # a run has so many tasks, and lasts so many mean services at least
+WORKLOADS, SEEDS, TASKS, TURNOVERS = 200, 4, 30_000, 25  # a run has so many tasks, and lasts so many mean services at least
 QUICK_WORKLOADS, QUICK_SEEDS, QUICK_TASKS = 3, 2, 2000
 FLOOR = 0.1  # tasks
 LOSS = 1.02
