@@ -1,6 +1,6 @@
 """Evolve `agent:any` again: one agent for any workload of one resource, trained on random workloads.
 
-    python agents/any.py --out any            # 110 generations: half an hour on one core
+    python agents/any.py --out any            # 100 generations: half an hour on one busy core
     python agents/any.py --out any --quick    # a first look
 
 The agent fills one server at a time, as agent:fig4b does, and starts from its weights. In each generation every candidate
@@ -8,7 +8,7 @@ schedules the same jobs of ten random workloads (packenv.workloads.random_worklo
 loads differ), and those win whose queues are shortest as multiples of BF-J/S's; multiples above 1 count double. Every tenth
 generation is kept as OUT-10, OUT-20, …, and the agent is chosen among them on other workloads:
 
-    python experiments/any_workload.py --family choice --policy agent:fig4b --policy agent:./any-40 …
+    python experiments/any_workload.py --family choice --policy agent:fig4b --policy agent:./any-80 …
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SETTINGS = Settings(
     start="fig4b",
     learning_rate=0.08,
     population=14,
-    samples=320_000_000,  # tasks that candidates start, in all
+    samples=279_000_000,  # tasks that candidates start, in all: 100 generations
     guard="bf-js",
     guard_limit=2000,  # tasks waiting
 )

@@ -19,10 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from packenv.results.stability import UNSTABLE, combine
-from packenv.runs.leaderboard import problem_of
 from packenv.runs.log import RunLog
 from packenv.runs.measured import Measured
-from packenv.runs.run import Run, by_policy, runs_of
+from packenv.runs.run import by_policy, runs_of
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import Interval, certainly_above, interval, ratio_of_means
 from packenv.theory.capacity.load import resolved
@@ -40,13 +39,13 @@ LOSS = 1.02
 
 @dataclass(frozen=True)
 class Game:
-    """What policies did on a workload, by policy; those that cannot play there are not among them."""
+    """What policies did on a workload."""
 
     workload: Workload
     runs: Mapping[str, Sequence[Measured]]
 
     def unstable(self, policy: str) -> bool:
-        return policy not in self.runs or combine(run.verdict for run in self.runs[policy]).kind == UNSTABLE
+        return combine(run.verdict for run in self.runs[policy]).kind == UNSTABLE
 
     def queues(self, policy: str) -> list[float]:
         return [run.values["mean_queue"] + FLOOR for run in self.runs[policy]]
@@ -64,10 +63,9 @@ def play(workload: Workload, policies: Sequence[str], first: int, seeds: int, ta
     """All policies on the same jobs."""
     known = resolved(workload)
     slots = round(max(tasks / known.rate, TURNOVERS * known.mean_service))
-    able = [policy for policy in policies if problem_of(Run(known, policy)) is None]
-    runs = runs_of(known, able, range(first, first + seeds), slots)
+    runs = runs_of(known, policies, range(first, first + seeds), slots)
     with RunOptions(1) as options, options.runner(most=1) as runner:
-        return Game(known, by_policy(able, log.complete(runs, runner, known.name)))
+        return Game(known, by_policy(policies, log.complete(runs, runner, known.name)))
 
 
 def described(game: Game) -> str:
