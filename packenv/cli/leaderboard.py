@@ -47,6 +47,11 @@ BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
     "--warmup", type=click.IntRange(min=0), help="Slots at the start that are not measured  [default: a tenth; traces 0]."
 )
 @option("--judge/--no-judge", "judging", default=True, help="Also find the fraction of ρ* that each policy keeps stable.")
+@click.option(
+    "--matrix", is_flag=True,
+    help="Show one table, of policies by workloads, with ratios alone, and judge nothing. Agents that come with packenv then "
+    "compete away from home too.",
+)  # fmt: skip
 @shared.run_options
 @click.option("--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks.")
 @format_option
@@ -66,6 +71,7 @@ def leaderboard(
     slots: int,
     warmup: int | None,
     judging: bool,
+    matrix: bool,
     made: RunOptions,
     log: str | None,
     form: str,
@@ -85,24 +91,31 @@ def leaderboard(
     packenv leaderboard -p vqs-bf -w paper/fig4b@0.95,servers=50 --plot ratios.png
     packenv leaderboard -w trace.parquet@servers=160,speedup=1.3 --no-judge
     packenv leaderboard -w analytics -p tetris:f=0,m=2 -p srpt -p drf
+    packenv leaderboard --matrix -w paper/fig3b -w paper/fig4b@0.9 -p vqs -p agent:fig4b
     """
     check_outputs(log, json_path, page, plot=plot, report=report)
     check_page(page)
     check_tensorboard(tensorboard)
-    prepared = competition(texts or DEFAULT_WORKLOADS, policies, reference, seeds, slots, warmup)
+    prepared = competition(texts or DEFAULT_WORKLOADS, policies, reference, seeds, slots, warmup, everywhere=matrix)
     for entry in prepared.entries:
         note_left_out(entry.contest.workload)
     run_log = RunLog(log)
     board = prepared.play(made, run_log)
     for notice in board.refusals:
         print(f"packenv: {notice}", file=sys.stderr)
-    if judging:
+    if judging and not matrix:
         board = board.judged(made, run_log)
     groups = groups_of(board.standings)
+    tables = board.matrix() if matrix else None
+    in_markdown = markdown(groups, reference) if tables is None else tables.markdown()
     if form == CSV:
         write_csv(board.records)
     elif form == MARKDOWN:
-        print(markdown(groups, reference), file=standard_output())
+        print(in_markdown, file=standard_output())
+    elif tables is not None:
+        for table in tables.tables:
+            print_table(table)
+        text_console().print(*tables.notes, sep="\n", highlight=False, markup=False)
     else:
         console = text_console()
         for group in groups:
@@ -122,7 +135,7 @@ def leaderboard(
 
     write_all(
         (json_path, lambda path: write_json(path, board.records)),
-        (page, lambda path: write_page(path, markdown(groups, reference))),
+        (page, lambda path: write_page(path, in_markdown)),
         (tensorboard, write_events),
         (plot, lambda path: board.plot().save(path)),
         (report, write_html),

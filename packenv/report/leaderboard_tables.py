@@ -9,7 +9,7 @@ from rich.text import Text
 
 from packenv.report.judgment_tables import STATUS_COLOURS
 from packenv.report.tables import Column as TableColumn
-from packenv.report.tables import Table, numbers
+from packenv.report.tables import Table, Tables, numbers
 from packenv.results.job_times import job_numbers
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
 from packenv.runs.contest import Contest
@@ -205,6 +205,33 @@ def standings_table(group: Group) -> Table:
     return table
 
 
+def matrix(groups: Sequence[Group], reference: str | None) -> Tables:
+    """A row for each policy and a column for each workload and load: ratios of mean queues, or mean completion times.
+
+    In the place of a ratio the policy by which the others are divided has its mean.
+    """
+    places = [
+        (group, n) for group in groups for n, column in enumerate(group.columns) if column.measure == column.contest.measures[0]
+    ]
+    table = Table("", [TableColumn("policy"), *numbers(*(group.columns[n].contest.name for group, n in places))], edge=False)
+    shown = []
+    for policy in dict.fromkeys(policy for group in groups for policy in group.rows):
+        scores = [group.scores(policy)[n] if policy in group.rows else None for group, n in places]
+        shown += [score for score in scores if score is not None]
+        table.add(policy, *map(_ratio_cell, scores))
+    of_jobs = sorted({score.column.contest.of_jobs for score in shown})
+    names = " or ".join(("mean queue", "mean completion")[jobs] for jobs in of_jobs)
+    notes = [f"Ratios of {names} to {_divisor(of_jobs, reference)} on the same jobs, [95 % interval]; that policy has its mean"]
+    return Tables([table], ["; ".join([*notes, *_marks(shown)]) + "."])
+
+
+def _ratio_cell(score: Score | None) -> Text:
+    if score is None:
+        return Text(NONE)
+    text = score.lines()[0] if score.ratio.mean is None else f"{score.ratio}{MARKS[score.kind]}"
+    return Text(text, COLOURS[score.kind])
+
+
 def _cell(score: Score | None) -> Text:
     if score is None:
         return Text(NONE)
@@ -240,16 +267,24 @@ def legend(groups: Sequence[Group], reference: str | None) -> str:
     measured = {frozenset({True}): "Means", frozenset({False}): "Mean queue"}.get(frozenset(of_jobs), "Mean queue, or means")
     marks = [f"{measured}{' ± 95 % over the seeds' if several else ''}"]
     if any(score.ratio.mean is not None for score in scores):
-        usual = dict.fromkeys("the best of the column" if jobs else REFERENCE for jobs in sorted(of_jobs))
-        to = " or ".join(usual) if reference is None else "the best of the column" if reference == BEST else reference
+        to = _divisor(sorted(of_jobs), reference)
         marks.append(f"below it the ratio to {to} on the same jobs{', [95 % interval]' if several else ''}")
     if True in of_jobs:
         marks.append("completion from a job's first arrival to its last end; unfairness: 0 is fair, 1 is no share")
-    kinds = {score.kind for score in scores}
-    if UNSTABLE in kinds:
-        marks.append("↑ unstable: the mean says how long the run was")
-    if UNDECIDED in kinds:
-        marks.append("? not known to be stable")
+    marks += _marks(scores)
     if any(is_wide(score.mean.mean, half_of(score.mean)) for score in scores):
         marks.append(WIDE)
     return "; ".join(marks) + "."
+
+
+def _divisor(of_jobs: Sequence[bool], reference: str | None) -> str:
+    """By what ratios are divided on queues and on whole jobs, as far as there are any. `reference`: None for the usual."""
+    usual = dict.fromkeys("the best of the column" if jobs else REFERENCE for jobs in of_jobs)
+    return " or ".join(usual) if reference is None else "the best of the column" if reference == BEST else reference
+
+
+def _marks(scores: Sequence[Score]) -> list[str]:
+    """What the marks of verdicts mean that occur."""
+    kinds = {score.kind for score in scores}
+    unstable = ["↑ unstable: the mean says how long the run was"] if UNSTABLE in kinds else []
+    return [*unstable, *(["? not known to be stable"] if UNDECIDED in kinds else [])]

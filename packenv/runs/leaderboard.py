@@ -141,6 +141,12 @@ class Leaderboard:
         tables = [replace(standings_table(group), title=title_of(group)) for group in groups]
         return Tables(tables, [legend(groups, self.reference), *self.refusals])
 
+    def matrix(self) -> Tables:
+        """What `packenv leaderboard --matrix` prints: a row for each policy, and its ratio to the reference on each workload."""
+        from packenv.report.leaderboard_tables import groups_of, matrix
+
+        return matrix(groups_of(self.standings), self.reference)
+
     def plot(self) -> Picture:
         """A figure of matplotlib: the ratios to the reference with their 95 % intervals, workload by workload."""
         from packenv.report.leaderboard_page import ratios_chart
@@ -216,14 +222,20 @@ class Competition:
 
 
 def competition(
-    workloads: Iterable[Any], policies: Sequence[str], reference: str | None, seeds: int, slots: int, warmup: int | None
+    workloads: Iterable[Any],
+    policies: Sequence[str],
+    reference: str | None,
+    seeds: int,
+    slots: int,
+    warmup: int | None,
+    everywhere: bool = False,
 ) -> Competition:
-    """What `leaderboard` runs; the arguments are its own. Raises InputError."""
+    """What `leaderboard` runs; the arguments are its own. `everywhere`: agents compete away from home too. Raises InputError."""
     contests = contests_of(workloads, slots, warmup)
     if reference == BEST and not all(contest.of_jobs for contest in contests):
         why = "by mean queue an unstable policy may be best in a short run"
         raise ArgumentError(f"`reference` best goes with tables of jobs; {why}")
-    return Competition(entries_of(contests, policies, reference), reference, seeds, warmup)
+    return Competition(entries_of(contests, policies, reference, everywhere), reference, seeds, warmup)
 
 
 def leaderboard(
@@ -271,8 +283,10 @@ def shipped_agents() -> list[str]:
     return [f"agent:{name}" for name in pretrained_agents()]
 
 
-def entries_of(contests: Sequence[Contest], named: Sequence[str], reference: str | None) -> list[Entry]:
+def entries_of(contests: Sequence[Contest], named: Sequence[str], reference: str | None, everywhere: bool = False) -> list[Entry]:
     """The reference in every contest, then the policies: those named everywhere, agents that nobody named only at home.
+
+    With `everywhere` agents that nobody named compete on all workloads.
 
     Without a reference, and unless it is the best of them, mean queues have REFERENCE.
     """
@@ -283,7 +297,7 @@ def entries_of(contests: Sequence[Contest], named: Sequence[str], reference: str
         usual = [] if named else [*(JOB_POLICIES if contest.of_jobs else DEFAULT_POLICIES), *shipped_agents()]
         first = reference_of(contest, reference)
         policies = dict.fromkeys([*([] if first == BEST else [first]), *named, *usual])
-        entries += [Entry(contest, name) for name in policies if name not in usual or at_home(name, contest)]
+        entries += [Entry(contest, name) for name in policies if everywhere or name not in usual or at_home(name, contest)]
     return entries
 
 

@@ -66,8 +66,24 @@ def test_agents_compete_at_home_unless_named(monkeypatch: pytest.MonkeyPatch) ->
     found = entries_of(contests, (), "bf-js")
     assert [e.policy for e in found if e.contest is contests[0]] == [*usual, "agent:b", "agent:d"]
     assert [e.policy for e in found if e.contest is contests[1]] == [*usual, "agent:c", "agent:d"]
+    found = entries_of(contests, (), "bf-js", everywhere=True)
+    assert [e.policy for e in found] == [*usual, *about] * 2
     found = entries_of(contests, ("agent:b", "vqs"), "vqs")
     assert [e.policy for e in found] == ["vqs", "agent:b"] * 2
+
+
+def test_a_matrix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A row for each policy; its cells are the ratios of the records. Nothing is judged."""
+    records = compete(tmp_path, *TWO, "--matrix", "--slots", "2000", "--format", "markdown", judge=True)
+    head, _, *rows = capsys.readouterr().out.splitlines()
+    assert head == "| policy | paper/fig3a at rate 0.014 | paper/fig3a at rate 0.018 |"
+    cells = {row.split(" | ")[0][2:]: row.strip("| ").split(" | ")[1:] for row in rows if row.startswith("|")}
+    assert [*cells] == ["bf-js", "vqs"]
+    for record in records:
+        place = ["rate 0.014", "rate 0.018"].index(record["at"])
+        if record["policy"] != "bf-js":  # its row has means
+            assert float(cells[record["policy"]][place].split()[0]) == pytest.approx(record["ratio"], rel=0.01)
+    assert rows[-1].startswith("Ratios of mean queue to bf-js on the same jobs")
 
 
 def test_shipped_agents_are_policies() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def test_settings_are_those_of_the_shipped_agent(agent: str) -> None:
     assert shipped["timescale"] == (None if settings.algorithm == "cma-es" else settings.timescale)
 
 
-IN_CI = ("fig4a", "fig4b", "fig4b-kmw", "analytics")
+IN_CI = ("any", "fig4a", "fig4b", "fig4b-kmw", "analytics")
 """One of each way to train."""
 
 
@@ -73,6 +74,9 @@ def test_an_agent_comes_out_that_can_be_evaluated(agent: str, tmp_path: Path, ca
     elif hasattr(module, "SETTINGS") and module.SETTINGS.environment == "JobFill":
         weights = getattr(module, "FIRST_WEIGHTS", None)  # without them the agent begins with the weights of another
         shared.evolve(replace(module.SETTINGS, population=4, samples=1), out, 1, weights)
+    elif agent == "any":
+        small = partial(module.cases_of, count=2, pool=2, tasks=100)
+        module.evolve_on_any(replace(module.SETTINGS, population=4, samples=1), out, 1, small)
     elif agent == "fig4b-kmw":
         module.with_finer_types(module.SETTINGS, out)
     else:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
 
+import packenv
 from packenv import InputError
 from packenv.envs.observation.features import CONTEXT, FEATURES
 from packenv.learning.agents.inference.linear import TERMS
 from packenv.learning.evolution.cma_es import CmaEs
+from packenv.learning.evolution.evolution import FLOOR, Case, Evolution, merits
 from packenv.learning.networks.network import Network
+from packenv.learning.settings import Settings
 
 SEEN = spaces.Dict({"actions": spaces.Box(0, 9, (1, FEATURES)), "context": spaces.Box(0, 9, (CONTEXT,))})
 N = 2 * TERMS
@@ -73,3 +79,29 @@ def test_weights_have_the_networks_names_and_order() -> None:
 def test_networks_that_are_too_large() -> None:
     with pytest.raises(InputError, match="at most 1,000 weights"):
         CmaEs(Network(SEEN, 1, "shared", 32), 0.1)
+
+
+def test_merits_by_hand() -> None:
+    """Without references mean logarithms; with them ratios, where FLOOR is added to both, and those above 1 count double."""
+    workload = packenv.workload("paper/fig4b", intensity=0.5)
+    measured = np.array([[1.0, math.e], [1.0, 1.0]])
+    assert merits(measured, [Case("", workload, 1)] * 2).tolist() == pytest.approx([0.5, 0.0])
+    halved, doubled = 2 * measured + FLOOR, 0.5 * measured - 0.5 * FLOOR  # references
+    assert merits(measured, [Case("", workload, 1, reference) for reference in halved[0]])[0] == pytest.approx(-math.log(2))
+    assert merits(measured, [Case("", workload, 1, reference) for reference in doubled[0]])[0] == pytest.approx(2 * math.log(2))
+
+
+def test_a_generation_plays_the_cases_that_are_drawn_for_it() -> None:
+    """The first generation's seed draws them, once; started tasks are counted over all candidates."""
+    workload, seeds = packenv.workload("paper/fig4b", intensity=0.5), []
+
+    def draw(seed: int) -> list[Case]:
+        seeds.append(seed)
+        return [Case("one", workload, 300, 0.2), Case("other", workload.with_(servers=2), 300, 0.2)]
+
+    settings = Settings(workload, algorithm="cma-es", network="linear", population=4)
+    learner = Evolution(settings, draw=draw)
+    learner.learn(1, lambda: None)
+    assert seeds == [settings.seed_after(0)]
+    assert {"train/median queue at one", "train/median queue at other"} < learner.measured().keys()
+    assert learner.samples > 4 * 2

@@ -20,7 +20,10 @@ from packenv.learning.agents.saved import load_agent, save_agent
 from packenv.learning.networks.network import Network, mask_of
 from packenv.policies.throughput_optimal.kmw import KMaxWeightRule
 from packenv.policy import find_policy, name_of, parameters_of
+from packenv.runs.contest import contest
+from packenv.runs.leaderboard import at_home
 from packenv.simulation import setting_of
+from packenv.workloads.laws import Fixed, Uniform
 from tests.envs.playing import plain_env
 
 SLOTS = 4000
@@ -137,6 +140,18 @@ def test_a_guard_of_nearly_all_of_rho() -> None:
     coarser = {"environment": found.about["environment"] | {"options": found.about["environment"]["options"] | {"types": 40}}}
     with pytest.raises(InputError, match="the guard's types are not the agent's"):
         SavedAgent("x", found.about | coarser, found.weights).needs(setting)
+
+
+def test_the_agent_for_any_workload() -> None:
+    """BF-J/S's theorem goes with it; two resources are refused in a line; it is at home nowhere, and everywhere if named."""
+    found, home = load_agent("any"), packenv.workload("paper/fig4b", intensity=0.9)
+    assert found.guarantee(setting_of(home)) == 0.5
+    assert found.guarantee(setting_of(home.with_(service=Fixed(100)))) == 0.0
+    for servers in ("1x1", "3x1,2x0.4"):
+        found.needs(setting_of(home.with_(servers=servers, sizes=Uniform(0.1, 0.4))))
+    with pytest.raises(InputError, match="agent:any: learned with D = 1 resources, paper/fig4b has D = 2"):
+        found.needs(setting_of(home.with_(servers="5x1:1", sizes=[Uniform(0.1, 0.4), Uniform(0.1, 0.4)])))
+    assert not at_home("agent:any", contest("paper/fig4b@0.9", 1000))
 
 
 def test_files_are_only_read(tmp_path: Path) -> None:
