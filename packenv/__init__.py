@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from packenv.learning.training.train import train as train
     from packenv.planning.pair import compare as compare
     from packenv.planning.plan import plan_servers as plan_servers
+    from packenv.planning.server_plans import ServerPlans as ServerPlans
+    from packenv.planning.server_plans import plan as plan
     from packenv.policy import Setting as Setting
     from packenv.policy import completes as completes
     from packenv.policy import find_policy as find_policy
@@ -74,6 +76,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".learning.training.train": ["train"],
         ".planning.pair": ["compare"],
         ".planning.plan": ["plan_servers"],
+        ".planning.server_plans": ["ServerPlans", "plan"],
         ".policy": ["Setting", "completes", "find_policy", "receives", "registered", "schedules"],
         ".results.result": ["Result"],
         ".runs.agent_score": ["AgentScore", "evaluate_agent"],

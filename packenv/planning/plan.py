@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from packenv.errors import InputError
+from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
 from packenv.planning.goals import EXAMPLES, Goal, check_goals, check_reachable, parse_goal
 from packenv.planning.lower_bounds.fewest_servers import fewest_for
@@ -80,7 +80,7 @@ def run_length(workload: Workload, slots: int | None) -> int | None:
     if workload.jobs is None:
         return slots or DEFAULT_SLOTS
     if slots is not None:
-        raise InputError("--slots is for workloads: a trace is run to its end")
+        raise ArgumentError("`slots` is for workloads: a trace is run to its end")
     return None
 
 

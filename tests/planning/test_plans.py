@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +15,12 @@ import pytest
 
 import packenv
 from packenv import Jobs, Workload
-from packenv.cli.plan.servers import in_the_noise
 from packenv.planning import search as search_module
 from packenv.planning.goals import Goal, parse_goal
 from packenv.planning.lower_bounds.cost_proof import WaitLimit, fewest
 from packenv.planning.lower_bounds.fewest_servers import fewest_servers
 from packenv.planning.lower_bounds.table_cost import TableCost
+from packenv.planning.plan_tables import in_the_noise
 from packenv.planning.search import NoneMeets, Plan, Search, with_servers
 from packenv.policies import FifoFirstFit
 from packenv.results.result import Result
@@ -192,3 +194,41 @@ def test_from_python() -> None:
     ):
         with pytest.raises(packenv.InputError, match=why):
             packenv.plan_servers(bad, "bf-js")
+
+
+def test_several_policies_from_python(tmp_path: Path) -> None:
+    """Three tasks of half a server at the same time: on one server the third waits 10 slots."""
+    table = {"arrival": [0, 0, 0], "size": [0.5, 0.5, 0.5], "service": [10, 10, 10]}
+    log = tmp_path / "log.jsonl"
+    plans = packenv.plan(table, "max wait <= 0", policies=["bf-js", FifoFirstFit()], log=log)
+    assert (plans.servers, plans.bound.servers, [*plans.plans]) == (2, 2, ["bf-js", "fifo-ff"])
+    below = plans.plans["fifo-ff"].below
+    assert below is None or not below.meets
+    frame = plans.to_frame().to_pylist()
+    assert [(row["policy"], row["servers"], row["max wait"]) for row in frame] == [("bf-js", 2, 0.0), ("fifo-ff", 2, 0.0)]
+    plain = json.loads(json.dumps(plans.to_dict()))
+    assert plain["plans"] == plans.records and plain["servers"] == 2 and plain["refusals"] == []
+    assert str(plans.table()).endswith("2 servers with bf-js or fifo-ff for max wait <= 0; no policy needs fewer.")
+    assert repr(plans).splitlines()[1:] == [
+        "  bf-js: 2 servers, max wait 0 slots",
+        "  fifo-ff: 2 servers, max wait 0 slots",
+        "  any policy: at least 2 servers",
+    ]
+    assert "<table>" in plans._repr_html_()
+    kept = log.read_text()
+    assert packenv.plan(table, "max wait <= 0", policies=["bf-js"], log=log).servers == 2 and log.read_text() == kept
+
+
+def test_what_has_no_plan_from_python() -> None:
+    table = {"arrival": [0, 0], "size": [0.5, 0.5], "service": [50, 60]}
+    for arguments, options, why in (
+        ((table,), {}, "give a --goal"),
+        ((table, "max wait <= 0"), {"slots": 10}, "`slots` is for workloads"),
+        (("paper/fig3a",), {"max_demand": 0.5}, "`max_demand` is for traces"),
+        (("paper/fig3a",), {"policies": ["bf-js", "bf-js"]}, "two policies have the same name"),
+        (("paper/fig3a",), {"policies": []}, "`policies` names none"),
+        (("paper/fig3a",), {"policies": ["bf-jz"]}, "bf-jz"),
+        ((table, "utilisation >= 99%"), {"policies": ["bf-js", "vqs"]}, "bf-js: no number .*; vqs: no number"),
+    ):
+        with pytest.raises(packenv.InputError, match=why):
+            packenv.plan(*arguments, **options)

@@ -23,21 +23,24 @@ from packenv.cli.options.workload import (
     workload_told,
 )
 from packenv.cli.outputs import check_outputs, write_all, write_report
-from packenv.cli.plan.answers import Answer, PlanRequest
+from packenv.cli.plan.answers import Answer, print_refused
 from packenv.cli.plan.failed_servers import plan_failure
 from packenv.cli.plan.mixes import kinds_as_servers, plan_mixes
 from packenv.cli.plan.nodes import ClusterRequest, plan_added, plan_failed_nodes
 from packenv.cli.plan.pod_starts import plan_when
-from packenv.cli.plan.servers import LEFT_OUT, plan_numbers
 from packenv.cli.plan.submitted import plan_submitted
 from packenv.cli.tables import format_option, show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.planning.goals import EXAMPLES
 from packenv.planning.kinds import parse_kinds
-from packenv.planning.plan import DEFAULT_SLOTS, SEEDS, run_length, wanted_goals
+from packenv.planning.plan import DEFAULT_SLOTS, SEEDS
+from packenv.planning.plan_tables import LEFT_OUT
 from packenv.planning.running_cluster.queue import DRAWS, QUEUE_SEEDS, parse_queue_goals
+from packenv.planning.server_plans import PlanRequest, plan_request
 from packenv.planning.what_if import parse_failing
+from packenv.report.page import Report
+from packenv.runs.runner import RunOptions
 from packenv.workloads.find import is_cluster_file
 from packenv.workloads.kubernetes.manifests import read_manifests
 from packenv.workloads.traces.table import exact
@@ -225,11 +228,8 @@ def of_servers(question: Question, options: WorkloadOptions, parameters: Mapping
     options = replace(options, **kinds_as_servers(kinds, options.servers))
     workload = grown(options, parameters["growth"])
     mixed = question in (MIX, FAILURE)
-    goals, length = wanted_goals(workload, parameters["goals"], mixed=mixed), run_length(workload, parameters["slots"])
-    slot_seconds, seeds, most_demand = workload.shown_slot, parameters["seeds"] or SEEDS, parameters["max_demand"]
-    request = PlanRequest(workload, goals, policies, seeds, length, slot_seconds, parameters["draws"] or 0, most_demand)
-    if most_demand is not None and workload.jobs is None:
-        raise InputError("--max-demand is for traces: the laws of a workload say what tasks there are")
+    seeds, slots, draws = parameters["seeds"] or SEEDS, parameters["slots"], parameters["draws"] or 0
+    request = plan_request(workload, parameters["goals"], policies, seeds, slots, draws, parameters["max_demand"], mixed=mixed)
     if question is FAILURE:
         if options.servers is None and workload.jobs is not None:
             raise InputError("--without goes with --servers, which says what the whole cluster is")
@@ -239,6 +239,22 @@ def of_servers(question: Question, options: WorkloadOptions, parameters: Mapping
     if kinds is not None:
         return plan_mixes(request, kinds, parameters["made"], parameters["log"])
     return plan_numbers(request, parameters["made"], parameters["log"])
+
+
+def plan_numbers(request: PlanRequest, run_options: RunOptions, log: str | None) -> Answer:
+    """The least number of servers for each policy. Raises NoneMeets if no policy meets the goals with any number."""
+    runs = request.log(log)
+    with text_console().status(f"{request.workload.name}: the fewest servers of any policy"):
+        bound = request.bound()
+    answer = request.run(bound, run_options, runs)
+    print_refused(answer.refusals, answer.plans)
+
+    def report() -> Report:
+        from packenv.planning.plan_page import plan_report  # brings the profile of traces with it
+
+        return plan_report(answer)
+
+    return Answer(answer.tables, "\n".join(answer.sentences), answer.records, lambda path: answer.plot().save(path), report)
 
 
 def of_cluster(question: Question, options: WorkloadOptions, parameters: Mapping[str, Any]) -> Answer:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from packenv.cli.plan.answers import SURER, Answer, PlanRequest, Say, cell, open_goals, plan_all, scale_of
+from packenv.cli.plan.answers import Answer
 from packenv.planning.goals import Goal
+from packenv.planning.plan_tables import SURER, cell, open_goals, scale_of
+from packenv.planning.server_plans import PlanRequest, Say, plan_all
 from packenv.planning.trials import AskRuns, Trial
 from packenv.planning.what_if import Failure, compare_failure, without_servers
 from packenv.report.page import Report, Section

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from packenv.cli.plan.answers import SURER, Answer, PlanRequest, Say, cell, money, open_goals, plan_all, print_refused
+from packenv.cli.plan.answers import Answer, print_refused
 from packenv.cli.tables import text_console
 from packenv.errors import InputError
 from packenv.planning.goals import Goal
@@ -13,6 +13,8 @@ from packenv.planning.kinds import Kinds, check_kinds
 from packenv.planning.lower_bounds.cost_bound import CostBound, least_cost
 from packenv.planning.mixes import MixPlan, MixSearch, MixTrial
 from packenv.planning.plan import GAP, SECONDS
+from packenv.planning.plan_tables import SURER, cell, money, open_goals
+from packenv.planning.server_plans import PlanRequest, Say, plan_all
 from packenv.planning.trials import AskRuns
 from packenv.report.page import Report
 from packenv.report.tables import Column, Table, numbers
@@ -46,12 +48,12 @@ def plan_mixes(request: PlanRequest, kinds: Kinds, run_options: RunOptions, log:
     records = [mix_record(workload, goals, kinds, plan, bound) for plan in plans]
 
     def draw(path: str) -> None:
-        from packenv.cli.plan.report import mix_chart  # brings matplotlib with it
+        from packenv.planning.plan_page import mix_chart  # brings matplotlib with it
 
         mix_chart(plans, goals, bound, workload, slot_seconds).save(path)
 
     def report() -> Report:
-        from packenv.cli.plan.report import mix_report  # brings the profile of traces with it
+        from packenv.planning.plan_page import mix_report  # brings the profile of traces with it
 
         return mix_report(plans, [*map(str, refused)], goals, kinds, bound, workload, slot_seconds, answer, table)
 

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from packenv.cli.plan.answers import Answer, Say, open_goals, plan_all, print_refused
+from packenv.cli.plan.answers import Answer, print_refused
 from packenv.cli.tables import text_console
+from packenv.planning.plan_tables import open_goals
 from packenv.planning.running_cluster.nodes import Added, AddedNodes, FailedNodes, compare_nodes
 from packenv.planning.running_cluster.queue import QueueGoal, QueueRuns, check_pods
+from packenv.planning.server_plans import Say, plan_all
 from packenv.planning.trials import AskRuns, Trial, mean_of
 from packenv.report.page import Report, Section
 from packenv.report.tables import Column, Table, numbers

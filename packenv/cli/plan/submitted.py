@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from packenv.cli.plan.answers import Answer, Say, plan_all
+from packenv.cli.plan.answers import Answer
 from packenv.cli.plan.nodes import ClusterRequest, print_cluster
 from packenv.cli.plan.pod_starts import MOST_SHOWN, start_cell, start_record, time_text
 from packenv.cli.tables import text_console
 from packenv.planning.running_cluster.queue import LEVEL, covered, trust_lines
 from packenv.planning.running_cluster.submitted import Later, Submission, SubmittedPods
+from packenv.planning.server_plans import Say, plan_all
 from packenv.planning.trials import AskRuns
 from packenv.report.page import Report, Section
 from packenv.report.tables import Column, Table, numbers

@@ -1,88 +1,62 @@
-"""The numbers of equal servers of `packenv plan`: the bound, a search for each policy, their tables, sentences and records."""
+"""Cells, tables, sentences and records of plans; of how many equal servers each policy needs all of them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
-from packenv.cli.plan.answers import SURER, Answer, PlanRequest, Say, cell, open_goals, plan_all, print_refused, scale_of
-from packenv.cli.tables import text_console
 from packenv.planning.goals import Goal
-from packenv.planning.lower_bounds.fewest_servers import Fewest, fewest_for
-from packenv.planning.plan import GAP, SECONDS, PlanLog
-from packenv.planning.search import Plan, Search
-from packenv.planning.trials import AskRuns, Trial
-from packenv.planning.what_if import (
-    Certainty,
-    Compared,
-    WithoutLargest,
-    certainty,
-    common_number,
-    compared,
-    trial_at,
-    without_largest,
-)
-from packenv.report.page import Report
+from packenv.planning.lower_bounds.fewest_servers import Fewest
+from packenv.planning.search import Plan
+from packenv.planning.trials import Trial
+from packenv.planning.what_if import Certainty, Compared, WithoutLargest
 from packenv.report.tables import Column, Table, numbers
-from packenv.runs.runner import RunOptions
-from packenv.runs.statistics import interval
-from packenv.runs.text import NONE, counted
+from packenv.runs.statistics import Interval, interval
+from packenv.runs.text import NONE, counted, estimate, number
 from packenv.workloads.workload import Workload
 
-
-def plan_numbers(request: PlanRequest, run_options: RunOptions, log: str | None) -> Answer:
-    """The least number of servers for each policy. Raises NoneMeets if no policy meets the goals with any number."""
-    workload, goals, slot_seconds = request.workload, request.goals, request.shown_slot
-    runs = request.log(log)
-    with text_console().status(f"{workload.name}: the fewest servers of any policy"):
-        bound = fewest_for(workload, goals, request.policies, GAP, SECONDS)
-
-    known: dict[str, Certainty] = {}
-    smaller: dict[str, WithoutLargest] = {}
-
-    def plan(policy: str, ask: AskRuns, say: Say) -> Plan:
-        search = request.search(policy)
-        least = search.run(bound.servers, ask, lambda servers: say(f"{servers:,} servers"))
-        if request.draws:
-            known[policy] = certainty(search, least.servers, request.draws, ask, lambda draw: say(f"draw {draw + 1:,}"))
-        if request.most_demand is not None:
-            say("without the largest tasks")
-            smaller[policy] = without_largest(search, least.servers, request.most_demand, ask)
-        return least
-
-    plans, refused = plan_all(request.policies, plan, run_options, runs)
-    print_refused(refused, plans)
-    common = compare_at_common([request.search(plan.policy) for plan in plans], plans, run_options, runs)
-    tables = [plan_table(workload, goals, plans, bound, slot_seconds)]
-    tables += [common_table(workload, goals, common, slot_seconds)] if common else []
-
-    def draw(path: str) -> None:
-        from packenv.cli.plan.report import plan_chart  # brings matplotlib with it
-
-        plan_chart(plans, goals, bound, workload, slot_seconds).save(path)
-
-    def report() -> Report:
-        from packenv.cli.plan.report import plan_report  # brings the profile of traces with it
-
-        problems = [*map(str, refused)]
-        return plan_report(plans, problems, goals, bound, workload, slot_seconds, request.seeds, request.slots, sentences, tables)
-
-    records = [
-        plan_record(workload, goals, plan, bound)
-        | common_record(goals, common, plan.policy)
-        | certainty_record(known.get(plan.policy))
-        | without_record(smaller.get(plan.policy))
-        for plan in plans
-    ]
-    sentences = [plan_answer(workload, goals, plans, bound)]
-    sentences += [in_the_noise(goals, plan, slot_seconds) for plan in plans if plan.between is not None]
-    sentences += [unsettled(plan) for plan in plans if not goals and not plan.at.settled]
-    sentences += [without(plan, smaller[plan.policy]) for plan in plans if plan.policy in smaller]
-    sentences += [certain(plan.policy, known[plan.policy]) for plan in plans if plan.policy in known]
-    return Answer(tables, "\n".join(sentences), records, draw, report)
-
-
+SURER = "more --slots or --seeds may decide it"
 LEFT_OUT = ("stable with one less",)
+"""Columns of `plan_table` that a narrow terminal does without."""
+
+
+def money(cost: Fraction) -> str:
+    """A cost with as many digits as it has, up to four after the point."""
+    return f"{float(cost):,.4f}".rstrip("0").rstrip(".")
+
+
+def scale_of(goal: Goal, slot_seconds: float | None) -> float:
+    """What a value of the goal is multiplied with to be shown: times are in slots, and shown in seconds if a slot has some."""
+    return slot_seconds or 1.0 if goal.is_time else 1.0
+
+
+def unit_of(goal: Goal, slot_seconds: float | None) -> str:
+    """The unit behind a number; empty for what is no time."""
+    return "" if not goal.is_time else " slots" if slot_seconds is None else " seconds"
+
+
+def cell(trial: Trial | None, n: int, goal: Goal, slot_seconds: float | None) -> str:
+    if trial is None:
+        return NONE
+    scale = scale_of(goal, slot_seconds)
+    measure = Interval(*(None if end is None else end * scale for end in trial.estimate(n)))
+    if measure.mean is None or measure.low is None or measure.high is None:
+        return number(measure.mean)
+    half = measure.high - measure.mean
+    return estimate(measure.mean, half) if math.isclose(measure.mean - measure.low, half, rel_tol=1e-6) else str(measure)
+
+
+def open_goals(goals: Sequence[Goal], trials: Sequence[tuple[str, Trial]], slot_seconds: float | None) -> str:
+    """`: the mean wait is 9.1 ± 3.4 seconds with 55`, of what noise leaves open in trials of so many servers."""
+    measures = [
+        f"the {goal.title} is {cell(trial, n, goal, slot_seconds)}{unit_of(goal, slot_seconds)} with {servers}"
+        for n, goal in enumerate(goals)
+        for servers, trial in trials
+        if trial.decided and trial.decided[n] is None
+    ]
+    return f": {', '.join(measures)}" if measures else ""
 
 
 def plan_table(
@@ -101,6 +75,14 @@ def plan_table(
     return table
 
 
+def plan_fact(goals: Sequence[Goal], plan: Plan, slot_seconds: float | None) -> str:
+    """`3 servers, mean queue 1.8 ± 0.4`, of one policy's plan."""
+    measures = (
+        f"{goal.title} {cell(plan.at, n, goal, slot_seconds)}{unit_of(goal, slot_seconds)}" for n, goal in enumerate(goals)
+    )
+    return ", ".join([counted(plan.servers, "server"), *measures])
+
+
 def in_the_noise(goals: Sequence[Goal], plan: Plan, slot_seconds: float | None) -> str:
     """Between which numbers of servers noise leaves the least open."""
     assert plan.between is not None
@@ -115,7 +97,7 @@ def unsettled(plan: Plan) -> str:
     return f"{plan.policy}: with {servers} the queue may still grow in longer runs; more --slots may decide it."
 
 
-def plan_answer(workload: Workload, goals: Sequence[Goal], plans: Sequence[Plan], bound: Fewest) -> str:
+def plan_answer(goals: Sequence[Goal], plans: Sequence[Plan], bound: Fewest) -> str:
     """The plan in a sentence or two."""
     best = min(plans, key=lambda plan: plan.servers)
     what = " and ".join(goal.text for goal in goals) or "a stable queue"
@@ -192,27 +174,6 @@ def plan_record(workload: Workload, goals: Sequence[Goal], plan: Plan, bound: Fe
             for trial in plan.tried
         ],
     }
-
-
-def compare_at_common(
-    searches: Sequence[Search], plans: Sequence[Plan], run_options: RunOptions, log: PlanLog | None
-) -> list[Compared]:
-    """Each policy with as many servers as the one that needs most; nothing for a single policy, or without goals.
-
-    searches  of the plans, in their order
-    """
-    if len(plans) < 2 or not searches[0].goals:
-        return []
-    servers = common_number(plans)
-    to_run = {plan.policy: (search, plan) for search, plan in zip(searches, plans, strict=True) if plan.servers < servers}
-
-    def run(policy: str, ask: AskRuns, say: Say) -> tuple[str, Trial]:
-        say(f"{counted(servers, 'server')}, to compare")
-        search, plan = to_run[policy]
-        return policy, trial_at(search, plan, servers, ask)
-
-    others = dict(plan_all([*to_run], run, run_options, log)[0]) if to_run else {}
-    return compared([plan.policy for plan in plans], [others.get(plan.policy, plan.at) for plan in plans])
 
 
 def common_table(workload: Workload, goals: Sequence[Goal], comparisons: Sequence[Compared], seconds: float | None) -> Table:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from packenv.api import simulate
-from packenv.cli.plan.answers import money, scale_of, unit_of
 from packenv.planning.goals import Goal
 from packenv.planning.kinds import Kinds, with_mix
 from packenv.planning.lower_bounds.cost_bound import CostBound
 from packenv.planning.lower_bounds.fewest_servers import Fewest
 from packenv.planning.mixes import MixPlan, MixTrial
 from packenv.planning.plan import run_kind
+from packenv.planning.plan_tables import money, scale_of, unit_of
 from packenv.planning.search import Plan, with_servers
 from packenv.planning.trials import Trial
 from packenv.report.charts import Entry, Line, LineChart, Mark, Point, RowChart, Rule
@@ -25,62 +25,51 @@ from packenv.report.workload_charts import profile_section
 from packenv.runs.text import NONE, counted, number
 from packenv.workloads.workload import Workload
 
+if TYPE_CHECKING:
+    from packenv.planning.server_plans import ServerPlans
+
 MOST_TASKS = 1_000_000  # of a table that is run once more, to show how full the cluster is
 ABOVE = 3.0
 """Curves leave the picture at so many times the limit."""
 
 
-def plan_report(
-    plans: Sequence[Plan],
-    refused: Sequence[str],
-    goals: Sequence[Goal],
-    bound: Fewest,
-    workload: Workload,
-    slot_seconds: float | None,
-    seeds: int,
-    slots: int | None,
-    sentences: Sequence[str],
-    tables: Sequence[Table],
-) -> Report:
-    """The page of `packenv plan`.
-
-    sentences     the answer, then what was asked beside it
-    refused       why other policies meet the goals with no number of servers
-    seeds, slots  of the runs
-    tables        as they are printed
-    """
-    curves = _server_figures(plans, goals, bound, slot_seconds)
-    tried = [_tried(plan, goals, slot_seconds) for plan in plans]
+def plan_report(answer: ServerPlans) -> Report:
+    """The page of `packenv plan`."""
+    request, workload, bound, plans = answer.request, answer.workload, answer.bound, [*answer.plans.values()]
     sections = [
-        Section("What each number of servers gives", curves, tables=tables),
-        Section("All that was tried", notes=[_confirmed(plans)], tables=tried),
+        Section("What each number of servers gives", _server_figures(answer), tables=answer.tables),
+        Section(
+            "All that was tried",
+            notes=[_confirmed(plans)],
+            tables=[_tried(plan, answer.goals, request.shown_slot) for plan in plans],
+        ),
     ]
-    best = min(plans, key=lambda plan: plan.servers)
     if workload.jobs is not None and len(workload.jobs) <= MOST_TASKS:
-        title = f"With {counted(best.servers, 'server')} and {best.policy}"
-        sections.insert(1, occupied(title, with_servers(workload, best.servers), best.policy))
+        title = f"With {counted(answer.servers, 'server')} and {answer.best.policy}"
+        sections.insert(1, occupied(title, with_servers(workload, answer.servers), answer.best.policy))
     profile = profile_section(workload)
     facts = [
         ("Work", work_of(workload)),
-        ("Goals", "; ".join(goal.text for goal in goals) or "a stable queue"),
+        ("Goals", "; ".join(goal.text for goal in answer.goals) or "a stable queue"),
         ("A server", ":".join(f"{each:g}" for each in workload.servers.capacity[0])),
-        ("Policies", ", ".join(plan.policy for plan in plans)),
-        ("Runs with each number", _runs(workload, seeds, slots)),
+        ("Policies", ", ".join(answer.plans)),
+        ("Runs with each number", _runs(workload, request.seeds, request.slots)),
         (f"No {bound.whom} needs fewer than", counted(bound.servers, "server")),
     ]
+    first, *others = answer.sentences
     title = f"How many servers for {workload.name}"
-    return Report(title, sentences[0], facts, [*sections, *([profile] if profile else [])], [*sentences[1:], *refused])
+    return Report(title, first, facts, [*sections, *([profile] if profile else [])], [*others, *answer.refusals])
 
 
-def plan_chart(
-    plans: Sequence[Plan], goals: Sequence[Goal], bound: Fewest, workload: Workload, slot_seconds: float | None
-) -> Picture:
+def plan_chart(answer: ServerPlans) -> Picture:
     """Each goal's measure against the number of servers; without a goal which numbers of servers are stable."""
-    return picture_of(f"{workload.name}: how many servers", _server_figures(plans, goals, bound, slot_seconds))
+    return picture_of(f"{answer.workload.name}: how many servers", _server_figures(answer))
 
 
-def _server_figures(plans: Sequence[Plan], goals: Sequence[Goal], bound: Fewest, slot_seconds: float | None) -> list[Figure]:
-    return [_server_figure(plans, n, goal, bound, slot_seconds) for n, goal in enumerate(goals)] or [_stable(plans, bound)]
+def _server_figures(answer: ServerPlans) -> list[Figure]:
+    plans, bound, slot_seconds = [*answer.plans.values()], answer.bound, answer.request.shown_slot
+    figures = [_server_figure(plans, n, goal, bound, slot_seconds) for n, goal in enumerate(answer.goals)]
+    return figures or [_stable(plans, bound)]
 
 
 def work_of(workload: Workload) -> str:
