@@ -91,7 +91,7 @@ def leaderboard(
     packenv leaderboard -p vqs-bf -w paper/fig4b@0.95,servers=50 --plot ratios.png
     packenv leaderboard -w trace.parquet@servers=160,speedup=1.3 --no-judge
     packenv leaderboard -w analytics -p tetris:f=0,m=2 -p srpt -p drf
-    packenv leaderboard --matrix -w paper/fig3b -w paper/fig4b@0.9 -p vqs -p agent:fig4b
+    packenv leaderboard --matrix -w paper/fig3b -w paper/fig4b@0.9 -p agent:fig4b
     """
     check_outputs(log, json_path, page, plot=plot, report=report)
     check_page(page)

@@ -5,10 +5,19 @@ from __future__ import annotations
 import ctypes
 import signal
 import time
+from collections.abc import Iterator
 
 import pytest
 
 from packenv.cli.main import interrupts_kept
+
+
+@pytest.fixture(autouse=True)
+def interrupts_raise() -> Iterator[None]:
+    """As on a terminal: a shell starts what runs in the background with interrupts ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_an_interrupt_in_a_callback_of_the_compiler_is_kept() -> None:
