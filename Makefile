@@ -1,6 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
-PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# Python compiles what is imported when it is; pip would compile all of torch, Ray and Sphinx beforehand, for over a minute.
+PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 SOURCES := pyproject.toml constraints.txt
 
 .PHONY: help install demo test test-all test-minutes coverage campaign docs lint bench clean
@@ -46,7 +47,7 @@ docs: $(VENV)/.all ## the site, into docs/_build/html; a warning is an error
 
 lint: $(VENV)/.all ## ruff, mypy, and the order of imports
 	$(VENV)/bin/ruff check
-	$(VENV)/bin/mypy
+	$(VENV)/bin/mypy --num-workers auto
 	$(VENV)/bin/mypy agents
 	$(VENV)/bin/mypy baselines
 	$(VENV)/bin/mypy experiments

@@ -25,12 +25,14 @@ myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # the tests run the notebooks and compare; the site shows what is stored
 copybutton_prompt_text = "$ "
+highlight_language = "none"  # outputs have no grammar; what has one names it
 smartquotes = False  # "--" is an option
 
 html_theme = "furo"
 html_title = f"packenv {version}"
 html_theme_options = {"navigation_with_keys": True}
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sphinx = False
 
 write_pages(HERE)

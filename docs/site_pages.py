@@ -1,4 +1,4 @@
-"""Pages that are made from the code when the site is built: environments, policies, the Python names, and the notebooks.
+"""Pages that are made from the code when the site is built: commands, environments, policies, the Python names, and the notebooks.
 
 They are written beside the hand-written ones, under `reference/made` and `examples`, which git ignores.
 """
@@ -15,6 +15,7 @@ from typing import Any
 
 import gymnasium
 
+from packenv.cli.main import COMMANDS
 from packenv.policy import find_policy, registered
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,6 +42,8 @@ def write_pages(docs: Path) -> None:
     made.mkdir(parents=True)
     for kind in ENVIRONMENTS:
         (made / f"{kind.lower()}.md").write_text(environment_page(kind), encoding="utf-8")
+    for name, (place, _) in COMMANDS.items():
+        (made / f"command_{name}.rst").write_text(command_page(name, place), encoding="utf-8")
     for name in policies():
         (made / f"policy_{name}.md").write_text(policy_page(name), encoding="utf-8")
     for module, about in MODULES.items():
@@ -50,6 +53,11 @@ def write_pages(docs: Path) -> None:
     notebooks.mkdir()
     for notebook in sorted((ROOT / "examples").glob("*.ipynb")):
         shutil.copyfile(notebook, notebooks / notebook.name)
+
+
+def command_page(name: str, place: str) -> str:
+    """The page of a command: its help, of its subcommands too."""
+    return f".. click:: packenv.cli.{place}\n   :prog: packenv {name}\n   :nested: full\n"
 
 
 def policies() -> list[str]:
@@ -62,7 +70,7 @@ def environment_page(kind: str) -> str:
     environment = gymnasium.make(f"packenv/{kind}-v1").unwrapped
     text = inspect.getdoc(type(environment)) or ""
     first, _, rest = text.partition("\n")
-    picture = f"![{kind} as it draws itself](../../../experiments/pictures/{kind.lower()}.png)"
+    picture = f"![{kind} as it draws itself](../../../experiments/pictures/{kind.lower()}.gif)"
     seen = environment.observation_space
     parts = {f"`{key}`": space for key, space in seen.items()} if hasattr(seen, "items") else {"observation": seen}
     rows = {name: spaces_of(space) for name, space in parts.items()}

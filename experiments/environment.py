@@ -1,47 +1,35 @@
-"""What each environment shows of itself: five servers, their virtual queues or jobs, and the queue's history.
+"""What each environment shows of itself, as a moving picture: five servers, their virtual queues or jobs, and the queue's history.
 
-Valid actions at random for 1,500 slots, on figure 4(b)'s workload at intensity 0.95, or for whole jobs on `analytics` with five
-servers; a picture is taken after every decision.
+A policy of the literature plays 1,500 slots of figure 4(b)'s workload at intensity 0.95, or 20 jobs of `analytics` on five servers.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
-from PIL import Image
 
 import packenv  # noqa: F401  (registers the environments)
 from experiments.script_options import options_of
-from packenv.envs.registration import FORMER, id_of
+from packenv.envs.registration import id_of
+from packenv.runs.recording import film
 from packenv.workloads.named.analytics import analytics
 
-SLOTS = 1500
-OF_TASKS: dict[str, Any] = {"workload": "paper/fig4b", "intensity": 0.95, "J": 4, "horizon": 10 * SLOTS}
-OPTIONS = dict.fromkeys(("Placement", "ServerFill", "Configuration"), OF_TASKS)
-OPTIONS["JobFill"] = {"workload": analytics(jobs=20, servers=5), "passing": False}
+SLOTS, PICTURES = 1500, 30
+POLICY = {"Placement": "bf-js", "ServerFill": "bf-js", "Configuration": "vqs", "JobFill": "tetris"}
+OF_TASKS: dict[str, Any] = {"workload": "paper/fig4b", "intensity": 0.95, "J": 4, "segment": None, "horizon": SLOTS}
+OF_JOBS: dict[str, Any] = {"workload": analytics(jobs=20, servers=5), "ask": "always", "choices": None, "passing": True, "window": 128}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = options_of(__doc__, arguments)
-    for kind in OPTIONS:
-        slot, pixels = played(kind, SLOTS // 10 if options.quick else SLOTS)
-        path = options.folder / f"{kind.lower()}.png"
-        Image.fromarray(pixels).save(path)
-        print(f"{path}: slot {slot}")
-
-
-def played(kind: str, slots: int) -> tuple[int, Any]:
-    """The slot that was reached, and the last picture (height, width, 3) of valid actions taken at random."""
-    env: Any = gymnasium.make(id_of(kind), render_mode="rgb_array", **FORMER[kind] | OPTIONS[kind])
-    _, info = env.reset(seed=0)
-    env.action_space.seed(0)
-    slot, pixels = 0, None
-    while slot < slots:
-        *_, info = env.step(env.action_space.sample(mask=info["action_mask"]))
-        slot += info["elapsed"]
-        pixels = env.render()
-    env.close()
-    return slot, pixels
+    for kind, policy in POLICY.items():
+        settings = OF_JOBS if kind == "JobFill" else OF_TASKS
+        if options.quick:
+            settings = settings | {"horizon": SLOTS // 10}
+        env: Any = gymnasium.make(id_of(kind), render_mode="rgb_array", **settings)
+        path = options.folder / f"{kind.lower()}.gif"
+        print(f"{path}: {film(env, policy, path, frames=PICTURES)} pictures of {policy}")
+        env.close()
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def test_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     module = script("environment")
     monkeypatch.setattr(module, "SLOTS", 500)
     module.main(["--quick", "--out", str(tmp_path)])
-    assert (tmp_path / "serverfill.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "serverfill.gif").read_bytes().startswith(b"GIF89a")
 
 
 def test_the_ladder(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
