@@ -37,6 +37,9 @@ COVERED = {"law": (0.05, 0.54), "stretches": (0.21, 0.07), "owners": (0.50, 0.69
 """Shares of starts in two real traces, in recorded order, that fell into their intervals, by what was known of durations:
 `python experiments/when_coverage.py --moments 12`, Hawk's form of Google's trace of 2011 and openb."""
 
+START_TIMES: dict[str, Any] = {"schedule": True, "until_started": True}
+"""Options of runs that say when pods start, and so when they end."""
+
 NEVER = np.iinfo(np.int64).max
 """Slot of what does not happen by the end of a run: the start of a task, the end of a pod."""
 
@@ -142,7 +145,7 @@ class QueueRuns:
             nothing = np.zeros(0, np.int64)
             return [Times(nothing, nothing, nothing > 0) for _ in seeds]
         workload = self.workload(cluster)
-        runs = [Run(workload, self.policy, seed, long_enough(workload, seed), {"schedule": True}) for seed in seeds]
+        runs = [Run(workload, self.policy, seed, long_enough(workload, seed), START_TIMES) for seed in seeds]
         return self.ask(runs, queue_times)
 
     def trial(self, cluster: Cluster, times: Sequence[Times]) -> Trial:
@@ -163,7 +166,7 @@ def long_enough(workload: Workload, seed: int) -> int:
     """Slots in which all that ends would end one after the other: then nothing changes, unless the policy lets nodes idle."""
     started = workload.draw
     assert isinstance(started, Started)
-    service, (_, _, left) = started(seed).service, started.held(seed)
+    service, left = started(seed).service, started.in_service(seed).remaining
     slots = int(service[service < ENDLESS].sum()) + int(left[left < ENDLESS].max(initial=0)) + 1
     return min(slots, ENDLESS - 1)
 
@@ -206,7 +209,7 @@ class StartInterval(NamedTuple):
 
 def waiting_times(workload: Workload, policy: Any, slots: int, draws: int, ask: AskRuns) -> Ints:
     """(draws, tasks) the slot in which each task starts in each draw, NEVER if it does not within `slots`."""
-    runs = runs_of(workload, [policy], range(draws), slots, {"schedule": True})
+    runs = runs_of(workload, [policy], range(draws), slots, START_TIMES)
     return np.array(ask(runs, starts), np.int64)
 
 

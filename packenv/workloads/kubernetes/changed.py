@@ -107,10 +107,12 @@ def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
     Pods that fit on none of the others are `stranded`, and do not wait. Raises InputError for a node that is not there, and if
     none is left.
     """
+    known = {*cluster.nodes}
     for name in names:
-        if name not in cluster.nodes:
+        if name not in known:
             raise InputError(f"{cluster.source} has no node {name} that is ready{nearest(name, cluster.nodes)}")
-    gone = np.isin(cluster.nodes, names)
+    leaving = {*names}
+    gone = np.array([name in leaving for name in cluster.nodes], np.bool_)
     if gone.all():
         raise InputError(f"{cluster.source}: no node is left")
     number = np.where(gone, -1, np.cumsum(~gone) - 1)
@@ -190,7 +192,7 @@ def _without_stranded(cluster: Cluster) -> Cluster:
     """Pods that fit on none of the nodes do not wait."""
     waiting = cluster.fitting(cluster.waiting, cluster.demand)
     queued = [cluster.running[n] for n in cluster.again]
-    again = cluster.fitting(queued, cluster.running_demand[[*cluster.again]])
+    again = cluster.fitting(queued, cluster.anew(cluster.again))
     lost = [pod.name for pod, fit in zip(cluster.waiting, waiting, strict=True) if not fit]
     lost += [cluster.running[n].name for n, fit in zip(cluster.again, again, strict=True) if not fit]
     return replace(

@@ -97,6 +97,13 @@ class Cluster:
         """(n, D) what these pods ask, in units of the largest node."""
         return _shares([pod.asks for pod in pods], self.resources, [*self.amounts])
 
+    def anew(self, numbers: Sequence[int]) -> Floats:
+        """(n, D) what running pods of these numbers ask when they start again, as new pods."""
+        demand = self.running_demand[[*numbers]]
+        resized = [k for k, n in enumerate(numbers) if self.running[n].anew is not None]
+        demand[resized] = _shares([self.running[numbers[k]].anew or {} for k in resized], self.resources, [*self.amounts])
+        return demand
+
     def emptied(self, priority: float = -math.inf) -> tuple[Floats, tuple[Traits, ...]]:
         """(L, D) the room of nodes with nothing but the pods that belong to them, and traits with these pods' host ports.
 
@@ -198,21 +205,23 @@ class Cluster:
 
         def slots(pods: Sequence[Pod], at: Floats) -> Ints:
             """When each ends at the latest, in slots from now, if it has started then."""
-            ends = [pod.ends_by(start) for pod, start in zip(pods, at.tolist(), strict=True)]
-            left = [ENDLESS if end is None else max(math.ceil((end - self.now) / slot_seconds), 1) for end in ends]
-            return np.minimum(np.array(left, np.int64).reshape(-1), ENDLESS)
+            left = np.full(len(pods), ENDLESS)
+            for n, pod in enumerate(pods):
+                if pod.has_latest_end and (end := pod.ends_by(float(at[n]))) is not None:
+                    left[n] = min(max(math.ceil((end - self.now) / slot_seconds), 1), ENDLESS)
+            return left
 
         def wide(own: Floats, extra: Floats) -> Floats:
             return np.ascontiguousarray(np.concatenate([own, extra], axis=1))
 
-        running_extra = taken[:running].copy()
-        running_extra[[*self.again, *evicted]] = asked[rows:]
+        running_extra, again_extra = taken[:running], asked[rows:]
         capacity = wide(self.capacity, columns)
         resources = (*self.resources, *names)
         if not (to_units(capacity) > 0).any(axis=1).all():  # nodes that have nothing; servers without capacity there are none
             capacity = wide(capacity, np.ones((len(capacity), 1)))
             resources = (*resources, "nothing")
-            demand, running_extra = (wide(each, np.zeros((len(each), 1))) for each in (demand, running_extra))
+            extra = demand, running_extra, again_extra
+            demand, running_extra, again_extra = (wide(each, np.zeros((len(each), 1))) for each in extra)
         draw = Started(
             demand=wide(self.demand, demand),
             row=self.row,
@@ -223,6 +232,7 @@ class Cluster:
             age=age,
             services=services,
             again=self.again,
+            again_demand=wide(self.anew([*self.again, *evicted]), again_extra),
             names=tuple(pod.name for pod in pods),
             notes=notes,
             capacity=capacity,
@@ -250,7 +260,7 @@ class Cluster:
         lines = [self.about, times + law, *past]
         if own := sum(pod.stays for pod in begun):
             lines.append(f"{counted(own, 'pod')} of DaemonSets and static ones belong to their nodes: they neither wait nor move")
-        if known := [pod for pod in begun if pod.deleted is not None or pod.deadline is not None or pod.longest is not None]:
+        if known := [pod for pod in begun if pod.has_latest_end]:
             lines.append(f"{counted(len(known), 'pod')} with a known latest end: {some([pod.name for pod in known])}")
         if overfull := self.overfull:
             one, many = "node holds more than it has, and takes", "nodes hold more than they have, and take"
@@ -302,7 +312,7 @@ class Cluster:
         """The preempted pods, by number, that fit on some node again."""
         victims = [v for each in begun for v in each.victims if self.running[v].deleted is None]
         pods = [_again_on(self.running[v], self.nodes[self.node[v]]) for v in victims]
-        fits = self.fitting(pods, self.running_demand[victims])
+        fits = self.fitting(pods, self.anew(victims))
         return [v for v, fit in zip(victims, fits, strict=True) if fit]
 
     def begun_notes(self, begun: Sequence[Begun]) -> list[str]:
@@ -525,9 +535,11 @@ def _shares(found: list[dict[str, Fraction]], resources: tuple[str, ...], larges
     """(n, D) amounts in units of the largest node; a pod counts as one of `pods`."""
     columns = []
     for name, most in zip(resources, largest, strict=True):
-        amounts = [own.get(name, Fraction(name == "pods")) for own in found]
-        share = {amount: float(amount / most) for amount in set(amounts)}
-        columns.append([share[amount] for amount in amounts])
+        otherwise = Fraction(name == "pods")
+        amounts = [asks.get(name, otherwise) for asks in found]
+        distinct = {id(amount): amount for amount in amounts}  # fractions are hashed slowly
+        share = {key: float(amount / most) for key, amount in distinct.items()}
+        columns.append([share[id(amount)] for amount in amounts])
     return np.ascontiguousarray(np.array(columns, np.float64).reshape(len(resources), -1).T)
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from packenv.errors import InputError
-from packenv.inputs.json_files import PER_BYTE, parse_json
+from packenv.inputs.json_files import PER_BYTE, parse_json, without_collection
 from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import shown
 from packenv.inputs.text_files import read_text, reading
 from packenv.workloads.kubernetes.filters import Rules, Traits, rules_of, taints_of
-from packenv.workloads.kubernetes.requests import Amounts, amounts, objects, requests_of
+from packenv.workloads.kubernetes.requests import Amounts, amounts, held_of, objects, requests_of
 
 COMMAND = "kubectl get nodes,pods -A -o json"
 DONE = ("Succeeded", "Failed")
@@ -63,7 +63,12 @@ class Pod(NamedTuple):
     preempts: bool = True
     grace: float = 30.0  # how long it takes to end when it is told to, at the most
     priority_class: str = ""
+    anew: Amounts | None = None  # what a new pod in its place asks, if that is something else: this one is being resized
     submitted: bool = False  # not in the dump: it is asked what would become of it
+
+    @property
+    def has_latest_end(self) -> bool:
+        return self.deleted is not None or self.deadline is not None or self.longest is not None
 
     def ends_by(self, started: float) -> float | None:
         """When the pod ends at the latest if it has started then; None: that is not known."""
@@ -72,6 +77,7 @@ class Pod(NamedTuple):
         return min((limit for limit in limits if limit is not None), default=None)
 
 
+@without_collection()
 def read_objects(path: Path) -> tuple[list[Node], list[Pod]]:
     """The nodes and pods of a file; of Jobs, their deadlines. Raises InputError, naming file and object."""
     with reading(path):
@@ -81,6 +87,7 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod]]:
         found = parse_json(text)
     except InputError as problem:
         raise InputError(f"{path}: {problem}") from None
+    del text  # a large one is a quarter of the memory
     items = found.get("items") if isinstance(found, dict) else None
     if not isinstance(items, list):
         raise InputError(f"{path}: not what `{COMMAND}` prints: no list of items")
@@ -136,10 +143,11 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
     namespace = metadata.get("namespace", "default")
     rules, unknown = rules_of(spec)
     grace = whole_of(spec, "terminationGracePeriodSeconds")
+    asks, held = requests_of(spec, status), held_of(status)
     return Pod(
         name=f"{namespace}/{name}",
         owner=_owner(metadata, namespace),
-        asks=requests_of(spec, status),
+        asks=asks,
         node=node or None,
         created=created,
         started=_time(status, "startTime"),
@@ -152,6 +160,7 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
         deleted=_time(metadata, "deletionTimestamp"),
         longest=whole_of(spec, "activeDeadlineSeconds"),
         priority=int(whole_of(spec, "priority") or 0),
+        anew=anew if held and (anew := requests_of(spec)) != asks else None,
         priority_class=str(spec.get("priorityClassName") or ""),
         preempts=spec.get("preemptionPolicy") != "Never",
         grace=30.0 if grace is None else grace,

@@ -21,7 +21,7 @@ Amounts = dict[str, Fraction]
 
 def requests_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> Amounts:
     """The amounts of each resource that a pod of this spec, and status, asks for. Raises InputError that says where."""
-    held = _held(status or {})
+    held = held_of(status or {})
     infeasible = _is_infeasible(status or {})
 
     def asked(container: dict[str, Any], where: str) -> Amounts:
@@ -31,7 +31,7 @@ def requests_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> A
             return spoken
         return spoken | there if infeasible else _larger(spoken, there)
 
-    running: Amounts = defaultdict(Fraction)
+    running: Amounts = {}
     starting: Amounts = defaultdict(Fraction)
     sidecars: Amounts = defaultdict(Fraction)
     for container in objects(spec, "initContainers"):
@@ -43,15 +43,18 @@ def requests_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> A
                 sidecars[name] += amount
     for container in objects(spec, "containers"):
         for name, amount in asked(container, "containers").items():
-            running[name] += amount
-    total = {name: max(starting[name], running[name] + sidecars[name]) for name in {*starting, *running}}
+            running[name] = running[name] + amount if name in running else amount
+    total = running
+    if starting:
+        none = Fraction(0)
+        total = {name: max(starting[name], running.get(name, none) + sidecars[name]) for name in {*starting, *running}}
     total |= _asked(spec.get("resources"), "resources")
     for name, amount in amounts(spec.get("overhead"), "overhead").items():
         total[name] = total.get(name, Fraction(0)) + amount
     return total
 
 
-def _held(status: dict[str, Any]) -> dict[str, Amounts]:
+def held_of(status: dict[str, Any]) -> dict[str, Amounts]:
     """What each container has been given, by its name: the larger of what is allocated and of what it runs with."""
     held = {}
     for field in ("containerStatuses", "initContainerStatuses"):
@@ -94,7 +97,8 @@ def amounts(found: Any, where: str) -> Amounts:
 def objects(found: dict[str, Any], key: str) -> list[dict[str, Any]]:
     """A list of objects under a key; empty if there is none. Raises InputError."""
     value = found.get(key)
-    value = [] if value is None else value
+    if value is None:
+        return []
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise InputError(f"{key}: a list of objects is expected")
     return value

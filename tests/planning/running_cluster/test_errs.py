@@ -10,6 +10,7 @@ import pytest
 from packenv.errors import InputError
 from packenv.planning.running_cluster.nodes import AddedNodes
 from packenv.planning.running_cluster.queue import parse_queue_goals
+from packenv.units import UNIT
 from packenv.workloads.kubernetes import read_cluster
 from packenv.workloads.kubernetes.changed import kind_of
 from packenv.workloads.kubernetes.cluster import Cluster
@@ -111,7 +112,7 @@ def test_pods_that_are_being_deleted(tmp_path: Path, deleted: str, slots: int) -
     """They end at the latest when they will be gone, in a slot if that has passed; for the bound they are gone."""
     cluster = read(tmp_path, pod("old", container(cpu="4"), on="n", job=False, deleted=deleted), pod("new", NEW))
     draw: Any = cluster.workload().draw
-    assert [row[2] for row in draw.in_service(0)] == [slots] and bound(cluster) == 0
+    assert draw.in_service(0).remaining.tolist() == [slots] and bound(cluster) == 0
 
 
 def test_deadlines(tmp_path: Path) -> None:
@@ -129,7 +130,7 @@ def test_deadlines(tmp_path: Path) -> None:
         tmp_path, job, own, of_job, pod("new", container(cpu="4"), owner="Job/j"), pod("timed", NEW, activeDeadlineSeconds=9)
     )
     draw: Any = cluster.workload().draw
-    assert [row[2] for row in draw.in_service(0)] == [35, 60]
+    assert draw.in_service(0).remaining.tolist() == [35, 60]
     assert draw(0).service.tolist() == [60 + 30, 9 + 30]
     assert bound(read(tmp_path, job, FULL, pod("new", container(cpu="4"), owner="Job/j"))) == 0
 
@@ -140,4 +141,5 @@ def test_an_overfull_node_has_room_when_it_has_given_back_what_it_lacks(tmp_path
     pods = [pod(f"r{n}", container(cpu=cpu), on="n", deleted=ends[n]) for n, cpu in enumerate(("1", "3", "2"))]
     cluster = read(tmp_path, *pods, pod("new", NEW))
     draw: Any = cluster.workload().draw
-    assert cluster.overfull == ["n"] and [(row[0][0], row[2]) for row in draw.in_service(0)] == [(0.5, 20), (0.5, 30)]
+    held = draw.in_service(0)
+    assert cluster.overfull == ["n"] and held.demand[:, 0].tolist() == [UNIT // 2] * 2 and held.remaining.tolist() == [20, 30]
