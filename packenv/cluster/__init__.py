@@ -5,7 +5,7 @@ something happened. A task is named by its place in the pool, a server by its in
 server. Sizes and rooms are integer units (packenv.units). Compiled policies and plain Python ones call the same functions.
 """
 
-from packenv.cluster.best_fit import best_server, best_task, fill, foresee, foresee_smaller, next_with_room
+from packenv.cluster.best_fit import best_server, best_task, fill, foresee, foresee_smaller, may_fit, next_with_room
 from packenv.cluster.build import build
 from packenv.cluster.events import post, wake_at
 from packenv.cluster.grow import grow
@@ -98,6 +98,7 @@ __all__ = [
     "largest_waiting",
     "level_of",
     "look_at",
+    "may_fit",
     "new_count",
     "new_task",
     "next_in_queue",

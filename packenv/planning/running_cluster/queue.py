@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,6 +26,9 @@ Ints = NDArray[np.int64]
 
 QUEUE_SEEDS = 16
 """Draws of the times in service: few runs say little of waits, and each is short."""
+
+FIRST = 2
+"""Seeds that can rule out a number of nodes while the least is looked for; those that confirm the answer are all run."""
 
 EXAMPLES = "mean wait <= 60s, p50, p95 or max wait <= 10min, makespan <= 1d"
 
@@ -139,14 +142,21 @@ class QueueRuns:
     def workload(self, cluster: Cluster) -> Workload:
         return cluster.workload(self.service or None, self.slot_seconds, self.preemption)
 
-    def times(self, cluster: Cluster, seeds: Sequence[int]) -> list[Times]:
-        """Of the pods that wait and of those that start again, in this order, seed by seed."""
+    def times(self, cluster: Cluster, seeds: Sequence[int], enough: Callable[[list[Times]], bool] | None = None) -> list[Times]:
+        """Of the pods that wait and of those that start again, in this order, seed by seed.
+
+        enough  whether the first of them say all that is to be known: asked after two seeds, and whenever they have doubled
+        """
         if not cluster.waiting and not cluster.again:
             nothing = np.zeros(0, np.int64)
             return [Times(nothing, nothing, nothing > 0) for _ in seeds]
         workload = self.workload(cluster)
-        runs = [Run(workload, self.policy, seed, long_enough(workload, seed), START_TIMES) for seed in seeds]
-        return self.ask(runs, queue_times)
+        times: list[Times] = []
+        while len(times) < len(seeds) and not (times and enough is not None and enough(times)):
+            more = seeds[len(times) : len(seeds) if enough is None else max(2 * len(times), FIRST)]
+            runs = [Run(workload, self.policy, seed, long_enough(workload, seed), START_TIMES) for seed in more]
+            times += self.ask(runs, queue_times)
+        return times
 
     def trial(self, cluster: Cluster, times: Sequence[Times]) -> Trial:
         """The goals' measures; none is met while pods have no node that they fit."""

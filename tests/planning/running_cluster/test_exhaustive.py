@@ -28,7 +28,8 @@ class Dump:
 
     def __init__(self, seed: int) -> None:
         self.random = random = np.random.default_rng(seed)
-        self.mixed = bool(random.random() < 0.4)  # priorities
+        self.tight = bool(random.random() < 0.5)  # all hangs on when one pod of each node ends, or what it holds
+        self.mixed = not self.tight and bool(random.random() < 0.5)  # priorities
         nodes = [self.node(f"n{n}") for n in range(random.integers(1, 4))]
         running = [each for one in nodes for each in self.running(one["metadata"]["name"])]
         waiting = [self.waiting(f"w{n}") for n in range(random.integers(2, 4 if self.mixed else 5))]
@@ -62,6 +63,8 @@ class Dump:
 
     def running(self, name: str) -> list[dict[str, Any]]:
         """Sometimes more than the node has; pods that are being deleted, or resized, or have a deadline."""
+        if self.tight:
+            return [self.decisive(name)]
         pods = []
         for n in range(self.random.integers(0, 3)):
             owner = self.one(["", "", "", "Job/j", "DaemonSet/d", f"Node/{name}"])
@@ -74,6 +77,20 @@ class Dump:
                 self.resize(made)
             pods.append(made)
         return pods
+
+    def decisive(self, name: str) -> dict[str, Any]:
+        """A large pod that does not end by itself, but has a deadline, is being deleted, or resized."""
+        kind = self.one(["deadline", "job", "deleted", "resize"])
+        more: dict[str, Any] = {"started": "2024-05-01T11:59:57Z", "endless": True}
+        more |= {"owner": "Job/j"} if kind == "job" else {}
+        more |= {"deleted": f"2024-05-01T12:00:0{self.random.integers(1, 5)}Z"} if kind == "deleted" else {}
+        made = self.pod(f"{name}-0", on=name, **more)
+        made["spec"].pop("activeDeadlineSeconds", None)
+        made["spec"] |= {"activeDeadlineSeconds": int(self.random.integers(4, 8))} if kind == "deadline" else {}
+        made["spec"]["containers"][0]["resources"]["requests"]["cpu"] = self.one(["2", "3"])
+        if kind == "resize":
+            self.resize(made)
+        return made
 
     def resize(self, made: dict[str, Any]) -> None:
         """What it has been given is not what its spec asks."""
