@@ -84,11 +84,11 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod]]:
         Memory(path).take(PER_BYTE * path.stat().st_size)
         text = read_text(path)
     try:
-        found = parse_json(text)
+        value = parse_json(text)
     except InputError as problem:
         raise InputError(f"{path}: {problem}") from None
     del text  # a large one is a quarter of the memory
-    items = found.get("items") if isinstance(found, dict) else None
+    items = value.get("items") if isinstance(value, dict) else None
     if not isinstance(items, list):
         raise InputError(f"{path}: not what `{COMMAND}` prints: no list of items")
     nodes: list[Node] = []
@@ -176,9 +176,9 @@ def _deadline(item: dict[str, Any], name: str) -> dict[str, float]:
     return {f"{item['metadata'].get('namespace', 'default')}/{name}": started + longest}
 
 
-def whole_of(found: dict[str, Any], key: str) -> float | None:
+def whole_of(spec: dict[str, Any], key: str) -> float | None:
     """A whole number of a spec; None if there is none. Raises InputError."""
-    value = found.get(key)
+    value = spec.get(key)
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         raise InputError(f"{key}: {shown(str(value))} is no whole number")
     return None if value is None else float(value)
@@ -204,17 +204,17 @@ def _unmodelled(spec: dict[str, Any]) -> list[str]:
     return kinds + (["schedulerName"] if spec.get("schedulerName", SCHEDULER) != SCHEDULER else [])
 
 
-def object_of(found: dict[str, Any], key: str) -> dict[str, Any]:
+def object_of(parent: dict[str, Any], key: str) -> dict[str, Any]:
     """An object under a key; empty if there is none. Raises InputError."""
-    value = found.get(key)
+    value = parent.get(key)
     if value is not None and not isinstance(value, dict):
         raise InputError(f"{key}: an object is expected")
     return value or {}
 
 
-def _time(found: dict[str, Any], key: str) -> float | None:
+def _time(parent: dict[str, Any], key: str) -> float | None:
     """Seconds since 1970 of a time such as 2024-05-01T12:00:00Z; None if there is none. Raises InputError."""
-    text = found.get(key)
+    text = parent.get(key)
     if text is None:
         return None
     try:

@@ -45,7 +45,7 @@ class OwnerTimes:
     @cached_property
     def chances(self) -> list[Floats]:
         """Of each group, (owners,) the sums of the chances to have the durations of each known owner."""
-        return [np.cumsum(self._chance(group, own)) for group, own in enumerate(self.known)]
+        return [np.cumsum(self._chance(group, owner)) for group, owner in enumerate(self.known)]
 
     def owners(self, seed: int) -> list[int]:
         """Of each group the owner whose durations it has in the run with this seed."""
