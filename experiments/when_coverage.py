@@ -27,7 +27,6 @@ from packenv.jobs import Jobs
 from packenv.planning.running_cluster.queue import DRAWS, NEVER, intervals, starts
 from packenv.runs.run import Run, make
 from packenv.units import UNIT
-from packenv.workloads.in_service import InService
 from packenv.workloads.kubernetes.owners import OwnerTimes
 from packenv.workloads.kubernetes.started import ENDLESS, Started, stretches
 from packenv.workloads.laws import Empirical
@@ -145,7 +144,7 @@ def _moment(
         age=age.astype(np.float64),
         services=services,
     )
-    begun: list[InService] = [*zip(demand[running].tolist(), server.tolist(), lasting.tolist(), strict=True)]
+    begun = [*zip(demand[running].tolist(), server.tolist(), lasting.tolist(), strict=True)]
     table = Jobs(np.zeros(len(waiting), np.int64), jobs.demand[waiting], jobs.service[waiting])
     true = packenv.simulate(workload.with_(jobs=table), policy, ENDLESS, initial=begun, schedule=True)
     assert true.schedule is not None

@@ -33,6 +33,7 @@ def simulate(workload: Any, policy: Any, slots: int | None = None, seed: int = 0
     backlog        random tasks arrive whenever others start, so that this many always wait. The utilisation is then the most
                    that the policy can sustain with so long a queue (saturation rule: Baccelli and Foss, J. Appl. Prob. 1995)
     waiting_limit  the run ends early if more tasks than this wait
+    until_started  the run may end before `slots` once all tasks of a Jobs table have started
     progress       called now and then with the slot that the run has reached
 
     Raises InputError for arguments that do not go together, and for a policy that misuses the cluster.

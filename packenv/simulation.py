@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from packenv.cluster.build import build
 from packenv.cluster.grow import grow, lengthen
-from packenv.cluster.initial import InService
 from packenv.cluster.loop import OVERFULL, overfull_server, runner_for
 from packenv.cluster.outcome.result import result_of, schedule_of
-from packenv.cluster.slots import FINISHED, GROW, LIMIT
+from packenv.cluster.slots import FINISHED, GROW, LIMIT, PAUSED
 from packenv.cluster.state import NEVER, Cluster
 from packenv.compiled.apart import Apart
 from packenv.errors import InputError, MisuseError
@@ -25,10 +24,11 @@ from packenv.results.locality import data_locality
 from packenv.results.result import Result
 from packenv.results.stability import NOTHING
 from packenv.units import to_units
-from packenv.workloads.in_service import in_service_of
+from packenv.workloads.in_service import InService, in_service_of
 from packenv.workloads.workload import Workload
 
 SLICE = 100_000  # slots with events between two checks of the clock and of Ctrl-C
+SHORT_SLICE = 256  # where a run ends as soon as all tasks have started
 WAITING_LIMIT = 5_000_000
 
 
@@ -49,6 +49,7 @@ def simulate(
     schedule: bool = False,
     backlog: int | None = None,
     waiting_limit: int = WAITING_LIMIT,
+    until_started: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Result:
     """Run `policy` (an object, or a name such as "vqs:J=5") on `workload`.
@@ -64,12 +65,13 @@ def simulate(
     backlog        random tasks arrive whenever others start, so that this many always wait. The utilisation is then the most
                    that the policy can sustain with so long a queue (saturation rule: Baccelli and Foss, J. Appl. Prob. 1995)
     waiting_limit  the run ends early if more tasks than this wait
+    until_started  the run may end before `slots` once all tasks of a Jobs table have started
     progress       called now and then with the slot that the run has reached
 
     Raises InputError for arguments that do not go together, and for a policy that misuses the cluster.
     """
     policy = find_policy(policy) if isinstance(policy, str) else policy
-    initial = initial or in_service_of(workload, seed)
+    begun = initial or in_service_of(workload, seed)
     offered = workload = workload.at(seed)
     drain = (slots is None and workload.jobs is not None and workload.jobs.arrival[-1] == 0) if drain is None else drain
     horizon = _horizon(workload, slots, drain)
@@ -93,7 +95,7 @@ def simulate(
         setting.capacity,
         needs_of(policy, setting),
         jobs=table,
-        initial=check_initial(initial, setting.capacity),
+        initial=check_initial(begun, setting.capacity),
         record_rows=recorded if schedule or (table is not None and (table.job is not None or table.home is not None)) else 0,
         waiting_limit=waiting_limit,
         warmup=warmup,
@@ -111,7 +113,7 @@ def simulate(
     while reason not in (FINISHED, LIMIT):
         began = time.perf_counter() - Apart.seconds
         try:
-            reason = run(policy, cluster, state, until, SLICE)
+            reason = run(policy, cluster, state, until, SHORT_SLICE if until_started else SLICE)
         except MemoryError:
             raise
         except Exception as error:  # the compiled code found a misuse, or a policy in plain Python raised something
@@ -123,6 +125,8 @@ def simulate(
         elif reason == OVERFULL:
             where = f"server {overfull_server(cluster)} above its capacity in slot {cluster.head['now'][0]}"
             raise MisuseError(f"policy {name_of(policy)} put {where}")
+        if until_started and table is not None and reason == PAUSED and cluster.head["started"][0] == len(table):
+            reason = FINISHED
         if progress is not None:
             progress(int(cluster.head["now"][0]))
     stopped = f"more than {waiting_limit:,} tasks waiting in slot {cluster.head['now'][0]}" if reason == LIMIT else None
@@ -155,47 +159,32 @@ def _horizon(workload: Workload, slots: int | None, drain: bool) -> int:
     return slots
 
 
-def check_initial(initial: Sequence[tuple[ArrayLike, int, int]], capacity: NDArray[np.int64]) -> tuple[InService, ...]:
+def check_initial(initial: InService | Sequence[tuple[ArrayLike, int, int]], capacity: NDArray[np.int64]) -> InService:
     """The tasks in service at the start of a run, checked. `capacity` (L, D) in units. Raises InputError."""
-    if (checked := _checked_at_once(initial, capacity)) is not None:
-        return checked
+    jobs = initial if isinstance(initial, InService) else InService.of(_in_units(initial, capacity), capacity.shape[1])
+    for n in np.flatnonzero((jobs.server < 0) | (jobs.server >= len(capacity))).tolist():
+        raise InputError(f"initial job {n}: there is no server {jobs.server[n]}")
     left = capacity.copy()
-    jobs = []
+    np.subtract.at(left, jobs.server, jobs.demand)
+    for server in np.flatnonzero((left < 0).any(axis=1)).tolist():
+        here = np.flatnonzero(jobs.server == server)
+        first = here[(np.cumsum(jobs.demand[here], axis=0) > capacity[server]).any(axis=1)][0]
+        raise InputError(f"initial job {first}: server {server} has no room for it")
+    return jobs
+
+
+def _in_units(
+    initial: Sequence[tuple[ArrayLike, int, int]], capacity: NDArray[np.int64]
+) -> Iterator[tuple[Sequence[int], int, int]]:
+    """The same tasks with demands in units. Raises InputError for one that cannot be in service on these servers."""
     for n, (size, server, remaining) in enumerate(initial):
         amount = np.atleast_1d(np.asarray(size, dtype=np.float64))
         demand = to_units(np.where(np.isfinite(amount), amount, -1))
-        if not 0 <= server < len(capacity):
-            raise InputError(f"initial job {n}: there is no server {server}")
         if demand.shape != (capacity.shape[1],) or demand.min() < 0 or demand.max() == 0:
             raise InputError(f"initial job {n}: needs {capacity.shape[1]} demands >= 0, at least one of them positive")
         if remaining < 1:
             raise InputError(f"initial job {n}: must remain at least 1 slot, not {remaining}")
-        left[server] -= demand
-        if (left[server] < 0).any():
-            raise InputError(f"initial job {n}: server {server} has no room for it")
-        jobs.append(InService(tuple(int(amount) for amount in demand), server, remaining))
-    return tuple(jobs)
-
-
-def _checked_at_once(initial: Sequence[tuple[ArrayLike, int, int]], capacity: NDArray[np.int64]) -> tuple[InService, ...] | None:
-    """All of them, of a large cluster in a tenth of the time; None if something may be wrong with one."""
-    if len(initial) < 100:
-        return None
-    try:
-        amounts = np.array([size for size, _, _ in initial], np.float64).reshape(len(initial), -1)
-        server = np.array([server for _, server, _ in initial], np.int64)
-    except (TypeError, ValueError):
-        return None
-    if not np.isfinite(amounts).all() or amounts.shape[1] != capacity.shape[1]:
-        return None
-    demand, left = to_units(amounts), capacity.copy()
-    if (server < 0).any() or (server >= len(capacity)).any() or demand.min() < 0 or (demand.max(axis=1) == 0).any():
-        return None
-    np.subtract.at(left, server, demand)
-    if (left < 0).any() or min(remaining for _, _, remaining in initial) < 1:
-        return None
-    rows = zip(demand.tolist(), initial, strict=True)
-    return tuple(InService(tuple(amount), where, remaining) for amount, (_, where, remaining) in rows)
+        yield demand.tolist(), server, remaining
 
 
 def make_room(cluster: Cluster) -> Cluster:

@@ -5,12 +5,11 @@ something happened. A task is named by its place in the pool, a server by its in
 server. Sizes and rooms are integer units (packenv.units). Compiled policies and plain Python ones call the same functions.
 """
 
-from packenv.cluster.best_fit import best_server, best_task, fill, foresee, foresee_smaller, next_with_room
+from packenv.cluster.best_fit import best_server, best_task, fill, foresee, foresee_smaller, may_fit, next_with_room
 from packenv.cluster.build import build
 from packenv.cluster.events import post, wake_at
 from packenv.cluster.grow import grow
 from packenv.cluster.in_service import hold, hold_box, place, postpone
-from packenv.cluster.initial import InService
 from packenv.cluster.locality.distance import level_of, remote_slots
 from packenv.cluster.queue.by_age import oldest_fitting
 from packenv.cluster.queue.by_demand import first_of_group, group_count
@@ -51,6 +50,7 @@ from packenv.cluster.servers import (
 from packenv.cluster.state import NONE, Cluster, look_at
 from packenv.cluster.virtual_queues.reduced import heaviest, reduced_configuration, weight
 from packenv.policy import BY_AGE, BY_DEMAND, BY_INDEX, BY_LINE, BY_MIX, BY_QUEUE, BY_ROOM, BY_SIZE, BY_TYPE, Needs
+from packenv.workloads.in_service import InService
 
 __all__ = [
     "BY_AGE",
@@ -98,6 +98,7 @@ __all__ = [
     "largest_waiting",
     "level_of",
     "look_at",
+    "may_fit",
     "new_count",
     "new_task",
     "next_in_queue",

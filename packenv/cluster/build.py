@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster.fields import allocate
 from packenv.cluster.grow import pool_sizes
-from packenv.cluster.initial import InService, start_initial
+from packenv.cluster.initial import start_initial
 from packenv.cluster.outcome.measures import DELAY_BINS
 from packenv.cluster.queue.by_type import set_boxes, set_levels, set_types
 from packenv.cluster.servers import refresh, touch
@@ -17,6 +17,7 @@ from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.policy import BY_LINE, BY_MIX, BY_TYPE, Needs
+from packenv.workloads.in_service import InService
 from packenv.workloads.precedence import precedence_edges
 from packenv.workloads.source import Source
 
@@ -31,7 +32,7 @@ def build(
     clusters: int = 1,
     places: int = 1024,
     jobs: Jobs | None = None,
-    initial: tuple[InService, ...] = (),
+    initial: InService | None = None,
     record_rows: int = 0,
     waiting_limit: int = NEVER,
     warmup: int = 0,
@@ -51,6 +52,7 @@ def build(
     if not needs.orders & BY_TYPE and needs.orders & (BY_LINE | BY_MIX):
         raise InputError("a policy that needs BY_LINE or BY_MIX needs BY_TYPE as well")
     scalar = scalar_capacity(capacity)
+    initial = InService.of((), resources) if initial is None else initial
     boxes = needs.types if needs.types is not None and needs.types.ndim > 1 else np.zeros((0, resources), np.int64)
     server_kind, kind_capacity = server_kinds(capacity if len(boxes) else scalar)
     most_in_service = needs.in_service + len(initial) + needs.reserve

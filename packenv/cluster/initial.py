@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,45 +12,44 @@ from packenv.cluster.slots import scalar_size
 from packenv.cluster.state import TASK, Cluster
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
+from packenv.workloads.in_service import InService
 
 
-class InService(NamedTuple):
-    """A job that is in service when the run starts."""
-
-    demand: tuple[int, ...]  # units
-    server: int
-    remaining: int  # slots, >= 1: it leaves at the start of slot `remaining`
-
-
-def start_initial(c: Cluster, jobs: tuple[InService, ...], slotted: bool) -> None:
+def start_initial(c: Cluster, jobs: InService, slotted: bool) -> None:
     """Put the jobs into service before slot 0, the n-th as row -1 - n; on slotted servers each takes a whole slot of a server.
 
     Raises InputError for a job that is larger than its server's slots.
     """
-    for n, job in enumerate(jobs):
-        if slotted and _scalar(job, c.scale) > c.server["least"][c.e, job.server] > 0:
-            raise InputError(f"initial job {n} is larger than a slot of server {job.server}")
-        _start(c, n, np.array(job.demand, np.int64), job.server, job.remaining, slotted)
+    if slotted:
+        least = c.server["least"][c.e, jobs.server]
+        too_large = np.flatnonzero((least > 0) & (_scalar(jobs.demand, c.scale) > least))
+        if len(too_large):
+            n = int(too_large[0])
+            raise InputError(f"initial job {n} is larger than a slot of server {jobs.server[n]}")
+    _start_all(c, jobs.demand, jobs.server, jobs.remaining, slotted)
 
 
-def _scalar(job: InService, scale: NDArray[np.int64]) -> int:
-    """Scalar size of a job, as packenv.cluster.slots.scalar_size."""
-    most = int(scale.max())
-    return max(-(-demand * most // int(largest)) for demand, largest in zip(job.demand, scale, strict=True) if demand > 0)
+def _scalar(demand: NDArray[np.int64], scale: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n,) scalar sizes of jobs, as packenv.cluster.slots.scalar_size."""
+    sizes = -(-demand * scale.max(initial=1) // np.maximum(scale, 1))
+    return np.asarray(sizes.max(axis=1, initial=0), np.int64)
 
 
 @compiled
-def _start(c: Cluster, n: int, demand: NDArray[np.int64], server: int, remaining: int, slotted: bool) -> None:
-    """Put job n into service; it takes its size of the room, or a whole slot of a slotted server."""
-    i = take_place(c)
-    task = c.task[c.e, i]
-    task.kind, task.row, task.job, task.since = TASK, -1 - n, -1 - n, 0
-    if c.demand.shape[1] == 0:
-        task.size = demand[0]
-    else:
-        for r in range(len(demand)):
-            c.demand[c.e, i, r] = demand[r]
-        task.size = scalar_size(c, i)
-        if c.types.box.shape[0] > 0:
-            find_box(c, i)
-    occupy(c, i, server, c.server[c.e, server].least if slotted else task.size, remaining)
+def _start_all(
+    c: Cluster, demand: NDArray[np.int64], server: NDArray[np.int64], remaining: NDArray[np.int64], slotted: bool
+) -> None:
+    """Put all jobs into service; each takes its size of the room, or a whole slot of a slotted server."""
+    for n in range(demand.shape[0]):
+        i = take_place(c)
+        task = c.task[c.e, i]
+        task.kind, task.row, task.job, task.since = TASK, -1 - n, -1 - n, 0
+        if c.demand.shape[1] == 0:
+            task.size = demand[n, 0]
+        else:
+            for r in range(demand.shape[1]):
+                c.demand[c.e, i, r] = demand[n, r]
+            task.size = scalar_size(c, i)
+            if c.types.box.shape[0] > 0:
+                find_box(c, i)
+        occupy(c, i, server[n], c.server[c.e, server[n]].least if slotted else task.size, remaining[n])

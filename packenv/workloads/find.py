@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from packenv.errors import ArgumentError, InputError, RowError, nearest
+from packenv.inputs.text_files import reading
 from packenv.jobs import Jobs
 from packenv.workloads.demand import fitting
 from packenv.workloads.files import load_workload
@@ -96,9 +97,11 @@ def is_columns(source: Any) -> bool:
 
 
 def is_cluster_file(source: str | None) -> bool:
-    """Whether a file is what kubectl prints of a cluster."""
+    """Whether a file is what kubectl prints of a cluster. Raises InputError for a file *.json that is not there."""
     if source is None or not source.endswith(".json"):
         return False
+    with reading(source):
+        Path(source).stat()
     from packenv.workloads.kubernetes import is_cluster  # brings pyarrow with it
 
     return is_cluster(Path(source))

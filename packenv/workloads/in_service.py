@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.workloads.workload import Workload
 
-InService = tuple[Sequence[float], int, int]
-"""Demands in units of capacity, the server's number, and the slots that remain: `initial` of `packenv.simulate`."""
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class InService:
+    """Tasks in service in slot 0, one a row."""
+
+    demand: Ints  # (n, D) units
+    server: Ints  # (n,)
+    remaining: Ints  # (n,) slots, >= 1: each leaves at the start of this slot
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[Sequence[int], int, int]], resources: int) -> Self:
+        """From demands in units, servers and slots that remain."""
+        demand, server, remaining = zip(*rows, strict=True) if (rows := [*rows]) else ((), (), ())
+        whole = np.array(demand, np.int64).reshape(-1, resources)
+        return cls(whole, np.array(server, np.int64), np.array(remaining, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.server)
 
 
 @runtime_checkable
@@ -23,11 +42,11 @@ class BeginsBusy(Protocol):
         """Lines that say what is assumed of these tasks, and what is ignored."""
         ...
 
-    def in_service(self, seed: int) -> list[InService]:
+    def in_service(self, seed: int) -> InService:
         """The tasks in service in slot 0 of a run with this seed."""
         ...
 
-    def times(self, seed: int, start: NDArray[np.int64], end: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def times(self, seed: int, start: Ints, end: Ints) -> tuple[Ints, Ints]:
         """Starts and ends of all waiting tasks (n,) in a run with this seed, from those of the table; -1: never."""
         ...
 
@@ -37,6 +56,8 @@ def begins_busy(workload: Workload) -> bool:
     return isinstance(workload.draw, BeginsBusy)
 
 
-def in_service_of(workload: Workload, seed: int) -> list[InService]:
+def in_service_of(workload: Workload, seed: int) -> InService:
     """The tasks in service in slot 0 of a run with this seed; none for a workload that begins with empty servers."""
-    return workload.draw.in_service(seed) if isinstance(workload.draw, BeginsBusy) else []
+    if isinstance(workload.draw, BeginsBusy):
+        return workload.draw.in_service(seed)
+    return InService.of((), workload.servers.units.shape[1])

@@ -46,6 +46,7 @@ BAD_WORDS: list[tuple[tuple[object, ...], str]] = [
     (("--sizes", "uniforn:0.1:0.9"), "uniform"),
     ((), "name a workload or a trace"),
     (("no-such-trace.csv", "--servers", 2), "no-such-trace.csv: no such file"),
+    (("gone.json", "--servers", 2), "gone.json: no such file"),
     (("paper/fig4b", "--no-such-option"), "No such option"),
     (("price/fig5", "--resources", "io"), "price/fig5 is a table of tasks: --resources does not go with it"),
     (("price/fig5", "-p", "price:c=0"), "price: needs welfare >= 0, c > 0 and gamma > -1"),

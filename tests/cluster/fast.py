@@ -92,7 +92,8 @@ def run(
     workload = Workload(jobs=jobs, servers=capacity / UNIT, network=to_network(instance))
     setting = Setting(capacity, workload, 4, largest)
     assert scalar_capacity(capacity).tolist() == [scale.capacity(c) for c in instance.capacities]
-    initial = tuple(InService(job.demand, job.server, job.remaining) for job in instance.initial)
+    rows = ((job.demand, job.server, job.remaining) for job in instance.initial)
+    initial = InService.of(rows, capacity.shape[1])
     needs = needs_of(policy, setting)
     c = build(workload.source([0]), capacity, needs, places=places, jobs=jobs, initial=initial, record_rows=len(jobs))
     state = attached(policy, c, initial_state_of(policy, setting, seed))

@@ -229,6 +229,18 @@ def test_initial_jobs() -> None:
         run(workload, initial=[(0.6, 0, 3), (0.5, 0, 3)])
 
 
+def test_a_run_that_ends_when_all_have_started() -> None:
+    """The same starts and ends as of a whole run, where more than a few hundred slots with events follow the last start."""
+    random = np.random.default_rng(0)
+    begun = [(0.001, 0, int(left)) for left in random.permutation(np.arange(1, 801))]
+    workload = table((0, 0.25, 700), (0, 0.5, 3), (0, 0.5, 900))
+    whole = run(workload, "bf-js", 2000, drain=False, initial=begun)
+    short = run(workload, "bf-js", 2000, drain=False, initial=begun, until_started=True)
+    assert whole.schedule is not None and short.schedule is not None
+    assert short.schedule.start.tolist() == whole.schedule.start.tolist() and max(starts(short))[0] > 0
+    assert short.schedule.end.tolist() == whole.schedule.end.tolist() and short.slots < 1000 < whole.slots
+
+
 def test_initial_demand_negative_in_one_resource() -> None:
     with pytest.raises(InputError):
         run(table((0, (0.5, 0.5), 1), servers=[(1, 1)]), initial=[((0.5, -0.25), 0, 3)])

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
@@ -203,8 +202,6 @@ def plan(
     check_outputs(json_path, parameters["log"], plot=plot, report=report)
     parameters = {name: value for name, value in parameters.items() if name != "form"}
     options = WorkloadOptions(**{each.name: parameters[each.name] for each in fields(WorkloadOptions) if each.name in parameters})
-    if parameters["submit"] and str(options.source).endswith(".json") and not Path(str(options.source)).exists():
-        raise InputError(f"{options.source}: no such file")
     question = question_of(ctx.params, is_cluster_file(options.source))
     if question is WHEN:
         cluster_options = with_durations(options, parameters["durations"])

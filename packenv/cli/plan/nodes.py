@@ -19,9 +19,10 @@ from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import Interval, interval, mean_and_half
 from packenv.runs.text import NONE, counted, estimate, listed
 from packenv.workloads.kubernetes.changed import changed, emptiest_first, kind_of, with_unfit, without_nodes
-from packenv.workloads.kubernetes.cluster import MOST_NAMED, Cluster, some
+from packenv.workloads.kubernetes.cluster import Cluster
 from packenv.workloads.kubernetes.durations import Durations
 from packenv.workloads.kubernetes.preemption import first_cycle
+from packenv.workloads.kubernetes.texts import MOST_NAMED, some
 from packenv.workloads.laws import Law
 
 NEVER = "never"
@@ -134,7 +135,7 @@ def _added_record(request: ClusterRequest, nodes: AddedNodes, plan: Added, bound
         "nodes": len(request.cluster.nodes),
         "add": nodes.kind.name,
         "capacity": [*nodes.kind.capacity],
-        "own_pods": [request.cluster.running[n].name for n in nodes.kind.own(request.cluster)],
+        "own_pods": [request.cluster.running[n].name for n in nodes.kind.pods(request.cluster)],
         "fits_nowhere": [pod.name for pod in with_unfit(request.cluster, nodes.kind).unfit],
         "not_modelled": request.cluster.unmodelled(request.cluster.waiting),
         "added": plan.number,

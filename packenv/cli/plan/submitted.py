@@ -19,13 +19,13 @@ from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import interval, mean_and_half
 from packenv.runs.text import counted, estimate
 from packenv.workloads.kubernetes.changed import without_submitted
-from packenv.workloads.kubernetes.cluster import MOST_NAMED, some
+from packenv.workloads.kubernetes.texts import MOST_NAMED, some
 
 
 def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, draws: int, run_options: RunOptions) -> Answer:
     """What becomes of pods that are submitted, with each policy. `notes`: on what was read of them. Raises InputError."""
     cluster, seconds = request.cluster, request.slot_seconds
-    asked = SubmittedPods(cluster, request.service, seconds, request.preemption)
+    submitted = SubmittedPods(cluster, request.service, seconds, request.preemption)
     print_cluster(without_submitted(cluster), request.service, len(cluster.nodes))
     fits_nowhere = [line for line in cluster.unfit_lines() if line not in without_submitted(cluster).unfit_lines()]
     for line in (*notes, *fits_nowhere, *trust_lines(request.service)):
@@ -33,7 +33,7 @@ def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, dr
 
     def plan(policy: str, ask: AskRuns, say: Say) -> Submission:
         say("with and without the pods")
-        return asked.answer(policy, slots, draws, ask)
+        return submitted.answer(policy, slots, draws, ask)
 
     answers, _ = plan_all(request.policies, plan, run_options, None)
     table = _table(answers, slots, seconds)
@@ -73,10 +73,10 @@ def _sentences(answer: Submission, seconds: float) -> list[str]:
         names = some(answer.preempted)
         lines.append(f"{answer.policy}: {counted(len(answer.preempted), 'pod')} preempted for them, whose work is lost: {names}.")
     if answer.later:
-        shown = [_later(each, seconds) for each in answer.later[:MOST_NAMED]]
-        more = len(answer.later) - len(shown)
-        shown += [f"{more:,} more"] if more else []
-        lines.append(f"{answer.policy}: of those that wait, later on average: {'; '.join(shown)}.")
+        longer = [_later(each, seconds) for each in answer.later[:MOST_NAMED]]
+        more = len(answer.later) - len(longer)
+        longer += [f"{more:,} more"] if more else []
+        lines.append(f"{answer.policy}: of those that wait, later on average: {'; '.join(longer)}.")
     elif answer.pods:
         lines.append(f"{answer.policy}: no pod that waits starts later for them.")
     for change in answer.changes:

@@ -10,13 +10,12 @@ import numpy as np
 from packenv.cluster.build import build
 from packenv.cluster.copy_tasks import copy_rows, tasks_of, transplant
 from packenv.cluster.grow import grow
-from packenv.cluster.initial import InService
 from packenv.cluster.loop import runner_for
 from packenv.cluster.slots import FINISHED, GROW
 from packenv.errors import InputError
 from packenv.policy import attached, find_policy, initial_state_of, keeps_books, name_of, needs_of
 from packenv.simulation import check_initial, make_room
-from packenv.workloads.in_service import in_service_of
+from packenv.workloads.in_service import InService, in_service_of
 from packenv.workloads.sampling import begin
 from packenv.workloads.workload import Workload
 
@@ -27,11 +26,11 @@ MANY = 2**40
 CHUNK = 64  # rows of the jobs' table that are made at a time: few, so that large batches take little memory
 
 
-def initial_jobs(start: Any, workload: Workload) -> tuple[InService, ...]:
+def initial_jobs(start: Any, workload: Workload) -> InService:
     """The jobs in service of a given start, checked; those of the workload, if it begins with any, drawn once with seed 0."""
     if isinstance(start, str) or hasattr(start, "policy"):
         start = in_service_of(workload, 0)
-    if not isinstance(start, Sequence):
+    if not isinstance(start, (Sequence, InService)):
         raise InputError(f"start must be empty, warm, a Warm or a list of (size, server, slots that remain), not {start!r}")
     return check_initial(start, workload.servers.units)
 

@@ -18,9 +18,6 @@ from packenv.workloads.kubernetes.cluster import Cluster
 from packenv.workloads.kubernetes.started import Started
 from packenv.workloads.workload import Workload
 
-FIRST = 2
-"""Seeds that can rule out a number of nodes while the least is looked for; those that confirm the answer are all run."""
-
 
 class Added(NamedTuple):
     """The answer for one policy. Trials are by seeds that the search did not use."""
@@ -103,9 +100,7 @@ class AddedNodes:
             def enough(number: int) -> bool:
                 if number not in tried:
                     say(f"{number:+,} nodes")
-                    first = self._trial(runs, number, seeds[:FIRST]) if number < self.most and seeds != self.fresh else None
-                    hopeless = first is not None and self._is_hopeless(runs, first, len(seeds))
-                    tried[number] = first if first is not None and hopeless else self._trial(runs, number, seeds)
+                    tried[number] = self._trial(runs, number, seeds, whole=number >= self.most or seeds == self.fresh)
                 return tried[number].meets
 
             def check(number: int) -> None:
@@ -123,18 +118,20 @@ class AddedNodes:
             fresh[number - 1] = self._trial(runs, number - 1, self.fresh)
         return Added(runs.policy, number, fresh[number], fresh.get(number - 1), tuple(sorted(searched.items())))
 
-    def _trial(self, runs: QueueRuns, number: int, seeds: range) -> Trial:
-        """With pods that fit on none of the nodes, no measure is known."""
+    def _trial(self, runs: QueueRuns, number: int, seeds: range, whole: bool = True) -> Trial:
+        """With pods that fit on none of the nodes, no measure is known. `whole`: of all seeds, also where the first decide."""
         cluster = changed(self.cluster, self.kind, number)
         if cluster.stranded:
             return Trial(len(cluster.nodes), [[None]] * len(runs.goals), stable=True, queued=True, met=[False] * len(runs.goals))
-        return runs.trial(cluster, runs.times(cluster, seeds))
 
-    @staticmethod
-    def _is_hopeless(runs: QueueRuns, trial: Trial, seeds: int) -> bool:
-        """Whether the first runs alone make the mean over so many seeds too large: no measure is below 0."""
-        pairs = zip(runs.goals, trial.values, strict=True)
-        return any(None in values or not goal.met(sum(value or 0.0 for value in values) / seeds) for goal, values in pairs)
+        def hopeless(times: list[Times]) -> bool:
+            """Whether these runs alone make the mean over all seeds too large: no measure is below 0."""
+            pairs = zip(runs.goals, runs.values(times), strict=True)
+            return any(
+                None in values or not goal.met(sum(value or 0.0 for value in values) / len(seeds)) for goal, values in pairs
+            )
+
+        return runs.trial(cluster, runs.times(cluster, seeds, None if whole else hopeless))
 
     def _never(self, runs: QueueRuns, tried: dict[int, Trial]) -> str:
         """With the most nodes that were tried, the first goal that is not met."""

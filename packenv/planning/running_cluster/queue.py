@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,6 +27,9 @@ Ints = NDArray[np.int64]
 QUEUE_SEEDS = 16
 """Draws of the times in service: few runs say little of waits, and each is short."""
 
+FIRST = 2
+"""Seeds that can rule out a number of nodes while the least is looked for; those that confirm the answer are all run."""
+
 EXAMPLES = "mean wait <= 60s, p50, p95 or max wait <= 10min, makespan <= 1d"
 
 LEVEL = 0.8
@@ -36,6 +39,9 @@ DRAWS = 199
 COVERED = {"law": (0.05, 0.54), "stretches": (0.21, 0.07), "owners": (0.50, 0.69)}
 """Shares of starts in two real traces, in recorded order, that fell into their intervals, by what was known of durations:
 `python experiments/when_coverage.py --moments 12`, Hawk's form of Google's trace of 2011 and openb."""
+
+START_TIMES: dict[str, Any] = {"schedule": True, "until_started": True}
+"""Options of runs that say when pods start, and so when they end."""
 
 NEVER = np.iinfo(np.int64).max
 """Slot of what does not happen by the end of a run: the start of a task, the end of a pod."""
@@ -136,14 +142,21 @@ class QueueRuns:
     def workload(self, cluster: Cluster) -> Workload:
         return cluster.workload(self.service or None, self.slot_seconds, self.preemption)
 
-    def times(self, cluster: Cluster, seeds: Sequence[int]) -> list[Times]:
-        """Of the pods that wait and of those that start again, in this order, seed by seed."""
+    def times(self, cluster: Cluster, seeds: Sequence[int], enough: Callable[[list[Times]], bool] | None = None) -> list[Times]:
+        """Of the pods that wait and of those that start again, in this order, seed by seed.
+
+        enough  whether the first of them say all that is to be known: asked after two seeds, and whenever they have doubled
+        """
         if not cluster.waiting and not cluster.again:
             nothing = np.zeros(0, np.int64)
             return [Times(nothing, nothing, nothing > 0) for _ in seeds]
         workload = self.workload(cluster)
-        runs = [Run(workload, self.policy, seed, long_enough(workload, seed), {"schedule": True}) for seed in seeds]
-        return self.ask(runs, queue_times)
+        times: list[Times] = []
+        while len(times) < len(seeds) and not (times and enough is not None and enough(times)):
+            more = seeds[len(times) : len(seeds) if enough is None else max(2 * len(times), FIRST)]
+            runs = [Run(workload, self.policy, seed, long_enough(workload, seed), START_TIMES) for seed in more]
+            times += self.ask(runs, queue_times)
+        return times
 
     def trial(self, cluster: Cluster, times: Sequence[Times]) -> Trial:
         """The goals' measures; none is met while pods have no node that they fit."""
@@ -163,7 +176,7 @@ def long_enough(workload: Workload, seed: int) -> int:
     """Slots in which all that ends would end one after the other: then nothing changes, unless the policy lets nodes idle."""
     started = workload.draw
     assert isinstance(started, Started)
-    service, (_, _, left) = started(seed).service, started.held(seed)
+    service, left = started(seed).service, started.in_service(seed).remaining
     slots = int(service[service < ENDLESS].sum()) + int(left[left < ENDLESS].max(initial=0)) + 1
     return min(slots, ENDLESS - 1)
 
@@ -206,7 +219,7 @@ class StartInterval(NamedTuple):
 
 def waiting_times(workload: Workload, policy: Any, slots: int, draws: int, ask: AskRuns) -> Ints:
     """(draws, tasks) the slot in which each task starts in each draw, NEVER if it does not within `slots`."""
-    runs = runs_of(workload, [policy], range(draws), slots, {"schedule": True})
+    runs = runs_of(workload, [policy], range(draws), slots, START_TIMES)
     return np.array(ask(runs, starts), np.int64)
 
 

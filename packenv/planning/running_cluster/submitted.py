@@ -19,12 +19,13 @@ from packenv.results.result import Result
 from packenv.runs.run import Run
 from packenv.units import to_units
 from packenv.workloads.kubernetes.changed import NodeKind, changed, kind_of, with_changed_pods, without_submitted
-from packenv.workloads.kubernetes.cluster import Cluster, amount_text, counted
+from packenv.workloads.kubernetes.cluster import Cluster
 from packenv.workloads.kubernetes.durations import Durations
 from packenv.workloads.kubernetes.filters import Toleration
 from packenv.workloads.kubernetes.objects import Pod
 from packenv.workloads.kubernetes.preemption import first_cycle
 from packenv.workloads.kubernetes.started import Started
+from packenv.workloads.kubernetes.texts import amount_text, counted
 from packenv.workloads.laws import Law
 from packenv.workloads.workload import Workload
 
@@ -151,15 +152,15 @@ class SubmittedPods:
         def changing(**fields: Any) -> tuple[str, ...] | None:
             return start(with_changed_pods(self.cluster, lambda pod: pod._replace(**fields) if pod.name in names else pod))
 
-        for kind, found in (
+        for kind, changes in (
             ("rule", self._rules(group[0], changing)),
             ("request", self._requests(group[0], changing)),
             ("node", self._nodes(group[0], start)),
         ):
-            for text, amount, nodes in found:
+            for text, amount, nodes in changes:
                 yield Change(tuple(pod.name for pod in group), kind, text, amount, nodes)
 
-    def _rules(self, pod: Pod, changing: Changing) -> Iterator[Found]:
+    def _rules(self, pod: Pod, changing: Changing) -> Iterator[Try]:
         """Without one of the rules that keep the pod off nodes."""
         rules, cluster = pod.rules, self.cluster
         choices = [("without its nodeSelector", rules._replace(selector=()))] if rules.selector else []
@@ -175,40 +176,40 @@ class SubmittedPods:
             if (nodes := changing(rules=other)) is not None:
                 yield text, 1.0, nodes
 
-    def _requests(self, pod: Pod, changing: Changing) -> Iterator[Found]:
+    def _requests(self, pod: Pod, changing: Changing) -> Iterator[Try]:
         """With less of one resource, as much as will do; where that does not help, with less of all."""
         if any(amount > 0 and "/" in name and name not in self.cluster.resources for name, amount in pod.asks.items()):
             return
-        asked = {name: amount for name, amount in pod.asks.items() if amount > 0 and name in self.cluster.resources}
+        requests = {name: amount for name, amount in pod.asks.items() if amount > 0 and name in self.cluster.resources}
 
         def most(choices: Sequence[dict[str, Fraction]]) -> tuple[dict[str, Fraction], tuple[str, ...]] | None:
             """The last of the choices, of which each asks for more than those before it, that helps."""
-            low, found = 0, None
+            low, best = 0, None
             high = len(choices)
             while low < high:
-                middle = low if found is None else (low + high) // 2  # the least first: if that does not help, none does
+                middle = low if best is None else (low + high) // 2  # the least first: if that does not help, none does
                 if (nodes := changing(asks=pod.asks | choices[middle])) is not None:
-                    found, low = (choices[middle], nodes), middle + 1
-                elif found is None:
+                    best, low = (choices[middle], nodes), middle + 1
+                elif best is None:
                     return None
                 else:
                     high = middle
-            return found
+            return best
 
         helped = False
-        for name, amount in sorted(asked.items()):
+        for name, amount in sorted(requests.items()):
             step = STEPS.get(name, Fraction(1))
             step *= max(math.ceil(amount / step / FINEST), 1)
-            if (found := most([{name: step * k} for k in range(1, math.ceil(amount / step))])) is not None:
+            if (less := most([{name: step * k} for k in range(1, math.ceil(amount / step))])) is not None:
                 helped = True
-                yield _less(found[0], pod), float(found[0][name] / amount), found[1]
-        if not helped and len(asked) > 1:
+                yield _less(less[0], pod), float(less[0][name] / amount), less[1]
+        if not helped and len(requests) > 1:
             parts = [Fraction(k, PARTS) for k in range(1, PARTS)]
-            if (found := most([{name: amount * part for name, amount in asked.items()} for part in parts])) is not None:
-                name = next(iter(asked))
-                yield _less(found[0], pod), float(found[0][name] / asked[name]), found[1]
+            if (less := most([{name: amount * part for name, amount in requests.items()} for part in parts])) is not None:
+                name = next(iter(requests))
+                yield _less(less[0], pod), float(less[0][name] / requests[name]), less[1]
 
-    def _nodes(self, pod: Pod, start: Start) -> Iterator[Found]:
+    def _nodes(self, pod: Pod, start: Start) -> Iterator[Try]:
         """With the fewest nodes more of some kind in the dump; of two kinds that of the smaller nodes."""
         cluster, labels = self.cluster, pod.rules.labels
         room, traits = cluster.emptied(pod.priority if pod.preempts else -math.inf)
@@ -223,9 +224,9 @@ class SubmittedPods:
         for kind, _ in Counter(possible).most_common(MOST_KINDS):
             node = kind_of(cluster, cluster.nodes[kinds.index(kind)])
             most = len(cluster.waiting) + len(cluster.unfit) if best is None else best[0]
-            found = _fewest(partial(self._grown, node, start), most)
-            if found is not None and (best is None or (found[0], sum(kind[0])) < best[:2]):
-                best = found[0], sum(kind[0]), node, found[1]
+            fewest = _fewest(partial(self._grown, node, start), most)
+            if fewest is not None and (best is None or (fewest[0], sum(kind[0])) < best[:2]):
+                best = fewest[0], sum(kind[0]), node, fewest[1]
         if best is not None:
             yield f"with {counted(best[0], 'node')} like {best[2].name} more", float(best[0]), best[3]
 
@@ -233,7 +234,7 @@ class SubmittedPods:
         return start(changed(self.cluster, kind, count))
 
 
-Found = tuple[str, float, tuple[str, ...]]
+Try = tuple[str, float, tuple[str, ...]]
 """What is changed, how much of it, and the nodes where all of the pods then start."""
 Changing = Callable[..., tuple[str, ...] | None]
 Start = Callable[[Cluster], tuple[str, ...] | None]
@@ -260,15 +261,15 @@ def _less(amounts: dict[str, Fraction], pod: Pod) -> str:
 
 def _later(before: Cluster, without: Ints, with_: Ints) -> list[Later]:
     """Of the pods (draws, pods) of the queue, those that start later with the others; most of all first."""
-    found = []
+    later = []
     for n, pod in enumerate(before.waiting):
         a, b = without[:, n], with_[:, n]
         both = (a < NEVER) & (b < NEVER)
         slots = (b[both] - a[both]).tolist()
         lost = float(((a < NEVER) & (b == NEVER)).mean()) - float(((a == NEVER) & (b < NEVER)).mean())
         if sum(slots) > 0 or lost > 0:
-            found.append(Later(pod.name, tuple(slots), max(lost, 0.0)))
-    return sorted(found, key=lambda each: (-each.lost, -sum(each.slots) / max(len(each.slots), 1)))
+            later.append(Later(pod.name, tuple(slots), max(lost, 0.0)))
+    return sorted(later, key=lambda each: (-each.lost, -sum(each.slots) / max(len(each.slots), 1)))
 
 
 def first_places(workload: Workload, result: Result) -> list[int]:

@@ -9,7 +9,6 @@ every quantile of the waits, and their sum the mean. The makespan takes the work
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -49,7 +48,7 @@ class WaitBound:
         again = np.array(started.again, np.int64)
         table = started(seed)
         queued = len(started.queued)
-        demand = np.concatenate([started.demand, started.running_demand[again]])
+        demand = np.concatenate([started.demand, started.again_demand[: len(again)]]) if len(again) else started.demand
         self.demand = to_units(demand).astype(np.float64)  # (n, D) units
         self.service = np.concatenate([slots, table.service[queued : queued + len(again)]]).astype(np.float64)
         endless = np.concatenate([started.endless, started.running_endless[again]])
@@ -61,7 +60,8 @@ class WaitBound:
             self.demand[started.loose] = 0.0
         self.loose = started.loose if len(started.loose) else np.zeros_like(endless)
         self.capacity = workload.servers.units.sum(axis=0) * SAFE  # (D,)
-        self.running, self.left = _staying(started, seed)
+        staying = started.sure(seed)
+        self.running, self.left = staying.demand.astype(np.float64), staying.remaining.astype(np.float64)  # units, slots
         self.slots = long_enough(workload, seed)
 
     def least(self, goal: QueueGoal) -> float | None:
@@ -131,16 +131,3 @@ class WaitBound:
             n = int(np.argmax(holds(points)))
             low, high = (int(points[n - 1]) if n else low), int(points[n])
         return float(high)
-
-
-def _staying(started: Started, seed: int) -> tuple[Floats, Floats]:
-    """Demands (m, D) in units, and slots left (m,), of the pods in service that go on whatever a policy does.
-
-    Not waiting ones that start now, nor those that may be preempted, or are being deleted and may be gone sooner.
-    """
-    if started.begun or len(started.running_lower):
-        stay = replace(started, server=np.where(started.running_lower, -1, started.running_server), begun=())
-        stay.drawn.update(started.drawn)
-        started = stay
-    units, _, left = started.held(seed)
-    return units.astype(np.float64), left.astype(np.float64)

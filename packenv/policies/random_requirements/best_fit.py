@@ -26,6 +26,7 @@ from packenv.cluster import (
     freed_count,
     freed_server,
     largest_room,
+    may_fit,
     new_count,
     new_task,
     next_in_queue,
@@ -96,7 +97,7 @@ def place_new(cluster: Cluster) -> None:
     """BF-J for the tasks that became eligible in this slot: each goes to the tightest server with room, if there is one."""
     for n in range(new_count(cluster)):
         task = new_task(cluster, n)
-        if task != NONE:
+        if task != NONE and may_fit(cluster, task):
             server = best_server(cluster, task)
             if server != NONE:
                 place(cluster, task, server)

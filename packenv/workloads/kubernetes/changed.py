@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError, nearest
 from packenv.units import to_units
-from packenv.workloads.kubernetes.cluster import FITS_NOWHERE, Cluster, counted, queue_order, some
+from packenv.workloads.kubernetes.cluster import Cluster, with_unfit_counted
 from packenv.workloads.kubernetes.filters import Traits
 from packenv.workloads.kubernetes.objects import Pod
+from packenv.workloads.kubernetes.texts import counted, some
 from packenv.workloads.servers import as_servers
 
 Bools = NDArray[np.bool_]
@@ -33,7 +34,7 @@ class NodeKind(NamedTuple):
         taints = self._traits(cluster).lasting()
         return np.asarray(size & np.array([each.lasting() == taints for each in cluster.traits], np.bool_), np.bool_)
 
-    def own(self, cluster: Cluster) -> list[int]:
+    def pods(self, cluster: Cluster) -> list[int]:
         """Of the running pods, by number, those that each new node has too: the ones that belong to the template."""
         node = cluster.nodes.index(self.template)
         return [n for n in np.flatnonzero(cluster.node == node).tolist() if cluster.running[n].stays]
@@ -44,8 +45,8 @@ class NodeKind(NamedTuple):
 
     def note(self, cluster: Cluster) -> str:
         """What a new node comes with."""
-        own = [cluster.running[n].name for n in self.own(cluster)]
-        pods = f"{counted(len(own), 'pod')} like its own ({some(own)}) run there" if own else "no pods of their own"
+        names = [cluster.running[n].name for n in self.pods(cluster)]
+        pods = f"{counted(len(names), 'pod')} like its own ({some(names)}) run there" if names else "no pods of their own"
         return f"new nodes are like {self.template}: its labels and taints; {pods}"
 
     def _traits(self, cluster: Cluster) -> Traits:
@@ -62,13 +63,13 @@ def kind_of(cluster: Cluster, text: str | None = None) -> NodeKind:
     if text in cluster.nodes:
         return NodeKind(text, rows[cluster.nodes.index(text)], text)
     try:
-        own = as_servers(f"1x{text}", len(cluster.resources)).capacity
+        capacity = as_servers(f"1x{text}", len(cluster.resources)).capacity
     except InputError:
         known = nearest(text, cluster.nodes) if len(cluster.nodes) <= 20 else ""
         raise InputError(f"--add {text}: neither a node of {cluster.source} nor a capacity such as 1:0.5{known}") from None
-    if own.shape[1] != len(cluster.resources):
+    if capacity.shape[1] != len(cluster.resources):
         raise InputError(f"--add {text}: a node has {len(cluster.resources)} resources: {', '.join(cluster.resources)}")
-    return NodeKind(text, tuple(own[0].tolist()), cluster.nodes[common])
+    return NodeKind(text, tuple(capacity[0].tolist()), cluster.nodes[common])
 
 
 def changed(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
@@ -88,16 +89,16 @@ def changed(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
 
 def _grown(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
     """With so many more nodes."""
-    traits, own = kind.nodes(cluster, count), kind.own(cluster)
-    pods = [cluster.running[n]._replace(name=f"{each.name}: {cluster.running[n].name}") for each in traits for n in own]
+    traits, staying = kind.nodes(cluster, count), kind.pods(cluster)
+    pods = [cluster.running[n]._replace(name=f"{each.name}: {cluster.running[n].name}") for each in traits for n in staying]
     return replace(
         cluster,
         nodes=(*cluster.nodes, *(each.name for each in traits)),
         capacity=np.concatenate([cluster.capacity, np.tile(np.array(kind.capacity), (count, 1))]),
         traits=(*cluster.traits, *traits),
         running=(*cluster.running, *pods),
-        node=np.concatenate([cluster.node, np.repeat(len(cluster.nodes) + np.arange(count), len(own))]),
-        running_demand=np.concatenate([cluster.running_demand, np.tile(cluster.running_demand[own], (count, 1))]),
+        node=np.concatenate([cluster.node, np.repeat(len(cluster.nodes) + np.arange(count), len(staying))]),
+        running_demand=np.concatenate([cluster.running_demand, np.tile(cluster.running_demand[staying], (count, 1))]),
     )
 
 
@@ -107,10 +108,12 @@ def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
     Pods that fit on none of the others are `stranded`, and do not wait. Raises InputError for a node that is not there, and if
     none is left.
     """
+    known = {*cluster.nodes}
     for name in names:
-        if name not in cluster.nodes:
+        if name not in known:
             raise InputError(f"{cluster.source} has no node {name} that is ready{nearest(name, cluster.nodes)}")
-    gone = np.isin(cluster.nodes, names)
+    leaving = {*names}
+    gone = np.array([name in leaving for name in cluster.nodes], np.bool_)
     if gone.all():
         raise InputError(f"{cluster.source}: no node is left")
     number = np.where(gone, -1, np.cumsum(~gone) - 1)
@@ -146,51 +149,32 @@ def without_submitted(cluster: Cluster) -> Cluster:
         row=cluster.row[waits],
         unfit=tuple(pod for pod in cluster.unfit if not pod.submitted),
         unfit_demand=cluster.unfit_demand[unfit],
-        left_out=_left_out(cluster, int((~unfit).sum())) if len(unfit) else cluster.left_out,
+        left_out=with_unfit_counted(cluster.left_out, int(unfit.sum())),
     )
 
 
 def with_changed_pods(cluster: Cluster, change: Callable[[Pod], Pod]) -> Cluster:
     """With waiting pods that ask for other amounts, or have other rules."""
-    pods = sorted((change(pod) for pod in (*cluster.waiting, *cluster.unfit)), key=queue_order)
+    pods = [change(pod) for pod in (*cluster.waiting, *cluster.unfit)]
     without_end = {pod.name for pod, row in zip(cluster.unfit, cluster.unfit_demand, strict=True) if np.isinf(row).any()}
     demand = cluster.shares(pods)
     demand[[pod.name in without_end for pod in pods]] = np.inf  # of a resource that no node has
-    fit = cluster.fitting(pods, demand)
-    return replace(
-        cluster,
-        waiting=tuple(pod for pod, own in zip(pods, fit, strict=True) if own),
-        demand=demand[fit],
-        row=np.arange(int(fit.sum())),
-        unfit=tuple(pod for pod, own in zip(pods, fit, strict=True) if not own),
-        unfit_demand=demand[~fit],
-        left_out=_left_out(cluster, len(cluster.unfit) - int((~fit).sum())),
-    )
+    return cluster.with_queue(pods, demand)
 
 
 def with_unfit(cluster: Cluster, kind: NodeKind) -> Cluster:
     """The pods that fit on this kind alone wait with the others."""
-    fit = _grown(cluster, kind, 1).fitting(cluster.unfit, cluster.unfit_demand)
-    if not fit.any():
+    if not cluster.unfit or not (one_more := _grown(cluster, kind, 1)).fitting(cluster.unfit, cluster.unfit_demand).any():
         return cluster
-    pods = [*cluster.waiting, *(pod for pod, own in zip(cluster.unfit, fit, strict=True) if own)]
-    order = sorted(range(len(pods)), key=lambda n: queue_order(pods[n]))
-    return replace(
-        cluster,
-        waiting=tuple(pods[n] for n in order),
-        demand=np.concatenate([cluster.demand, cluster.unfit_demand[fit]])[order],
-        row=np.arange(len(pods)),
-        unfit=tuple(pod for pod, own in zip(cluster.unfit, fit, strict=True) if not own),
-        unfit_demand=cluster.unfit_demand[~fit],
-        left_out=_left_out(cluster, int(fit.sum())),
-    )
+    demand = np.concatenate([cluster.demand, cluster.unfit_demand])
+    return cluster.with_queue([*cluster.waiting, *cluster.unfit], demand, one_more)
 
 
 def _without_stranded(cluster: Cluster) -> Cluster:
     """Pods that fit on none of the nodes do not wait."""
     waiting = cluster.fitting(cluster.waiting, cluster.demand)
     queued = [cluster.running[n] for n in cluster.again]
-    again = cluster.fitting(queued, cluster.running_demand[[*cluster.again]])
+    again = cluster.fitting(queued, cluster.anew(cluster.again))
     lost = [pod.name for pod, fit in zip(cluster.waiting, waiting, strict=True) if not fit]
     lost += [cluster.running[n].name for n, fit in zip(cluster.again, again, strict=True) if not fit]
     return replace(
@@ -206,8 +190,3 @@ def _without_stranded(cluster: Cluster) -> Cluster:
 def _returns(cluster: Cluster, n: int) -> bool:
     """Whether a running pod is queued again when its node is gone."""
     return not cluster.running[n].stays and cluster.running[n].deleted is None
-
-
-def _left_out(cluster: Cluster, fit: int) -> dict[str, int]:
-    counts = cluster.left_out | {FITS_NOWHERE: cluster.left_out.get(FITS_NOWHERE, 0) - fit}
-    return {reason: count for reason, count in counts.items() if count}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.units import UNIT, to_units
+from packenv.units import to_units
 from packenv.workloads.kubernetes.durations import Durations
 from packenv.workloads.kubernetes.filters import (
     NAME,
-    UNSCHEDULABLE,
     Expression,
     Port,
     Rules,
@@ -28,29 +26,23 @@ from packenv.workloads.kubernetes.filters import (
     admitted,
     groups_of,
 )
-from packenv.workloads.kubernetes.manifests import Submitted
-from packenv.workloads.kubernetes.objects import Node, Pod, read_objects
+from packenv.workloads.kubernetes.objects import Pod
 from packenv.workloads.kubernetes.owners import OwnerTimes
 from packenv.workloads.kubernetes.preemption import Begun, first_cycle
+from packenv.workloads.kubernetes.rules_as_resources import as_resources
 from packenv.workloads.kubernetes.started import ENDLESS, Started
+from packenv.workloads.kubernetes.texts import MOST_NAMED, amount_text, counted, some
 from packenv.workloads.laws import Law
-from packenv.workloads.traces.format import first_bytes
-from packenv.workloads.traces.table import Wanted, wanted_of
 from packenv.workloads.workload import Workload
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-USUAL = ("cpu", "memory")
-SNIFFED = 2**10  # bytes
-START = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(apiVersion|items|kind)"\s*:')
-UNITS = {"cpu": (1, "cores"), "memory": (2**30, "GiB"), "ephemeral-storage": (2**30, "GiB ephemeral-storage")}
 COMPLETED, HELD = "pods that have ended", "pods held by a scheduling gate"
 NO_NODE, LOST = "pods on a node that is left out", "pods on a node that is not in the file"
 ASKS_NOTHING, FITS_NOWHERE = "pods that ask for none of the resources", "waiting pods that fit on no node"
 DELETED, PINNED = "waiting pods that are being deleted", "pods of DaemonSets that wait for their own node"
-MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -86,16 +78,23 @@ class Cluster:
 
     @property
     def about(self) -> str:
-        return "capacity 1: the largest node, " + self.shown(np.ones(len(self.resources)))
+        return "capacity 1: the largest node, " + self.amounts_text(np.ones(len(self.resources)))
 
-    def shown(self, shares: Floats) -> str:
+    def amounts_text(self, shares: Floats) -> str:
         """Amounts (D,) as people read them; those of 0 are left out."""
         parts = zip(self.resources, shares.tolist(), self.amounts, strict=True)
         return ", ".join(amount_text(name, share * amount) for name, share, amount in parts if share) or "nothing"
 
     def shares(self, pods: Sequence[Pod]) -> Floats:
         """(n, D) what these pods ask, in units of the largest node."""
-        return _shares([pod.asks for pod in pods], self.resources, [*self.amounts])
+        return shares_of([pod.asks for pod in pods], self.resources, [*self.amounts])
+
+    def anew(self, numbers: Sequence[int]) -> Floats:
+        """(n, D) what running pods of these numbers ask when they start again, as new pods."""
+        demand = self.running_demand[[*numbers]]
+        resized = [k for k, n in enumerate(numbers) if self.running[n].anew is not None]
+        demand[resized] = shares_of([self.running[numbers[k]].anew or {} for k in resized], self.resources, [*self.amounts])
+        return demand
 
     def emptied(self, priority: float = -math.inf) -> tuple[Floats, tuple[Traits, ...]]:
         """(L, D) the room of nodes with nothing but the pods that belong to them, and traits with these pods' host ports.
@@ -103,30 +102,48 @@ class Cluster:
         Without those of them that are below a priority: pods of it may preempt them.
         """
         room = self.capacity.copy()
-        own = [n for n, pod in enumerate(self.running) if pod.stays and self.node[n] >= 0 and pod.priority >= priority]
-        np.subtract.at(room, self.node[own], self.running_demand[own])
+        staying = [n for n, pod in enumerate(self.running) if pod.stays and self.node[n] >= 0 and pod.priority >= priority]
+        np.subtract.at(room, self.node[staying], self.running_demand[staying])
         ports: dict[int, tuple[Port, ...]] = {}
-        for n in own:
+        for n in staying:
             ports[int(self.node[n])] = (*ports.get(int(self.node[n]), ()), *self.running[n].rules.ports)
         traits = tuple(each._replace(ports=ports.get(n, ())) for n, each in enumerate(self.traits))
         return np.maximum(room, 0.0), traits
 
+    def with_queue(self, pods: Sequence[Pod], demand: Floats, places: Cluster | None = None) -> Cluster:
+        """With these pods in the queue, of demand (n, D): those that fit on some node wait, in order; the others are `unfit`.
+
+        places  a cluster on whose nodes they may fit instead
+        """
+        order = sorted(range(len(pods)), key=lambda n: queue_order(pods[n]))
+        queue, demand = [pods[n] for n in order], demand[order]
+        fit = (self if places is None else places).fitting(queue, demand)
+        return replace(
+            self,
+            waiting=tuple(pod for pod, fits in zip(queue, fit, strict=True) if fits),
+            demand=demand[fit],
+            row=np.arange(int(fit.sum())),
+            unfit=tuple(pod for pod, fits in zip(queue, fit, strict=True) if not fits),
+            unfit_demand=demand[~fit],
+            left_out=with_unfit_counted(self.left_out, int((~fit).sum())),
+        )
+
     def fitting(self, pods: Sequence[Pod], demand: Floats) -> Bools:
         """(n,) whether each pod, of demand (n, D), fits on some node that it may go on, once others have ended or made room."""
-        found = np.zeros(len(pods), np.bool_)
-        own = sorted({pod.priority for pod in self.running if pod.stays})
-        below = [max((n for n in own if n < pod.priority), default=None) if pod.preempts else None for pod in pods]
+        fit = np.zeros(len(pods), np.bool_)
+        priorities = sorted({pod.priority for pod in self.running if pod.stays})
+        below = [max((n for n in priorities if n < pod.priority), default=None) if pod.preempts else None for pod in pods]
         rules, group = groups_of((pod.rules, limit) for pod, limit in zip(pods, below, strict=True))
-        asked = to_units(demand)
+        units = to_units(demand)
         places = {limit: self.emptied(-math.inf if limit is None else limit + 1) for limit in set(below)}
         for n, (each, limit) in enumerate(rules):
             room, traits = places[limit]
             nodes = np.unique(to_units(room[admitted([each], traits)[0]]), axis=0)
             rows = np.flatnonzero(group == n)
-            distinct, kind = np.unique(asked[rows], axis=0, return_inverse=True)
+            distinct, kind = np.unique(units[rows], axis=0, return_inverse=True)
             fits = ((distinct[:, None] <= nodes[None]) | (distinct == 0)[:, None]).all(axis=2).any(axis=1)
-            found[rows] = fits[kind.reshape(-1)]
-        return found
+            fit[rows] = fits[kind.reshape(-1)]
+        return fit
 
     @property
     def overfull(self) -> list[str]:
@@ -185,11 +202,13 @@ class Cluster:
         queue += [self.running[n] for n in self.again]
         queue += [_again_on(self.running[v], self.nodes[self.node[v]]) for v in evicted]
         there = [pod if node >= 0 else None for pod, node in zip(self.running, server, strict=True)]
-        names, columns, asked, taken = _columns(queue, [*there, *(self.waiting[each.pod] for each in begun)], self.traits)
+        names, columns, queue_extra, taken = as_resources(
+            queue, [*there, *(self.waiting[each.pod] for each in begun)], self.traits
+        )
         rows, running = len(self.waiting) - len(begun), len(self.running)
         waits = np.array([n not in first for n in range(len(self.waiting))], np.bool_)
         demand = np.zeros((len(self.waiting), len(names)))
-        demand[waits] = asked[:rows]
+        demand[waits] = queue_extra[:rows]
         demand[[each.pod for each in begun]] = taken[running:]
         highest = max((pod.priority for pod in (*self.waiting, *queue[rows:]) if pod.preempts), default=None)
 
@@ -198,21 +217,23 @@ class Cluster:
 
         def slots(pods: Sequence[Pod], at: Floats) -> Ints:
             """When each ends at the latest, in slots from now, if it has started then."""
-            ends = [pod.ends_by(start) for pod, start in zip(pods, at.tolist(), strict=True)]
-            left = [ENDLESS if end is None else max(math.ceil((end - self.now) / slot_seconds), 1) for end in ends]
-            return np.minimum(np.array(left, np.int64).reshape(-1), ENDLESS)
+            left = np.full(len(pods), ENDLESS)
+            for n, pod in enumerate(pods):
+                if pod.has_latest_end and (end := pod.ends_by(float(at[n]))) is not None:
+                    left[n] = min(max(math.ceil((end - self.now) / slot_seconds), 1), ENDLESS)
+            return left
 
-        def wide(own: Floats, extra: Floats) -> Floats:
-            return np.ascontiguousarray(np.concatenate([own, extra], axis=1))
+        def wide(amounts: Floats, extra: Floats) -> Floats:
+            return np.ascontiguousarray(np.concatenate([amounts, extra], axis=1))
 
-        running_extra = taken[:running].copy()
-        running_extra[[*self.again, *evicted]] = asked[rows:]
+        running_extra, again_extra = taken[:running], queue_extra[rows:]
         capacity = wide(self.capacity, columns)
         resources = (*self.resources, *names)
         if not (to_units(capacity) > 0).any(axis=1).all():  # nodes that have nothing; servers without capacity there are none
             capacity = wide(capacity, np.ones((len(capacity), 1)))
             resources = (*resources, "nothing")
-            demand, running_extra = (wide(each, np.zeros((len(each), 1))) for each in (demand, running_extra))
+            extra = demand, running_extra, again_extra
+            demand, running_extra, again_extra = (wide(each, np.zeros((len(each), 1))) for each in extra)
         draw = Started(
             demand=wide(self.demand, demand),
             row=self.row,
@@ -223,6 +244,7 @@ class Cluster:
             age=age,
             services=services,
             again=self.again,
+            again_demand=wide(self.anew([*self.again, *evicted]), again_extra),
             names=tuple(pod.name for pod in pods),
             notes=notes,
             capacity=capacity,
@@ -248,9 +270,11 @@ class Cluster:
         law = "; others do not end" if ends else "; no pod ends (--service says how long those that can end last)"
         past = service.notes([*begun, *self.waiting]) if isinstance(service, Durations) else ()
         lines = [self.about, times + law, *past]
-        if own := sum(pod.stays for pod in begun):
-            lines.append(f"{counted(own, 'pod')} of DaemonSets and static ones belong to their nodes: they neither wait nor move")
-        if known := [pod for pod in begun if pod.deleted is not None or pod.deadline is not None or pod.longest is not None]:
+        if staying := sum(pod.stays for pod in begun):
+            lines.append(
+                f"{counted(staying, 'pod')} of DaemonSets and static ones belong to their nodes: they neither wait nor move"
+            )
+        if known := [pod for pod in begun if pod.has_latest_end]:
             lines.append(f"{counted(len(known), 'pod')} with a known latest end: {some([pod.name for pod in known])}")
         if overfull := self.overfull:
             one, many = "node holds more than it has, and takes", "nodes hold more than they have, and take"
@@ -291,18 +315,18 @@ class Cluster:
         nodes = np.flatnonzero(allowed)
         short = np.maximum(demand - room[nodes], 0.0)
         nearest = int(nodes[np.argmin((short / np.maximum(demand, 1e-12)).sum(axis=1))])
-        own = self.capacity[nearest] - room[nearest]
-        least = np.maximum(self.capacity[nearest], np.ceil((demand + own) * 1000 - 1e-6) / 1000) + 0.0  # no -0
+        taken = self.capacity[nearest] - room[nearest]
+        least = np.maximum(self.capacity[nearest], np.ceil((demand + taken) * 1000 - 1e-6) / 1000) + 0.0  # no -0
         would = ":".join(f"{share:.4g}" for share in least)
-        left = " beside the pods that belong to it" if own.any() else ""
-        has = f"the nearest, {self.nodes[nearest]}, has {self.shown(room[nearest])}{left}"
+        left = " beside the pods that belong to it" if taken.any() else ""
+        has = f"the nearest, {self.nodes[nearest]}, has {self.amounts_text(room[nearest])}{left}"
         return f"{what}; {has}; --add {would} would help, such a node"
 
     def _queued_again(self, begun: Sequence[Begun]) -> list[int]:
         """The preempted pods, by number, that fit on some node again."""
         victims = [v for each in begun for v in each.victims if self.running[v].deleted is None]
         pods = [_again_on(self.running[v], self.nodes[self.node[v]]) for v in victims]
-        fits = self.fitting(pods, self.running_demand[victims])
+        fits = self.fitting(pods, self.anew(victims))
         return [v for v, fit in zip(victims, fits, strict=True) if fit]
 
     def begun_notes(self, begun: Sequence[Begun]) -> list[str]:
@@ -331,109 +355,14 @@ class Cluster:
         return f"{self.source}: no pod waits for a node, so there is nothing to place"
 
 
-def some(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = [f"{len(names) - MOST_NAMED:,} more"] if len(names) > MOST_NAMED else []
-    *others, last = [*names[:MOST_NAMED], *more]
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def counted(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
-def is_cluster(path: Path) -> bool:
-    """Whether a file begins as kubectl prints lists in JSON."""
-    return START.match(first_bytes(path, SNIFFED)) is not None
-
-
-def read_cluster(path: str | Path, wanted: Wanted = None, submitted: Submitted | None = None) -> Cluster:
-    """The cluster that `kubectl get nodes,pods -A -o json` printed to a file; with pods that are submitted now, if there are any.
-
-    `wanted`: names of the resources; by default cpu, memory and the extended resources (nvidia.com/gpu) that pods ask for;
-    "all" takes all that pods ask for, and `pods`, the number that a node takes. Raises InputError, naming file and object.
-    """
-    where = Path(path)
-    nodes, pods = read_objects(where)
-    times = [time for pod in pods for time in (pod.created, pod.started) if time is not None]
-    now = max([node.seen for node in nodes] + times)
-    if submitted is not None:
-        pods = [*pods, *submitted.pods(str(where), pods, now)]
-    ready = [node for node in nodes if node.problem is None]
-    left_out = Counter(f"{node.problem} nodes" for node in nodes if node.problem is not None)
-    if all(UNSCHEDULABLE in [taint.key for taint in node.traits.taints] for node in ready):
-        raise InputError(f"{where}: all of its {len(nodes)} nodes are unschedulable or not ready")
-    alive = [pod for pod in pods if not pod.done]
-    resources = _resources(where, ready, alive, wanted)
-    largest = [max(node.offers.get(name, Fraction(0)) for node in ready) for name in resources]
-    number = {node.name: n for n, node in enumerate(ready)}
-    known = {node.name for node in nodes}
-    capacity = _shares([node.offers for node in ready], resources, largest)
-    running, waiting = [], []
-    for pod, demand in zip(alive, _shares([pod.asks for pod in alive], resources, largest), strict=True):
-        if pod.node is not None and pod.node not in number:
-            left_out[NO_NODE if pod.node in known else LOST] += 1
-        elif pod.node is not None:
-            if demand.any() or pod.rules.ports:
-                running.append((pod, demand))
-            else:
-                left_out[ASKS_NOTHING] += 1
-        elif pod.held:
-            left_out[HELD] += 1
-        elif pod.stays:
-            left_out[PINNED] += 1
-        elif pod.deleted is not None:
-            left_out[DELETED] += 1
-        elif wanted is None and _asks_for_more(pod, ready):
-            waiting.append((pod, np.full(len(resources), np.inf)))
-        elif not demand.any() and pod.submitted:
-            raise InputError(f"{pod.name}, which is submitted, asks for none of {', '.join(resources)}")
-        elif not demand.any():
-            left_out[ASKS_NOTHING] += 1
-        else:
-            waiting.append((pod, demand))
-    waiting.sort(key=lambda each: queue_order(each[0]))
-    pending = [pod for pod, _ in waiting]
-    found = Cluster(
-        source=str(where),
-        resources=resources,
-        nodes=tuple(node.name for node in ready),
-        capacity=capacity,
-        traits=tuple(node.traits for node in ready),
-        running=tuple(pod for pod, _ in running),
-        node=np.array([number[str(pod.node)] for pod, _ in running], np.int64),
-        running_demand=np.array([demand for _, demand in running]).reshape(-1, len(resources)),
-        waiting=(),
-        demand=np.zeros((0, len(resources))),
-        row=np.arange(0),
-        left_out={},
-        ignored=_ignored(running),
-        now=now,
-        amounts=tuple(largest),
-    )
-    asked = np.array([demand for _, demand in waiting]).reshape(-1, len(resources))
-    fit = found.fitting(pending, asked)
-    left_out[FITS_NOWHERE] = int((~fit).sum())
-    left_out[COMPLETED] = len(pods) - len(alive)
-    return replace(
-        found,
-        waiting=tuple(pod for pod, fits in zip(pending, fit, strict=True) if fits),
-        demand=asked[fit],
-        row=np.arange(int(fit.sum())),
-        unfit=tuple(pod for pod, fits in zip(pending, fit, strict=True) if not fits),
-        unfit_demand=asked[~fit],
-        left_out={reason: count for reason, count in left_out.items() if count},
-    )
+def with_unfit_counted(left_out: dict[str, int], unfit: int) -> dict[str, int]:
+    """What is left out, by reason, with so many waiting pods that fit on no node."""
+    return {reason: count for reason, count in (left_out | {FITS_NOWHERE: unfit}).items() if count}
 
 
 def queue_order(pod: Pod) -> tuple[int, float, str]:
     """Pods of higher priority come first, then those that were created first."""
     return -pod.priority, pod.created, pod.name
-
-
-def _ignored(running: Sequence[tuple[Pod, Floats]]) -> dict[str, int]:
-    count = sum("podAntiAffinity" in pod.unmodelled for pod, _ in running)
-    return {"podAntiAffinity of running pods": count} if count else {}
 
 
 def _again_on(pod: Pod, node: str) -> Pod:
@@ -444,93 +373,13 @@ def _again_on(pod: Pod, node: str) -> Pod:
     return pod._replace(rules=Rules((there,), None, (anything,), pod.rules.ports))
 
 
-def _columns(
-    queue: Sequence[Pod], running: Sequence[Pod | None], traits: Sequence[Traits]
-) -> tuple[list[str], Floats, Floats, Floats]:
-    """Resources that keep queued pods where they may be: names, and what nodes have, and queued and running pods take.
-
-    One for each set of nodes that only some pods may leave: a node in it has 1, a pod takes a single unit of it. One for each
-    host port on each address that several pods want: a node has 1, a pod takes 1.
-    """
-    rules, rule = groups_of(pod.rules for pod in queue)
-    allowed, kind = np.unique(admitted(rules, traits), axis=0, return_inverse=True)
-    names: list[str] = []
-    nodes: list[Floats] = []
-    asked: list[Floats] = []
-    taken: list[Floats] = []
-    for n, each in enumerate(allowed):
-        if each.all():
-            continue
-        names.append(f"one of {counted(int(each.sum()), 'node')}")
-        nodes.append(each.astype(np.float64))
-        asked.append((kind.reshape(-1)[rule] == n) / UNIT)
-        taken.append(np.zeros(len(running)))
-    users: dict[tuple[int, str], list[tuple[bool, int, Port]]] = {}
-    for waits, pods in ((True, queue), (False, running)):
-        for n, pod in enumerate(pods):
-            for port in pod.rules.ports if pod is not None else ():
-                users.setdefault((port.number, port.protocol), []).append((waits, n, port))
-    known: set[bytes] = set()
-    for own in users.values():
-        if len(own) < 2 or not any(waits for waits, _, _ in own):
-            continue
-        for address in {port.address for _, _, port in own if port.address} or {""}:
-            held = [(waits, n) for waits, n, port in own if port.address in ("", address)]
-            columns = np.zeros(len(queue)), np.zeros(len(running))
-            for waits, n in held:
-                columns[0 if waits else 1][n] = 1.0
-            if (key := np.concatenate(columns).tobytes()) not in known and len(held) > 1:
-                known.add(key)
-                names.append(f"host port {own[0][2]}")
-                nodes.append(np.ones(len(traits)))
-                asked.append(columns[0])
-                taken.append(columns[1])
-
-    def table(columns: list[Floats], size: int) -> Floats:
-        return np.ascontiguousarray(np.array(columns, np.float64).reshape(len(columns), size).T)
-
-    return names, table(nodes, len(traits)), table(asked, len(queue)), table(taken, len(running))
-
-
-def _resources(path: Path, nodes: list[Node], pods: list[Pod], wanted: Wanted) -> tuple[str, ...]:
-    """The names of the resources to read. Raises InputError if a node offers none of them."""
-    offered = {name for node in nodes for name, amount in node.offers.items() if amount > 0}
-    asked = {name for pod in pods for name, amount in pod.asks.items() if amount > 0} & offered
-    extended = sorted(name for name in asked if "/" in name)
-    usual = (*(name for name in USUAL if name in offered), *extended)
-    known = (*usual, *sorted((asked | offered & {"pods"}) - {*usual}))
-    if not known:
-        raise InputError(f"{path}: no node says what it offers (status, allocatable)")
-    new = any(pod.submitted for pod in pods)
-    binding = ("pods",) if "pods" in offered and (new or _pods_bind(nodes, pods, usual)) else ()
-    return wanted_of(wanted, known, (*usual, *binding) or known, path)
-
-
-def _pods_bind(nodes: list[Node], pods: list[Pod], usual: tuple[str, ...]) -> bool:
-    """Whether some node could have more pods than it takes, or a pod waits that asks for nothing else."""
-    own = Counter(pod.node for pod in pods if pod.stays)
-    others = sum(not pod.stays for pod in pods)
-    if any(node.offers.get("pods", others + own[node.name]) < others + own[node.name] for node in nodes):
-        return True
-    return any(pod.node is None and not any(pod.asks.get(name) for name in usual) for pod in pods)
-
-
-def _asks_for_more(pod: Pod, nodes: list[Node]) -> bool:
-    """Whether a pod asks for an extended resource that no node offers."""
-    extended = [name for name, amount in pod.asks.items() if "/" in name and amount > 0]
-    return any(all(node.offers.get(name, 0) == 0 for node in nodes) for name in extended)
-
-
-def _shares(found: list[dict[str, Fraction]], resources: tuple[str, ...], largest: list[Fraction]) -> Floats:
+def shares_of(amounts: list[dict[str, Fraction]], resources: tuple[str, ...], largest: list[Fraction]) -> Floats:
     """(n, D) amounts in units of the largest node; a pod counts as one of `pods`."""
     columns = []
     for name, most in zip(resources, largest, strict=True):
-        amounts = [own.get(name, Fraction(name == "pods")) for own in found]
-        share = {amount: float(amount / most) for amount in set(amounts)}
-        columns.append([share[amount] for amount in amounts])
+        otherwise = Fraction(name == "pods")
+        column = [asks.get(name, otherwise) for asks in amounts]
+        distinct = {id(amount): amount for amount in column}  # fractions are hashed slowly
+        share = {key: float(amount / most) for key, amount in distinct.items()}
+        columns.append([share[id(amount)] for amount in column])
     return np.ascontiguousarray(np.array(columns, np.float64).reshape(len(resources), -1).T)
-
-
-def amount_text(name: str, amount: float | Fraction) -> str:
-    unit, word = UNITS.get(name, (1, name))
-    return f"{float(amount / unit):,.4g} {word}" + (" memory" if name == "memory" else "")

@@ -48,16 +48,16 @@ class Durations:
     def owner_of(self, pod: Pod) -> int | None:
         """The owner with whose name a pod's, or its controller's, begins, namespace or not; the longest name of several."""
         texts = [text for name in (pod.owner, pod.name) if name for text in (name, name.partition("/")[2])]
-        found = [start for text in texts for start in _starts(text) if start in self.number]
-        return self.number[max(found, key=len)] if found else None
+        beginnings = [start for text in texts for start in _starts(text) if start in self.number]
+        return self.number[max(beginnings, key=len)] if beginnings else None
 
     def times(self, waiting: Sequence[Pod], running: Sequence[Pod], age: Floats, slot_seconds: float) -> OwnerTimes:
         """What is assumed of these pods; `age` (running,) in slots."""
         pods = [*waiting, *running]
-        own = [self.owner_of(pod) for pod in pods]
-        name = [pod.owner or pod.name if n is None else self.owners[n] for pod, n in zip(pods, own, strict=True)]
+        numbers = [self.owner_of(pod) for pod in pods]
+        name = [pod.owner or pod.name if n is None else self.owners[n] for pod, n in zip(pods, numbers, strict=True)]
         groups = {one: n for n, one in enumerate(dict.fromkeys(name))}
-        known = dict(zip(name, own, strict=True))
+        known = dict(zip(name, numbers, strict=True))
         group = np.array([-1 if pod.endless else groups[one] for pod, one in zip(pods, name, strict=True)], np.int64)
         slots = self.seconds / slot_seconds
         return OwnerTimes(
@@ -71,10 +71,10 @@ class Durations:
 
     def notes(self, pods: Sequence[Pod]) -> tuple[str, ...]:
         """Lines on whose durations these pods have, and on how far they can be trusted. Of pods that end by themselves."""
-        own = sum(self.owner_of(pod) is not None for pod in pods if not pod.endless)
-        others = sum(not pod.endless for pod in pods) - own
+        known = sum(self.owner_of(pod) is not None for pod in pods if not pod.endless)
+        others = sum(not pod.endless for pod in pods) - known
         name = Path(self.source).name
-        said = f"{name}: {len(self.seconds):,} durations of {len(self.owners):,} owners; {own} pods have those of their owner, "
+        said = f"{name}: {len(self.seconds):,} durations of {len(self.owners):,} owners; {known} pods have those of their owner, "
         return said + f"{others} those of an owner that is drawn", self.trust()
 
     def trust(self) -> str:
@@ -129,10 +129,10 @@ def _of_csv(path: str) -> Iterable[tuple[str, str, str]]:
 
 
 def _of_json(path: str) -> Iterable[tuple[str, str, str]]:
-    found: Any = read_json(path)
-    if not isinstance(found, list):
+    rows: Any = read_json(path)
+    if not isinstance(rows, list):
         raise InputError(f'{path}: a list of objects such as {{"owner": "team/train", "seconds": 3600}} is expected')
-    for number, row in enumerate(found, 1):
+    for number, row in enumerate(rows, 1):
         if not (isinstance(row, dict) and isinstance(row.get("owner"), str) and isinstance(row.get("seconds"), (int, float))):
             raise InputError(f"{path}: item {number}: {shown(str(row))} has no owner, a text, and seconds, a number")
         yield f"item {number}", row["owner"].strip(), str(row["seconds"])

@@ -77,8 +77,8 @@ class Submitted(NamedTuple):
                 why = f"priorityClassName {shown(pod.priority_class)}: no pod of {source} has it"
                 raise InputError(f"{each.where}: {why}: give its PriorityClass in a manifest too, or a priority")
             if not each.explicit:
-                own = known[pod.priority_class] if pod.priority_class else self.usual
-                pod = pod._replace(priority=own.value, preempts=pod.preempts and own.preempts)
+                its_class = known[pod.priority_class] if pod.priority_class else self.usual
+                pod = pod._replace(priority=its_class.value, preempts=pod.preempts and its_class.preempts)
             deadline = None if each.longest is None else now + each.longest
             for name in each.names:
                 if name in taken:
@@ -137,7 +137,7 @@ def _template(item: dict[str, Any], kind: str, name: str, where: str) -> Templat
     whole, count, longest = f"{namespace}/{name}", 1, None
     if kind == "Pod":
         owners = {key: metadata[key] for key in ("namespace", "ownerReferences") if key in metadata}
-        found = pod_of({"metadata": owners, "spec": spec}, name, 0.0)
+        pod = pod_of({"metadata": owners, "spec": spec}, name, 0.0)
     else:
         template = object_of(spec, "template")
         if not object_of(template, "spec"):
@@ -146,17 +146,17 @@ def _template(item: dict[str, Any], kind: str, name: str, where: str) -> Templat
         if kind in ("Job", "CronJob"):
             longest = whole_of(spec, "activeDeadlineSeconds")
         owner = [{"kind": kind, "name": name, "controller": True}]
-        found = pod_of({"metadata": {"namespace": namespace, "ownerReferences": owner}, "spec": template["spec"]}, name, 0.0)
+        pod = pod_of({"metadata": {"namespace": namespace, "ownerReferences": owner}, "spec": template["spec"]}, name, 0.0)
         spec = template["spec"]
     if not spec.get("containers"):
         raise InputError("spec: has no containers")
-    if found.node is not None:
+    if pod.node is not None:
         raise InputError("spec, nodeName: it is on a node already, and nothing schedules it")
-    if found.held:
+    if pod.held:
         raise InputError("spec, schedulingGates: it is held, and starts on no node")
-    if found.stays:
+    if pod.stays:
         raise InputError("metadata, ownerReferences: it belongs to its node, and nothing schedules it")
-    return Template(where, kind, whole, count, found, longest, spec.get("priority") is not None)
+    return Template(where, kind, whole, count, pod, longest, spec.get("priority") is not None)
 
 
 def _count(spec: dict[str, Any], kind: str) -> int:

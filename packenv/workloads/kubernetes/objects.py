@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from packenv.errors import InputError
-from packenv.inputs.json_files import PER_BYTE, parse_json
+from packenv.inputs.json_files import PER_BYTE, parse_json, without_collection
 from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import shown
 from packenv.inputs.text_files import read_text, reading
 from packenv.workloads.kubernetes.filters import Rules, Traits, rules_of, taints_of
-from packenv.workloads.kubernetes.requests import Amounts, amounts, objects, requests_of
+from packenv.workloads.kubernetes.requests import Amounts, amounts, held_of, objects, requests_of
 
 COMMAND = "kubectl get nodes,pods -A -o json"
 DONE = ("Succeeded", "Failed")
@@ -63,7 +63,12 @@ class Pod(NamedTuple):
     preempts: bool = True
     grace: float = 30.0  # how long it takes to end when it is told to, at the most
     priority_class: str = ""
+    anew: Amounts | None = None  # what a new pod in its place asks, if that is something else: this one is being resized
     submitted: bool = False  # not in the dump: it is asked what would become of it
+
+    @property
+    def has_latest_end(self) -> bool:
+        return self.deleted is not None or self.deadline is not None or self.longest is not None
 
     def ends_by(self, started: float) -> float | None:
         """When the pod ends at the latest if it has started then; None: that is not known."""
@@ -72,16 +77,18 @@ class Pod(NamedTuple):
         return min((limit for limit in limits if limit is not None), default=None)
 
 
+@without_collection()
 def read_objects(path: Path) -> tuple[list[Node], list[Pod]]:
     """The nodes and pods of a file; of Jobs, their deadlines. Raises InputError, naming file and object."""
     with reading(path):
         Memory(path).take(PER_BYTE * path.stat().st_size)
         text = read_text(path)
     try:
-        found = parse_json(text)
+        value = parse_json(text)
     except InputError as problem:
         raise InputError(f"{path}: {problem}") from None
-    items = found.get("items") if isinstance(found, dict) else None
+    del text  # a large one is a quarter of the memory
+    items = value.get("items") if isinstance(value, dict) else None
     if not isinstance(items, list):
         raise InputError(f"{path}: not what `{COMMAND}` prints: no list of items")
     nodes: list[Node] = []
@@ -136,10 +143,11 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
     namespace = metadata.get("namespace", "default")
     rules, unknown = rules_of(spec)
     grace = whole_of(spec, "terminationGracePeriodSeconds")
+    asks, held = requests_of(spec, status), held_of(status)
     return Pod(
         name=f"{namespace}/{name}",
         owner=_owner(metadata, namespace),
-        asks=requests_of(spec, status),
+        asks=asks,
         node=node or None,
         created=created,
         started=_time(status, "startTime"),
@@ -152,6 +160,7 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
         deleted=_time(metadata, "deletionTimestamp"),
         longest=whole_of(spec, "activeDeadlineSeconds"),
         priority=int(whole_of(spec, "priority") or 0),
+        anew=anew if held and (anew := requests_of(spec)) != asks else None,
         priority_class=str(spec.get("priorityClassName") or ""),
         preempts=spec.get("preemptionPolicy") != "Never",
         grace=30.0 if grace is None else grace,
@@ -167,9 +176,9 @@ def _deadline(item: dict[str, Any], name: str) -> dict[str, float]:
     return {f"{item['metadata'].get('namespace', 'default')}/{name}": started + longest}
 
 
-def whole_of(found: dict[str, Any], key: str) -> float | None:
+def whole_of(spec: dict[str, Any], key: str) -> float | None:
     """A whole number of a spec; None if there is none. Raises InputError."""
-    value = found.get(key)
+    value = spec.get(key)
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         raise InputError(f"{key}: {shown(str(value))} is no whole number")
     return None if value is None else float(value)
@@ -195,17 +204,17 @@ def _unmodelled(spec: dict[str, Any]) -> list[str]:
     return kinds + (["schedulerName"] if spec.get("schedulerName", SCHEDULER) != SCHEDULER else [])
 
 
-def object_of(found: dict[str, Any], key: str) -> dict[str, Any]:
+def object_of(parent: dict[str, Any], key: str) -> dict[str, Any]:
     """An object under a key; empty if there is none. Raises InputError."""
-    value = found.get(key)
+    value = parent.get(key)
     if value is not None and not isinstance(value, dict):
         raise InputError(f"{key}: an object is expected")
     return value or {}
 
 
-def _time(found: dict[str, Any], key: str) -> float | None:
+def _time(parent: dict[str, Any], key: str) -> float | None:
     """Seconds since 1970 of a time such as 2024-05-01T12:00:00Z; None if there is none. Raises InputError."""
-    text = found.get(key)
+    text = parent.get(key)
     if text is None:
         return None
     try:

@@ -45,16 +45,16 @@ class OwnerTimes:
     @cached_property
     def chances(self) -> list[Floats]:
         """Of each group, (owners,) the sums of the chances to have the durations of each known owner."""
-        return [np.cumsum(self._chance(group, own)) for group, own in enumerate(self.known)]
+        return [np.cumsum(self._chance(group, owner)) for group, owner in enumerate(self.known)]
 
     def owners(self, seed: int) -> list[int]:
         """Of each group the owner whose durations it has in the run with this seed."""
         uniform = [random_of(seed, LAWS, key).random() for key in self.keys]
-        return [int(np.searchsorted(own, u * own[-1], "right")) for own, u in zip(self.chances, uniform, strict=True)]
+        return [int(np.searchsorted(sums, u * sums[-1], "right")) for sums, u in zip(self.chances, uniform, strict=True)]
 
     def remaining(self, owners: Sequence[int], uniform: Floats) -> Ints:
         """(m,) slots that remain of the running pods: the inverse of the distribution function at `uniform` (m,)."""
-        return self._drawn(self.running, self.age, uniform, [self.values[own] for own in owners])
+        return self._drawn(self.running, self.age, uniform, [self.values[owner] for owner in owners])
 
     def slots(self, owners: Sequence[int], uniform: Floats, running: Ints) -> Ints:
         """(n,) slots of the waiting pods, when so many (m,) remain of those that run: these count with their group's durations.
@@ -62,20 +62,20 @@ class OwnerTimes:
         Pods that have ended by now are the short ones of those that began together; without the others all would be too short.
         """
         whole = self.age + running
-        values = [np.sort(np.append(self.values[own], whole[self.running == n])) for n, own in enumerate(owners)]
+        values = [np.sort(np.append(self.values[owner], whole[self.running == n])) for n, owner in enumerate(owners)]
         return self._drawn(self.waiting, np.zeros(len(uniform)), uniform, values)
 
     def _drawn(self, group: Ints, age: Floats, uniform: Floats, values: Sequence[Floats]) -> Ints:
         """(n,) what remains, by the durations of each group."""
-        found = np.ones(len(group))
+        left = np.ones(len(group))
         for one in np.unique(group[group >= 0]):
             rows = np.flatnonzero(group == one)
-            found[rows] = left_over(values[one], self.every, age[rows], uniform[rows])
-        return np.maximum(np.ceil(np.round(found, 6)), 1).astype(np.int64)
+            left[rows] = left_over(values[one], self.every, age[rows], uniform[rows])
+        return np.maximum(np.ceil(np.round(left, 6)), 1).astype(np.int64)
 
-    def _chance(self, group: int, own: int | None) -> Floats:
-        if own is not None:
-            return np.asarray(np.arange(len(self.values)) == own, np.float64)
+    def _chance(self, group: int, owner: int | None) -> Floats:
+        if owner is not None:
+            return np.asarray(np.arange(len(self.values)) == owner, np.float64)
         ages = self.age[self.running == group]
         size = len(ages) + int((self.waiting == group).sum())
         likely = np.zeros(len(self.values)) + sum(np.log(self.tails(age)) for age in ages)
@@ -106,8 +106,8 @@ def longer(values: Floats, age: Floats) -> Floats:
 
 def left_over(values: Floats, every: Floats, age: Floats, uniform: Floats) -> Floats:
     """(n,) what remains of services that have lasted `age`: of one of the owner's values, or with a small part of all."""
-    own, of_all = longer(values, age), LENT * longer(every, age) / len(every)
-    share = np.divide(own, own + of_all, out=np.zeros_like(own), where=own + of_all > 0)
+    of_owner, of_all = longer(values, age), LENT * longer(every, age) / len(every)
+    share = np.divide(of_owner, of_owner + of_all, out=np.zeros_like(of_owner), where=of_owner + of_all > 0)
     mine = uniform < share
     within = np.where(mine, uniform / np.maximum(share, 1e-300), (uniform - share) / np.maximum(1 - share, 1e-300))
     return np.where(mine, _above(values, age, within), _above(every, age, within)) - age

@@ -88,7 +88,8 @@ class _Nodes:
                 if pod.priority > lowest:
                     begun.append(Begun(n, node, (), 0.0))
             elif pod.preempts and alike not in hopeless:
-                best = min((found for node in self._candidates(n) if (found := self._known(n, node, alike))), default=None)
+                known = (self._known(n, node, alike) for node in self._candidates(n))
+                best = min((each for each in known if each), default=None)
                 if best is None:
                     hopeless.add(alike)
                     continue

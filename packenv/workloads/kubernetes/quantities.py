@@ -27,10 +27,10 @@ def quantity(value: Any) -> Fraction:
 
 @lru_cache(10_000)  # a large dump has few different ones: reading it takes half the time
 def _amount(text: str) -> Fraction:
-    found = FORM.fullmatch(text)
-    if found is None:
+    match = FORM.fullmatch(text)
+    if match is None:
         raise InputError(f"{shown(text)} is no quantity such as 500m or 2Gi")
-    number, exponent, suffix = found.groups()
+    number, exponent, suffix = match.groups()
     if exponent is not None:
         return Fraction(number) * Fraction(10) ** int(exponent)
     return Fraction(number) * (2 ** BINARY[suffix] if suffix in BINARY else Fraction(10) ** DECIMAL[suffix])

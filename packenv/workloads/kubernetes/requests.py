@@ -21,37 +21,40 @@ Amounts = dict[str, Fraction]
 
 def requests_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> Amounts:
     """The amounts of each resource that a pod of this spec, and status, asks for. Raises InputError that says where."""
-    held = _held(status or {})
+    held = held_of(status or {})
     infeasible = _is_infeasible(status or {})
 
-    def asked(container: dict[str, Any], where: str) -> Amounts:
-        spoken = _asked(container.get("resources"), where)
+    def counted(container: dict[str, Any], where: str) -> Amounts:
+        spoken = _spec_requests(container.get("resources"), where)
         there = held.get(str(container.get("name")))
         if there is None:
             return spoken
         return spoken | there if infeasible else _larger(spoken, there)
 
-    running: Amounts = defaultdict(Fraction)
+    running: Amounts = {}
     starting: Amounts = defaultdict(Fraction)
     sidecars: Amounts = defaultdict(Fraction)
     for container in objects(spec, "initContainers"):
         stays = container.get("restartPolicy") == "Always"
-        own = asked(container, "initContainers") if stays else _asked(container.get("resources"), "initContainers")
-        for name, amount in own.items():
+        requests = counted(container, "initContainers") if stays else _spec_requests(container.get("resources"), "initContainers")
+        for name, amount in requests.items():
             starting[name] = max(starting[name], sidecars[name] + amount)
             if stays:
                 sidecars[name] += amount
     for container in objects(spec, "containers"):
-        for name, amount in asked(container, "containers").items():
-            running[name] += amount
-    total = {name: max(starting[name], running[name] + sidecars[name]) for name in {*starting, *running}}
-    total |= _asked(spec.get("resources"), "resources")
+        for name, amount in counted(container, "containers").items():
+            running[name] = running[name] + amount if name in running else amount
+    total = running
+    if starting:
+        none = Fraction(0)
+        total = {name: max(starting[name], running.get(name, none) + sidecars[name]) for name in {*starting, *running}}
+    total |= _spec_requests(spec.get("resources"), "resources")
     for name, amount in amounts(spec.get("overhead"), "overhead").items():
         total[name] = total.get(name, Fraction(0)) + amount
     return total
 
 
-def _held(status: dict[str, Any]) -> dict[str, Amounts]:
+def held_of(status: dict[str, Any]) -> dict[str, Amounts]:
     """What each container has been given, by its name: the larger of what is allocated and of what it runs with."""
     held = {}
     for field in ("containerStatuses", "initContainerStatuses"):
@@ -76,14 +79,14 @@ def _larger(a: Amounts, b: Amounts) -> Amounts:
     return {name: max(a.get(name, Fraction(0)), b.get(name, Fraction(0))) for name in {*a, *b}}
 
 
-def amounts(found: Any, where: str) -> Amounts:
+def amounts(quantities: Any, where: str) -> Amounts:
     """An object of quantities, by name of the resource. Raises InputError that begins with `where`."""
-    if found is None:
+    if quantities is None:
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(quantities, dict):
         raise InputError(f"{where}: an object with quantities is expected")
     values = {}
-    for name, value in found.items():
+    for name, value in quantities.items():
         try:
             values[name] = quantity(value)
         except InputError as problem:
@@ -91,16 +94,17 @@ def amounts(found: Any, where: str) -> Amounts:
     return values
 
 
-def objects(found: dict[str, Any], key: str) -> list[dict[str, Any]]:
+def objects(parent: dict[str, Any], key: str) -> list[dict[str, Any]]:
     """A list of objects under a key; empty if there is none. Raises InputError."""
-    value = found.get(key)
-    value = [] if value is None else value
+    value = parent.get(key)
+    if value is None:
+        return []
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise InputError(f"{key}: a list of objects is expected")
     return value
 
 
-def _asked(resources: Any, where: str) -> Amounts:
+def _spec_requests(resources: Any, where: str) -> Amounts:
     if resources is None:
         return {}
     if not isinstance(resources, dict):

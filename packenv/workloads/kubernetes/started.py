@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.jobs import Jobs
-from packenv.units import UNIT, to_units
+from packenv.units import to_units
 from packenv.workloads.in_service import InService
 from packenv.workloads.kubernetes.owners import LAWS, OwnerTimes, random_of
 from packenv.workloads.laws import Empirical, Law
@@ -24,6 +24,7 @@ ENDLESS = 2**31
 STRETCH, MOST_STRETCHES = 100, 1000
 WAITING, RUNNING = 0, 1  # streams of random numbers
 MOST_KEPT = 4  # of drawn times
+MOST_SEEDS = 64  # of which what remains to the pods in service is kept: 16 search, 16 confirm, of waiting pods too
 STEPS = 64  # of a bisection: doubles have no more
 
 
@@ -37,6 +38,32 @@ def no_slots() -> Ints:
 
 def no_pods() -> Bools:
     return np.zeros(0, np.bool_)
+
+
+class Held:
+    """What pods hold of nodes (L, D), in units: `demand` (n, D), and the node of each (n,), -1: none."""
+
+    def __init__(self, demand: Ints, server: Ints, capacity: Ints) -> None:
+        self.over = -capacity
+        if len(capacity):
+            here = server >= 0
+            np.add.at(self.over, server[here], demand[here])
+        overfull = np.flatnonzero((self.over > 0).any(axis=1))
+        self.demand, self.server = demand, server
+        self.full = np.flatnonzero(np.isin(server, overfull))  # pods of overfull nodes
+        self.there = (server >= 0) & demand.any(axis=1)
+
+    def with_slots(self, left: Ints) -> InService:
+        """The same pods with the slots that remain (n,), on nodes that hold what they have."""
+        demand, there = self.demand, self.there
+        if len(self.full):
+            demand, over = demand.copy(), self.over.copy()
+            for n in self.full[np.argsort(left[self.full], kind="stable")].tolist():
+                less = np.clip(over[self.server[n]], 0, demand[n])
+                demand[n] -= less
+                over[self.server[n]] -= less
+            there = there & demand.any(axis=1)
+        return InService(demand[there], self.server[there], left[there])
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +83,7 @@ class Started:
     services: tuple[Law, ...] | OwnerTimes
     """Of pods that end, in slots: each seed has one of the laws; none: no pod ends."""
     again: tuple[int, ...] = ()  # of the running pods, by number: they start again, behind those that wait
+    again_demand: Floats = field(default_factory=no_amounts)  # (again and evicted, D) as new pods
     names: tuple[str, ...] = ()  # of the waiting pods, and of those that start again
     notes: tuple[str, ...] = ()  # lines on what is assumed and ignored
     unfit: tuple[str, ...] = ()  # names of pods that wait and fit on no node: they are no tasks
@@ -83,38 +111,44 @@ class Started:
         whole = np.minimum(np.ceil(self.age[again]).astype(np.int64) + self.remaining(seed, known=False)[again], ENDLESS)
         whole = np.minimum(whole, self.again_latest) if len(self.again_latest) else whole
         waits = self.queued
-        demand = np.concatenate([self.demand[waits], self.running_demand[again]])
+        demand = np.concatenate([self.demand[waits], self.again_demand]) if len(again) else self.demand[waits]
         return Jobs(np.zeros(len(demand), np.int64), to_units(demand), np.concatenate([self.slots(seed)[waits], whole]))
 
-    @property
+    @cached_property
     def queued(self) -> Ints:
         """The numbers of the waiting pods that do not start now."""
         return np.setdiff1d(np.arange(len(self.demand)), [pod for pod, _, _ in self.begun]).astype(np.int64)
 
-    def in_service(self, seed: int) -> list[InService]:
+    def in_service(self, seed: int) -> InService:
         """The running pods whose node is there, and those that start now, each with the slots that remain.
 
         Of a node that holds more than it has, the pods that end first give no room back until it holds what it has.
         """
-        units, server, left = self.held(seed)
-        return [*zip((units / UNIT).tolist(), server.tolist(), left.tolist(), strict=True)]
+        first, _, wait = np.array(self.begun, np.int64).reshape(-1, 3).T
+        begun = np.minimum(wait + self.slots(seed)[first], ENDLESS) if len(first) else first
+        return self._there.with_slots(np.concatenate([self.remaining(seed), begun]))
 
-    def held(self, seed: int) -> tuple[Ints, Ints, Ints]:
-        """The same as arrays: units (n, D), nodes (n,) and slots (n,)."""
-        first, node, wait = np.array(self.begun, np.int64).reshape(-1, 3).T
-        server = np.concatenate([self.server, node])
-        left = np.concatenate([self.remaining(seed), np.minimum(wait + self.slots(seed)[first], ENDLESS)])
-        units = to_units(np.concatenate([self.running_demand, self.demand[first]]))
-        if len(self.capacity):
-            over = -to_units(self.capacity)
-            np.add.at(over, server[server >= 0], units[server >= 0])
-            full = np.flatnonzero((server >= 0) & np.isin(server, np.flatnonzero((over > 0).any(axis=1))))
-            for n in full[np.argsort(left[full], kind="stable")].tolist():
-                less = np.clip(over[server[n]], 0, units[n])
-                units[n] -= less
-                over[server[n]] -= less
-        there = (server >= 0) & units.any(axis=1)
-        return units[there], server[there], left[there]
+    def sure(self, seed: int) -> InService:
+        """Those of them that go on whatever a policy does.
+
+        Not waiting ones that start now, nor those that may be preempted, or are being deleted and may be gone sooner.
+        """
+        return self._sure.with_slots(self.remaining(seed))
+
+    @cached_property
+    def _there(self) -> Held:
+        first, node, _ = np.array(self.begun, np.int64).reshape(-1, 3).T
+        units = np.concatenate([self._running_units, to_units(self.demand[first])])
+        return Held(units, np.concatenate([self.server, node]), to_units(self.capacity))
+
+    @cached_property
+    def _sure(self) -> Held:
+        server = np.where(self.running_lower, -1, self.running_server) if len(self.running_lower) else self.server
+        return Held(self._running_units, server, to_units(self.capacity))
+
+    @cached_property
+    def _running_units(self) -> Ints:
+        return to_units(self.running_demand)
 
     def remaining(self, seed: int, known: bool = True) -> Ints:
         """(m,) slots that remain of each running pod's service. `known`: not longer than until its latest end."""
@@ -140,7 +174,7 @@ class Started:
 
     @cached_property
     def drawn(self) -> dict[tuple[int, int], Ints]:
-        """What `_slots` drew last: one run asks for it several times, and a law's inverse takes long."""
+        """What `_slots` drew last: one run asks for it several times."""
         return {}
 
     def _slots(self, seed: int, stream: int, row: Ints, age: Floats, endless: Bools) -> Ints:
@@ -149,7 +183,6 @@ class Started:
             if len(self.drawn) >= MOST_KEPT:
                 self.drawn.clear()
             self.drawn[seed, stream] = slots
-            return slots
         return self.drawn[seed, stream]
 
     def _draw(self, seed: int, stream: int, row: Ints, age: Floats, endless: Bools) -> Ints:
@@ -165,7 +198,7 @@ class Started:
         else:
             law = self.services[random_of(seed, LAWS).integers(len(self.services))]
             slots = np.full(len(age), ENDLESS)
-            slots[~endless] = remaining(law, age[~endless], uniform[~endless])
+            slots[~endless] = np.frombuffer(_remaining(law, age[~endless].tobytes(), uniform[~endless].tobytes()), np.int64)
         return np.where(endless, ENDLESS, np.minimum(slots, ENDLESS))
 
 
@@ -177,6 +210,12 @@ def stretches(services: Ints) -> tuple[Law, ...]:
     step = max(STRETCH // 2, len(services) // MOST_STRETCHES)
     first = range(0, max(len(services) - STRETCH, 0) + 1, step)
     return tuple(Empirical(services[n : n + STRETCH]) for n in first)
+
+
+@lru_cache(MOST_SEEDS)
+def _remaining(law: Law, age: bytes, uniform: bytes) -> bytes:
+    """`remaining`, kept: clusters with more nodes, or fewer, have the same pods in service, and see the same draws."""
+    return remaining(law, np.frombuffer(age), np.frombuffer(uniform)).tobytes()
 
 
 def remaining(law: Law, age: Floats, uniform: Floats) -> Ints:

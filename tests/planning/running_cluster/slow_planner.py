@@ -24,13 +24,18 @@ class Running(NamedTuple):
 
 
 class Question(NamedTuple):
-    """`service`: seconds that each pod that ends by itself lasts; `now`: the time of the dump."""
+    """`service`: seconds that each pod that ends by itself lasts; `now`: the time of the dump; `jobs`: those with a deadline."""
 
     nodes: list[Object]
     running: list[Object]
     waiting: list[Object]
     service: int
     now: str
+    jobs: tuple[Object, ...] = ()
+
+    @property
+    def items(self) -> list[Object]:
+        return [*self.nodes, *self.running, *self.waiting, *self.jobs]
 
 
 def grown(question: Question, template: str, count: int) -> Question:
@@ -54,6 +59,7 @@ def without(question: Question, names: list[str]) -> Question:
     stay = [each for each in question.running if each["spec"]["nodeName"] not in names]
     gone = [each for each in question.running if each["spec"]["nodeName"] in names]
     again = [each for each in gone if not slow_scheduler.belongs(each) and "deletionTimestamp" not in each["metadata"]]
+    again = [each | {"status": {"phase": "Pending"}} for each in again]  # a new pod is not under way to another size
     return question._replace(nodes=nodes, running=stay, waiting=[*question.waiting, *again])
 
 
@@ -61,21 +67,27 @@ def seconds(a: str, b: str) -> int:
     return int((datetime.fromisoformat(b) - datetime.fromisoformat(a)).total_seconds())
 
 
-def lasts(question: Question, pod: Object) -> float:
-    """Seconds that a pod is in service from its start."""
-    spec = pod["spec"]
-    own = math.inf if spec["restartPolicy"] == "Always" else question.service
-    deadline = spec.get("activeDeadlineSeconds", math.inf) + spec["terminationGracePeriodSeconds"]
-    return float(min(own, deadline))
+def end_of(question: Question, pod: Object, start: int) -> float:
+    """When a pod ends that starts so many seconds from now; it is there for a slot at least.
+
+    At its deadline, or its Job's, it is told to end, and is gone when its grace period has passed; at its `deletionTimestamp`,
+    in which the grace period is, it is gone.
+    """
+    spec, metadata = pod["spec"], pod["metadata"]
+    grace = spec["terminationGracePeriodSeconds"]
+    ends = [start + (math.inf if spec["restartPolicy"] == "Always" else question.service)]
+    ends.append(start + spec.get("activeDeadlineSeconds", math.inf) + grace)
+    for job in question.jobs:
+        if any((each["kind"], each["name"]) == ("Job", job["metadata"]["name"]) for each in metadata.get("ownerReferences", [])):
+            ends.append(seconds(question.now, job["status"]["startTime"]) + job["spec"]["activeDeadlineSeconds"] + grace)
+    if "deletionTimestamp" in metadata:
+        ends.append(seconds(question.now, metadata["deletionTimestamp"]))
+    return max(min(ends), max(start, 0) + 1)
 
 
-def end_of(question: Question, pod: Object) -> float:
-    """When a running pod ends, in seconds from now; a slot at least."""
-    age = seconds(pod["status"].get("startTime", pod["metadata"]["creationTimestamp"]), question.now)
-    end = lasts(question, pod) - age
-    if "deletionTimestamp" in pod["metadata"]:
-        end = min(end, seconds(question.now, pod["metadata"]["deletionTimestamp"]))
-    return max(end, 1)
+def started(question: Question, pod: Object) -> int:
+    """When a running pod started, in seconds from now."""
+    return -seconds(pod["status"].get("startTime", pod["metadata"]["creationTimestamp"]), question.now)
 
 
 def fits_empty(question: Question, pod: Object) -> bool:
@@ -91,7 +103,8 @@ def fits_empty(question: Question, pod: Object) -> bool:
 def on_one_node(question: Question, node: Object, starts: list[tuple[int, Object]]) -> bool:
     """Whether the node has room for each of these pods when it starts. `starts`: slots and pods."""
     name = node["metadata"]["name"]
-    there = [Running(each, -1, end_of(question, each)) for each in question.running if each["spec"]["nodeName"] == name]
+    running = [each for each in question.running if each["spec"]["nodeName"] == name]
+    there = [Running(each, -1, end_of(question, each, started(question, each))) for each in running]
     for slot, group in itertools.groupby(sorted(starts, key=lambda each: each[0]), key=lambda each: each[0]):
         new = [pod for _, pod in group]
         there = [each for each in there if each.end > slot]
@@ -102,7 +115,7 @@ def on_one_node(question: Question, node: Object, starts: list[tuple[int, Object
         for n, pod in enumerate(new):
             if not slow_scheduler.has_room(pod, node, [*on_it, *new[:n], *new[n + 1 :]]):
                 return False
-        there += [Running(pod, slot, slot + lasts(question, pod)) for pod in new]
+        there += [Running(pod, slot, end_of(question, pod, slot)) for pod in new]
     return True
 
 
@@ -114,8 +127,9 @@ def meets(question: Question, counted: list[Object], statistic: str, measure: st
     if n == 0:
         return True
     if measure == "makespan":
-        pods = [pod for pod in counted if lasts(question, pod) < math.inf]
-        return place(question, [(pod, limit - int(lasts(question, pod))) for pod in pods])
+        pods = [pod for pod in counted if pod["spec"]["restartPolicy"] != "Always"]
+        in_time = [[slot for slot in range(limit) if end_of(question, pod, slot) <= limit] for pod in pods]
+        return place(question, [(pod, max(slots, default=-1)) for pod, slots in zip(pods, in_time, strict=True)])
     if statistic == "mean":
         return place(question, [(pod, n * limit) for pod in counted], n * limit)
     most = math.ceil(Fraction(1 if statistic == "max" else Fraction(statistic[1:]) / 100) * n)

@@ -229,6 +229,8 @@ def test_submit_is_for_clusters(tmp_path: Path, capsys: pytest.CaptureFixture[st
         ((cluster, "--submit", file, "-g", "max wait <= 1s"), "--goal does not go with --submit"),
         ((cluster, "--submit", file, "--when"), "--submit does not go with --when"),
         ((cluster, "--submit", "gone.yaml"), "gone.yaml: no such file"),
+        (("gone.json", "--submit", file), "gone.json: no such file"),
+        (("gone.json", "--durations", file), "gone.json: no such file"),
     ):
         with pytest.raises(SystemExit):
             main(["plan", *words])

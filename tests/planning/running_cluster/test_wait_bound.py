@@ -11,6 +11,7 @@ import pytest
 from packenv.errors import InputError
 from packenv.planning.running_cluster.queue import NEVER, QueueGoal, Times, parse_queue_goals
 from packenv.planning.running_cluster.wait_bound import WaitBound
+from packenv.units import UNIT
 from packenv.workloads.kubernetes.started import ENDLESS, Started
 from packenv.workloads.laws import Discrete, Fixed, Law
 from packenv.workloads.workload import Workload
@@ -37,7 +38,8 @@ def small(demand: Any, running: Any, server: list[int], law: Law, nodes: Any, en
 def best(workload: Workload, seed: int) -> list[float | None]:
     """The least value of each goal over all orders and nodes: each pod starts as soon as its node has room for all its time."""
     draw: Any = workload.draw
-    table, begun = draw(seed), draw.in_service(seed)
+    table, held = draw(seed), draw.in_service(seed)
+    begun = zip(held.demand / UNIT, held.server, held.remaining, strict=True)
     demand, nodes = table.demand / workload.servers.units.max() * workload.servers.capacity.max(), workload.servers.capacity
     horizon, n = 40, len(table)
     free = np.repeat(nodes[:, None], horizon, axis=1)

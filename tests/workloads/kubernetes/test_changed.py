@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import packenv
 from packenv.errors import InputError
 from packenv.runs.keys import digest_of_workload
+from packenv.units import UNIT
 from packenv.workloads.kubernetes import read_cluster
 from packenv.workloads.kubernetes.changed import changed, emptiest_first, kind_of, without_nodes
 from packenv.workloads.kubernetes.cluster import Cluster
@@ -63,6 +65,20 @@ def test_an_extended_resource_that_no_node_has(tmp_path: Path) -> None:
     assert found.left_out == {"waiting pods that fit on no node": 1}
 
 
+def test_a_resized_pod_starts_again_as_its_spec_says(tmp_path: Path) -> None:
+    """It is shrinking from 3 cores to 1, and 2 are free elsewhere; while it runs it holds 3."""
+    shrinking = pod("r", container(cpu="1"), on="a", job=False)
+    given = {"cpu": "3"}
+    shrinking["status"]["containerStatuses"] = [{"name": "c", "allocatedResources": given, "resources": {"requests": given}}]
+    full = pod("full", container(cpu="2"), on="b", job=False)
+    whole = read_cluster(listed(tmp_path / "c.json", [node("a"), node("b"), shrinking, full, pod("w", container(cpu="1"))]))
+    left = without_nodes(whole, ["a"])
+    draw: Any = left.workload().draw
+    assert whole.running_demand[:, 0].tolist() == [0.75, 0.5] and left.stranded == () and draw.names == ("team/w", "team/r")
+    assert draw(0).demand[:, 0].tolist() == [UNIT // 4, UNIT // 4]
+    assert packenv.simulate(left.workload(), "bf-js", 1, schedule=True).started == 2
+
+
 def test_pods_of_a_node_that_is_gone_start_again(cluster: Cluster) -> None:
     left = without_nodes(cluster, ["a", "big"])
     assert left.nodes == ("b",) and left.node.tolist() == [-1, 0, -1] and left.again == (0,)
@@ -71,8 +87,9 @@ def test_pods_of_a_node_that_is_gone_start_again(cluster: Cluster) -> None:
     draw: Any = left.workload(Geometric(1000)).draw
     assert draw.names == ("team/waits-2", "team/on-a")
     for seed in range(5):
-        remaining = [row[2] for row in whole.in_service(seed)]
-        assert [row[1:] for row in draw.in_service(seed)] == [(0, ENDLESS)]
+        remaining = whole.in_service(seed).remaining
+        held = draw.in_service(seed)
+        assert (held.server.tolist(), held.remaining.tolist()) == ([0], [ENDLESS])
         # what waits has the time that it had; what starts again, what it has been in service for and what remained
         assert draw(seed).service.tolist() == [whole(seed).service[1], 60 + remaining[0]]
     assert left.notes(Geometric(1000))[1] == "1 pods run at the start; others do not end"

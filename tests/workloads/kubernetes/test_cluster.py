@@ -94,7 +94,7 @@ def test_seeds_draw_times(tmp_path: Path) -> None:
     draw = read_cluster(listed(tmp_path / "cluster.json")).workload(Geometric(1000)).draw
     assert draw is not None
     started: Any = draw
-    times = [(started(seed).service.tolist(), [job[2] for job in started.in_service(seed)]) for seed in (0, 0, 1)]
+    times = [(started(seed).service.tolist(), started.in_service(seed).remaining.tolist()) for seed in (0, 0, 1)]
     assert times[0] == times[1] != times[2]
     assert times[0][1][0] == ENDLESS and 1 <= times[0][1][1] < ENDLESS  # web is restarted, train is not
 
@@ -115,7 +115,7 @@ def test_each_seed_has_one_of_several_laws(tmp_path: Path) -> None:
     laws = stretches(np.array([1000] * 100 + [2000] * 100))
     assert [law.support() for law in laws] == [(1000, 1000), (1000, 2000), (2000, 2000)]
     started: Any = read_cluster(listed(tmp_path / "cluster.json")).workload((laws[0], laws[2])).draw
-    seen = {(*started(seed).service.tolist(), started.in_service(seed)[1][2]) for seed in range(20)}
+    seen = {(*started(seed).service.tolist(), int(started.in_service(seed).remaining[1])) for seed in range(20)}
     assert seen == {(1000, 1000, 940), (2000, 2000, 1940)}
     assert len(stretches(np.arange(1, 200_001))) <= 1001 and len(stretches(np.array([5, 7]))) == 1
 

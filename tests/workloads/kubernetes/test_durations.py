@@ -47,13 +47,13 @@ def test_pods_of_one_owner_last_alike(tmp_path: Path) -> None:
     cluster = read_cluster(listed(tmp_path / "c.json", [node("n"), *pods]))
     rows = [("short", 100.0)] * 200 + [("long", 5000.0)] * 200
     draw: Any = cluster.workload(past(rows)).draw
-    tables = np.array([[*draw(seed).service, draw.in_service(seed)[0][2]] for seed in range(400)])
+    tables = np.array([[*draw(seed).service, draw.in_service(seed).remaining[0]] for seed in range(400)])
     names = [*draw.names, "d"]
     a, b, c, d, e = (tables[:, names.index(name)] for name in ("team/a", "team/b", "team/c", "d", "team/e"))
     assert np.mean(a == b) > 0.98 and 0.4 < np.mean(a == 100) < 0.6
     assert np.mean(c == 100) > 0.98 and (d == 4000).all() and np.mean(e == 5000) > 0.98
     half: Any = cluster.workload(past(rows), slot_seconds=2.0).draw
-    assert (half.in_service(0)[0][2], half(0).service.max()) == (2000, 2500)
+    assert (half.in_service(0).remaining[0], half(0).service.max()) == (2000, 2500)
 
 
 def test_running_pods_count_with_those_that_ended() -> None:
