@@ -57,7 +57,7 @@ def test_there_is_something_to_test() -> None:
     assert {name for name, _ in claimed()} >= {"paper/fig3a", "paper/fig4a", "paper/fig4b"}
 
 
-@pytest.mark.parametrize("adversary", [AlwaysWait(), SmallestOnEmpty()])
+@pytest.mark.parametrize("adversary", [AlwaysWait(), pytest.param(SmallestOnEmpty(), marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("name", "guard"),
     [case if case[0] in IN_DEFAULT else pytest.param(*case, marks=pytest.mark.minutes) for case in claimed()],

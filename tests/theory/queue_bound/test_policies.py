@@ -24,7 +24,14 @@ POLICIES = ["bf-j", "bf-s", "bf-js", "vqs", "vqs-bf", "fifo-ff", "maxweight", "a
 """Those that do not know durations: `price` and `tetris` do, and may come below."""
 
 
-@pytest.mark.parametrize(("workload", "least"), CASES, ids=[f"{w.name} at {w.intensity:.3g}" for w, _ in CASES])
+SLOW = ("paper/fig3a at 0.9", "paper/fig4a at 0.97", "paper/fig4b at 0.95")
+NAMED = {f"{workload.name} at {workload.intensity:.3g}": (workload, least) for workload, least in CASES}
+
+
+@pytest.mark.parametrize(
+    ("workload", "least"),
+    [pytest.param(*case, id=name, marks=[pytest.mark.slow] * (name in SLOW)) for name, case in NAMED.items()],
+)
 def test_no_policy_is_below(workload: packenv.Workload, least: float) -> None:
     bound = packenv.queue_bound(workload)
     bound.verify(workload)
