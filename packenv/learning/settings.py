@@ -6,8 +6,8 @@ import hashlib
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from packenv.envs.core.definition import one_of, whole
 from packenv.envs.episodes.seeds import mix
-from packenv.envs.options import one_of, whole
 from packenv.envs.registration import ENVIRONMENTS, FORMER, find_definition
 from packenv.envs.rewards import name_and_price
 from packenv.errors import ArgumentError, InputError

@@ -1,4 +1,4 @@
-"""A new environment is one folder and one line of the registry: it has all interfaces, with no change elsewhere."""
+"""A new environment is one file and one line of the registry: it has all interfaces, with no change elsewhere."""
 
 from __future__ import annotations
 

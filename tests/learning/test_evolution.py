@@ -11,7 +11,7 @@ from gymnasium import spaces
 
 import packenv
 from packenv import InputError
-from packenv.envs.observation.features import CONTEXT, FEATURES
+from packenv.envs.core.features import CONTEXT, FEATURES
 from packenv.learning.agents.inference.linear import TERMS
 from packenv.learning.evolution.cma_es import CmaEs
 from packenv.learning.evolution.evolution import FLOOR, Case, Evolution, merits

@@ -13,10 +13,10 @@ from packenv.cluster.whole_jobs.releases import first_room
 from packenv.cluster.whole_jobs.remaining_work import work_left
 from packenv.cluster.whole_jobs.state import UNFINISHED, mean_work_left, nearest_task, share_of
 from packenv.compiled.decorators import apart, compiled
+from packenv.envs.core.features import HIGHEST
 from packenv.envs.core.state import Batch
 from packenv.envs.job_fill import features as feature
 from packenv.envs.job_fill.offer import ratio
-from packenv.envs.observation.features import HIGHEST
 from packenv.workloads.network import NODE, RACK
 
 LEAST = 1e-6  # ratios are at least this much, so that their logarithms are finite

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from packenv.envs.core.features import VALID
 from packenv.envs.interfaces.sb3 import PackVecEnv
-from packenv.envs.observation.features import VALID
 from packenv.envs.policy_agents.agent import PolicyAgent
 from packenv.learning.networks.valid_actions import random_valid
 

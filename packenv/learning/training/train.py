@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from packenv.envs.job_fill.absent import assumptions
+from packenv.envs.job_fill.features import assumptions
 from packenv.envs.registration import find_definition
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.choose import PROCESSES

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from packenv.envs.episodes.core import Core
-from packenv.envs.rendering.render import Viewer
+from packenv.envs.rendering import Viewer
 from packenv.errors import InputError
 from packenv.results.event_file import INSTALL, EventFile, new_event_path, tensorboard_is_installed
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from packenv.cluster import NONE
 from packenv.envs.core.definition import Layout
+from packenv.envs.core.features import WAITS, waiting_feature
 from packenv.envs.core.state import Batch
-from packenv.envs.observation.features import WAITS, waiting_feature
 from packenv.errors import InputError
 from packenv.learning.agents.inference.vectors import Floats, add_scaled, copy_to
 from packenv.learning.agents.inference.weights import Weights, of_features

@@ -10,10 +10,18 @@ The order is part of the format of saved agents: new features are added at the e
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.compiled.decorators import fused
+from packenv.compiled.intrinsics import natural
 
 if TYPE_CHECKING:
     from packenv.envs.core.definition import Layout
+
 
 SHARE, FLAG, COUNT, PER_ROOT, AGE = "share", "0 or 1", "log count", "log count per root", "log age"
 """Scales of features."""
@@ -65,14 +73,25 @@ CONTEXT_FEATURES = (
 )
 
 
-def features_of(layout: Layout) -> tuple[tuple[Feature, ...], tuple[Feature, ...]]:
-    """The tables of an environment's `actions` and `context`: its own, or those above."""
-    return layout.of_action or ACTION_FEATURES, layout.of_context or CONTEXT_FEATURES
+class Features(NamedTuple):
+    """The tables of an environment's `actions` and `context`."""
+
+    of_action: tuple[Feature, ...]
+    of_context: tuple[Feature, ...]
+    subject: str = "of an action that starts a task"
+
+
+OF_TASKS = Features(ACTION_FEATURES, CONTEXT_FEATURES)
+OF_CONFIGURATIONS = Features(
+    tuple(feature._replace(of_start=feature.of_configuration or "0", of_wait=False) for feature in ACTION_FEATURES),
+    CONTEXT_FEATURES,
+    "of an action that takes configuration k",
+)
 
 
 def waiting_feature(layout: Layout) -> int | None:
     """The position in `context` of the logarithm of the waiting tasks: the first feature named `waiting…`, if there is one."""
-    names = [feature.name for feature in features_of(layout)[1]]
+    names = [feature.name for feature in layout.features.of_context]
     return next((k for k, name in enumerate(names) if name.startswith("waiting")), None)
 
 
@@ -99,3 +118,29 @@ LARGE_ROOM, MEDIUM_ROOM, SMALL_ROOM = range(6, 9)
 NO_TYPES, NO_COMPANY, NO_INVALID = 1, 2, 4
 """What may be left unwritten for a network that does not read it, added up in `Batch.unread`: features 5 to 10, 13 and the
 context; features 14 to 18; and the rows of actions that are not valid."""
+
+
+FACTOR = 0.2
+TABULATED = 4096
+COMMON_SERVERS = 5
+"""With so many servers a count per root of the servers, n · √(5 / L), is the count."""
+
+
+def logarithms(share: float) -> NDArray[np.float32]:
+    """(4096,) log(1 + share · n) / 5 of n = 0, 1, …"""
+    return (np.log1p(share * np.arange(TABULATED)) * FACTOR).astype(np.float32)
+
+
+LOGARITHMS = logarithms(1.0)
+
+
+@fused
+def logarithm(x: float) -> float:
+    """log(1 + x) / 5 of any number x >= 0."""
+    return math.log1p(x) * FACTOR
+
+
+@fused
+def logarithm_of(count: int) -> float:
+    """log(1 + count) / 5."""
+    return LOGARITHMS[natural(count)] if count < LOGARITHMS.shape[0] else logarithm(count)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from packenv.cluster.queue.waiting import size_of
 from packenv.cluster.servers import first_server
 from packenv.cluster.state import NONE
 from packenv.compiled.decorators import compiled
 from packenv.envs.core.between_decisions import put
+from packenv.envs.core.definition import Definition, Layout, Sizes
 from packenv.envs.core.state import DECIDING, WAITING, Batch
 from packenv.envs.core.step import acts, begins, observes
 from packenv.envs.observation.arrays import write_queue, write_servers
+from packenv.envs.observation.layout import needs_of_types
+from packenv.policy import BY_INDEX, BY_QUEUE, BY_TYPE
+
+if TYPE_CHECKING:
+    from packenv.envs.options import Options
 
 
 class AdmissionRules(NamedTuple):
@@ -55,3 +64,15 @@ def observe(rules: AdmissionRules, b: Batch) -> None:
     write_servers(b, NONE)
     b.mask[b.c.e, 0] = server_for_oldest(b) != NONE
     b.mask[b.c.e, 1] = rules.patient or b.mask[b.c.e, 0] == 0
+
+
+def layout(sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, patient: bool = True) -> Layout:
+    return Layout(
+        rules=AdmissionRules(int(patient)),
+        needs=needs_of_types(sizes, capacity, BY_QUEUE | BY_INDEX | BY_TYPE),
+        actions=2,
+        observed={"queue": (sizes.window, sizes.resources + 2), "servers": (sizes.servers, sizes.resources)},
+    )
+
+
+DEFINITION = Definition("Admission", layout, description=__doc__)
