@@ -42,16 +42,15 @@ MOST_SOLVED = 200  # tasks: the solver proves little about the sum of completion
 @click.option(
     "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to compare; repeat for more  [default: quick ones]."
 )
-@shared.servers
+@shared.workload_options(
+    "servers", "resources", "slot_seconds", "columns", resources="Of tasks with several demands: `max` or `all`."
+)
 @click.option(
     "--objective",
     type=click.Choice(["makespan", "completion"]),
     default="makespan",
     help="Last end, or mean completion time of jobs.",
 )
-@option("--resources", default="max", help="Of tasks with several demands: `max` or `all`.")
-@shared.slot_seconds
-@shared.columns
 @click.option("--slots", type=COUNT, help="With a random workload: schedule the tasks that arrive in so many slots.")
 @option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the jobs and of the search.")
 @option("--limit", type=float, default=TIME_LIMIT, help="Stop the search after so many seconds.")
@@ -75,7 +74,7 @@ def optimum(
     json_path: str | None,
     plot: str | None,
     gantt: str | None,
-    **words: Any,
+    of_workload: WorkloadOptions,
 ) -> None:
     """Find the shortest schedule of a table of jobs, and compare policies with it.
 
@@ -102,7 +101,7 @@ def optimum(
         raise InputError(f"--limit must be positive, not {limit:g}")
     if not 0 <= gap < float("inf"):
         raise InputError(f"--gap must be a number from 0 on, not {gap:g}")
-    workload = finite(workload_told(WorkloadOptions(**words)), seed, slots)
+    workload = finite(workload_told(of_workload), seed, slots)
     console, progress = text_console(), Console(stderr=True)
     if not policies:
         found, unplayable = playable(found, workload, seed)

@@ -8,9 +8,8 @@ from typing import Any
 import click
 from rich.console import Console
 
-from packenv.cli.options import shared
-from packenv.cli.options.shared import COUNT, JSON, option
-from packenv.cli.options.workload import RESOURCES_HELP, parse_columns
+from packenv.cli.options.shared import COUNT, JSON, OF_WORKLOAD, option, workload_option
+from packenv.cli.options.workload import parse_columns
 from packenv.cli.outputs import check_outputs
 from packenv.cli.train import interval, own_option
 from packenv.envs.registration import ENVIRONMENTS, FORMER, id_of, kind_of
@@ -35,10 +34,10 @@ from packenv.workloads.workload import INTENSITIES
 @click.option("--load", help="Arrivals as a share of ρ*: X, or LOW:HIGH, from which each episode draws its own.")
 @click.option("--intensity", help="Arrivals as a share of the area bound: X or LOW:HIGH.")
 @click.option("--rate", help="Tasks per slot: X or LOW:HIGH.")
-@shared.servers
-@shared.slot_seconds
-@click.option("--resources", help=RESOURCES_HELP)
-@shared.columns
+@workload_option("servers")
+@workload_option("slot_seconds")
+@click.option("--resources", help=OF_WORKLOAD["resources"])
+@workload_option("columns")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the environment: observation, reward, …")
 @click.option("--json", "json_path", type=JSON, help="Write returns and reference scores as JSON; - is standard output.")
 def record_command(workload: str, environment: str, policy: str, episodes: int, out: str | None, **words: Any) -> None:

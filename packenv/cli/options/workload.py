@@ -27,10 +27,6 @@ if TYPE_CHECKING:  # brings pyarrow with it
     from packenv.workloads.kubernetes.manifests import Submitted
     from packenv.workloads.traces import SlotTrace, Trace
 
-SLOT_SECONDS_HELP = "Seconds in a slot, for a trace: an exact decimal  [default: job lines (.tr) 0.0005, others 0.1]."
-RESOURCES_HELP = "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest."
-COLUMNS_HELP = "Names of a table's columns by ours: submit_time_s=Submitted,duration_s=Elapsed,cpu=Cores."
-
 
 def chosen_policies(names: tuple[str, ...]) -> tuple[str, ...]:
     """The policies named, each once, or DEFAULT_POLICIES. Raises InputError for an unknown one."""

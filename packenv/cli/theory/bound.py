@@ -23,18 +23,17 @@ from packenv.workloads.workload import Workload
 
 @click.command("bound")
 @click.argument("source", metavar="[WORKLOAD]", required=False, type=WORKLOAD)
-@shared.sizes
-@shared.servers
-@shared.service
-@shared.resources
-@click.option("--load", type=float, help="Arrivals as a share of ρ*.")
-@click.option("--intensity", type=float, help="Arrivals as a share of the area bound  [default: the workload's own, or 0.9].")
-@click.option("--rate", type=float, help="Tasks per slot.")
+@shared.workload_options(
+    "servers", "sizes", "service", "load", "intensity", "rate", "resources",
+    intensity="Arrivals as a share of the area bound  [default: the workload's own, or 0.9].",
+)  # fmt: skip
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")
 @click.option("--certificate", type=FILE, help="Write the bound and its proof as JSON.")
 @click.option("--check", type=click.Path(exists=True, dir_okay=False), help="Check the proof in this file instead of a search.")
-def bound_command(form: str, json_path: str | None, certificate: str | None, check: str | None, **words: Any) -> None:
+def bound_command(
+    of_workload: WorkloadOptions, form: str, json_path: str | None, certificate: str | None, check: str | None
+) -> None:
     """Find a lower bound on the mean number of waiting tasks under any policy that does not know durations.
 
     Durations, and what arrives later, are unknown until they have passed; demands are known.
@@ -47,7 +46,7 @@ def bound_command(form: str, json_path: str | None, certificate: str | None, che
     packenv bound paper/fig4b --intensity 0.95 --check proof.json
     """
     check_outputs(json_path, certificate)
-    workload = workload_told(WorkloadOptions(**words))
+    workload = workload_told(of_workload)
     console = text_console()
     if check is not None:
         bound = load_queue_bound(check)

@@ -31,12 +31,7 @@ Queues = dict[str, list[float | None]]
 @click.command("optimal-policy")
 @click.argument("source", metavar="[WORKLOAD]", required=False, type=WORKLOAD)
 @click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to compare; repeat for more.")
-@shared.sizes
-@shared.servers
-@shared.service
-@click.option("--load", type=float, help="Arrivals as a share of ρ*, the maximum supportable workload.")
-@click.option("--intensity", type=float, help="Arrivals as a share of the area bound.")
-@click.option("--rate", type=float, help="Tasks per slot.")
+@shared.workload_options("servers", "sizes", "service", "load", "intensity", "rate")
 @click.option("--most", type=COUNT, help="Waiting jobs of a size that are told apart  [default: as many as matter].")
 @option("--within", type=float, default=WITHIN, help="Relative error of the mean queue.")
 @option("--slots", type=COUNT, default=1_000_000, help="Length of each run that checks the policy.")
@@ -51,11 +46,11 @@ def optimal_policy(
     within: float,
     slots: int,
     seeds: int,
-    made: RunOptions,
+    of_workload: WorkloadOptions,
+    run_options: RunOptions,
     out: str | None,
     form: str,
     json_path: str | None,
-    **words: Any,
 ) -> None:
     """Find the policy with the shortest mean queue of any policy, for a small workload, and compare others with it.
 
@@ -68,7 +63,7 @@ def optimal_policy(
     """
     check_outputs(json_path, *([] if out is None else map(str, files_of(out))))
     found_policies = [find_policy(name) for name in dict.fromkeys(policies)]
-    workload = workload_told(WorkloadOptions(**words))
+    workload = workload_told(of_workload)
     with Console(stderr=True).status(f"{workload.name}: solving") as status:
         found = stationary_optimum(
             workload, most, within, lambda n, low, high: status.update(f"{n:,} iterations: {low:.5g} to {high:.5g}")
@@ -78,7 +73,7 @@ def optimal_policy(
     all_policies = [Optimal(found.instance, found.decisions), *found_policies]
     names = [name_of(policy) for policy in all_policies]
     runs = runs_of(workload, all_policies, range(seeds), slots)
-    queues = by_policy(names, [result.mean_queue for result in run_all(runs, made)])
+    queues = by_policy(names, [result.mean_queue for result in run_all(runs, run_options)])
     record = optimum_record(found, queues)
     show(form, [optimum_table(found, queues)], [record])
     console = text_console()

@@ -38,7 +38,7 @@ def worst_case_command(
     services: tuple[str, ...],
     tries: int,
     seed: int,
-    made: RunOptions,
+    run_options: RunOptions,
     log: str | None,
     out: str | None,
     form: str,
@@ -57,7 +57,7 @@ def worst_case_command(
     find_policy(policy)
     laws = [parse_law(text, "--service") for text in services]
     run_log = RunLog(log)
-    with made.runner() as runner, Console(stderr=True).status(f"{policy}: looking for bad workloads") as status:
+    with run_options.runner() as runner, Console(stderr=True).status(f"{policy}: looking for bad workloads") as status:
 
         def show_step(what: str) -> None:
             status.update(f"{policy}: {what}{runner.where()}")

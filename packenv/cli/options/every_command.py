@@ -1,12 +1,12 @@
-"""Options that are numbers: every command's whole numbers and decimals are read alike, and within bounds."""
+"""What all commands have: their numbers are read alike, and within bounds; the lines of their help end between words."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
 
-from packenv.cli.options.help_text import Context
 from packenv.errors import InputError
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 
@@ -51,6 +51,29 @@ class Decimal(click.ParamType):  # type: ignore[type-arg]
             return read_number(value)
         except InputError as problem:
             self.fail(f"{problem}.", param, ctx)
+
+
+UNBROKEN = "\u2011"
+"""A hyphen at which no line ends."""
+
+
+class HelpFormatter(click.HelpFormatter):
+    """Lines end between words: `bf-js` stays whole, and can be copied."""
+
+    def write_text(self, text: str) -> None:
+        super().write_text(text.replace("-", UNBROKEN))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        super().write_dl([(name, about.replace("-", UNBROKEN)) for name, about in rows], col_max, col_spacing)
+
+    def getvalue(self) -> str:
+        return super().getvalue().replace(UNBROKEN, "-")
+
+
+class Context(click.Context):
+    """Click's, with help as above."""
+
+    formatter_class = HelpFormatter
 
 
 def limited(command: click.Command) -> click.Command:
