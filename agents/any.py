@@ -21,7 +21,7 @@ from training_run import command, options_of
 
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.agents.saved import save_agent
-from packenv.learning.evolution.evolution import Case, Evolution
+from packenv.learning.evolution import Case, Evolution
 from packenv.learning.objective import QUEUE, Objective, measure
 from packenv.learning.settings import Settings
 from packenv.theory.capacity.load import resolved

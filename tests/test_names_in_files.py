@@ -21,8 +21,7 @@ from packenv.compiled import sources
 from packenv.errors import InputError
 from packenv.learning.agents.saved import PRETRAINED, load_agent
 from packenv.learning.settings import Settings
-from packenv.learning.training.checkpoints import FORMAT, read_checkpoint
-from packenv.learning.training.run_folder import SETTINGS, check_folder
+from packenv.learning.training.run_folder import FORMAT, SETTINGS, check_folder, read_checkpoint
 from packenv.policies.replay import find_replay
 from packenv.policy import find_registered
 from packenv.runs.log import RunLog

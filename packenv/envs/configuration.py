@@ -58,8 +58,7 @@ from packenv.envs.observation.layout import checked_actions, observed_shapes, or
 from packenv.envs.policy_agents.planned import ConfiguresServers, Planned, still_planned
 from packenv.errors import InputError
 from packenv.policy import BY_INDEX, BY_LINE, BY_MIX, Needs
-from packenv.theory.configurations import maximal_configurations
-from packenv.theory.partition import reduced_bounds, reduced_configurations
+from packenv.theory.configurations import maximal_configurations, reduced_bounds, reduced_configurations
 
 if TYPE_CHECKING:
     from packenv.envs.episodes.core import Core

@@ -16,7 +16,7 @@ from safetensors.numpy import save_file
 
 import packenv
 from packenv.learning.agents.saved import PRETRAINED, load_agent
-from packenv.learning.training.checkpoints import FORMAT, read_checkpoint
+from packenv.learning.training.run_folder import FORMAT, read_checkpoint
 from packenv.policies.optimal.saved import load_optimal, save_optimal
 from packenv.policies.replay import find_replay
 from packenv.policy import parameters_of

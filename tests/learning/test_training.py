@@ -23,8 +23,8 @@ from packenv.cli.main import main
 from packenv.cli.train import train_command, training_from
 from packenv.learning.agents.saved import load_agent
 from packenv.learning.settings import Settings
-from packenv.learning.training.checkpoints import read_checkpoint
 from packenv.learning.training.run import TrainingRun
+from packenv.learning.training.run_folder import read_checkpoint
 
 SMALL = [
     *("--envs", "8", "--steps", "16", "--epochs", "2", "--batch", "64", "--horizon", "2000", "--hidden", "8", "--threads", "1"),
