@@ -26,7 +26,7 @@ from packenv.runs.text import NONE, counted, number
 from packenv.workloads.workload import Workload
 
 if TYPE_CHECKING:
-    from packenv.planning.server_plans import ServerPlans
+    from packenv.planning.plan_tables import ServerPlans
 
 MOST_TASKS = 1_000_000  # of a table that is run once more, to show how full the cluster is
 ABOVE = 3.0
