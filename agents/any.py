@@ -24,7 +24,7 @@ from packenv.learning.agents.saved import save_agent
 from packenv.learning.evolution import Case, Evolution
 from packenv.learning.objective import QUEUE, Objective, measure
 from packenv.learning.settings import Settings
-from packenv.theory.capacity.load import resolved
+from packenv.theory.capacity.max_workload import resolved
 from packenv.workloads.random_workloads import random_workload
 from packenv.workloads.workload import Workload
 

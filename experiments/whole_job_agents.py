@@ -23,7 +23,7 @@ import numpy as np
 import packenv
 from packenv.errors import InputError
 from packenv.learning.agents.agent import SavedAgent
-from packenv.learning.agents.inference.later_features import with_later_features
+from packenv.learning.agents.inference.weights import with_later_features
 from packenv.learning.agents.saved import load_agent, pretrained_agents, save_agent
 from packenv.runs.leaderboard import problem_of
 from packenv.runs.log import RunLog

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from packenv.theory.capacity.bracket import Bracket as Bracket
     from packenv.theory.capacity.configuration_bounds import halving_bound as halving_bound
     from packenv.theory.capacity.configuration_bounds import vqs_bound as vqs_bound
-    from packenv.theory.capacity.load import resolved as resolved
     from packenv.theory.capacity.max_workload import max_workload as max_workload
+    from packenv.theory.capacity.max_workload import resolved as resolved
     from packenv.theory.makespan.optimum import Optimum as Optimum
     from packenv.theory.makespan.optimum import optimal_schedule as optimal_schedule
     from packenv.theory.queue_bound.bound import QueueBound as QueueBound

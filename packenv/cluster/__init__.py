@@ -11,7 +11,7 @@ from packenv.cluster.events import post, wake_at
 from packenv.cluster.grow import grow
 from packenv.cluster.in_service import hold, hold_box, place, postpone
 from packenv.cluster.initial import InService
-from packenv.cluster.locality.distance import level_of, remote_slots
+from packenv.cluster.locality import level_of, remote_slots
 from packenv.cluster.queue.by_age import oldest_fitting
 from packenv.cluster.queue.by_demand import first_of_group, group_count
 from packenv.cluster.queue.by_type import head_of_line, jobs_of_type, queue_length, type_of_task
@@ -49,7 +49,7 @@ from packenv.cluster.servers import (
     tightest_server,
 )
 from packenv.cluster.state import NONE, Cluster, look_at
-from packenv.cluster.virtual_queues.reduced import heaviest, reduced_configuration, weight
+from packenv.cluster.virtual_queues import heaviest, reduced_configuration, weight
 from packenv.policy import BY_AGE, BY_DEMAND, BY_INDEX, BY_LINE, BY_MIX, BY_QUEUE, BY_ROOM, BY_SIZE, BY_TYPE, Needs
 
 __all__ = [

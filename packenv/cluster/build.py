@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 from packenv.cluster.fields import allocate
 from packenv.cluster.grow import pool_sizes
 from packenv.cluster.initial import InService, start_initial
-from packenv.cluster.outcome.measures import DELAY_BINS
+from packenv.cluster.measures import DELAY_BINS
 from packenv.cluster.queue.by_type import set_boxes, set_levels, set_types
-from packenv.cluster.servers import refresh, touch
+from packenv.cluster.servers import kind_levels, refresh, scalar_capacity, server_kinds, touch
 from packenv.cluster.state import NEVER, NONE, READS, SEVERAL, Cluster, Precedence
-from packenv.cluster.virtual_queues.kinds import kind_levels, scalar_capacity, server_kinds
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
 from packenv.jobs import Jobs

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from packenv.cluster.events import schedule_event
-from packenv.cluster.locality.distance import has_homes, remote_slots
-from packenv.cluster.locality.remote_reads import begin_read, end_read, reads_take_room
-from packenv.cluster.outcome.measures import record_start
+from packenv.cluster.locality import begin_read, end_read, has_homes, reads_take_room, remote_slots
+from packenv.cluster.measures import record_start
 from packenv.cluster.queue.by_type import type_of_task
 from packenv.cluster.queue.waiting import dequeue
 from packenv.cluster.servers import note_freed, touch

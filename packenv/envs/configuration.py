@@ -40,10 +40,9 @@ from packenv.cluster.best_fit import fill, next_with_room
 from packenv.cluster.events import wake_at
 from packenv.cluster.queue.by_type import types_of
 from packenv.cluster.queue.waiting import now, waiting
-from packenv.cluster.servers import jobs_in, kind_of, room_of, server_count
+from packenv.cluster.servers import jobs_in, kind_levels, kind_of, room_of, scalar_capacity, server_count, server_kinds
 from packenv.cluster.state import NONE
-from packenv.cluster.virtual_queues.configurations import AS_MANY_AS_FIT, serve_in_line, serve_largest, serve_reserved
-from packenv.cluster.virtual_queues.kinds import kind_levels, scalar_capacity, server_kinds
+from packenv.cluster.virtual_queues import AS_MANY_AS_FIT, serve_in_line, serve_largest, serve_reserved
 from packenv.compiled.decorators import apart, compiled, fused
 from packenv.envs.core import features as feature
 from packenv.envs.core.definition import Definition, Layout, Sizes, one_of

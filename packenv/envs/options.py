@@ -123,7 +123,7 @@ class Options:
         for key, value in given.items():
             ends = [plain.with_(**{key: end}) for end in _ends(key, value)]
         if plain.load is not None or "load" in given:
-            from packenv.theory.capacity.load import resolved  # brings the solver with it
+            from packenv.theory.capacity.max_workload import resolved  # brings the solver with it
 
             ends = [resolved(end) for end in ends]
         if ends[1].load is not None and ends[1].load >= 1:

@@ -23,6 +23,6 @@ def _with_known_rate(workload: Workload) -> Workload:
     """The workload with its arrival rate in tasks per slot, where it was given as a share of ρ*."""
     if workload.load is None:
         return workload
-    from packenv.theory.capacity.load import resolved  # imports the solver
+    from packenv.theory.capacity.max_workload import resolved  # imports the solver
 
     return resolved(workload)

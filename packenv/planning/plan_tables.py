@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from packenv.planning.goals import Goal
@@ -29,25 +28,10 @@ LEFT_OUT = ("stable with one less",)
 """Columns of the table of plans that a narrow terminal does without."""
 
 
-def money(cost: Fraction) -> str:
-    """A cost with as many digits as it has, up to four after the point."""
-    return f"{float(cost):,.4f}".rstrip("0").rstrip(".")
-
-
-def scale_of(goal: Goal, slot_seconds: float | None) -> float:
-    """What a value of the goal is multiplied with to be shown: times are in slots, and shown in seconds if a slot has some."""
-    return slot_seconds or 1.0 if goal.is_time else 1.0
-
-
-def unit_of(goal: Goal, slot_seconds: float | None) -> str:
-    """The unit behind a number; empty for what is no time."""
-    return "" if not goal.is_time else " slots" if slot_seconds is None else " seconds"
-
-
 def cell(trial: Trial | None, n: int, goal: Goal, slot_seconds: float | None) -> str:
     if trial is None:
         return NONE
-    scale = scale_of(goal, slot_seconds)
+    scale = goal.scale(slot_seconds)
     measure = Interval(*(None if end is None else end * scale for end in trial.estimate(n)))
     if measure.mean is None or measure.low is None or measure.high is None:
         return number(measure.mean)
@@ -58,7 +42,7 @@ def cell(trial: Trial | None, n: int, goal: Goal, slot_seconds: float | None) ->
 def open_goals(goals: Sequence[Goal], trials: Sequence[tuple[str, Trial]], slot_seconds: float | None) -> str:
     """`: the mean wait is 9.1 ± 3.4 seconds with 55`, of what noise leaves open in trials of so many servers."""
     measures = [
-        f"the {goal.title} is {cell(trial, n, goal, slot_seconds)}{unit_of(goal, slot_seconds)} with {servers}"
+        f"the {goal.title} is {cell(trial, n, goal, slot_seconds)}{goal.unit(slot_seconds)} with {servers}"
         for n, goal in enumerate(goals)
         for servers, trial in trials
         if trial.decided and trial.decided[n] is None
@@ -198,7 +182,7 @@ class ServerPlans:
         for comparison in self.comparisons:
             cells = []
             for k, goal in enumerate(self.goals):
-                scale = scale_of(goal, self.request.shown_slot)
+                scale = goal.scale(self.request.shown_slot)
                 less = interval(None if by is None else by * scale for by in comparison.less_first[k])
                 cells += [self._cell(comparison.trial, k), NONE if comparison is first else str(less)]
             table.add(comparison.policy, *cells)
@@ -295,7 +279,7 @@ class ServerPlans:
 
         facts = []
         for policy, plan in self.plans.items():
-            units = [unit_of(goal, self.request.shown_slot) for goal in self.goals]
+            units = [goal.unit(self.request.shown_slot) for goal in self.goals]
             measures = [f"{goal.title} {self._cell(plan.at, n)}{units[n]}" for n, goal in enumerate(self.goals)]
             facts.append((policy, ", ".join([counted(plan.servers, "server"), *measures])))
         return facts_text(self._title, [*facts, (f"any {self.bound.whom}", f"at least {counted(self.bound.servers, 'server')}")])

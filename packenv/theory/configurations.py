@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.virtual_queues.reduced import reduced_configuration
+from packenv.cluster.virtual_queues import reduced_configuration
 from packenv.errors import InputError
 
 Ints = NDArray[np.int64]

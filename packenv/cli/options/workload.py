@@ -185,7 +185,7 @@ def _with_rate(found: Workload) -> Workload:
     """Turn a load into a rate."""
     if found.load is None:
         return found
-    from packenv.theory.capacity.load import resolved  # brings the solver with it
+    from packenv.theory.capacity.max_workload import resolved  # brings the solver with it
 
     return resolved(found)
 

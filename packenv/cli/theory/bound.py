@@ -15,8 +15,8 @@ from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
 from packenv.report.tables import Column, Table, numbers
 from packenv.runs.text import counted
+from packenv.theory.certificate_files import load_queue_bound, save_queue_bound
 from packenv.theory.queue_bound.bound import QueueBound
-from packenv.theory.queue_bound.certificate_files import load_queue_bound, save_queue_bound
 from packenv.theory.queue_bound.queue_bound import queue_bound
 from packenv.workloads.workload import Workload
 

@@ -11,8 +11,8 @@ from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
-from packenv.theory.capacity.certificate_files import load_certificate, save_certificate
 from packenv.theory.capacity.max_workload import GAP, SECONDS, max_workload
+from packenv.theory.certificate_files import load_certificate, save_certificate
 
 
 @click.command()

@@ -7,8 +7,7 @@ block first. Sizes are of one resource only.
 from __future__ import annotations
 
 from packenv.cluster.queue.waiting import waiting
-from packenv.cluster.sorted_keys.arrays import WIDTH
-from packenv.cluster.sorted_keys.directory import last_block
+from packenv.cluster.sorted_keys.arrays import WIDTH, last_block
 from packenv.cluster.state import ROW_BITS
 from packenv.compiled.decorators import apart, fused
 from packenv.compiled.intrinsics import move, natural

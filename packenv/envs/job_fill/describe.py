@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from packenv.cluster.locality.distance import has_homes, level_of, remote_slots
+from packenv.cluster.locality import has_homes, level_of, remote_slots
 from packenv.cluster.queue.waiting import now, waiting
 from packenv.cluster.servers import server_count
 from packenv.cluster.state import NEVER, NONE

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.virtual_queues.kinds import scalar_capacity, server_kinds
+from packenv.cluster.servers import scalar_capacity, server_kinds
 from packenv.envs.core.definition import Shapes, Sizes
 from packenv.envs.core.features import CONTEXT, FEATURES
 from packenv.errors import InputError

@@ -16,8 +16,7 @@ from packenv.envs.core.definition import Layout
 from packenv.envs.core.features import FEATURES, VALID, waiting_feature
 from packenv.errors import ArgumentError, InputError, nearest
 from packenv.learning.agents.agent import SavedAgent
-from packenv.learning.agents.inference.later_features import with_later_features
-from packenv.learning.agents.inference.weights import Weights
+from packenv.learning.agents.inference.weights import Weights, with_later_features
 from packenv.learning.networks.layers import LinearActor, Mlp, SharedActor, SharedCritic, SumActor, VaryingActor
 from packenv.learning.networks.valid_actions import Observation, valid_actions
 from packenv.learning.settings import NETWORKS, Settings

@@ -34,7 +34,7 @@ from packenv.cluster import (
     server_count,
     waiting,
 )
-from packenv.cluster.virtual_queues.kinds import scalar_capacity, server_kinds
+from packenv.cluster.servers import scalar_capacity, server_kinds
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
 from packenv.policy import Setting, name_of, schedules, takes_over

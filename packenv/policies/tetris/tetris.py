@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, Needs, new_count, new_task, now, row_of, server_count
-from packenv.cluster.locality.remote_reads import can_read, reads_take_room
+from packenv.cluster.locality import can_read, reads_take_room
 from packenv.cluster.servers import freed_count
 from packenv.cluster.whole_jobs.book import JobBook, at_home, free_of, group_fits, job_book
 from packenv.cluster.whole_jobs.remaining_work import (

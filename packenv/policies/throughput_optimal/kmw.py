@@ -25,7 +25,7 @@ from packenv.cluster import (
     waiting,
     wake_at,
 )
-from packenv.cluster.virtual_queues.kinds import server_kinds
+from packenv.cluster.servers import server_kinds
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError, nearest
 from packenv.policies.throughput_optimal.entitled import Entitled, Ints, needs_of_types, nothing_entitled, packed_capacity

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.theory.capacity.load import resolved, supportable
+from packenv.theory.capacity.max_workload import resolved, supportable
 from packenv.theory.rounded_types import distinct_sizes
 from packenv.workloads.laws.arrivals import Bernoulli, Poisson
 from packenv.workloads.laws.services import Geometric

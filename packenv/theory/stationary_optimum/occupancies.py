@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.virtual_queues.kinds import server_kinds
+from packenv.cluster.servers import server_kinds
 from packenv.errors import InputError
 from packenv.theory.stationary_optimum.instance import SmallInstance
 

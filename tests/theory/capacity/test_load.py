@@ -10,7 +10,7 @@ import pytest
 import packenv
 from packenv import InputError, Jobs, Workload
 from packenv.cli.main import main
-from packenv.theory.capacity.load import GAP, resolved, supportable
+from packenv.theory.capacity.max_workload import GAP, resolved, supportable
 from packenv.workloads.laws import Discrete, Fixed, Geometric, Uniform
 from packenv.workloads.laws.joint import Conditional, Joint
 

@@ -1,5 +1,11 @@
-"""Waiting rows of each group by the places where their data lie: the first that is at home on a server is found at once.
+"""Where the data of tasks lie (packenv.Network): how far away, how much longer a task runs there, and what reading takes.
 
+A task away from its data takes `reading` on its own server, in addition to its demand, and `serving` on the server from which
+it reads, until it completes. It reads from one of the nearest of its home servers: those in its rack, if there are any. Of
+those with room it is the one with most room: the largest share of its capacity free, in the resource of `serving` of which
+least is free; ties go to the lower index.
+
+Waiting rows of each group are kept by the places where their data lie: the first that is at home on a server is found at once.
 A group is any set of rows that a scheduler takes to be alike. A place is a home server of a row, or the rack of one. A pair is
 a group and a place of any of its rows; it has a list of entries, in row order. A waiting row has an entry for each of its places.
 """
@@ -12,11 +18,152 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.linked_list import insert_in_order, unlink
-from packenv.cluster.records import NONE
-from packenv.compiled.decorators import compiled
+from packenv.cluster.state import NONE, Cluster
+from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame
 from packenv.jobs import Ragged
-from packenv.workloads.network import Network
+from packenv.workloads.network import ANY, NODE, RACK, Network
+
+
+@compiled
+def has_homes(c: Cluster) -> bool:
+    """Whether any row of the table has home servers."""
+    return c.source.locality.home_of.shape[0] > 1
+
+
+@compiled
+def level_of(c: Cluster, row: int, server: int) -> int:
+    """Distance of a server from the data of a row: NODE, RACK or ANY; NODE everywhere for a row without home servers."""
+    places = c.source.locality
+    begin, end = places.home_of[row], places.home_of[row + 1]
+    level = NODE if begin == end else ANY
+    for n in range(begin, end):
+        if places.home[n] == server:
+            return NODE
+        if places.rack[places.home[n]] == places.rack[server]:
+            level = RACK
+    return level
+
+
+@apart
+def remote_slots(c: Cluster, row: int, server: int) -> int:
+    """Slots by which the row would run longer than its service if it started on this server now."""
+    if not has_homes(c):
+        return 0
+    level = level_of(c, row, server)
+    if level == NODE:
+        return 0
+    places = c.source.locality
+    slots = places.overhead[row] * factor_now(c)
+    return int(np.rint(slots * places.same_rack[0] if level == RACK else slots))
+
+
+@compiled
+def factor_now(c: Cluster) -> float:
+    """The factor that multiplies remote overheads in this slot."""
+    places = c.source.locality
+    step = 0
+    while step + 1 < places.since.shape[0] and places.since[step + 1] <= c.head[c.e].now:
+        step += 1
+    return places.factor[step]
+
+
+@compiled
+def reads_take_room(c: Cluster) -> bool:
+    """Whether reading over the network takes resources in this cluster."""
+    return c.reads.shape[1] > 0
+
+
+@compiled
+def can_read(c: Cluster, row: int, server: int) -> bool:
+    """Whether there is room for what the row would read over the network if it started on this server.
+
+    That is room for `reading` on the server beyond the row's demand, whose room the caller has checked, and for `serving` on
+    a server with the data. At home nothing is read over the network.
+    """
+    if not reads_take_room(c) or row < 0 or level_of(c, row, server) == NODE:
+        return True
+    return room_beside(c, row, server) and source_of(c, row, server) != NONE
+
+
+@apart
+def room_beside(c: Cluster, row: int, server: int) -> bool:
+    """Whether the server has room for a row's demand and for `reading` together."""
+    k = row - c.source.stream[c.s].first_row
+    for r in range(c.free.shape[2]):
+        if c.source.demand[c.s, k, r] + c.source.locality.reading[r] > c.free[c.e, server, r]:
+            return False
+    return True
+
+
+@apart
+def source_of(c: Cluster, row: int, server: int) -> int:
+    """The server from which a row on `server`, away from its data, would read now; NONE if none has room to serve it."""
+    places = c.source.locality
+    in_rack = level_of(c, row, server) == RACK
+    best, most = NONE, -1.0
+    for n in range(places.home_of[row], places.home_of[row + 1]):
+        home = places.home[n]
+        if not in_rack or places.rack[home] == places.rack[server]:
+            share = share_free(c, home)
+            if share > most or (share == most and home < best):
+                best, most = home, share
+    return best
+
+
+@compiled
+def share_free(c: Cluster, home: int) -> float:
+    """The least share of its capacity that a server has free in a resource of `serving`; -1 if it has no room to serve."""
+    least = 1.0
+    for r in range(c.free.shape[2]):
+        serving = c.source.locality.serving[r]
+        if serving > 0:
+            if serving > c.free[c.e, home, r]:
+                return -1.0
+            least = min(least, c.free[c.e, home, r] / c.capacity[home, r])
+    return least
+
+
+@apart
+def begin_read(c: Cluster, i: int, server: int) -> int:
+    """Take the room for what task i, which starts on a server now, reads over the network.
+
+    Returns the server from which it reads, NONE at home. The task's own demand has been taken already. Raises ValueError
+    without room.
+    """
+    row = c.task[c.e, i].row
+    c.reads[c.e, i] = NONE
+    if row < 0 or not has_homes(c) or level_of(c, row, server) == NODE:
+        return NONE
+    source = source_of(c, row, server)
+    if source == NONE:
+        raise ValueError("a task started away from its data, and no server with them has room to serve it")
+    take(c, i, server, source, 1)
+    for r in range(c.free.shape[2]):
+        if c.free[c.e, server, r] < 0:
+            raise ValueError("a task started on a server without room for what it reads over the network")
+    return source
+
+
+@apart
+def end_read(c: Cluster, i: int, server: int) -> int:
+    """Give back what task i, which completes on a server, took to read; returns the server from which it read, or NONE."""
+    source = c.reads[c.e, i]
+    if source != NONE:
+        take(c, i, server, source, -1)
+    return source
+
+
+@compiled
+def take(c: Cluster, i: int, server: int, source: int, sign: int) -> None:
+    """Take (sign = 1) or give back (-1) the room of task i's read on both servers."""
+    c.reads[c.e, i] = source if sign > 0 else NONE
+    for r in range(c.free.shape[2]):
+        reading, serving = sign * c.source.locality.reading[r], sign * c.source.locality.serving[r]
+        c.free[c.e, server, r] -= reading
+        c.free[c.e, source, r] -= serving
+        c.used[c.e, r] += reading + serving
+
 
 Ints = NDArray[np.int64]
 Places = NDArray[np.int32]

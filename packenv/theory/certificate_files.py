@@ -1,4 +1,4 @@
-"""Certificates as JSON files of plain numbers, so that anybody can check them with tools of their own."""
+"""Certificates of bounds on ρ* and on the queue: JSON files of plain numbers, which anybody can check with tools of their own."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from packenv.inputs.json_files import finite_number, read_json, whole_number
 from packenv.theory.capacity.bracket import AttainedProof, BoundedProof, Bracket
 from packenv.theory.capacity.one_resource.certificate import Attained, Bounded, ServerConfiguration
 from packenv.theory.capacity.several_resources.certificate import Boxes, Priced, Scalarised
+from packenv.theory.queue_bound.bound import Proved, QueueBound, QueueProof
+from packenv.theory.queue_bound.counted import Counted
+from packenv.theory.queue_bound.pooled import Pooled
+from packenv.theory.queue_bound.prices import Prices
 
 MOST_DIGITS = 100  # of the whole numbers in a proof
 
@@ -81,3 +85,32 @@ def _integers(values: Any) -> tuple[int, ...]:
 
 def _vectors(values: Any) -> tuple[tuple[int, ...], ...]:
     return tuple(map(_integers, values))
+
+
+QUEUE_DIGITS = 70  # of the whole numbers in a proof
+
+
+def save_queue_bound(bound: QueueBound, path: str | Path) -> None:
+    """Write the bound and its proof as JSON; the file appears whole or not at all."""
+    write_json(path, asdict(bound))
+
+
+def load_queue_bound(path: str | Path) -> QueueBound:
+    """Read what `save_queue_bound` wrote, without checking the proof: `QueueBound.verify` does that.
+
+    Raises InputError for any other file.
+    """
+    try:
+        plain: dict[str, Any] = read_json(path, digits=QUEUE_DIGITS)
+        proved = tuple(Proved(finite_number(one["value"]), _proof(one["proof"])) for one in plain["proved"])
+        return QueueBound(proved, finite_number(plain["seconds"]))
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as problem:
+        raise InputError(f"{path}: not a bound on the queue: {str(problem).removeprefix(f'{path}: ')}") from None
+
+
+def _proof(plain: dict[str, Any]) -> QueueProof:
+    said = plain["prices"]
+    prices = Prices(_integers(said["thresholds"]), _integers(said["prices"]), _integers(said["weights"]))
+    if "values" not in plain:
+        return Pooled(prices)
+    return Counted(prices, _integers(plain["values"]), *(whole_number(plain[key]) for key in ("slope", "bend", "parts")))
