@@ -17,8 +17,7 @@ import click
 
 from experiments.finding import Claim, Finding, Settings, write_finding
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import Named
-from packenv.cli.options.shared import COUNT, JSON, option
+from packenv.cli.options.shared import COUNT, JSON, Named, option
 from packenv.cli.outputs import check_outputs, write_all, write_report
 from packenv.errors import InputError, nearest
 from packenv.files import check_folder_writable, make_folder, write_json

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from packenv.cluster.build import build
-from packenv.cluster.grow import grow, lengthen
+from packenv.cluster.build import build, grow, lengthen
 from packenv.cluster.initial import InService
 from packenv.cluster.loop import OVERFULL, overfull_server, runner_for
 from packenv.cluster.measures import delay_values

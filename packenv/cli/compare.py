@@ -10,8 +10,7 @@ import click
 
 from packenv.cli.evaluate import notices
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import POLICY, WORKLOAD
-from packenv.cli.options.shared import COUNT, JSON, option
+from packenv.cli.options.shared import COUNT, JSON, POLICY, WORKLOAD, option
 from packenv.cli.options.workload import WorkloadOptions, begin_lines, print_workload, workload_from
 from packenv.cli.outputs import check_outputs
 from packenv.cli.tables import format_option, show, text_console

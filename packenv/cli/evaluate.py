@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
-from packenv.cli.options.completed_names import POLICY, WORKLOAD
 from packenv.cli.options.shared import (
     COUNT,
     FILE,
     GANTT_HELP,
     JSON,
     OF_WORKLOAD,
+    POLICY,
+    WORKLOAD,
     option,
     report_option,
     run_options,

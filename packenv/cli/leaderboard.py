@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import POLICY, WORKLOAD
-from packenv.cli.options.shared import COUNT, FILE, JSON, option
+from packenv.cli.options.shared import COUNT, FILE, JSON, POLICY, WORKLOAD, option
 from packenv.cli.options.workload import note_left_out
 from packenv.cli.outputs import check_outputs, standard_output, write_all, write_report
 from packenv.cli.tables import CSV, MARKDOWN, format_option, print_table, text_console, write_csv

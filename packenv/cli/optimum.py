@@ -10,8 +10,7 @@ from rich.console import Console
 
 from packenv.api import simulate
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import POLICY, WORKLOAD
-from packenv.cli.options.shared import COUNT, FILE, GANTT_HELP, JSON, option
+from packenv.cli.options.shared import COUNT, FILE, GANTT_HELP, JSON, POLICY, WORKLOAD, option
 from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import print_table, text_console

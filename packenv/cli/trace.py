@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from packenv.cli.options.completed_names import PATH
-from packenv.cli.options.shared import JSON, workload_option
+from packenv.cli.options.shared import JSON, PATH, workload_option
 from packenv.cli.options.workload import dropped_rows, note_devices, parse_columns
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import print_table, text_console

@@ -10,8 +10,7 @@ import click
 from rich.console import Console
 
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import POLICY, WORKLOAD
-from packenv.cli.options.shared import COUNT, FILE, option
+from packenv.cli.options.shared import COUNT, FILE, POLICY, WORKLOAD, option
 from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.cli.outputs import check_outputs
 from packenv.envs.registration import ENVIRONMENTS

@@ -6,9 +6,8 @@ server. Sizes and rooms are integer units (packenv.units). Compiled policies and
 """
 
 from packenv.cluster.best_fit import best_server, best_task, fill, foresee, foresee_smaller, next_with_room
-from packenv.cluster.build import build
+from packenv.cluster.build import build, grow
 from packenv.cluster.events import post, wake_at
-from packenv.cluster.grow import grow
 from packenv.cluster.in_service import hold, hold_box, place, postpone
 from packenv.cluster.initial import InService
 from packenv.cluster.locality import level_of, remote_slots

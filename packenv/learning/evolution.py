@@ -26,10 +26,9 @@ from packenv.learning.agents.inference.weights import Weights
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.imitation import imitate_policy, scaled
 from packenv.learning.learner import Learner
-from packenv.learning.loads import workloads_at_loads
 from packenv.learning.networks.network import Network, form_of
 from packenv.learning.objective import Objective, measure, objective
-from packenv.learning.settings import Settings
+from packenv.learning.settings import Settings, workloads_at_loads
 from packenv.workloads.workload import Workload
 
 MOST_WEIGHTS = 1000  # the covariance has so many squared

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import click
 
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import PATH, POLICY, WORKLOAD
-from packenv.cli.options.shared import COUNT, FILE, JSON
+from packenv.cli.options.shared import COUNT, FILE, JSON, PATH, POLICY, WORKLOAD
 from packenv.cli.options.workload import (
     WorkloadOptions,
     as_it_is,

@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import WORKLOAD
-from packenv.cli.options.shared import FILE, JSON
+from packenv.cli.options.shared import FILE, JSON, WORKLOAD
 from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import format_option, show, text_console

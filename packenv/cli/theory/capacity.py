@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import WORKLOAD
-from packenv.cli.options.shared import FILE, JSON, option
+from packenv.cli.options.shared import FILE, JSON, WORKLOAD, option
 from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import format_option, show, text_console

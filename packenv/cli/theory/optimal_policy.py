@@ -8,8 +8,7 @@ import click
 from rich.console import Console
 
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import POLICY, WORKLOAD
-from packenv.cli.options.shared import COUNT, FILE, JSON, option
+from packenv.cli.options.shared import COUNT, FILE, JSON, POLICY, WORKLOAD, option
 from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import format_option, show, text_console

@@ -6,8 +6,7 @@ import click
 from rich.console import Console
 
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import POLICY
-from packenv.cli.options.shared import COUNT, FILE, JSON, option
+from packenv.cli.options.shared import COUNT, FILE, JSON, POLICY, option
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.build import build
+from packenv.cluster.build import build, grow, lengthen
 from packenv.cluster.copy_tasks import copy_rows, tasks_of, transplant
 from packenv.cluster.fields import reset_rows
-from packenv.cluster.grow import grow, lengthen
 from packenv.cluster.slots import GROW
 from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.cluster.whole_jobs.state import no_jobs, whole_jobs

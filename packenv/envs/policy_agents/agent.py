@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.build import build
+from packenv.cluster.build import build, grow
 from packenv.cluster.copy_tasks import tasks_of, transplant
 from packenv.cluster.fields import row_arrays
-from packenv.cluster.grow import grow
 from packenv.cluster.loop import runner_for
 from packenv.cluster.state import MESSAGE, NEVER, NONE, Cluster
 from packenv.envs.core.state import DECIDING

@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from packenv.learning.loads import workloads_at_loads
 from packenv.learning.objective import QUEUE, measure, objective
-from packenv.learning.settings import Settings
+from packenv.learning.settings import Settings, workloads_at_loads
 from packenv.theory.capacity.max_workload import supportable
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS, known_bound
 from packenv.theory.stability.judge import FIRST_SERVICES, FIRST_TASKS, GRID, LoadSearch, PlannedRun, judge, run_here
