@@ -112,12 +112,12 @@ def train_command(of_workload: WorkloadOptions, **options: Any) -> None:
 
 def training_from(of_workload: WorkloadOptions, options: dict[str, Any]) -> Training:
     """What the options ask for. Raises InputError for options that contradict each other."""
-    given = [key for key in INTENSITIES if options[key] is not None]
-    if len(given) > 1:
+    intensities = [key for key in INTENSITIES if options[key] is not None]
+    if len(intensities) > 1:
         raise InputError("give one of --load, --intensity and --rate")
     if of_workload.source is None and of_workload.sizes is None:
         of_workload = replace(of_workload, source=default_workload(options["environment"]))
-    arrivals = {key: interval(f"--{key}", options[key]) for key in given} or usual_arrivals(of_workload.source)
+    arrivals = {key: interval(f"--{key}", options[key]) for key in intensities} or usual_arrivals(of_workload.source)
     workload = workload_told(of_workload)
     arguments = {key: value for key, value in options.items() if key not in (*INTENSITIES, "levels")}
     arguments |= {

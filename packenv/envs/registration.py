@@ -63,14 +63,19 @@ def register(name: str, module: str) -> None:
 
 def find_definition(name: str) -> Definition:
     """The definition of an environment. Raises InputError for an unknown name, with the nearest ones."""
-    definition: Definition = load(ENVIRONMENTS[kind_of(name)]).DEFINITION
+    return _definition_in(ENVIRONMENTS[kind_of(name)])
+
+
+def _definition_in(module: str) -> Definition:
+    definition: Definition | None = getattr(load(module), "DEFINITION", None)
+    if definition is None:
+        raise InputError(f"{module}: the module of an environment has a DEFINITION")
     return definition
 
 
 def find_vector_class(name: str) -> type[BatchEnv]:
     """The class of a batch of environments. Raises InputError for an unknown name, with the nearest ones."""
-    batch: type[BatchEnv] = __getattr__(f"{kind_of(name)}Vector")
-    return batch
+    return _class_of(ENVIRONMENTS[kind_of(name)], True)
 
 
 def __getattr__(name: str) -> Any:
@@ -82,9 +87,9 @@ def __getattr__(name: str) -> Any:
 
 
 @functools.cache
-def _class_of(module: str, batched: bool) -> type:
+def _class_of(module: str, batched: bool) -> Any:
     """The class that Gymnasium makes: one environment of the module's DEFINITION, or a batch of them."""
-    definition: Definition = load(module).DEFINITION
+    definition = _definition_in(module)
     if batched:
         base, suffix = load("packenv.envs.interfaces.batched").BatchEnv, "Vector"
         text = f"A batch of `{definition.name}`: see there, and `BatchEnv`."

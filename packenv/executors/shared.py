@@ -45,9 +45,9 @@ class Mapped(NamedTuple):
 
 def mapped(value: Any, folder: Callable[[], str]) -> Mapped | None:
     """The value with its arrays in a new file of the folder; None if they are small, or there is no room."""
-    found: list[pickle.PickleBuffer] = []
-    data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL, buffer_callback=found.append)
-    parts = [each.raw() for each in found]
+    buffers: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL, buffer_callback=buffers.append)
+    parts = [each.raw() for each in buffers]
     if sum(part.nbytes for part in parts) < LEAST:
         return None
     places: list[tuple[int, int]] = []
@@ -102,8 +102,8 @@ class Shared(NamedTuple):
         buffers = self.handle.buffers() if isinstance(self.handle, Mapped) else None
         loader = _Loader(io.BytesIO(self.handle.get()), buffers=buffers)
         loader.tables = {table.key: table for table in self.tables}
-        _kept[self.key] = found = loader.load()
-        return found
+        _kept[self.key] = value = loader.load()
+        return value
 
 
 class Sharing:
@@ -128,8 +128,8 @@ class Sharing:
     def table(self, jobs: Jobs) -> Shared:
         if id(jobs) not in self.tables:
             inside = None if self.folder is None else mapped(jobs, self.folder)
-            own = self._shared(pickle.dumps(jobs, pickle.HIGHEST_PROTOCOL), ()) if inside is None else Shared(_key(), inside)
-            self.tables[id(jobs)] = jobs, own
+            shared = self._shared(pickle.dumps(jobs, pickle.HIGHEST_PROTOCOL), ()) if inside is None else Shared(_key(), inside)
+            self.tables[id(jobs)] = jobs, shared
         return self.tables[id(jobs)][1]
 
     def _shared(self, data: bytes, tables: tuple[Shared, ...]) -> Shared:

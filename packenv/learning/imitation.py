@@ -76,27 +76,27 @@ RIDGE = 1e-3
 ITERATIONS = 200  # of L-BFGS
 
 
-def fit(network: Network, shown: Demonstrations, likeliest: bool = False) -> float:
+def fit(network: Network, demonstrations: Demonstrations, likeliest: bool = False) -> float:
     """Fit the actor; return the share of decisions in which it then takes the policy's action.
 
     If `likeliest`, a weighted sum gets the weights under which the policy's actions are likeliest (conditional logit);
     otherwise the target has SPREAD.
     """
     if isinstance(network.actor, SumActor | LinearActor):
-        _fit_sum(network, shown, 0.0 if likeliest else SPREAD)
+        _fit_sum(network, demonstrations, 0.0 if likeliest else SPREAD)
     else:
-        _fit_by_steps(network, shown)
+        _fit_by_steps(network, demonstrations)
     with torch.no_grad():
-        mask = mask_of(shown.seen)
-        said = network.scores(network.read(shown.seen, mask), mask).argmax(dim=1)
-    return float((said == shown.actions).float().mean())
+        mask = mask_of(demonstrations.seen)
+        actions = network.scores(network.read(demonstrations.seen, mask), mask).argmax(dim=1)
+    return float((actions == demonstrations.actions).float().mean())
 
 
-def _fit_sum(network: Network, shown: Demonstrations, spread: float) -> None:
+def _fit_sum(network: Network, demonstrations: Demonstrations, spread: float) -> None:
     """Minimise the mean cross-entropy, which is convex in the weights, from weights of 0, with 64-bit floats."""
-    mask = mask_of(shown.seen).double()
-    rows = network.read({name: array.double() for name, array in shown.seen.items()}, mask)
-    target = _target(mask, shown.actions, spread)
+    mask = mask_of(demonstrations.seen).double()
+    rows = network.read({name: array.double() for name, array in demonstrations.seen.items()}, mask)
+    target = _target(mask, demonstrations.actions, spread)
     actor = network.actor.double()
     weights = list(actor.parameters())
     for each in weights:
@@ -105,26 +105,26 @@ def _fit_sum(network: Network, shown: Demonstrations, spread: float) -> None:
 
     def loss() -> Tensor:
         optimizer.zero_grad()
-        found = _cross_entropy(network.scores(rows, mask), mask, target)
-        found = found + RIDGE / 2 * torch.stack([(each**2).sum() for each in weights]).sum()
-        found.backward()  # type: ignore[no-untyped-call]
-        return found
+        value = _cross_entropy(network.scores(rows, mask), mask, target)
+        value = value + RIDGE / 2 * torch.stack([(each**2).sum() for each in weights]).sum()
+        value.backward()  # type: ignore[no-untyped-call]
+        return value
 
     optimizer.step(loss)  # type: ignore[no-untyped-call]
     actor.float()
 
 
-def _fit_by_steps(network: Network, shown: Demonstrations) -> None:
+def _fit_by_steps(network: Network, demonstrations: Demonstrations) -> None:
     optimizer = torch.optim.Adam(network.actor.parameters(), lr=RATE)
-    count = len(shown.actions)
+    count = len(demonstrations.actions)
     for _ in range(EPOCHS):
         order = torch.randperm(count)
         for first in range(0, count, BATCH):
             chosen = order[first : first + BATCH]
-            batch = {name: array[chosen] for name, array in shown.seen.items()}
+            batch = {name: array[chosen] for name, array in demonstrations.seen.items()}
             mask = mask_of(batch)
             scores = network.scores(network.read(batch, mask), mask)
-            loss = _cross_entropy(scores, mask, _target(mask, shown.actions[chosen], SPREAD))
+            loss = _cross_entropy(scores, mask, _target(mask, demonstrations.actions[chosen], SPREAD))
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()

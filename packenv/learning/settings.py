@@ -200,18 +200,11 @@ def workloads_at_loads(settings: Settings, count: int) -> dict[str, Workload]:
 
     Only the workload itself where episodes draw no load.
     """
+    from packenv.api import at_a_rate  # brings the simulator with it
+
     workload = settings.workload
     if not settings.arrivals:
         return {workload.name: workload}
     (key, (low, high)), *_ = settings.arrivals.items()
     chosen = dict.fromkeys(low + (high - low) * n / (count - 1) for n in range(count))
-    return {f"{key} {load:.3g}": _with_known_rate(workload.with_(**{key: load})) for load in chosen}
-
-
-def _with_known_rate(workload: Workload) -> Workload:
-    """The workload with its arrival rate in tasks per slot, where it was given as a share of ρ*."""
-    if workload.load is None:
-        return workload
-    from packenv.theory.capacity.max_workload import resolved  # imports the solver
-
-    return resolved(workload)
+    return {f"{key} {load:.3g}": at_a_rate(workload, **{key: load}) for load in chosen}

@@ -82,8 +82,8 @@ class PlanRequest:
                 smaller[policy] = without_largest(search, least.servers, self.most_demand, ask)
             return least
 
-        found, refused = plan_all([*searches], plan_of, options, log)
-        plans = {plan.policy: plan for plan in found}
+        least_plans, refused = plan_all([*searches], plan_of, options, log)
+        plans = {plan.policy: plan for plan in least_plans}
         comparisons = self._at_common_number(searches, plans, options, log)
         return ServerPlans(self, bound, plans, [*map(str, refused)], comparisons, draws, smaller)
 

@@ -28,16 +28,16 @@ class InService(NamedTuple):
 def in_service(jobs: Jobs, schedule: Schedule, network: Network | None) -> InService:
     """Of every row that started its demand; of one that read over the network also what that took on both servers."""
     rows = np.flatnonzero(schedule.start >= 0)
-    found = InService(schedule.server[rows].astype(np.int64), schedule.start[rows], schedule.end[rows], jobs.demand[rows])
+    tasks = InService(schedule.server[rows].astype(np.int64), schedule.start[rows], schedule.end[rows], jobs.demand[rows])
     if schedule.source is None or network is None:
-        return found
+        return tasks
     reading, serving = network.units(jobs.resources)
     reads = rows[schedule.source[rows] >= 0]
     return InService(
-        np.concatenate([found.server, schedule.server[reads], schedule.source[reads]]),
-        np.concatenate([found.start, schedule.start[reads], schedule.start[reads]]),
-        np.concatenate([found.end, schedule.end[reads], schedule.end[reads]]),
-        np.concatenate([found.demand, np.tile(reading, (len(reads), 1)), np.tile(serving, (len(reads), 1))]),
+        np.concatenate([tasks.server, schedule.server[reads], schedule.source[reads]]),
+        np.concatenate([tasks.start, schedule.start[reads], schedule.start[reads]]),
+        np.concatenate([tasks.end, schedule.end[reads], schedule.end[reads]]),
+        np.concatenate([tasks.demand, np.tile(reading, (len(reads), 1)), np.tile(serving, (len(reads), 1))]),
     )
 
 

@@ -50,11 +50,11 @@ def load_certificate(path: str | Path) -> Bracket:
 def _attained(plain: dict[str, Any]) -> AttainedProof:
     configurations = tuple(
         ServerConfiguration(
-            whole_number(one["kind"]),
-            tuple((whole_number(j), whole_number(n)) for j, n in one["held"]),
-            whole_number(one["servers"]),
+            whole_number(configuration["kind"]),
+            tuple((whole_number(j), whole_number(n)) for j, n in configuration["held"]),
+            whole_number(configuration["servers"]),
         )
-        for one in plain["configurations"]
+        for configuration in plain["configurations"]
     )
     if "boxes" in plain:
         return Boxes(_vectors(plain["boxes"]), configurations, whole_number(plain["parts"]))
@@ -102,15 +102,15 @@ def load_queue_bound(path: str | Path) -> QueueBound:
     """
     try:
         plain: dict[str, Any] = read_json(path, digits=QUEUE_DIGITS)
-        proved = tuple(Proved(finite_number(one["value"]), _proof(one["proof"])) for one in plain["proved"])
+        proved = tuple(Proved(finite_number(proof["value"]), _proof(proof["proof"])) for proof in plain["proved"])
         return QueueBound(proved, finite_number(plain["seconds"]))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as problem:
         raise InputError(f"{path}: not a bound on the queue: {str(problem).removeprefix(f'{path}: ')}") from None
 
 
 def _proof(plain: dict[str, Any]) -> QueueProof:
-    said = plain["prices"]
-    prices = Prices(_integers(said["thresholds"]), _integers(said["prices"]), _integers(said["weights"]))
+    plain_prices = plain["prices"]
+    prices = Prices(_integers(plain_prices["thresholds"]), _integers(plain_prices["prices"]), _integers(plain_prices["weights"]))
     if "values" not in plain:
         return Pooled(prices)
     return Counted(prices, _integers(plain["values"]), *(whole_number(plain[key]) for key in ("slope", "bend", "parts")))

@@ -48,47 +48,23 @@ from packenv.workloads.workload import Workload
 
 
 class Question(NamedTuple):
-    """One of the things that can be planned. `options`: those of `ASKED_BY_SOME` that go with it."""
+    """One of the things that can be planned."""
 
     title: str
-    options: frozenset[str]
+    options: tuple[str, ...]  # parameters of the command that go with it, of those that do not go with every question
 
 
-FLAGS = {
-    "goals": "--goal",
-    "types": "--types",
-    "without": "--without",
-    "add": "--add",
-    "submit": "--submit",
-    "durations": "--durations",
-    "no_preemption": "--no-preemption",
-    "draws": "--draws",
-    "max_demand": "--max-demand",
-    "growth": "--growth",
-    "slots": "--slots",
-    "seeds": "--seeds",
-    "log": "--log",
-    "plot": "--plot",
-    "report": "--report",
-}
-"""Parameters of the command that do not go with every question."""
-
-
-def _question(title: str, *options: str) -> Question:
-    return Question(title, frozenset(options))
-
-
-PLANNED = "goals", "growth", "slots", "seeds", "log", "report"
-NUMBER = _question("a number of equal servers", *PLANNED, "draws", "max_demand", "plot")
-MIX = _question("--types, the cheapest mix", *PLANNED, "types", "plot")
-FAILURE = _question("--without, a cluster whose servers fail", *PLANNED, "without")
-WHEN = _question("--when, which says when pods start", "durations", "no_preemption", "draws", "slots")
-SUBMIT = _question(
-    "--submit, pods that are submitted to a cluster", "submit", "durations", "no_preemption", "draws", "slots", "report"
-)
-OF_CLUSTER = "goals", "durations", "no_preemption", "seeds", "report"
-NODES = _question("a plan of a cluster as it is", *OF_CLUSTER, "add")
-FAILED_NODES = _question("--without, nodes of a cluster that fail", *OF_CLUSTER, "without")
+PLANNED = ("goals", "growth", "slots", "seeds", "log", "report")
+NUMBER = Question("a number of equal servers", (*PLANNED, "draws", "max_demand", "plot"))
+MIX = Question("--types, the cheapest mix", (*PLANNED, "types", "plot"))
+FAILURE = Question("--without, a cluster whose servers fail", (*PLANNED, "without"))
+OF_PODS = ("durations", "no_preemption", "draws", "slots")
+WHEN = Question("--when, which says when pods start", OF_PODS)
+SUBMIT = Question("--submit, pods that are submitted to a cluster", (*OF_PODS, "submit", "report"))
+OF_CLUSTER = ("goals", "durations", "no_preemption", "seeds", "report")
+NODES = Question("a plan of a cluster as it is", (*OF_CLUSTER, "add"))
+FAILED_NODES = Question("--without, nodes of a cluster that fail", (*OF_CLUSTER, "without"))
+OF_SOME = {name for each in (NUMBER, MIX, FAILURE, WHEN, SUBMIT, NODES, FAILED_NODES) for name in each.options}
 
 
 def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
@@ -108,9 +84,10 @@ def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
         question = MIX
     else:
         question = FAILURE if parameters["without"] is not None else NUMBER
-    for name, flag in FLAGS.items():
-        if parameters[name] not in (None, ()) and name not in question.options:
-            raise InputError(f"{flag} does not go with {question.title}")
+    for name, value in parameters.items():
+        if value not in (None, ()) and name in OF_SOME and name not in question.options:
+            flag = "goal" if name == "goals" else name.replace("_", "-")
+            raise InputError(f"--{flag} does not go with {question.title}")
     return question
 
 

@@ -72,7 +72,7 @@ def bound_record(workload: Workload, bound: QueueBound) -> dict[str, Any]:
         "rate": workload.rate,
         "mean_queue": bound.value,
         "mean_delay": bound.value / workload.rate,
-        "proved": {one.relaxation: one.value for one in bound.proved},
+        "proved": {proof.relaxation: proof.value for proof in bound.proved},
         "seconds": bound.seconds,
     }
 
@@ -82,6 +82,6 @@ def bound_table(workload: Workload, bound: QueueBound) -> Table:
     where = f"{workload.name} on {counted(len(workload.servers), 'server')}, intensity {workload.intensity:.4g}"
     columns = [Column("relaxation"), *numbers("waiting tasks", "mean delay (slots)")]
     table = Table(f"{where}: no policy's mean queue is below", columns)
-    for one in bound.proved:
-        table.add(one.relaxation, f"{one.value:.6g}", f"{one.value / workload.rate:.6g}")
+    for proof in bound.proved:
+        table.add(proof.relaxation, f"{proof.value:.6g}", f"{proof.value / workload.rate:.6g}")
     return table

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -20,8 +20,10 @@ from packenv.files import atomic_path
 from packenv.inputs.json_files import parse_json, read_json
 from packenv.learning.agents.inference.weights import Weights
 from packenv.learning.agents.saved import IN_RUN
-from packenv.learning.learner import Arrays, Learner, named
 from packenv.learning.settings import Settings
+
+if TYPE_CHECKING:  # brings PyTorch with it
+    from packenv.learning.learner import Arrays, Learner
 
 FORMAT = "packenv checkpoint 1"
 BEST = "best/"
@@ -36,6 +38,8 @@ class Checkpoint(NamedTuple):
     @property
     def best(self) -> Weights:
         """The weights of the best agent so far; empty before the first evaluation."""
+        from packenv.learning.learner import named
+
         return named(BEST, self.arrays)
 
 
@@ -88,15 +92,15 @@ def check_folder(folder: Path, settings: Settings, resume: bool) -> None:
             raise ArgumentError(f"{folder}: not empty, and holds no training run: choose another `name`")
         return
     try:
-        found = read_json(known)
+        there = read_json(known)
     except InputError:
-        found = None
-    if not isinstance(found, dict):
+        there = None
+    if not isinstance(there, dict):
         raise InputError(f"{known}: not the settings of a training run")
-    different = [key for key in record if json.loads(json.dumps(record[key])) != found.get(key)]
+    different = [key for key in record if json.loads(json.dumps(record[key])) != there.get(key)]
     if different:
         key = different[0]
-        there = f"{key} is {found.get(key)!r} there, not {record[key]!r}"
-        raise ArgumentError(f"{folder} holds another run: {there}; choose another `name`")
+        difference = f"{key} is {there.get(key)!r} there, not {record[key]!r}"
+        raise ArgumentError(f"{folder} holds another run: {difference}; choose another `name`")
     if not resume:
         raise ArgumentError(f"{folder} holds this run already: `resume` goes on with it, another `name` begins anew")

@@ -88,8 +88,8 @@ def completion_bound(workload: Workload) -> CompletionBound:
     np.minimum.at(release, job, jobs.arrival)
     paths = int((path_ends(jobs, job) - release).sum())
     tail = longest_paths(within_jobs(jobs, job), jobs.service) - jobs.service
-    found = [_of_resource(jobs, job, release, tail, r, int(k)) for r, k in enumerate(capacity) if k > 0]
-    pooled, combined = max(one[0] for one in found), max(one[1] for one in found)
+    by_resource = [_of_resource(jobs, job, release, tail, r, int(k)) for r, k in enumerate(capacity) if k > 0]
+    pooled, combined = max(bounds[0] for bounds in by_resource), max(bounds[1] for bounds in by_resource)
     return CompletionBound(len(release), max(paths, combined), pooled, paths)
 
 
@@ -113,12 +113,17 @@ def within_jobs(jobs: Jobs, job: Ints) -> Jobs:
     if lists is None:
         return jobs
     row = np.repeat(np.arange(len(jobs)), np.diff(lists.offsets))
-    own = job[row] == job[lists.values]
-    if own.all():
+    kept = job[row] == job[lists.values]
+    if kept.all():
         return jobs
-    offsets = np.append(0, np.cumsum(np.bincount(row[own], minlength=len(jobs)))).astype(np.int64)
+    offsets = np.append(0, np.cumsum(np.bincount(row[kept], minlength=len(jobs)))).astype(np.int64)
     return Jobs(
-        jobs.arrival, jobs.demand, jobs.service, job=jobs.job, phase=jobs.phase, predecessors=Ragged(offsets, lists.values[own])
+        jobs.arrival,
+        jobs.demand,
+        jobs.service,
+        job=jobs.job,
+        phase=jobs.phase,
+        predecessors=Ragged(offsets, lists.values[kept]),
     )
 
 

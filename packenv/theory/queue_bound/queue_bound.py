@@ -43,18 +43,18 @@ def weightings(kinds: Any, bounded: Any) -> list[tuple[int, ...]]:
         return [()]
     largest = kinds.capacity.max(axis=0)
     alike = np.maximum(LARGEST_WEIGHT // 64 * largest.min() // largest, 1)
-    found = [*np.eye(len(largest), dtype=np.int64), alike]
-    own = [bounded.weights] if isinstance(bounded, Scalarised) else []
-    return list(dict.fromkeys([*(tuple(one.tolist()) for one in found), *own]))
+    alone = [*np.eye(len(largest), dtype=np.int64), alike]
+    of_bound = [bounded.weights] if isinstance(bounded, Scalarised) else []
+    return list(dict.fromkeys([*(tuple(weights.tolist()) for weights in alone), *of_bound]))
 
 
 def thresholds(law: SizeLaw, capacities: list[int]) -> list[int]:
     """Least sizes of the tasks to be counted."""
     low, high = int(law.low[0]), int(law.low[-1])
-    found = {capacity // n + 1 for capacity in capacities[:CAPACITIES] for n in range(2, STEPS + 2)} | {low}
+    least = {capacity // n + 1 for capacity in capacities[:CAPACITIES] for n in range(2, STEPS + 2)} | {low}
     if len(law.low) <= FEW:
-        found |= set(law.low.tolist())
-    return sorted(t for t in found if max(low, 1) <= t <= high)
+        least |= set(law.low.tolist())
+    return sorted(t for t in least if max(low, 1) <= t <= high)
 
 
 def step_prices(law: SizeLaw, capacities: list[int], weights: tuple[int, ...]) -> Iterator[Prices]:
@@ -173,8 +173,8 @@ def queue_bound(workload: Workload, progress: Callable[[float], None] | None = N
         if value > (0.0 if known is None else known.value):
             best[type(proof)] = Proved(value, proof)
             if progress is not None:
-                progress(max(one.value for one in best.values()))
-    return QueueBound(tuple(sorted(best.values(), key=lambda one: -one.value)), time.monotonic() - began)
+                progress(max(proof_of_value.value for proof_of_value in best.values()))
+    return QueueBound(tuple(sorted(best.values(), key=lambda proof_of_value: -proof_of_value.value)), time.monotonic() - began)
 
 
 def proofs_for(workload: Workload, setting: Setting, law: Any, kinds: Any) -> Iterator[QueueProof]:
