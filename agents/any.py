@@ -21,10 +21,10 @@ from training_run import command, options_of
 
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.agents.saved import save_agent
-from packenv.learning.evolution.evolution import Case, Evolution
+from packenv.learning.evolution import Case, Evolution
 from packenv.learning.objective import QUEUE, Objective, measure
 from packenv.learning.settings import Settings
-from packenv.theory.capacity.load import resolved
+from packenv.theory.capacity.max_workload import resolved
 from packenv.workloads.random_workloads import random_workload
 from packenv.workloads.workload import Workload
 

@@ -15,7 +15,7 @@ from packenv.envs.job_fill.features import GROUP_FEATURES
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.agents.saved import load_agent, save_agent
-from packenv.learning.evolution.evolution import Evolution
+from packenv.learning.evolution import Evolution
 from packenv.learning.networks.network import Network
 from packenv.learning.reinforcement.sb3_learner import Sb3Learner
 from packenv.learning.settings import Settings

@@ -1,4 +1,4 @@
-"""Pages that are made from the code when the site is built: commands, environments, policies, the Python names, and the notebooks.
+"""Pages that are made from the code when the site is built: commands, environments, policies, Python names and notebooks.
 
 They are written beside the hand-written ones, under `reference/made` and `examples`, which git ignores.
 """

@@ -24,7 +24,7 @@ from packenv.runs.measured import Measured
 from packenv.runs.run import by_policy, runs_of
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import Interval, certainly_above, interval, ratio_of_means
-from packenv.theory.capacity.load import resolved
+from packenv.theory.capacity.max_workload import resolved
 from packenv.workloads.random_workloads import FAMILIES, random_workload
 from packenv.workloads.workload import Workload
 

@@ -1,6 +1,6 @@
-"""What each environment shows of itself, as a moving picture: five servers, their virtual queues or jobs, and the queue's history.
+"""What each environment shows of itself, as a film: five servers, their virtual queues or jobs, and the queue's history.
 
-A policy of the literature plays 1,500 slots of figure 4(b)'s workload at intensity 0.95, or 20 jobs of `analytics` on five servers.
+A policy of the literature plays 1,500 slots of figure 4(b)'s workload at intensity 0.95, or 20 jobs of `analytics`.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,8 @@ from packenv.workloads.named.analytics import analytics
 SLOTS, PICTURES = 1500, 30
 POLICY = {"Placement": "bf-js", "ServerFill": "bf-js", "Configuration": "vqs", "JobFill": "tetris"}
 OF_TASKS: dict[str, Any] = {"workload": "paper/fig4b", "intensity": 0.95, "J": 4, "segment": None, "horizon": SLOTS}
-OF_JOBS: dict[str, Any] = {"workload": analytics(jobs=20, servers=5), "ask": "always", "choices": None, "passing": True, "window": 128}
+ALL_GROUPS: dict[str, Any] = {"choices": None, "window": 128, "ask": "always", "passing": True}
+OF_JOBS = ALL_GROUPS | {"workload": analytics(jobs=20, servers=5)}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -17,8 +17,7 @@ import click
 
 from experiments.finding import Claim, Finding, Settings, write_finding
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import Named
-from packenv.cli.options.shared import COUNT, JSON, option
+from packenv.cli.options.shared import COUNT, JSON, Named, option
 from packenv.cli.outputs import check_outputs, write_all, write_report
 from packenv.errors import InputError, nearest
 from packenv.files import check_folder_writable, make_folder, write_json
@@ -92,7 +91,7 @@ def reproduce(
     quick: bool,
     json_path: str | None,
     report: str | None,
-    made: RunOptions,
+    run_options: RunOptions,
     **numbers: int | None,
 ) -> None:
     """Reproduce figures of the papers, and say which of their claims the runs show.
@@ -122,7 +121,7 @@ def reproduce(
         raise InputError(f"--trace is for {' and '.join(OF_TRACES)}, not {', '.join(chosen)}")
     if numbers["servers"] is not None and "fig5" not in chosen:
         raise InputError(f"--servers is for fig5, not {', '.join(chosen)}")
-    settings = settings_for(trace, quick, made, numbers)
+    settings = settings_for(trace, quick, run_options, numbers)
     findings: dict[str, Finding] = {}
     failures: list[InputError] = []
     for figure in chosen:
@@ -156,8 +155,8 @@ def folder_for(out: str) -> Path:
     return Path(out)
 
 
-def settings_for(trace: str | None, quick: bool, made: RunOptions, numbers: dict[str, Any]) -> Settings:
-    settings = Settings(quick=quick, runs=made, **numbers)
+def settings_for(trace: str | None, quick: bool, run_options: RunOptions, numbers: dict[str, Any]) -> Settings:
+    settings = Settings(quick=quick, runs=run_options, **numbers)
     if trace is None:
         return settings
     from packenv.workloads.traces import read_trace

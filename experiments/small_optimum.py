@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from experiments.script_options import options_of
 from packenv.cli.main import main as packenv
-from packenv.workloads.named.small import SMALL
+from packenv.workloads.named.random_requirements import SMALL
 
 POLICIES = ("bf-js", "bf-j", "bf-s", "vqs", "vqs-bf", "fifo-ff", "maxweight")
 

@@ -23,7 +23,7 @@ import numpy as np
 import packenv
 from packenv.errors import InputError
 from packenv.learning.agents.agent import SavedAgent
-from packenv.learning.agents.inference.later_features import with_later_features
+from packenv.learning.agents.inference.weights import with_later_features
 from packenv.learning.agents.saved import load_agent, pretrained_agents, save_agent
 from packenv.runs.leaderboard import problem_of
 from packenv.runs.log import RunLog
@@ -133,8 +133,9 @@ def compare(player: Player, agent: str, workload: Workload, title: str, seeds: i
 def without_each(agent: SavedAgent) -> Iterator[tuple[str, float | None, SavedAgent]]:
     """By feature that counts, its weight (of sums, without sign), and the agent with its weights set to zero."""
     layout = agent.layout(np.full((1, 1), UNIT))
-    features, context = len(layout.of_action), len(layout.of_context)
-    names = [*(each.name for each in layout.of_action), *(f"{each.name} (cluster)" for each in layout.of_context)]
+    of_action, of_context = layout.features.of_action, layout.features.of_context
+    features, context = len(of_action), len(of_context)
+    names = [*(each.name for each in of_action), *(f"{each.name} (cluster)" for each in of_context)]
     about = agent.about | {"network": agent.about["network"] | {"context": context}}
     for n, name in enumerate(names):
         weights = with_later_features(agent.weights, features, context, agent.context)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from packenv.learning.training.train import train as train
     from packenv.planning.pair import compare as compare
     from packenv.planning.plan import plan_servers as plan_servers
-    from packenv.planning.server_plans import ServerPlans as ServerPlans
+    from packenv.planning.plan_tables import ServerPlans as ServerPlans
     from packenv.planning.server_plans import plan as plan
     from packenv.policy import Setting as Setting
     from packenv.policy import completes as completes
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from packenv.theory.capacity.bracket import Bracket as Bracket
     from packenv.theory.capacity.configuration_bounds import halving_bound as halving_bound
     from packenv.theory.capacity.configuration_bounds import vqs_bound as vqs_bound
-    from packenv.theory.capacity.load import resolved as resolved
     from packenv.theory.capacity.max_workload import max_workload as max_workload
+    from packenv.theory.capacity.max_workload import resolved as resolved
     from packenv.theory.makespan.optimum import Optimum as Optimum
     from packenv.theory.makespan.optimum import optimal_schedule as optimal_schedule
     from packenv.theory.queue_bound.bound import QueueBound as QueueBound
@@ -76,7 +76,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".learning.training.train": ["train"],
         ".planning.pair": ["compare"],
         ".planning.plan": ["plan_servers"],
-        ".planning.server_plans": ["ServerPlans", "plan"],
+        ".planning.plan_tables": ["ServerPlans"],
+        ".planning.server_plans": ["plan"],
         ".policy": ["Setting", "completes", "find_policy", "receives", "registered", "schedules"],
         ".results.result": ["Result"],
         ".runs.agent_score": ["AgentScore", "evaluate_agent"],
@@ -85,8 +86,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".runs.many": ["judge", "simulate_many"],
         ".theory.capacity.bracket": ["Bracket"],
         ".theory.capacity.configuration_bounds": ["halving_bound", "vqs_bound"],
-        ".theory.capacity.load": ["resolved"],
-        ".theory.capacity.max_workload": ["max_workload"],
+        ".theory.capacity.max_workload": ["max_workload", "resolved"],
         ".theory.makespan.optimum": ["Optimum", "optimal_schedule"],
         ".theory.queue_bound.bound": ["QueueBound"],
         ".theory.queue_bound.queue_bound": ["queue_bound"],

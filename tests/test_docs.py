@@ -119,7 +119,7 @@ def modules() -> dict[str, str]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A user's folder: the README's modules, and a small trace in each form."""
     path = tmp_path_factory.mktemp("docs")
-    shutil.copytree(EXAMPLES / "admission", path / "admission")
+    shutil.copy(EXAMPLES / "admission.py", path)
     for name, block in modules().items():
         (path / name).write_text(block)
     rows = [f"{7 * n},{5 + n % 40},{(1 + n % 5) / 10},{(1 + n % 3) / 10}" for n in range(300)]

@@ -21,14 +21,12 @@ from packenv.compiled import sources
 from packenv.errors import InputError
 from packenv.learning.agents.saved import PRETRAINED, load_agent
 from packenv.learning.settings import Settings
-from packenv.learning.training.checkpoints import FORMAT, read_checkpoint
-from packenv.learning.training.run_folder import SETTINGS, check_folder
+from packenv.learning.training.run_folder import FORMAT, SETTINGS, check_folder, read_checkpoint
 from packenv.policies.replay import find_replay
 from packenv.policy import find_registered
 from packenv.runs.log import RunLog
 from packenv.runs.measured import measured
-from packenv.theory.capacity.certificate_files import load_certificate, save_certificate
-from packenv.theory.queue_bound.certificate_files import load_queue_bound, save_queue_bound
+from packenv.theory.certificate_files import load_certificate, load_queue_bound, save_certificate, save_queue_bound
 from packenv.workloads.laws import parse_law
 from packenv.workloads.servers import parse_servers
 from packenv.workloads.traces import read_trace

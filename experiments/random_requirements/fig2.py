@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from experiments.finding import Claim, Finding, Row, Settings
 from packenv.report.plot_style import COLOURS
-from packenv.theory import partition as theory
+from packenv.theory import configurations as theory
 
 TWO_THIRDS = Fraction(2, 3)
 HEIGHT = 0.5

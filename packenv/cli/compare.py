@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from packenv.cli.evaluate import notices
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import POLICY, WORKLOAD
-from packenv.cli.options.shared import COUNT, JSON, option
+from packenv.cli.options.shared import COUNT, JSON, POLICY, WORKLOAD, option
 from packenv.cli.options.workload import WorkloadOptions, begin_lines, print_workload, workload_from
 from packenv.cli.outputs import check_outputs
 from packenv.cli.tables import format_option, show, text_console
@@ -30,16 +29,11 @@ from packenv.runs.runner import RunOptions
 @click.option("--measure", help=f"{MEASURES}  [default: mean queue; of a trace mean wait; of its jobs mean completion].")
 @option("--margin", type=float, default=MARGIN, help="A may be so much worse than B, as a share.")
 @option("--policy", "-p", default=USUAL, type=POLICY, help="Policy that runs on two sets of servers.")
-@shared.servers
-@shared.sizes
-@shared.service
-@click.option("--load", type=float, help="Arrivals as a share of ρ*; of B's servers, where servers are compared.")
-@click.option("--intensity", type=float, help="Arrivals as a share of the area bound; likewise.")
-@click.option("--rate", type=float, help="Tasks per slot.")
-@shared.resources
-@shared.slot_seconds
-@shared.columns
-@option("--speedup", default="1", help="β: arrivals of a trace come this many times as fast.")
+@shared.workload_options(
+    "servers", "sizes", "service", "load", "intensity", "rate", "resources", "slot_seconds", "columns", "speedup",
+    load="Arrivals as a share of ρ*; of B's servers, where servers are compared.",
+    intensity="Arrivals as a share of the area bound; likewise.",
+)  # fmt: skip
 @click.option("--slots", type=COUNT, help=f"Slots of each run  [default: {DEFAULT_SLOTS:,}; a trace until all work is done].")
 @option("--seeds", type=COUNT, default=SEEDS, help="Runs of each at first: they double until it is decided.")
 @option("--time", type=float, default=TIME, help="While so many seconds last.")
@@ -47,7 +41,14 @@ from packenv.runs.runner import RunOptions
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write the verdict and what it rests on as JSON; - is standard output.")
 def compare_command(
-    first: str, second: str, policy: str, made: RunOptions, form: str, json_path: str | None, **given: Any
+    first: str,
+    second: str,
+    policy: str,
+    of_workload: WorkloadOptions,
+    run_options: RunOptions,
+    form: str,
+    json_path: str | None,
+    **question: Any,
 ) -> None:
     """Say whether A is worse than B by more than a margin: two policies or agents, or two sets of servers, on the same tasks.
 
@@ -60,19 +61,17 @@ def compare_command(
     packenv compare 150 160 trace.parquet -p bf-js --margin 0.1
     """
     check_outputs(json_path)
-    options = WorkloadOptions(**{each.name: given[each.name] for each in fields(WorkloadOptions) if each.name in given})
     servers = is_servers(first) and is_servers(second)
-    if servers and options.servers is not None:
+    if servers and of_workload.servers is not None:
         raise InputError("--servers does not go with two sets of servers to compare")
-    workload, dropped = workload_from(replace(options, servers=second) if servers else options)
-    asked = {name: given[name] for name in ("measure", "margin", "seeds", "slots", "time")}
-    prepared = pairing(workload, first, second, policy=policy, **asked)
+    workload, dropped = workload_from(replace(of_workload, servers=second) if servers else of_workload)
+    prepared = pairing(workload, first, second, policy=policy, **question)
     console = text_console()
     print_workload(console, workload.at(0), dropped)
     names = (policy,) if servers else (first, second)
     for line in [*begin_lines(workload), *notices(workload, names)]:
         console.print(line, highlight=False)
-    with made.runner() as runner:
+    with run_options.runner() as runner:
         pair = prepared.run(lambda runs, extract: runner.all(runs, extract, f"{first} and {second}"))
     tables = pair.table()
     show(form, tables.tables, [pair.to_dict()])

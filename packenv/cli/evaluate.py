@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from typing import Any
 
 import click
 
-from packenv.cli.options.completed_names import POLICY, WORKLOAD
-from packenv.cli.options.shared import GANTT_HELP, JSON, columns, report_option, run_options
+from packenv.cli.options.shared import (
+    COUNT,
+    FILE,
+    GANTT_HELP,
+    JSON,
+    OF_WORKLOAD,
+    POLICY,
+    WORKLOAD,
+    option,
+    report_option,
+    run_options,
+    workload_options,
+)
 from packenv.cli.options.workload import (
-    RESOURCES_HELP,
-    SLOT_SECONDS_HELP,
     WorkloadOptions,
     begin_lines,
     chosen_policies,
@@ -42,52 +50,33 @@ from packenv.workloads.workload import INTENSITIES, Workload
     "--policy", "-p", "policies", multiple=True, type=POLICY,
     help="Policy to run, e.g. bf-js, vqs:J=4, my_module:MyPolicy; repeat for more.",
 )  # fmt: skip
-@click.option("--servers", help="5, or 3x1,2x0.5, or 3x1:0.5 for several resources, or a file (also a trace's machines).")
-@click.option("--load", type=float, help="Arrivals as a share of the maximum supportable workload ρ*.")
-@click.option("--intensity", type=float, help="Arrivals as a share of the area bound (the papers' α).")
-@click.option("--rate", type=float, help="Tasks per slot.")
-@click.option("--sizes", help="uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …")
-@click.option("--service", help="geometric:100, fixed:100, lognormal:100:2, …")
-@click.option("--resources", default="max", show_default=True, help=RESOURCES_HELP)
-@click.option("--slot-seconds", help=SLOT_SECONDS_HELP)
-@columns
-@click.option("--speedup", default="1", show_default=True, help="β: arrivals of a trace come this many times as fast.")
+@workload_options(*OF_WORKLOAD)
 @click.option("--estimate-error", type=float, help="Durations are believed with up to this share of error (tables of jobs).")
 @click.option("--cutoff", type=float, help="Jobs whose tasks take longer than this on average (s) are shown apart, as long ones.")
 @click.option(
     "--by-size", "sized", is_flag=True, help="Also show delays by the size of tasks: of each of a few, or by quartiles."
 )
-@click.option("--racks", type=click.IntRange(min=1), help="So many servers in a rack, for tables that say where data lie.")
-@click.option("--network", metavar="S:F,…", help="Remote overheads are multiplied by F from second S on: 0:1,600:4.")
-@click.option("--reading", metavar="A:B:…", help="What a task away from its data takes of each resource beyond its demand.")
-@click.option("--serving", metavar="A:B:…", help="And what it takes on the server that has the data.")
 @click.option("--slots", type=int, help=f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS:,} otherwise].")
-@click.option(
-    "--backlog", type=click.IntRange(min=1), help="Keep so many tasks waiting: utilisation is then what a policy can carry."
-)
+@click.option("--backlog", type=COUNT, help="Keep so many tasks waiting: utilisation is then what a policy can carry.")
 @click.option("--drain", is_flag=True, help="Go on until all work is done.")
 @click.option("--warmup", type=int, help="Slots at the start that are not measured  [default: 0 for traces, a tenth otherwise].")
-@click.option("--seed", type=int, default=0, show_default=True, help="First seed.")
-@click.option(
-    "--seeds",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
+@option("--seed", type=int, default=0, help="First seed.")
+@option(
+    "--seeds", type=COUNT, default=1,
     help="How many seeds: of the jobs, the same for every policy; of a trace, of the policies that draw by chance.",
-)
-@click.option(
-    "--max-waiting", type=click.IntRange(min=1), default=WAITING_LIMIT, show_default=True, help="Stop a run when more tasks wait."
-)
+)  # fmt: skip
+@option("--max-waiting", type=COUNT, default=WAITING_LIMIT, help="Stop a run when more tasks wait.")
 @run_options
-@click.option("--schedule", type=click.Path(dir_okay=False), help="Write when and where each task ran (Parquet).")
+@click.option("--schedule", type=FILE, help="Write when and where each task ran (Parquet).")
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write all records as JSON; - is standard output.")
-@click.option("--plot", type=click.Path(dir_okay=False), help="Draw queues over time and delays (PNG, PDF, SVG).")
-@click.option("--gantt", type=click.Path(dir_okay=False), help=GANTT_HELP)
+@click.option("--plot", type=FILE, help="Draw queues over time and delays (PNG, PDF, SVG).")
+@click.option("--gantt", type=FILE, help=GANTT_HELP)
 @report_option
 @click.option("--tensorboard", metavar="DIR", help=TENSORBOARD_HELP)
 def evaluate(
-    made: RunOptions,
+    of_workload: WorkloadOptions,
+    run_options: RunOptions,
     schedule: str | None,
     form: str,
     json_path: str | None,
@@ -107,7 +96,6 @@ def evaluate(
     """
     check_outputs(schedule, json_path, plot=plot, gantt=gantt, report=report)
     check_tensorboard(tensorboard)
-    of_workload = {each.name: given.pop(each.name) for each in fields(WorkloadOptions)}
     prepared, dropped = evaluation_from(given, of_workload, schedule is not None or gantt is not None, report is not None)
     workload, backlog = prepared.workload, prepared.backlog
     console = text_console()
@@ -124,7 +112,7 @@ def evaluate(
     once = [name for name, seeds in prepared.seeds.items() if len(seeds) < given["seeds"]]
     if once:
         say([f"no chance in the jobs, nor in {', '.join(once)}: one run, not {given['seeds']}"])
-    finished, failure = run_most(prepared.runs, made)
+    finished, failure = run_most(prepared.runs, run_options)
     by_policy = prepared.groups(finished)
     if failure is not None and not by_policy:
         raise failure
@@ -135,7 +123,7 @@ def evaluate(
     say(comparison.stopped, "red")
 
     def to_tensorboard(folder: str) -> None:
-        where = contest_on(workload, 0, speedup=of_workload["speedup"]).name
+        where = contest_on(workload, 0, speedup=of_workload.speedup).name
         where = where if backlog is None else f"{workload.name}, {backlog} kept waiting"
         for group in by_policy:
             write_tensorboard(folder, where, group[0].policy, [*map(measured, group)])
@@ -158,7 +146,7 @@ def evaluate(
 
 
 def evaluation_from(
-    given: Mapping[str, Any], of_workload: dict[str, Any], scheduled: bool, reported: bool
+    given: Mapping[str, Any], of_workload: WorkloadOptions, scheduled: bool, reported: bool
 ) -> tuple[Evaluation, dict[str, int]]:
     """What the options ask for, `of_workload` those of the workload, and the rows of a trace that were dropped, by reason.
 
@@ -168,8 +156,8 @@ def evaluation_from(
     if seed < 0:
         raise InputError(f"--seed must not be negative, not {seed}")
     policies = chosen_policies(given["policies"])
-    workload, dropped = workload_from(WorkloadOptions(**of_workload))
-    if backlog is not None and any(of_workload[key] is not None for key in INTENSITIES):
+    workload, dropped = workload_from(of_workload)
+    if backlog is not None and any(getattr(of_workload, key) is not None for key in INTENSITIES):
         raise InputError("--backlog says how much waits, whatever arrives: leave out --load, --intensity and --rate")
     prepared = evaluation(
         workload, policies, range(seed, seed + given["seeds"]), given["slots"], drain=given["drain"], warmup=given["warmup"],

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import click
 
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import POLICY, WORKLOAD
-from packenv.cli.options.shared import COUNT, FILE, JSON, option
+from packenv.cli.options.shared import COUNT, FILE, JSON, POLICY, WORKLOAD, option
 from packenv.cli.options.workload import WorkloadOptions, chosen_policies, workload_told
 from packenv.cli.outputs import check_outputs, write_all, write_report
 from packenv.cli.tables import format_option, show, text_console
@@ -27,17 +25,12 @@ from packenv.theory.stability.judge import MOST_TASKS, SEEDS, WIDTH, Judgments
 @click.option(
     "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to judge, e.g. bf-js, vqs:J=4; repeat for more."
 )
-@shared.sizes
-@shared.servers
-@shared.service
-@shared.resources
-@shared.slot_seconds
-@shared.columns
+@shared.workload_options("servers", "sizes", "service", "resources", "slot_seconds", "columns")
 @option("--seeds", type=COUNT, default=SEEDS, help="Runs at each load.")
 @option("--width", type=float, default=WIDTH, help="Stop when the interval is at most this wide.")
 @option("--tasks", type=COUNT, default=MOST_TASKS, help="Arrivals in the longest runs; the first ones have a 64th of them.")
 @shared.run_options
-@click.option("--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks.")
+@shared.log
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write intervals, and verdicts on loads, as JSON; - is standard output.")
 @click.option("--plot", type=FILE, help="Draw the intervals beside the guarantees ½ and ⅔ (PNG, PDF, SVG).")
@@ -48,13 +41,13 @@ def judge_command(
     seeds: int,
     width: float,
     tasks: int,
-    made: RunOptions,
+    of_workload: WorkloadOptions,
+    run_options: RunOptions,
     log: str | None,
     form: str,
     json_path: str | None,
     plot: str | None,
     report: str | None,
-    **workload_options: Any,
 ) -> None:
     """Find which fraction of ρ* each policy keeps stable on each workload, as an interval.
 
@@ -64,10 +57,9 @@ def judge_command(
     """
     check_outputs(log, json_path, plot=plot, report=report)
     chosen = chosen_policies(policies)
-    options = WorkloadOptions(None, **workload_options)
-    workloads = [workload_told(replace(options, source=source)) for source in sources or (None,)]
+    workloads = [workload_told(replace(of_workload, source=source)) for source in sources or (None,)]
     cases = [(workload, policy) for workload in workloads for policy in chosen]
-    finished = judge_all(cases, made, RunLog(log), seeds=seeds, width=width, tasks=tasks)
+    finished = judge_all(cases, run_options, RunLog(log), seeds=seeds, width=width, tasks=tasks)
     judgments = Judgments(tuple(judgment for judgment in finished if judgment is not None))
     if not judgments:
         raise RunsFailed("every judgment failed, as runs did (above)")

@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import POLICY, WORKLOAD
-from packenv.cli.options.shared import COUNT, FILE, JSON, option
+from packenv.cli.options.shared import COUNT, FILE, JSON, POLICY, WORKLOAD, option
 from packenv.cli.options.workload import note_left_out
 from packenv.cli.outputs import check_outputs, standard_output, write_all, write_report
 from packenv.cli.tables import CSV, MARKDOWN, format_option, print_table, text_console, write_csv
@@ -53,7 +52,7 @@ BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
     "compete away from home too.",
 )  # fmt: skip
 @shared.run_options
-@click.option("--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks.")
+@shared.log
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write all standings as JSON; - is standard output.")
 @click.option("--plot", type=FILE, help="Draw the ratios with their 95 % intervals (PNG, PDF, SVG).")
@@ -72,7 +71,7 @@ def leaderboard(
     warmup: int | None,
     judging: bool,
     matrix: bool,
-    made: RunOptions,
+    run_options: RunOptions,
     log: str | None,
     form: str,
     json_path: str | None,
@@ -100,11 +99,11 @@ def leaderboard(
     for entry in prepared.entries:
         note_left_out(entry.contest.workload)
     run_log = RunLog(log)
-    board = prepared.play(made, run_log)
+    board = prepared.play(run_options, run_log)
     for notice in board.refusals:
         print(f"packenv: {notice}", file=sys.stderr)
     if judging and not matrix:
-        board = board.judged(made, run_log)
+        board = board.judged(run_options, run_log)
     groups = groups_of(board.standings)
     tables = board.matrix() if matrix else None
     in_markdown = markdown(groups, reference) if tables is None else tables.markdown()

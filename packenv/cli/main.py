@@ -15,8 +15,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from packenv.cli.options.help_text import Context
-from packenv.cli.options.numeric import limited
+from packenv.cli.options.every_command import Context, limited
 from packenv.errors import ArgumentError, InputError, nearest
 
 COMMANDS = {

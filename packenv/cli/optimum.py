@@ -10,8 +10,7 @@ from rich.console import Console
 
 from packenv.api import simulate
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import POLICY, WORKLOAD
-from packenv.cli.options.shared import COUNT, FILE, GANTT_HELP, JSON, option
+from packenv.cli.options.shared import COUNT, FILE, GANTT_HELP, JSON, POLICY, WORKLOAD, option
 from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import print_table, text_console
@@ -42,16 +41,15 @@ MOST_SOLVED = 200  # tasks: the solver proves little about the sum of completion
 @click.option(
     "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to compare; repeat for more  [default: quick ones]."
 )
-@shared.servers
+@shared.workload_options(
+    "servers", "resources", "slot_seconds", "columns", resources="Of tasks with several demands: `max` or `all`."
+)
 @click.option(
     "--objective",
     type=click.Choice(["makespan", "completion"]),
     default="makespan",
     help="Last end, or mean completion time of jobs.",
 )
-@option("--resources", default="max", help="Of tasks with several demands: `max` or `all`.")
-@shared.slot_seconds
-@shared.columns
 @click.option("--slots", type=COUNT, help="With a random workload: schedule the tasks that arrive in so many slots.")
 @option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the jobs and of the search.")
 @option("--limit", type=float, default=TIME_LIMIT, help="Stop the search after so many seconds.")
@@ -75,7 +73,7 @@ def optimum(
     json_path: str | None,
     plot: str | None,
     gantt: str | None,
-    **words: Any,
+    of_workload: WorkloadOptions,
 ) -> None:
     """Find the shortest schedule of a table of jobs, and compare policies with it.
 
@@ -97,18 +95,18 @@ def optimum(
         raise InputError("--objective completion takes none of --plot, --gantt, --schedule, --fixed-allocation and --gap")
     usual = (*HEURISTICS, *COMPLETING) if by_completion else HEURISTICS
     chosen = tuple(dict.fromkeys(policies)) or tuple(name for name in usual if name in registered())
-    found = [find_policy(name) for name in chosen]
+    able = [find_policy(name) for name in chosen]
     if not limit > 0:
         raise InputError(f"--limit must be positive, not {limit:g}")
     if not 0 <= gap < float("inf"):
         raise InputError(f"--gap must be a number from 0 on, not {gap:g}")
-    workload = finite(workload_told(WorkloadOptions(**words)), seed, slots)
+    workload = finite(workload_told(of_workload), seed, slots)
     console, progress = text_console(), Console(stderr=True)
     if not policies:
-        found, unplayable = playable(found, workload, seed)
+        able, unplayable = playable(able, workload, seed)
         for reason in unplayable:
             console.print(f"left out: {reason}", style="dim", highlight=False, markup=False)
-    results = run_all(runs_of(workload, found, [seed], options={"drain": True, "schedule": True}), RunOptions(processes=1))
+    results = run_all(runs_of(workload, able, [seed], options={"drain": True, "schedule": True}), RunOptions(processes=1))
     if by_completion:
         show_completion(workload, results, limit, workers, seed, console, json_path)
         return
@@ -156,13 +154,13 @@ def show_completion(
     """The bound on the mean completion time, the solver's schedule for a small table, and the policies."""
     assert workload.jobs is not None
     least = completion_bound(workload)
-    found = least_completion(workload, limit, workers or 0, seed) if len(workload.jobs) <= MOST_SOLVED else None
-    bound = best_bound(least, found)
+    solved = least_completion(workload, limit, workers or 0, seed) if len(workload.jobs) <= MOST_SOLVED else None
+    bound = best_bound(least, solved)
     size = f"{counted(least.jobs, 'job')} on {counted(len(workload.servers), 'server')}"
-    said = f"[bold]{workload.name}[/bold]: {size}; no mean completion time is below {bound:.2f} slots"
-    console.print(said, highlight=False, soft_wrap=True)
-    print_table(completion_table(workload, bound, found, least.jobs, results))
-    write_all((path, lambda path: write_json(path, completion_record(workload, least, found, results, seed))))
+    line = f"[bold]{workload.name}[/bold]: {size}; no mean completion time is below {bound:.2f} slots"
+    console.print(line, highlight=False, soft_wrap=True)
+    print_table(completion_table(workload, bound, solved, least.jobs, results))
+    write_all((path, lambda path: write_json(path, completion_record(workload, least, solved, results, seed))))
 
 
 def playable(policies: list[Any], workload: Workload, seed: int) -> tuple[list[Any], list[str]]:
@@ -250,21 +248,21 @@ def mean_completion(workload: Workload, result: Result) -> float | None:
     return job_times(workload.jobs, result.schedule, int(result.schedule.end.max())).mean if whole else None
 
 
-def completion_table(workload: Workload, bound: float, found: LeastCompletion | None, jobs: int, results: list[Result]) -> Table:
+def completion_table(workload: Workload, bound: float, solved: LeastCompletion | None, jobs: int, results: list[Result]) -> Table:
     """Mean completion times in slots, and how far each is above the bound."""
     table = Table("", [Column(""), *numbers("mean completion", "above the bound")])
-    rows = [] if found is None else [("optimum" if found.proven else "best found", found.total / jobs)]
+    rows = [] if solved is None else [("optimum" if solved.proven else "best found", solved.total / jobs)]
     for name, mean in [*rows, *((result.policy, mean_completion(workload, result)) for result in results)]:
         table.add(name, *(("–", "–") if mean is None else (f"{mean:.2f}", f"{mean / bound - 1:.1%}")))
     return table
 
 
 def completion_record(
-    workload: Workload, least: CompletionBound, found: LeastCompletion | None, results: list[Result], seed: int
+    workload: Workload, least: CompletionBound, solved: LeastCompletion | None, results: list[Result], seed: int
 ) -> dict[str, Any]:
     """The JSON of `packenv optimum --objective completion`; slots, and gaps as shares of the bound."""
     assert workload.jobs is not None
-    bound = best_bound(least, found)
+    bound = best_bound(least, solved)
     means = {result.policy: mean_completion(workload, result) for result in results}
     return {
         "workload": workload.name,
@@ -276,8 +274,8 @@ def completion_record(
         "bound": bound,
         "bound_pooled": least.pooled / least.jobs,
         "bound_paths": least.paths / least.jobs,
-        "best": None if found is None else found.total / least.jobs,
-        "proven": found is not None and found.proven,
+        "best": None if solved is None else solved.total / least.jobs,
+        "proven": solved is not None and solved.proven,
         "policies": [
             {"policy": name, "mean_completion": mean, "gap": None if mean is None else mean / bound - 1}
             for name, mean in means.items()
@@ -285,6 +283,6 @@ def completion_record(
     }
 
 
-def best_bound(least: CompletionBound, found: LeastCompletion | None) -> float:
+def best_bound(least: CompletionBound, solved: LeastCompletion | None) -> float:
     """The larger bound on the mean: of the relaxation, or of the solver, which does not preempt."""
-    return least.mean if found is None else max(least.total, found.bound) / least.jobs
+    return least.mean if solved is None else max(least.total, solved.bound) / least.jobs

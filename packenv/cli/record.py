@@ -8,9 +8,8 @@ from typing import Any
 import click
 from rich.console import Console
 
-from packenv.cli.options import shared
-from packenv.cli.options.shared import COUNT, JSON, option
-from packenv.cli.options.workload import RESOURCES_HELP, parse_columns
+from packenv.cli.options.shared import COUNT, JSON, OF_WORKLOAD, option, workload_option
+from packenv.cli.options.workload import parse_columns
 from packenv.cli.outputs import check_outputs
 from packenv.cli.train import interval, own_option
 from packenv.envs.registration import ENVIRONMENTS, FORMER, id_of, kind_of
@@ -35,10 +34,10 @@ from packenv.workloads.workload import INTENSITIES
 @click.option("--load", help="Arrivals as a share of ρ*: X, or LOW:HIGH, from which each episode draws its own.")
 @click.option("--intensity", help="Arrivals as a share of the area bound: X or LOW:HIGH.")
 @click.option("--rate", help="Tasks per slot: X or LOW:HIGH.")
-@shared.servers
-@shared.slot_seconds
-@click.option("--resources", help=RESOURCES_HELP)
-@shared.columns
+@workload_option("servers")
+@workload_option("slot_seconds")
+@click.option("--resources", help=OF_WORKLOAD["resources"])
+@workload_option("columns")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the environment: observation, reward, …")
 @click.option("--json", "json_path", type=JSON, help="Write returns and reference scores as JSON; - is standard output.")
 def record_command(workload: str, environment: str, policy: str, episodes: int, out: str | None, **words: Any) -> None:
@@ -85,13 +84,13 @@ def record_command(workload: str, environment: str, policy: str, episodes: int, 
         done += 1
 
     with progress_bar(lambda: f"{policy} on {workload}", 3 * episodes, lambda: done):
-        found = record(env, policy, out, seeds, ended, f"{policy} on {environment}, {workload}")
-    console.print(f"{out}: {counted(found.episodes, 'episode')}, {counted(found.steps, 'step')}", markup=False)
-    console.print(f"  mean return of {policy}: {found.mean_return:,.6g}", markup=False)
-    for name, score in found.reference_scores.items():
+        dataset = record(env, policy, out, seeds, ended, f"{policy} on {environment}, {workload}")
+    console.print(f"{out}: {counted(dataset.episodes, 'episode')}, {counted(dataset.steps, 'step')}", markup=False)
+    console.print(f"  mean return of {policy}: {dataset.mean_return:,.6g}", markup=False)
+    for name, score in dataset.reference_scores.items():
         console.print(f"  {name}, on the same jobs: {score:,.6g}", markup=False)
     if words["json_path"] is not None:
-        write_json(words["json_path"], {"dataset": out, "policy": policy, **found._asdict()})
+        write_json(words["json_path"], {"dataset": out, "policy": policy, **dataset._asdict()})
 
 
 def _made(workload: str, environment: str, words: dict[str, Any], render_mode: str | None = None) -> Any:
@@ -100,10 +99,10 @@ def _made(workload: str, environment: str, words: dict[str, Any], render_mode: s
 
     kind = kind_of(environment)
     options: dict[str, Any] = {"workload": workload, "horizon": words["horizon"]}
-    given = [key for key in INTENSITIES if words[key] is not None]
-    if len(given) > 1:
+    intensities = [key for key in INTENSITIES if words[key] is not None]
+    if len(intensities) > 1:
         raise InputError("give one of --load, --intensity and --rate")
-    for key in given:
+    for key in intensities:
         low, high = interval(f"--{key}", words[key])
         options[key] = low if low == high else (low, high)
     options |= {key: words[key] for key in ("servers", "slot_seconds", "resources") if words[key] is not None}

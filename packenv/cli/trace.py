@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from packenv.cli.options import shared
-from packenv.cli.options.completed_names import PATH
-from packenv.cli.options.shared import JSON
+from packenv.cli.options.shared import JSON, PATH, workload_option
 from packenv.cli.options.workload import dropped_rows, note_devices, parse_columns
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import print_table, text_console
@@ -56,13 +54,13 @@ def trace() -> None:
 @trace.command(short_help="Convert a trace to slots, and write it as a table.")
 @click.argument("path", type=PATH)
 @click.argument("out", type=PATH)
-@shared.slot_seconds
+@workload_option("slot_seconds")
 @click.option(
     "--speedup", default="1", show_default=True, metavar="BETA", help="Divide submission times by BETA, an exact decimal."
 )
 @click.option("--all-tasks", is_flag=True, help="Keep tasks that did not finish, too (evicted, failed, killed).")
-@shared.resources
-@shared.columns
+@workload_option("resources")
+@workload_option("columns")
 @json_option
 def convert(
     path: str,
@@ -101,13 +99,13 @@ def convert(
 
 @trace.command(short_help="Print statistics of a trace.")
 @click.argument("path", type=PATH)
-@shared.slot_seconds
+@workload_option("slot_seconds")
 @click.option(
     "--plot", metavar="FILE", help="Draw the distinct requests of each resource, as figure 1 of arXiv 1901.05998 (PNG, PDF, SVG)."
 )
 @click.option("--servers", help="Also the load of these servers, in the trace's units: 5, 2x32:128, or a file.")
-@shared.resources
-@shared.columns
+@workload_option("resources")
+@workload_option("columns")
 @json_option
 def describe(
     path: str,
@@ -144,7 +142,7 @@ def describe(
 
 @trace.command(short_help="Fit a random workload to a trace.")
 @click.argument("path", type=PATH)
-@shared.slot_seconds
+@workload_option("slot_seconds")
 @click.option(
     "--servers",
     help="Servers, in the trace's units: 5, 2x32:128, or a file  [default: of capacity 1, as many as make the load 0.82].",
@@ -152,8 +150,8 @@ def describe(
 @click.option("--name", metavar="NAME", help="Name of the fitted workload  [default: the file's name followed by -like].")
 @click.option("--about", default="", metavar="TEXT", help="Text about the data, kept in the JSON.")
 @click.option("--out", metavar="FILE", help="Write the fitted workload as JSON, which every command reads as a WORKLOAD.")
-@shared.resources
-@shared.columns
+@workload_option("resources")
+@workload_option("columns")
 @json_option
 def profile(
     path: str,

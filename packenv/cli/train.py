@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import Any
 
 import click
 from rich.console import Console
 
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import POLICY, WORKLOAD
-from packenv.cli.options.shared import COUNT, FILE, option
+from packenv.cli.options.shared import COUNT, FILE, POLICY, WORKLOAD, option
 from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.cli.outputs import check_outputs
 from packenv.envs.registration import ENVIRONMENTS
@@ -39,12 +39,7 @@ SPECIAL = {"true": True, "false": False}
 @click.option("--load", help="Arrivals as a share of ρ*: X, or LOW:HIGH, from which each episode draws its own.")
 @click.option("--intensity", help="Arrivals as a share of the area bound: X or LOW:HIGH  [default on paper/fig4b: 0.85:0.97].")
 @click.option("--rate", help="Tasks per slot: X or LOW:HIGH.")
-@shared.servers
-@shared.sizes
-@shared.service
-@shared.resources
-@shared.slot_seconds
-@shared.columns
+@shared.workload_options("servers", "sizes", "service", "resources", "slot_seconds", "columns")
 @click.option("--J", "levels", type=int, help="Divide sizes into 2J virtual queues, as VQS does  [default: by the workload].")
 @click.option("--types", type=int, help="Divide sizes into so many virtual queues of equal width instead.")
 @click.option("--window", type=int, default=0, help="How many tasks (JobFill: groups) the agent sees  [default: 16; JobFill 32].")
@@ -98,7 +93,7 @@ SPECIAL = {"true": True, "false": False}
 @option("--evaluation-seeds", type=COUNT, default=4, help="Runs of an evaluation at each load.")
 @option("--keep", type=click.Choice(["best", "last"]), default="best", help="Save the best agent in evaluations, or the last.")
 @click.option("--out", type=FILE, help="Also save the agent here (.safetensors and .json).")
-def train_command(source: str | None, **words: Any) -> None:
+def train_command(of_workload: WorkloadOptions, **options: Any) -> None:
     """Train an agent on a workload, a name, a .json file, or one given by --sizes and --service; or on a trace.
 
     \b
@@ -107,24 +102,23 @@ def train_command(source: str | None, **words: Any) -> None:
     packenv train tasks.csv --env JobFill --servers 4 --slot-seconds 1
     tensorboard --logdir runs
     """
-    check_outputs(words["out"])
-    prepared = training_from(source, words)
+    check_outputs(options["out"])
+    prepared = training_from(of_workload, options)
     for notice in prepared.notices:
         Console(stderr=True, soft_wrap=True).print(notice, style="yellow", highlight=False)
     trained = prepared.run()
     Console(soft_wrap=True).print(repr(trained), highlight=False, markup=False)
 
 
-def training_from(source: str | None, options: dict[str, Any]) -> Training:
+def training_from(of_workload: WorkloadOptions, options: dict[str, Any]) -> Training:
     """What the options ask for. Raises InputError for options that contradict each other."""
-    given = [key for key in INTENSITIES if options[key] is not None]
-    if len(given) > 1:
+    intensities = [key for key in INTENSITIES if options[key] is not None]
+    if len(intensities) > 1:
         raise InputError("give one of --load, --intensity and --rate")
-    if source is None and options["sizes"] is None:
-        source = default_workload(options["environment"])
-    arrivals = {key: interval(f"--{key}", options[key]) for key in given} or usual_arrivals(source)
-    of_workload = {key: options.pop(key) for key in ("servers", "sizes", "service", "resources", "slot_seconds", "columns")}
-    workload = workload_told(WorkloadOptions(source, **of_workload))
+    if of_workload.source is None and of_workload.sizes is None:
+        of_workload = replace(of_workload, source=default_workload(options["environment"]))
+    arrivals = {key: interval(f"--{key}", options[key]) for key in intensities} or usual_arrivals(of_workload.source)
+    workload = workload_told(of_workload)
     arguments = {key: value for key, value in options.items() if key not in (*INTENSITIES, "levels")}
     arguments |= {
         "J": options["levels"],

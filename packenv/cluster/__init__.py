@@ -6,11 +6,10 @@ server. Sizes and rooms are integer units (packenv.units). Compiled policies and
 """
 
 from packenv.cluster.best_fit import best_server, best_task, fill, foresee, foresee_smaller, may_fit, next_with_room
-from packenv.cluster.build import build
+from packenv.cluster.build import build, grow
 from packenv.cluster.events import post, wake_at
-from packenv.cluster.grow import grow
 from packenv.cluster.in_service import hold, hold_box, place, postpone
-from packenv.cluster.locality.distance import level_of, remote_slots
+from packenv.cluster.locality import level_of, remote_slots
 from packenv.cluster.queue.by_age import oldest_fitting
 from packenv.cluster.queue.by_demand import first_of_group, group_count
 from packenv.cluster.queue.by_type import head_of_line, jobs_of_type, queue_length, type_of_task
@@ -48,7 +47,7 @@ from packenv.cluster.servers import (
     tightest_server,
 )
 from packenv.cluster.state import NONE, Cluster, look_at
-from packenv.cluster.virtual_queues.reduced import heaviest, reduced_configuration, weight
+from packenv.cluster.virtual_queues import heaviest, reduced_configuration, weight
 from packenv.policy import BY_AGE, BY_DEMAND, BY_INDEX, BY_LINE, BY_MIX, BY_QUEUE, BY_ROOM, BY_SIZE, BY_TYPE, Needs
 from packenv.workloads.in_service import InService
 

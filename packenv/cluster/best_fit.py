@@ -7,11 +7,11 @@ score Σ_r (d_r / C_r) · (occupied_r / C_r).
 from __future__ import annotations
 
 from packenv.cluster.in_service import place
-from packenv.cluster.locality.remote_reads import reads_take_room
+from packenv.cluster.locality import reads_take_room
 from packenv.cluster.queue.by_demand import first_of_group, group_count
 from packenv.cluster.queue.waiting import fitting_key, largest_fitting, size_of, smallest_size, waiting
 from packenv.cluster.servers import first_server, fits, freed_count, freed_server, room_of, tightest_server
-from packenv.cluster.sorted_keys.directory import expect, is_long
+from packenv.cluster.sorted_keys.arrays import expect, is_long
 from packenv.cluster.state import NONE, Cluster
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.intrinsics import prefetch

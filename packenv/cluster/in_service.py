@@ -3,16 +3,49 @@
 from __future__ import annotations
 
 from packenv.cluster.events import schedule_event
-from packenv.cluster.locality.distance import has_homes, remote_slots
-from packenv.cluster.locality.remote_reads import begin_read, end_read, reads_take_room
-from packenv.cluster.outcome.measures import record_start
-from packenv.cluster.precedence import release_successors
+from packenv.cluster.locality import begin_read, end_read, has_homes, reads_take_room, remote_slots
+from packenv.cluster.measures import record_start
 from packenv.cluster.queue.by_type import type_of_task
 from packenv.cluster.queue.waiting import dequeue
 from packenv.cluster.servers import note_freed, touch
 from packenv.cluster.state import DONE, NONE, TASK, Cluster
 from packenv.compiled.decorators import apart, compiled
 from packenv.policy import BY_MIX
+
+
+@apart
+def release_successors(c: Cluster, row: int) -> None:
+    """Count a completed row off the pending predecessors of its successors, through barriers; release rows with none left."""
+    precedence = c.precedence
+    rows = precedence.released.shape[1]
+    for n in range(precedence.offsets[row], precedence.offsets[row + 1]):
+        node = precedence.successor[n]
+        if not was_last(c, node):
+            continue
+        if node < rows:
+            release(c, node)
+        else:
+            for m in range(precedence.offsets[node], precedence.offsets[node + 1]):
+                if was_last(c, precedence.successor[m]):
+                    release(c, precedence.successor[m])
+
+
+@compiled
+def was_last(c: Cluster, node: int) -> bool:
+    """Subtract one from a node's pending predecessors; returns whether none is left."""
+    c.precedence.pending[c.e, node] -= 1
+    return c.precedence.pending[c.e, node] == 0
+
+
+@compiled
+def release(c: Cluster, row: int) -> None:
+    """Add a row whose predecessors have completed to the rows that join the queue in this slot, if it has arrived."""
+    head = c.head[c.e]
+    if row < head.next_row:
+        c.precedence.released[c.e, head.released] = row
+        head.released += 1
+        head.held_back -= 1
+
 
 A_BOX = -1  # in place of the room that a task holds: it takes the box of its type
 

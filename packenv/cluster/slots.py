@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from packenv.cluster.events import clear_wake, collect_due, give_place_back, next_event, take_place
 from packenv.cluster.in_service import complete, put_off
-from packenv.cluster.outcome.measures import elapse
+from packenv.cluster.measures import elapse
 from packenv.cluster.queue.by_type import find_box
 from packenv.cluster.queue.waiting import enqueue, order_new
 from packenv.cluster.sorted_keys.sorting import sort

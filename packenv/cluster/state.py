@@ -109,7 +109,7 @@ class Measures(Frame):
     """Sums and records of a run, in addition to the counters in `head`."""
 
     bins: Annotated[Floats, Field("clusters", "bins", 2)]  # queue and waiting size, summed over each bin of `bin_slots` slots
-    delays: Annotated[Ints, Field("clusters", "delay bins")]  # histogram (packenv.cluster.outcome.measures)
+    delays: Annotated[Ints, Field("clusters", "delay bins")]  # histogram (packenv.cluster.measures)
     used: Annotated[Floats, Field("clusters", "resources")]  # unit-slots in service
     start: Annotated[Ints, Field("clusters", "recorded", start=NONE)]  # slot in which each row started
     end: Annotated[Ints, Field("clusters", "recorded", start=NONE)]  # slot in which it leaves

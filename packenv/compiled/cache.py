@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import pickle
 import shutil
+import stat
 import sys
 import tempfile
 import threading
@@ -19,8 +20,34 @@ from typing import Any
 
 import numba
 
-from packenv.compiled.private_folder import make_private, only_ours
 from packenv.compiled.sources import has_file, key_of
+
+ENTER, WRITE = 0o011, 0o022  # the group's and the others' bits of a folder's mode
+
+
+def only_ours(folder: Path) -> bool:
+    """Whether nobody but this user and root can write to the folder, or replace it: what lies there may be unpickled."""
+    if not hasattr(os, "getuid"):
+        return True
+    real = folder.resolve()
+    others = ENTER  # who else gets here: the group, all others
+    for place in (*reversed(real.parents), real):
+        found = place.stat()
+        others &= found.st_mode
+        sticky = found.st_mode & stat.S_ISVTX and place != real  # nobody can rename what is another's
+        if found.st_uid not in (0, os.getuid()) or (found.st_mode & (others << 1) and not sticky):
+            return False
+    return real.stat().st_uid == os.getuid()
+
+
+def make_private(folder: Path) -> Path:
+    """The folder, made if need be; one that others could write to is emptied first. Raises OSError."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if hasattr(os, "getuid") and folder.lstat().st_mode & WRITE:
+        shutil.rmtree(folder)
+        folder.mkdir(mode=0o700)
+    return folder
+
 
 KEPT = 8  # versions of a module's sources whose machine code is kept
 

@@ -8,19 +8,18 @@ from packenv.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from packenv.envs.core.state import REASONS as REASONS
+    from packenv.envs.core.state import Passage as Passage
     from packenv.envs.interfaces.sb3 import PackVecEnv as PackVecEnv
     from packenv.envs.interfaces.sb3 import QueueRatio as QueueRatio
     from packenv.envs.options import Warm as Warm
     from packenv.envs.policy_agents.agent import PolicyAgent as PolicyAgent
-    from packenv.envs.rewards import Passage as Passage
 
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        ".core.state": ["REASONS"],
+        ".core.state": ["REASONS", "Passage"],
         ".interfaces.sb3": ["PackVecEnv", "QueueRatio"],
         ".options": ["Warm"],
         ".policy_agents.agent": ["PolicyAgent"],
-        ".rewards": ["Passage"],
     },
 )

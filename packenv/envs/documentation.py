@@ -2,119 +2,118 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import fields
 from typing import Any
 
+from packenv.envs.core.definition import Definition
+from packenv.envs.core.features import CONTEXT, FEATURES, OF_TASKS, Features
 from packenv.envs.core.state import REASONS
-from packenv.envs.interfaces.single import SingleEnv
-from packenv.envs.observation.features import ACTION_FEATURES, CONTEXT, CONTEXT_FEATURES, FEATURES, Feature
 from packenv.envs.options import OBSERVATIONS, Options
 from packenv.envs.registration import FORMER
 
 OBSERVED = """
-    D resources, L servers, G kinds of server (by capacity), 2J types, K = `window`. (f): only in "full".
+D resources, L servers, G kinds of server (by capacity), 2J types, K = `window`. (f): only in "full".
 
-    With `observation="actions"` instead: `actions` (A, {features}), a row of features for every action (zeros where it is not
-    valid), and `context` ({context},), about the whole cluster. All are of order 1 whatever the workload: a share is of the
-    largest server, of all servers or of the time named; a log count n is log(1 + n) / 5, a log count per root
-    log(1 + n · √(5 / L)) / 5, a log age a log(1 + a / mean service) / 5. Networks that score every action by the same weights
-    read this observation.
+With `observation="actions"` instead: `actions` (A, {features}), a row of features for every action (zeros where it is not
+valid), and `context` ({context},), about the whole cluster. All are of order 1 whatever the workload: a share is of the
+largest server, of all servers or of the time named; a log count n is log(1 + n) / 5, a log count per root
+log(1 + n · √(5 / L)) / 5, a log age a log(1 + a / mean service) / 5. Networks that score every action by the same weights
+read this observation.
 
-    With `observation="normalized"`: the same numbers in one flat array within [−1, 1], for libraries that know nothing of
-    actions' features. Flags are as they are; others are twice the number less 1, at most 1, and 0 where an action is not valid.
-    `feature_names` has a name for each number.
+With `observation="normalized"`: the same numbers in one flat array within [−1, 1], for libraries that know nothing of
+actions' features. Flags are as they are; others are twice the number less 1, at most 1, and 0 where an action is not valid.
+`feature_names` has a name for each number.
 
 {table}
 """
 
 OBSERVED_OF_JOBS = """
-    All are of order 1 whatever the number of jobs, servers and resources, the unit of time and the sizes: shares are of what is
-    free, of the server or of the cluster; ratios are to the mean over the waiting tasks that are offered, at most 32; a log
-    count n is log(1 + n) / 5. Networks that score every action by the same weights read this observation.
+All are of order 1 whatever the number of jobs, servers and resources, the unit of time and the sizes: shares are of what is
+free, of the server or of the cluster; ratios are to the mean over the waiting tasks that are offered, at most 32; a log
+count n is log(1 + n) / 5. Networks that score every action by the same weights read this observation.
 
-    With `observation="normalized"`: the same numbers in one flat array within [−1, 1], for libraries that know nothing of
-    actions' features: `feature_names` has a name for each.
+With `observation="normalized"`: the same numbers in one flat array within [−1, 1], for libraries that know nothing of
+actions' features: `feature_names` has a name for each.
 
 {table}
 """
 
 IN_COMMON = """
-    ## Rewards
-    Of the slots from one decision to the next (none after a task that starts): `queue`: −∫ Q dt, Q the waiting tasks;
-    `delay`: minus the delays, in slots, of the tasks that started; `size`: size placed less the rate at which size arrives;
-    `work`: the same, but a task counts its size slot by slot while it is in service, over the mean service; `tasks`: as `size`,
-    of their number; `advantage`: ∫ Q dt of the baseline on the same jobs, less one's own. Of whole jobs (JobFill):
-    `completion`: −∫ unfinished jobs dt, which adds up to minus the sum of the jobs' completion times; `value`: the same, each
-    times the value of its job; `makespan`: minus the slots that pass.
-    `info["elapsed"]` has the slots.
+## Rewards
+Of the slots from one decision to the next (none after a task that starts): `queue`: −∫ Q dt, Q the waiting tasks;
+`delay`: minus the delays, in slots, of the tasks that started; `size`: size placed less the rate at which size arrives;
+`work`: the same, but a task counts its size slot by slot while it is in service, over the mean service; `tasks`: as `size`,
+of their number; `advantage`: ∫ Q dt of the baseline on the same jobs, less one's own. Of whole jobs (JobFill):
+`completion`: −∫ unfinished jobs dt, which adds up to minus the sum of the jobs' completion times; `value`: the same, each
+times the value of its job; `makespan`: minus the slots that pass.
+`info["elapsed"]` has the slots.
 
-    ## Info
-    The same keys after every step and reset, numbers only:
+## Info
+The same keys after every step and reset, numbers only:
 
-    | key | |
-    |---|---|
-    | `elapsed` | slots since the last decision |
-    | `slot` | the present slot |
-    | `invalid` | whether the action was not valid |
-    | `action_mask` | (A,) int8, 1 for valid actions |
-    | `seed` | of the episode: `packenv.simulate` draws the same jobs with it |
-    | `reason` | why the episode ended: {reasons}; 0 while it goes on |
-    | `mean_queue`, `mean_delay`, `mean_waiting_size` | of the episode so far: tasks, slots per started task, units of capacity |
-    | `utilisation` | of the episode so far: of the resource that is used most |
-    | `baseline_queue` | of `baseline` on the same jobs, at the end of a whole episode, else −1; only with `yardstick` |
-    | `guarded` | slots that passed under the guard; only with `guard` |
+| key | |
+|---|---|
+| `elapsed` | slots since the last decision |
+| `slot` | the present slot |
+| `invalid` | whether the action was not valid |
+| `action_mask` | (A,) int8, 1 for valid actions |
+| `seed` | of the episode: `packenv.simulate` draws the same jobs with it |
+| `reason` | why the episode ended: {reasons}; 0 while it goes on |
+| `mean_queue`, `mean_delay`, `mean_waiting_size` | of the episode so far: tasks, slots per started task, units of capacity |
+| `utilisation` | of the episode so far: of the resource that is used most |
+| `baseline_queue` | of `baseline` on the same jobs, at the end of a whole episode, else −1; only with `yardstick` |
+| `guarded` | slots that passed under the guard; only with `guard` |
 
-    ## Starting State
-    An empty cluster in slot 0, or what `start` says. `reset(seed=s)`: the jobs that `packenv.simulate` draws with seed s;
-    later episodes have other jobs, and so have other seeds. Where a workload draws a table for every seed, each episode
-    plays its own; J, and the scales of features, are those of seed 0's table.
+## Starting State
+An empty cluster in slot 0, or what `start` says. `reset(seed=s)`: the jobs that `packenv.simulate` draws with seed s;
+later episodes have other jobs, and so have other seeds. Where a workload draws a table for every seed, each episode
+plays its own; J, and the scales of features, are those of seed 0's table.
 
-    ## Episode End
-    Endless workloads are never terminated, only truncated: at `horizon` slots, or when more than `waiting_limit` tasks
-    wait. With `segment`, also at the first decision after so many slots: the next episode begins at that same decision, in the
-    same cluster, up to `horizon`, so that a library sees a long run in short stretches. Agents are compared over whole
-    episodes, with `segment=None`. A finite table is terminated when all its work is done. `info["reason"]` says which;
-    `packenv.envs.REASONS` has texts.
+## Episode End
+Endless workloads are never terminated, only truncated: at `horizon` slots, or when more than `waiting_limit` tasks
+wait. With `segment`, also at the first decision after so many slots: the next episode begins at that same decision, in the
+same cluster, up to `horizon`, so that a library sees a long run in short stretches. Agents are compared over whole
+episodes, with `segment=None`. A finite table is terminated when all its work is done. `info["reason"]` says which;
+`packenv.envs.REASONS` has texts.
 
-    ## Arguments
-    | argument | default | |
-    |---|---|---|
-{own}    | `workload` | `"paper/fig4b"` | a name, a `.json` file, a trace, a table, or a `packenv.Workload` |
-    | `servers` | the workload's | 5, "3x1,2x0.5", "3x1:0.5" (two resources), capacities |
-    | `slot_seconds`, `resources`, `columns` | None | of a trace or a table: as of `packenv.workload` |
-    | `load`, `intensity`, `rate` | the workload's | a number, or a pair from which each episode draws its own |
-    | `horizon` | 10,000 | slots of an episode; None: never truncated |
-    | `segment` | {segment} | slots after which the next decision ends a segment; None: no segments |
-    | `J` | the workload's | levels of the universal partition: 2J virtual queues |
-    | `types` | {types} | so many virtual queues in place of 2J, for sizes of equal width up to the largest server |
-    | `window` | {window} | K, how many of the oldest waiting tasks are shown |
-    | `observation` | {observation} | or {other_observations} |
-    | `mask_in_observation` | False | adds `action_mask` to the observation |
-    | `reward` | {reward} | one of those above, or a function of a `Passage` |
-    | `baseline` | `"bf-js"` | the policy that `advantage` and `yardstick` compare with |
-    | `yardstick` | {yardstick} | whether `info` has the baseline's mean queue at the end of an episode |
-    | `invalid` | {invalid} | what invalid actions do: the same as the `"nearest"` valid one, or the `"first"`; or `"wait"` |
-    | `invalid_penalty` | 0 | taken from the reward for an invalid action |
-    | `waiting_limit` | 1,000 | more waiting tasks truncate the episode |
-    | `guard` | None | a compiled policy that schedules in place of the agent while many tasks wait |
-    | `guard_limit` | 500 | in slots that begin with more tasks waiting; `info["guarded"]`: such slots |
-    | `start` | `"empty"` | `"warm"`, `Warm(policy, slots)`, or a list of (size, server, slots that remain) in service |
-    | `record_schedule` | False | keeps when and where each task started, for `schedule()` |
-    | `render_mode` | None | `"rgb_array"`, `"human"`, `"ansi"` |
+## Arguments
+| argument | default | |
+|---|---|---|
+{own}| `workload` | `"paper/fig4b"` | a name, a `.json` file, a trace, a table, or a `packenv.Workload` |
+| `servers` | the workload's | 5, "3x1,2x0.5", "3x1:0.5" (two resources), capacities |
+| `slot_seconds`, `resources`, `columns` | None | of a trace or a table: as of `packenv.workload` |
+| `load`, `intensity`, `rate` | the workload's | a number, or a pair from which each episode draws its own |
+| `horizon` | 10,000 | slots of an episode; None: never truncated |
+| `segment` | {segment} | slots after which the next decision ends a segment; None: no segments |
+| `J` | the workload's | levels of the universal partition: 2J virtual queues |
+| `types` | {types} | so many virtual queues in place of 2J, for sizes of equal width up to the largest server |
+| `window` | {window} | K, how many of the oldest waiting tasks are shown |
+| `observation` | {observation} | or {other_observations} |
+| `mask_in_observation` | False | adds `action_mask` to the observation |
+| `reward` | {reward} | one of those above, or a function of a `Passage` |
+| `baseline` | `"bf-js"` | the policy that `advantage` and `yardstick` compare with |
+| `yardstick` | {yardstick} | whether `info` has the baseline's mean queue at the end of an episode |
+| `invalid` | {invalid} | what invalid actions do: the same as the `"nearest"` valid one, or the `"first"`; or `"wait"` |
+| `invalid_penalty` | 0 | taken from the reward for an invalid action |
+| `waiting_limit` | 1,000 | more waiting tasks truncate the episode |
+| `guard` | None | a compiled policy that schedules in place of the agent while many tasks wait |
+| `guard_limit` | 500 | in slots that begin with more tasks waiting; `info["guarded"]`: such slots |
+| `start` | `"empty"` | `"warm"`, `Warm(policy, slots)`, or a list of (size, server, slots that remain) in service |
+| `record_schedule` | False | keeps when and where each task started, for `schedule()` |
+| `render_mode` | None | `"rgb_array"`, `"human"`, `"ansi"` |
 
-    Raises InputError for what cannot be, with the nearest names.
+Raises InputError for what cannot be, with the nearest names.
 
-    ## Vectorized
-    `gymnasium.make_vec(…, num_envs=N, vectorization_mode="vector_entry_point", autoreset_mode=…)` steps N clusters in
-    one compiled call (one for each row where tables are drawn by seed); row i is the single environment with seed s + i.
-    `packenv.envs.PackVecEnv` is the same for Stable-Baselines3.
+## Vectorized
+`gymnasium.make_vec(…, num_envs=N, vectorization_mode="vector_entry_point", autoreset_mode=…)` steps N clusters in
+one compiled call (one for each row where tables are drawn by seed); row i is the single environment with seed s + i.
+`packenv.envs.PackVecEnv` is the same for Stable-Baselines3.
 
-    ## Version History
-    v1 (0.10.0): plain algorithms learn from the defaults. Those of v0 were {former}.
-    `…Normalized-v1` of 0.5.0 to 0.9.0 is v1 now, which ends segments and, in ServerFill, has 4 choices, where it had 2.
-    v0: first. `cluster` of ServerFill counts servers with room above the largest type of their kind under that type
-    (0.1.0 counted them as full).
+## Version History
+v1 (0.10.0): plain algorithms learn from the defaults. Those of v0 were {former}.
+`…Normalized-v1` of 0.5.0 to 0.9.0 is v1 now, which ends segments and, in ServerFill, has 4 choices, where it had 2.
+v0: first. `cluster` of ServerFill counts servers with room above the largest type of their kind under that type
+(0.1.0 counted them as full).
 """
 
 
@@ -126,43 +125,34 @@ def shown(value: Any) -> str:
     return f'`"{value}"`' if isinstance(value, str) else str(value)
 
 
-Tables = tuple[tuple[Feature, ...], tuple[Feature, ...]]
-"""The features of actions, and of the context."""
+def documentation(definition: Definition) -> str:
+    """The docstring of an environment: its own headings first, then what is the same for all environments.
 
-
-def documented(environment: type[SingleEnv], of_configurations: bool = False, of_jobs: Tables | None = None) -> type[SingleEnv]:
-    """Complete the docstring of an environment: its own headings first, then what is the same for all environments.
-
-    The rows of the table under "Own Arguments" become the first ones of "Arguments". `of_configurations`: whether its
-    actions take configurations rather than start tasks. `of_jobs`: its features, where it follows whole jobs.
+    The rows of the table under "Own Arguments" become the first ones of "Arguments". Without features it has its own alone.
     """
-    own, _, arguments = (environment.__doc__ or "").partition("## Own Arguments\n")
-    if of_jobs is not None:
-        observed = OBSERVED_OF_JOBS.format(table=feature_table(False, of_jobs))
-    else:
-        observed = OBSERVED.format(features=FEATURES, context=CONTEXT, table=feature_table(of_configurations))
+    description = definition.description or ""
+    if definition.features is None:
+        return description
+    own, _, arguments = description.partition("## Own Arguments\n")
+    observed = OBSERVED_OF_JOBS if definition.follows_jobs else OBSERVED
+    observed = observed.format(features=FEATURES, context=CONTEXT, table=feature_table(definition.features))
     reasons = ", ".join(f"{code} {text}" for code, text in enumerate(REASONS) if text)
     common = IN_COMMON.replace("{own}", arguments.rstrip() + "\n").replace("{reasons}", reasons)
-    kind = environment.__name__
-    for name, value in {**PLAIN, **environment.definition.defaults}.items():
+    for name, value in {**PLAIN, **definition.defaults}.items():
         common = common.replace("{" + name + "}", shown(value))
-    observations = [each for each in OBSERVATIONS if each != environment.definition.defaults.get("observation")]
+    observations = [each for each in OBSERVATIONS if each != definition.defaults.get("observation")]
     common = common.replace("{other_observations}", ", ".join(f'`"{each}"`' for each in observations))
-    former = ", ".join(f"`{key}={value!r}`" for key, value in FORMER.get(kind, {}).items())
-    common = common.replace("{former}", former)
-    environment.__doc__ = inspect.cleandoc(own.rstrip() + "\n" + observed + common)
-    return environment
+    former = ", ".join(f"`{key}={value!r}`" for key, value in FORMER.get(definition.name, {}).items())
+    return (own.rstrip() + "\n" + observed + common.replace("{former}", former)).rstrip("\n")
 
 
-def feature_table(of_configurations: bool, tables: Tables = (ACTION_FEATURES, CONTEXT_FEATURES)) -> str:
-    """Tables of the features of actions and of the context, indented as docstrings of classes are."""
-    meaning = "of an action that takes configuration k" if of_configurations else "of an action that starts a task"
-    lines = [f"| `actions` | {meaning} | scale |", "|---|---|---|"]
-    for n, feature in enumerate(tables[0]):
-        text = feature.of_configuration if of_configurations else feature.of_start + " (*)" * feature.of_wait
-        lines.append(f"| {n} `{feature.name}` | {text or '0'} | {feature.scale} |")
-    if tables[0] is ACTION_FEATURES and not of_configurations:
+def feature_table(features: Features) -> str:
+    """Tables of the features of actions and of the context."""
+    lines = [f"| `actions` | {features.subject} | scale |", "|---|---|---|"]
+    for n, feature in enumerate(features.of_action):
+        lines.append(f"| {n} `{feature.name}` | {feature.of_start}{' (*)' * feature.of_wait} | {feature.scale} |")
+    if features is OF_TASKS:
         lines += ["", "(*) also of the action that waits or passes; without a server at hand only 0, 1 and 18. Its others are 0."]
     lines += ["", "| `context` | of the cluster | scale |", "|---|---|---|"]
-    lines += [f"| {n} `{feature.name}` | {feature.of_start} | {feature.scale} |" for n, feature in enumerate(tables[1])]
-    return "\n".join("    " + line if line else "" for line in lines)
+    lines += [f"| {n} `{feature.name}` | {feature.of_start} | {feature.scale} |" for n, feature in enumerate(features.of_context)]
+    return "\n".join(lines)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from packenv.envs.core.definition import one_of, whole
 from packenv.envs.rewards import Reward, find_reward
 from packenv.errors import InputError, nearest
 from packenv.policy import find_policy
@@ -99,7 +100,7 @@ class Options:
 
     @property
     def describes_actions(self) -> bool:
-        """Whether the features of packenv.envs.observation.features are written."""
+        """Whether the features of packenv.envs.core.features are written."""
         return self.observation in ("actions", *ONE_ARRAY)
 
     @property
@@ -122,7 +123,7 @@ class Options:
         for key, value in given.items():
             ends = [plain.with_(**{key: end}) for end in _ends(key, value)]
         if plain.load is not None or "load" in given:
-            from packenv.theory.capacity.load import resolved  # brings the solver with it
+            from packenv.theory.capacity.max_workload import resolved  # brings the solver with it
 
             ends = [resolved(end) for end in ends]
         if ends[1].load is not None and ends[1].load >= 1:
@@ -137,19 +138,6 @@ def _ends(key: str, value: Any) -> tuple[float, float]:
     if not all(isinstance(end, (int, float, np.number)) for end in (low, high)) or not low <= high:
         raise InputError(f"{key} must be a number or a pair (lowest, highest), not {value!r}")
     return float(low), float(high)
-
-
-def one_of(option: str, value: Any, choices: tuple[Any, ...]) -> int:
-    """The position of a choice; InputError for an unknown one, with the nearest."""
-    if value not in choices:
-        raise InputError(f"unknown {option} {value!r}{nearest(str(value), [str(choice) for choice in choices])}")
-    return choices.index(value)
-
-
-def whole(option: str, value: Any, low: int, high: int) -> None:
-    """InputError unless the value is an integer from `low` to `high`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
-        raise InputError(f"{option} must be a whole number from {low} to {high}, not {value!r}")
 
 
 def split(options: dict[str, Any], own: Sequence[str]) -> Options:

@@ -5,6 +5,7 @@ Gymnasium itself is not imported here, since that takes a hundred times as long 
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
@@ -25,10 +26,9 @@ ENVIRONMENTS = {
     "Placement": "packenv.envs.placement",
     "ServerFill": "packenv.envs.server_fill",
     "Configuration": "packenv.envs.configuration",
-    "JobFill": "packenv.envs.job_fill",
+    "JobFill": "packenv.envs.job_fill.environment",
 }
-"""Name → package, whose module `definition` has DEFINITION, and `environment` the classes NAME and NAMEVector."""
-
+"""Name → module that has its DEFINITION."""
 
 VERSIONS = dict.fromkeys(ENVIRONMENTS, 1)
 """Counts up when the default observation, actions or rewards change, each time with a line in the environment's history."""
@@ -54,31 +54,49 @@ NORMALIZED = "Normalized"
 """What ids ended in up to 0.9 whose options are now those of the plain ids."""
 
 
-def register(name: str, package: str) -> None:
-    """Add an environment to the registry, and to Gymnasium's under its id."""
-    ENVIRONMENTS[name] = package
+def register(name: str, module: str) -> None:
+    """Add an environment, whose module has a DEFINITION, to the registry, and to Gymnasium's under its id."""
+    ENVIRONMENTS[name] = module
     if REGISTRY in sys.modules:
         register_in(sys.modules[REGISTRY])
 
 
 def find_definition(name: str) -> Definition:
     """The definition of an environment. Raises InputError for an unknown name, with the nearest ones."""
-    found: Definition = load(f"{ENVIRONMENTS[kind_of(name)]}.definition").DEFINITION
-    return found
+    return _definition_in(ENVIRONMENTS[kind_of(name)])
+
+
+def _definition_in(module: str) -> Definition:
+    definition: Definition | None = getattr(load(module), "DEFINITION", None)
+    if definition is None:
+        raise InputError(f"{module}: the module of an environment has a DEFINITION")
+    return definition
 
 
 def find_vector_class(name: str) -> type[BatchEnv]:
     """The class of a batch of environments. Raises InputError for an unknown name, with the nearest ones."""
-    found: type[BatchEnv] = __getattr__(f"{kind_of(name)}Vector")
-    return found
+    return _class_of(ENVIRONMENTS[kind_of(name)], True)
 
 
 def __getattr__(name: str) -> Any:
-    """The classes of the environments, `ServerFill` and `ServerFillVector`, imported when they are first used."""
+    """The classes of the environments, `ServerFill` and `ServerFillVector`, made when they are first used."""
     kind = name.removesuffix("Vector")
     if kind not in ENVIRONMENTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(load(f"{ENVIRONMENTS[kind]}.environment"), name)
+    return _class_of(ENVIRONMENTS[kind], name.endswith("Vector"))
+
+
+@functools.cache
+def _class_of(module: str, batched: bool) -> Any:
+    """The class that Gymnasium makes: one environment of the module's DEFINITION, or a batch of them."""
+    definition = _definition_in(module)
+    if batched:
+        base, suffix = load("packenv.envs.interfaces.batched").BatchEnv, "Vector"
+        text = f"A batch of `{definition.name}`: see there, and `BatchEnv`."
+    else:
+        base, suffix = load("packenv.envs.interfaces.single").SingleEnv, ""
+        text = load("packenv.envs.documentation").documentation(definition)
+    return type(definition.name + suffix, (base,), {"definition": definition, "__doc__": text, "__module__": __name__})
 
 
 def kind_of(name: str) -> str:

@@ -5,36 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from packenv.envs.core.state import Numbers, Passage
 from packenv.errors import InputError, nearest
-
-Numbers = float | NDArray[np.float64]
-
-
-class Passage(NamedTuple):
-    """What happened in one step: numbers, or arrays (E,) in a batch. Times in slots, sizes in units of capacity."""
-
-    elapsed: Numbers  # slots
-    queue: Numbers  # ∫ Q dt: waiting tasks, added up over these slots
-    size: Numbers  # the same of their sizes
-    delay: Numbers  # of the tasks that started, added up
-    started: Numbers  # tasks
-    placed: Numbers  # their sizes, added up
-    served: Numbers  # ∫ size in service dt over the mean service: of several resources, the mean
-    arrivals: Numbers  # mean number of tasks that arrive in so many slots
-    arriving: Numbers  # their size
-    offered: Numbers  # what they add to `served` in the long run
-    guarded: Numbers  # slots that passed under the guard
-    unfinished: Numbers  # ∫ jobs that have arrived and not ended, dt; 0 where whole jobs are not followed
-    unfinished_value: Numbers  # ∫ Σ of their values dt
-    missing_shares: Numbers  # ∫ Σ over owners with waiting tasks of what each lacks of its fair share, as a share of it, dt
-    overtaken: Numbers  # Σ over the tasks that started: waiting jobs with less work left · work, in mean services of a server
-    baseline: Numbers  # ∫ Q dt of the baseline over the same slots; 0 unless the reward is `advantage`
-
 
 Reward = Callable[[Passage], Any]
 

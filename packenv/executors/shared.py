@@ -1,17 +1,69 @@
-"""Values on their way to other processes: pickled once for many calls, unpickled once in each process that needs them."""
+"""Values on their way to other processes: pickled once for many calls, unpickled once in each process that needs them.
+
+The arrays of large ones for other processes of this machine lie in one file, which every process maps into its memory: they are
+in memory once, whatever the number of processes, and do not travel with each call. A process that writes to one of them gets a
+copy of the pages that it writes to.
+"""
 
 from __future__ import annotations
 
 import io
 import itertools
+import mmap
 import os
 import pickle
+import tempfile
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import Executor
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from packenv.executors.mapped import Mapped, mapped
 from packenv.jobs import Jobs
+
+LEAST = 1 << 20  # bytes: smaller values travel with the calls
+ALIGNED = 64  # bytes
+
+
+class Mapped(NamedTuple):
+    """A pickled value without its arrays, and where these lie in a file: (start, bytes) of each."""
+
+    data: bytes
+    file: str
+    places: tuple[tuple[int, int], ...]
+
+    def get(self) -> bytes:
+        return self.data
+
+    def buffers(self) -> list[memoryview]:
+        """The arrays' memory, for `pickle.Unpickler`."""
+        with Path(self.file).open("rb") as file:
+            whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+        return [whole[start : start + length] for start, length in self.places]
+
+
+def mapped(value: Any, folder: Callable[[], str]) -> Mapped | None:
+    """The value with its arrays in a new file of the folder; None if they are small, or there is no room."""
+    buffers: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL, buffer_callback=buffers.append)
+    parts = [each.raw() for each in buffers]
+    if sum(part.nbytes for part in parts) < LEAST:
+        return None
+    places: list[tuple[int, int]] = []
+    descriptor, name = tempfile.mkstemp(dir=folder())
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            for part in parts:
+                file.write(bytes(-file.tell() % ALIGNED))
+                places.append((file.tell(), part.nbytes))
+                file.write(part)
+    except OSError:
+        with suppress(OSError):
+            Path(name).unlink()
+        return None
+    return Mapped(data, name, tuple(places))
+
 
 KEPT = 4  # values that a process keeps unpickled: those of several judgments take turns
 _numbers = itertools.count()
@@ -50,8 +102,8 @@ class Shared(NamedTuple):
         buffers = self.handle.buffers() if isinstance(self.handle, Mapped) else None
         loader = _Loader(io.BytesIO(self.handle.get()), buffers=buffers)
         loader.tables = {table.key: table for table in self.tables}
-        _kept[self.key] = found = loader.load()
-        return found
+        _kept[self.key] = value = loader.load()
+        return value
 
 
 class Sharing:
@@ -76,8 +128,8 @@ class Sharing:
     def table(self, jobs: Jobs) -> Shared:
         if id(jobs) not in self.tables:
             inside = None if self.folder is None else mapped(jobs, self.folder)
-            own = self._shared(pickle.dumps(jobs, pickle.HIGHEST_PROTOCOL), ()) if inside is None else Shared(_key(), inside)
-            self.tables[id(jobs)] = jobs, own
+            shared = self._shared(pickle.dumps(jobs, pickle.HIGHEST_PROTOCOL), ()) if inside is None else Shared(_key(), inside)
+            self.tables[id(jobs)] = jobs, shared
         return self.tables[id(jobs)][1]
 
     def _shared(self, data: bytes, tables: tuple[Shared, ...]) -> Shared:

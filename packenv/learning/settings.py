@@ -6,8 +6,8 @@ import hashlib
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from packenv.envs.core.definition import one_of, whole
 from packenv.envs.episodes.seeds import mix
-from packenv.envs.options import one_of, whole
 from packenv.envs.registration import ENVIRONMENTS, FORMER, find_definition
 from packenv.envs.rewards import name_and_price
 from packenv.errors import ArgumentError, InputError
@@ -193,3 +193,18 @@ def record_of_workload(workload: Workload) -> dict[str, Any]:
     for column in (workload.jobs.arrival, workload.jobs.demand, workload.jobs.service):
         digest.update(column.tobytes())
     return {"name": workload.name, "servers": str(workload.servers), "jobs": digest.hexdigest()[:16]}
+
+
+def workloads_at_loads(settings: Settings, count: int) -> dict[str, Workload]:
+    """By label, the workload at `count` loads spread evenly over the interval that training episodes draw from.
+
+    Only the workload itself where episodes draw no load.
+    """
+    from packenv.api import at_a_rate  # brings the simulator with it
+
+    workload = settings.workload
+    if not settings.arrivals:
+        return {workload.name: workload}
+    (key, (low, high)), *_ = settings.arrivals.items()
+    chosen = dict.fromkeys(low + (high - low) * n / (count - 1) for n in range(count))
+    return {f"{key} {load:.3g}": at_a_rate(workload, **{key: load}) for load in chosen}

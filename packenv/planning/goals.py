@@ -46,6 +46,14 @@ class Goal:
     def is_time(self) -> bool:
         return self.measure in ("wait", "completion", "makespan")
 
+    def scale(self, slot_seconds: float | None) -> float:
+        """What a value is multiplied with to be shown: times are in slots, and shown in seconds if a slot has some."""
+        return slot_seconds or 1.0 if self.is_time else 1.0
+
+    def unit(self, slot_seconds: float | None) -> str:
+        """The unit behind a number; empty for what is no time."""
+        return "" if not self.is_time else " slots" if slot_seconds is None else " seconds"
+
     @property
     def title(self) -> str:
         return f"{self.statistic} {self.measure}".strip()

@@ -103,3 +103,8 @@ def with_mix(workload: Workload, counts: tuple[int, ...]) -> Workload:
     capacity: NDArray[np.float64] = np.repeat(workload.servers.capacity, counts, axis=0)
     kept = {} if workload.jobs is not None else {"rate": workload.rate}
     return workload.with_(servers=Servers(capacity), **kept)
+
+
+def money(cost: Fraction) -> str:
+    """A cost with as many digits as it has, up to four after the point."""
+    return f"{float(cost):,.4f}".rstrip("0").rstrip(".")

@@ -18,7 +18,7 @@ from packenv.runs.keys import keys_of
 from packenv.runs.log import RunLog
 from packenv.runs.run import Extract, Run
 from packenv.runs.runner import Runner
-from packenv.theory.capacity.load import resolved
+from packenv.theory.capacity.max_workload import resolved
 from packenv.workloads.workload import Workload
 
 SEEDS = 4

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from packenv.api import simulate
 from packenv.planning.goals import Goal
-from packenv.planning.kinds import Kinds, with_mix
+from packenv.planning.kinds import Kinds, money, with_mix
 from packenv.planning.lower_bounds.cost_bound import CostBound
 from packenv.planning.lower_bounds.fewest_servers import Fewest
 from packenv.planning.mixes import MixPlan, MixTrial
 from packenv.planning.plan import run_kind
-from packenv.planning.plan_tables import money, scale_of, unit_of
 from packenv.planning.search import Plan, with_servers
 from packenv.planning.trials import Trial
 from packenv.report.charts import Entry, Line, LineChart, Mark, Point, RowChart, Rule
@@ -26,7 +25,7 @@ from packenv.runs.text import NONE, counted, number
 from packenv.workloads.workload import Workload
 
 if TYPE_CHECKING:
-    from packenv.planning.server_plans import ServerPlans
+    from packenv.planning.plan_tables import ServerPlans
 
 MOST_TASKS = 1_000_000  # of a table that is run once more, to show how full the cluster is
 ABOVE = 3.0
@@ -97,7 +96,7 @@ def occupied(title: str, there: Workload, policy: str) -> Section:
 
 def _server_figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slot_seconds: float | None) -> Figure:
     """A goal's measure against the number of servers, a line for each policy: filled marks meet all goals."""
-    scale, unit = scale_of(goal, slot_seconds), unit_of(goal, slot_seconds)
+    scale, unit = goal.scale(slot_seconds), goal.unit(slot_seconds)
     lines = []
     for plan, colour in zip(plans, colours_for([plan.policy for plan in plans]), strict=True):
         means = [(trial, trial.value(n)) for trial in plan.tried]
@@ -122,7 +121,7 @@ def goal_chart(
     largest = max((point.y for line in lines for point in line.points), default=0.0)
     if goal is None:
         return LineChart(lines, x_title, "stable", 1.25, [], [up], **kind)
-    unit, limit = unit_of(goal, slot_seconds), goal.limit * scale_of(goal, slot_seconds)
+    unit, limit = goal.unit(slot_seconds), goal.limit * goal.scale(slot_seconds)
     most = max(largest, limit) if goal.measure == "utilisation" or limit == 0 else min(largest, ABOVE / 1.08 * limit)
     title = f"{goal.title} ({unit.strip()})" if unit else goal.title
     return LineChart(lines, x_title, title, max(1.08 * most, 1.25 * limit) or 1.0, [Rule(limit, goal.text)], [up], **kind)
@@ -159,12 +158,12 @@ def _state(trial: Trial) -> str:
 
 
 def _tried(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None) -> Table:
-    heads = [f"{goal.title} ({unit.strip()})" if (unit := unit_of(goal, slot_seconds)) else goal.title for goal in goals]
+    heads = [f"{goal.title} ({unit.strip()})" if (unit := goal.unit(slot_seconds)) else goal.title for goal in goals]
     columns = [*numbers("servers", *heads), Column("queue"), Column("meets all goals")]
     table = Table(f"What the search tried with {plan.policy}", columns, folded=True)
     for trial in plan.tried:
         means = [trial.value(n) for n in range(len(goals))]
-        values = [number(None if m is None else m * scale_of(goal, slot_seconds)) for goal, m in zip(goals, means, strict=True)]
+        values = [number(None if m is None else m * goal.scale(slot_seconds)) for goal, m in zip(goals, means, strict=True)]
         table.add(f"{trial.servers:,}", *values, _state(trial), "yes" if trial.meets else "no")
     return table
 
@@ -213,7 +212,7 @@ def _mix_figures(plans: Sequence[MixPlan], goals: Sequence[Goal], bound: CostBou
     up = Rule(float(bound.whole), f"any mix: {money(bound.whole)} at least")
     figures = []
     for n, goal in enumerate(goals or (None,)):
-        scale, lines = 1.0 if goal is None else scale_of(goal, slot_seconds), []
+        scale, lines = 1.0 if goal is None else goal.scale(slot_seconds), []
         for plan, colour in zip(plans, colours_for([plan.policy for plan in plans]), strict=True):
             mixes = mix_points(plan, goals, n)
             points = [Point(mix.cost, mix.value * scale, mix.tried.trial.meets) for mix in mixes]

@@ -1,46 +1,37 @@
-"""Cells, tables, sentences and records of plans; of how many equal servers each policy needs all of them."""
+"""The answer of `packenv.plan`: how many equal servers each policy needs; and what all plans show of goals and trials."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from fractions import Fraction
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from packenv.planning.goals import Goal
 from packenv.planning.lower_bounds.fewest_servers import Fewest
 from packenv.planning.search import Plan
 from packenv.planning.trials import Trial
 from packenv.planning.what_if import Certainty, Compared, WithoutLargest
-from packenv.report.tables import Column, Table, numbers
+from packenv.report.tables import Column, Table, Tables, numbers
 from packenv.runs.statistics import Interval, interval
 from packenv.runs.text import NONE, counted, estimate, number
 from packenv.workloads.workload import Workload
 
+if TYPE_CHECKING:
+    from packenv.planning.server_plans import PlanRequest
+    from packenv.report.pictures import Picture
+
+Value = TypeVar("Value")
+
 SURER = "more --slots or --seeds may decide it"
 LEFT_OUT = ("stable with one less",)
-"""Columns of `plan_table` that a narrow terminal does without."""
-
-
-def money(cost: Fraction) -> str:
-    """A cost with as many digits as it has, up to four after the point."""
-    return f"{float(cost):,.4f}".rstrip("0").rstrip(".")
-
-
-def scale_of(goal: Goal, slot_seconds: float | None) -> float:
-    """What a value of the goal is multiplied with to be shown: times are in slots, and shown in seconds if a slot has some."""
-    return slot_seconds or 1.0 if goal.is_time else 1.0
-
-
-def unit_of(goal: Goal, slot_seconds: float | None) -> str:
-    """The unit behind a number; empty for what is no time."""
-    return "" if not goal.is_time else " slots" if slot_seconds is None else " seconds"
+"""Columns of the table of plans that a narrow terminal does without."""
 
 
 def cell(trial: Trial | None, n: int, goal: Goal, slot_seconds: float | None) -> str:
     if trial is None:
         return NONE
-    scale = scale_of(goal, slot_seconds)
+    scale = goal.scale(slot_seconds)
     measure = Interval(*(None if end is None else end * scale for end in trial.estimate(n)))
     if measure.mean is None or measure.low is None or measure.high is None:
         return number(measure.mean)
@@ -51,36 +42,12 @@ def cell(trial: Trial | None, n: int, goal: Goal, slot_seconds: float | None) ->
 def open_goals(goals: Sequence[Goal], trials: Sequence[tuple[str, Trial]], slot_seconds: float | None) -> str:
     """`: the mean wait is 9.1 ± 3.4 seconds with 55`, of what noise leaves open in trials of so many servers."""
     measures = [
-        f"the {goal.title} is {cell(trial, n, goal, slot_seconds)}{unit_of(goal, slot_seconds)} with {servers}"
+        f"the {goal.title} is {cell(trial, n, goal, slot_seconds)}{goal.unit(slot_seconds)} with {servers}"
         for n, goal in enumerate(goals)
         for servers, trial in trials
         if trial.decided and trial.decided[n] is None
     ]
     return f": {', '.join(measures)}" if measures else ""
-
-
-def plan_table(
-    workload: Workload, goals: Sequence[Goal], plans: Sequence[Plan], bound: Fewest, slot_seconds: float | None
-) -> Table:
-    """For each policy the number of servers, and each goal's measure with that number and with one less."""
-    unit = "slots" if slot_seconds is None else "seconds"
-    title = f"{workload.name}: servers, at least {bound.servers:,} for any {bound.whom}" + (f"; times in {unit}" if goals else "")
-    heads = [heading for goal in goals for heading in (goal.title, "with one less")]
-    heads += ["stable with one less"] if workload.jobs is None else []
-    table = Table(title, [Column("policy"), *numbers("servers", *heads)])
-    for plan in plans:
-        cells = [cell(trial, n, goal, slot_seconds) for n, goal in enumerate(goals) for trial in (plan.at, plan.below)]
-        last = [] if workload.jobs is not None else [NONE if plan.below is None else "yes" if plan.below.stable else "no"]
-        table.add(plan.policy, f"{plan.servers:,}", *cells, *last)
-    return table
-
-
-def plan_fact(goals: Sequence[Goal], plan: Plan, slot_seconds: float | None) -> str:
-    """`3 servers, mean queue 1.8 ± 0.4`, of one policy's plan."""
-    measures = (
-        f"{goal.title} {cell(plan.at, n, goal, slot_seconds)}{unit_of(goal, slot_seconds)}" for n, goal in enumerate(goals)
-    )
-    return ", ".join([counted(plan.servers, "server"), *measures])
 
 
 def in_the_noise(goals: Sequence[Goal], plan: Plan, slot_seconds: float | None) -> str:
@@ -91,122 +58,233 @@ def in_the_noise(goals: Sequence[Goal], plan: Plan, slot_seconds: float | None) 
     return f"{plan.policy}: not decided between {low:,} and {high:,} servers{open_goals(goals, trials, slot_seconds)}; {SURER}."
 
 
-def unsettled(plan: Plan) -> str:
-    """That a stable queue, the only goal, is one that does not grow as far as the runs show."""
-    servers = counted(plan.servers, "server")
-    return f"{plan.policy}: with {servers} the queue may still grow in longer runs; more --slots may decide it."
-
-
-def plan_answer(goals: Sequence[Goal], plans: Sequence[Plan], bound: Fewest) -> str:
-    """The plan in a sentence or two."""
-    best = min(plans, key=lambda plan: plan.servers)
-    what = " and ".join(goal.text for goal in goals) or "a stable queue"
-    fewest = [plan.policy for plan in plans if plan.servers == best.servers]
-    sentence = f"{counted(best.servers, 'server')} with {' or '.join(fewest)} for {what}"
-    if best.servers == bound.servers:
-        return f"{sentence}; no {bound.whom} needs fewer."
-    saved = f"{1 - bound.servers / best.servers:.0%}"
-    return f"{sentence}; no {bound.whom} can do with fewer than {bound.servers:,}, which would be {saved} fewer servers."
-
-
 SHARES = {"interval_80": 0.8, "interval_95": 0.95}
+"""Shares of other draws whose least numbers are shown, by their keys in JSON."""
 
 
-def certain(policy: str, draws: Certainty) -> str:
-    """In which range the least number lies for other draws."""
-    of = "seeds" if draws.block is None else f"draws of the trace's blocks of {counted(draws.block, 'slot')}"
-    ranges = [f"{share:.0%} from {low:,} to {high:,}" for share in SHARES.values() for low, high in [draws.interval(share)]]
-    return f"{policy}: of {len(draws.least):,} {of}, {', '.join(ranges)} servers."
+@dataclass(frozen=True, repr=False)
+class ServerPlans:
+    """How many equal servers each policy needs to meet the goals, and how many any policy needs at least.
 
+    plans        by policy; those that meet the goals with no number of servers are not among them
+    bound        `bound.servers`: no policy (`bound.whom`) meets the goals with fewer
+    refusals     why the other policies do not meet the goals
+    comparisons  each policy with as many servers as the one that needs most
+    """
 
-def certainty_record(draws: Certainty | None) -> dict[str, Any]:
-    """The JSON of it; nothing where it was not asked for."""
-    if draws is None:
-        return {}
-    return {
-        "draws": {"least": [*draws.least], "block": draws.block}
-        | {key: [*draws.interval(share)] for key, share in SHARES.items()}
-    }
+    request: PlanRequest
+    bound: Fewest
+    plans: dict[str, Plan]
+    refusals: list[str] = field(default_factory=list)
+    comparisons: list[Compared] = field(default_factory=list)
+    draws: dict[str, Certainty] = field(default_factory=dict)
+    without_largest: dict[str, WithoutLargest] = field(default_factory=dict)
 
+    @property
+    def workload(self) -> Workload:
+        return self.request.workload
 
-def without(plan: Plan, others: WithoutLargest) -> str:
-    """What the largest tasks cost."""
-    saved = plan.servers - others.servers
-    change = "as many" if saved == 0 else f"{abs(saved):,} {'fewer' if saved > 0 else 'more'}"
-    left_out = f"{counted(others.tasks, 'task')} above the limit, {others.work:.1%} of the work"
-    return f"{plan.policy}: without the {left_out}: {counted(others.servers, 'server')}, {change}."
+    @property
+    def goals(self) -> list[Goal]:
+        return self.request.goals
 
+    @property
+    def best(self) -> Plan:
+        """That of the policy which needs the fewest servers, the first of several."""
+        return min(self.plans.values(), key=lambda plan: plan.servers)
 
-def without_record(others: WithoutLargest | None) -> dict[str, Any]:
-    """The JSON of it; nothing where it was not asked for."""
-    return {} if others is None else {"without_largest": others._asdict()}
+    @property
+    def servers(self) -> int:
+        """The least number of all policies."""
+        return self.best.servers
 
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """A record for each policy, as of `packenv plan --json`; times are in slots, intervals [mean, low, high]."""
+        return [self._record(plan) for plan in self.plans.values()]
 
-def plan_record(workload: Workload, goals: Sequence[Goal], plan: Plan, bound: Fewest) -> dict[str, Any]:
-    """The JSON of one policy's plan; times are in slots."""
-    return {
-        "workload": workload.name,
-        "server": workload.servers.capacity[0].tolist(),
-        "policy": plan.policy,
-        "servers": plan.servers,
-        "bound": bound.servers,
-        "bound_of": f"every {bound.whom}",
-        "slot_seconds": workload.slot_seconds,
-        "confirmed": plan.fresh,
-        "between": None if plan.between is None else [*plan.between],
-        "goals": [
-            {
-                "goal": goal.text,
-                "limit": goal.limit,
-                "value": [*plan.at.estimate(n)],
-                "one_less": None if plan.below is None else [*plan.below.estimate(n)],
-            }
-            for n, goal in enumerate(goals)
-        ],
-        "stable_with_one_less": None if plan.below is None else plan.below.stable,
-        "tried": [
-            {
-                "servers": trial.servers,
-                "values": [trial.value(n) for n in range(len(goals))],
+    def _record(self, plan: Plan) -> dict[str, Any]:
+        record = {
+            "workload": self.workload.name,
+            "server": self.workload.servers.capacity[0].tolist(),
+            "policy": plan.policy,
+            "servers": plan.servers,
+            "bound": self.bound.servers,
+            "bound_of": f"every {self.bound.whom}",
+            "slot_seconds": self.workload.slot_seconds,
+            "confirmed": plan.fresh,
+            "between": None if plan.between is None else [*plan.between],
+            "goals": [
+                {
+                    "goal": goal.text,
+                    "limit": goal.limit,
+                    "value": [*plan.at.estimate(n)],
+                    "one_less": None if plan.below is None else [*plan.below.estimate(n)],
+                }
+                for n, goal in enumerate(self.goals)
+            ],
+            "stable_with_one_less": None if plan.below is None else plan.below.stable,
+            "tried": [
+                {
+                    "servers": trial.servers,
+                    "values": [trial.value(n) for n in range(len(self.goals))],
+                    "stable": trial.stable,
+                    "meets": trial.meets,
+                }
+                for trial in plan.tried
+            ],
+        }
+        if (comparison := next((other for other in self.comparisons if other.policy == plan.policy), None)) is not None:
+            trial, less = comparison.trial, comparison.less_first
+            measures = [
+                {"goal": goal.text, "value": [*trial.estimate(k)], "difference": [*interval(less[k])]}
+                for k, goal in enumerate(self.goals)
+            ]
+            record["common"] = {
+                "servers": comparison.servers,
+                "less": self.comparisons[0].policy,
+                "goals": measures,
                 "stable": trial.stable,
                 "meets": trial.meets,
             }
-            for trial in plan.tried
-        ],
-    }
+        if plan.policy in self.draws:
+            draws = self.draws[plan.policy]
+            ranges = {key: [*draws.interval(share)] for key, share in SHARES.items()}
+            record["draws"] = {"least": [*draws.least], "block": draws.block, **ranges}
+        if plan.policy in self.without_largest:
+            record["without_largest"] = self.without_largest[plan.policy]._asdict()
+        return record
 
+    @property
+    def tables(self) -> list[Table]:
+        """The plans, and the policies at the common number."""
+        return [self._table_of_plans(), *([self._table_of_comparisons()] if self.comparisons else [])]
 
-def common_table(workload: Workload, goals: Sequence[Goal], comparisons: Sequence[Compared], seconds: float | None) -> Table:
-    """For each policy each goal's measure, and that less the first policy's, with a 95 % interval over the seeds."""
-    unit = "slots" if seconds is None else "seconds"
-    title = f"{workload.name}: all policies with {counted(comparisons[0].servers, 'server')}; times in {unit}"
-    heads = [heading for goal in goals for heading in (goal.title, f"less {comparisons[0].policy}'s")]
-    table = Table(title, [Column("policy"), *numbers(*heads)])
-    for n, comparison in enumerate(comparisons):
-        cells = []
-        for k, goal in enumerate(goals):
-            scale = scale_of(goal, seconds)
-            less = interval(None if by is None else by * scale for by in comparison.less_first[k])
-            cells += [cell(comparison.trial, k, goal, seconds), str(less) if n else NONE]
-        table.add(comparison.policy, *cells)
-    return table
+    def _table_of_plans(self) -> Table:
+        """For each policy the number of servers, and each goal's measure with that number and with one less."""
+        timed = f"; times in {self._unit}" if self.goals else ""
+        title = f"{self.workload.name}: servers, at least {self.bound.servers:,} for any {self.bound.whom}{timed}"
+        heads = [heading for goal in self.goals for heading in (goal.title, "with one less")]
+        heads += ["stable with one less"] if self.workload.jobs is None else []
+        table = Table(title, [Column("policy"), *numbers("servers", *heads)])
+        for plan in self.plans.values():
+            cells = [self._cell(trial, n) for n in range(len(self.goals)) for trial in (plan.at, plan.below)]
+            stable = NONE if plan.below is None else "yes" if plan.below.stable else "no"
+            table.add(plan.policy, f"{plan.servers:,}", *cells, *([stable] if self.workload.jobs is None else []))
+        return table
 
+    def _table_of_comparisons(self) -> Table:
+        """For each policy each goal's measure, and that less the first policy's, with a 95 % interval over the seeds."""
+        first = self.comparisons[0]
+        title = f"{self.workload.name}: all policies with {counted(first.servers, 'server')}; times in {self._unit}"
+        heads = [heading for goal in self.goals for heading in (goal.title, f"less {first.policy}'s")]
+        table = Table(title, [Column("policy"), *numbers(*heads)])
+        for comparison in self.comparisons:
+            cells = []
+            for k, goal in enumerate(self.goals):
+                scale = goal.scale(self.request.shown_slot)
+                less = interval(None if by is None else by * scale for by in comparison.less_first[k])
+                cells += [self._cell(comparison.trial, k), NONE if comparison is first else str(less)]
+            table.add(comparison.policy, *cells)
+        return table
 
-def common_record(goals: Sequence[Goal], comparisons: Sequence[Compared], policy: str) -> dict[str, Any]:
-    """The JSON of it; times are in slots, nothing where nothing was compared."""
-    comparison = next((other for other in comparisons if other.policy == policy), None)
-    if comparison is None:
-        return {}
-    measures = [
-        {"goal": goal.text, "value": [*comparison.trial.estimate(k)], "difference": [*interval(comparison.less_first[k])]}
-        for k, goal in enumerate(goals)
-    ]
-    return {
-        "common": {
-            "servers": comparison.servers,
-            "less": comparisons[0].policy,
-            "goals": measures,
-            "stable": comparison.trial.stable,
-            "meets": comparison.trial.meets,
+    @property
+    def _unit(self) -> str:
+        return "slots" if self.request.shown_slot is None else "seconds"
+
+    def _cell(self, trial: Trial | None, n: int) -> str:
+        return cell(trial, n, self.goals[n], self.request.shown_slot)
+
+    @property
+    def sentences(self) -> list[str]:
+        """The answer, then what noise leaves open, and what was asked beside it."""
+        plans, slot_seconds = [*self.plans.values()], self.request.shown_slot
+        lines = [self._answer, *(in_the_noise(self.goals, plan, slot_seconds) for plan in plans if plan.between is not None)]
+        for plan in plans:
+            if not self.goals and not plan.at.settled:  # stable as far as the runs show
+                growing = f"with {counted(plan.servers, 'server')} the queue may still grow in longer runs"
+                lines.append(f"{plan.policy}: {growing}; more --slots may decide it.")
+        for policy, others in self._in_order(self.without_largest):
+            saved = self.plans[policy].servers - others.servers
+            change = "as many" if saved == 0 else f"{abs(saved):,} {'fewer' if saved > 0 else 'more'}"
+            left_out = f"{counted(others.tasks, 'task')} above the limit, {others.work:.1%} of the work"
+            lines.append(f"{policy}: without the {left_out}: {counted(others.servers, 'server')}, {change}.")
+        for policy, draws in self._in_order(self.draws):
+            of = "seeds" if draws.block is None else f"draws of the trace's blocks of {counted(draws.block, 'slot')}"
+            intervals = [(share, *draws.interval(share)) for share in SHARES.values()]
+            ranges = [f"{share:.0%} from {low:,} to {high:,}" for share, low, high in intervals]
+            lines.append(f"{policy}: of {len(draws.least):,} {of}, {', '.join(ranges)} servers.")
+        return lines
+
+    @property
+    def _answer(self) -> str:
+        """The plan in a sentence or two."""
+        what = " and ".join(goal.text for goal in self.goals) or "a stable queue"
+        fewest = [plan.policy for plan in self.plans.values() if plan.servers == self.servers]
+        sentence = f"{counted(self.servers, 'server')} with {' or '.join(fewest)} for {what}"
+        if self.servers == self.bound.servers:
+            return f"{sentence}; no {self.bound.whom} needs fewer."
+        saved = f"which would be {1 - self.bound.servers / self.servers:.0%} fewer servers"
+        return f"{sentence}; no {self.bound.whom} can do with fewer than {self.bound.servers:,}, {saved}."
+
+    def _in_order(self, values: Mapping[str, Value]) -> list[tuple[str, Value]]:
+        """By policy, in the order of the plans; side by side they end in any."""
+        return [(policy, values[policy]) for policy in self.plans if policy in values]
+
+    def table(self) -> Tables:
+        """What `packenv plan` prints: the plans, the policies at the common number, and the answer in a few sentences."""
+        return Tables(self.tables, [*self.sentences, *self.refusals])
+
+    def plot(self) -> Picture:
+        """A figure of matplotlib: each goal's measure against the number of servers."""
+        from packenv.planning.plan_page import plan_chart
+
+        return plan_chart(self)
+
+    def to_frame(self, library: str = "arrow") -> Any:
+        """A row for each policy, as an Arrow table or a frame of "pandas" or "polars": its servers, and each goal's measure with
+        these and with one less; times are in slots.
+        """
+        from packenv.report.frames import frame_of
+
+        rows = []
+        for policy, plan in self.plans.items():
+            low, high = plan.between or (plan.servers, plan.servers)
+            row = {"policy": policy, "servers": plan.servers, "at_least": low, "at_most": high, "bound": self.bound.servers}
+            for n, goal in enumerate(self.goals):
+                mean, less = plan.at.estimate(n), None if plan.below is None else plan.below.estimate(n)
+                ends = {f"{goal.title} low": mean.low, f"{goal.title} high": mean.high}
+                row |= {goal.title: mean.mean, **ends, f"{goal.title} with one less": None if less is None else less.mean}
+            rows.append(row | {"stable with one less": None if plan.below is None else plan.below.stable})
+        return frame_of({name: [row[name] for row in rows] for name in rows[0]}, library)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All in plain values, ready for JSON: `plans` as of `packenv plan --json`."""
+        return {
+            "workload": self.workload.name,
+            "goals": [goal.text for goal in self.goals],
+            "servers": self.servers,
+            "bound": self.bound.servers,
+            "bound_of": f"every {self.bound.whom}",
+            "plans": self.records,
+            "refusals": self.refusals,
         }
-    }
+
+    @property
+    def _title(self) -> str:
+        return f"Servers for {self.workload.name}: {' and '.join(goal.text for goal in self.goals) or 'a stable queue'}"
+
+    def __repr__(self) -> str:
+        from packenv.report.frames import facts_text
+
+        facts = []
+        for policy, plan in self.plans.items():
+            units = [goal.unit(self.request.shown_slot) for goal in self.goals]
+            measures = [f"{goal.title} {self._cell(plan.at, n)}{units[n]}" for n, goal in enumerate(self.goals)]
+            facts.append((policy, ", ".join([counted(plan.servers, "server"), *measures])))
+        return facts_text(self._title, [*facts, (f"any {self.bound.whom}", f"at least {counted(self.bound.servers, 'server')}")])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p>{escape(self._title)}</p>{self.table()._repr_html_()}"

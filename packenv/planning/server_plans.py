@@ -5,16 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
-from packenv.planning import plan_tables
 from packenv.planning.goals import Goal
 from packenv.planning.lower_bounds.fewest_servers import Fewest, fewest_for
 from packenv.planning.plan import GAP, SECONDS, SEEDS, PlanLog, asking, run_kind, run_length, wanted_goals
+from packenv.planning.plan_tables import ServerPlans
 from packenv.planning.search import NoneMeets, Plan, Search
 from packenv.planning.trials import AskRuns, Trial
 from packenv.planning.what_if import (
@@ -34,10 +34,6 @@ from packenv.runs.runner import RunOptions
 from packenv.runs.text import counted
 from packenv.workloads.find import is_trace_source
 from packenv.workloads.workload import Workload
-
-if TYPE_CHECKING:
-    from packenv.report.pictures import Picture
-    from packenv.report.tables import Table, Tables
 
 Outcome = TypeVar("Outcome")
 Say = Callable[[str], None]
@@ -86,8 +82,8 @@ class PlanRequest:
                 smaller[policy] = without_largest(search, least.servers, self.most_demand, ask)
             return least
 
-        found, refused = plan_all([*searches], plan_of, options, log)
-        plans = {plan.policy: plan for plan in found}
+        least_plans, refused = plan_all([*searches], plan_of, options, log)
+        plans = {plan.policy: plan for plan in least_plans}
         comparisons = self._at_common_number(searches, plans, options, log)
         return ServerPlans(self, bound, plans, [*map(str, refused)], comparisons, draws, smaller)
 
@@ -160,133 +156,6 @@ def plan_all(
                 raise
     refused = [outcome for outcome in outcomes if isinstance(outcome, NoneMeets)]
     return [outcome for outcome in outcomes if not isinstance(outcome, NoneMeets)], refused
-
-
-@dataclass(frozen=True, repr=False)
-class ServerPlans:
-    """How many equal servers each policy needs to meet the goals, and how many any policy needs at least.
-
-    plans        by policy; those that meet the goals with no number of servers are not among them
-    bound        `bound.servers`: no policy (`bound.whom`) meets the goals with fewer
-    refusals     why the other policies do not meet the goals
-    comparisons  each policy with as many servers as the one that needs most
-    """
-
-    request: PlanRequest
-    bound: Fewest
-    plans: dict[str, Plan]
-    refusals: list[str] = field(default_factory=list)
-    comparisons: list[Compared] = field(default_factory=list)
-    draws: dict[str, Certainty] = field(default_factory=dict)
-    without_largest: dict[str, WithoutLargest] = field(default_factory=dict)
-
-    @property
-    def workload(self) -> Workload:
-        return self.request.workload
-
-    @property
-    def goals(self) -> list[Goal]:
-        return self.request.goals
-
-    @property
-    def best(self) -> Plan:
-        """That of the policy which needs the fewest servers, the first of several."""
-        return min(self.plans.values(), key=lambda plan: plan.servers)
-
-    @property
-    def servers(self) -> int:
-        """The least number of all policies."""
-        return self.best.servers
-
-    @property
-    def records(self) -> list[dict[str, Any]]:
-        """A record for each policy, as of `packenv plan --json`; times are in slots, intervals [mean, low, high]."""
-        return [
-            plan_tables.plan_record(self.workload, self.goals, plan, self.bound)
-            | plan_tables.common_record(self.goals, self.comparisons, policy)
-            | plan_tables.certainty_record(self.draws.get(policy))
-            | plan_tables.without_record(self.without_largest.get(policy))
-            for policy, plan in self.plans.items()
-        ]
-
-    @property
-    def tables(self) -> list[Table]:
-        """The plans, and the policies at the common number."""
-        goals, slot = self.goals, self.request.shown_slot
-        plans = plan_tables.plan_table(self.workload, goals, [*self.plans.values()], self.bound, slot)
-        return [plans, *([plan_tables.common_table(self.workload, goals, self.comparisons, slot)] if self.comparisons else [])]
-
-    @property
-    def sentences(self) -> list[str]:
-        """The answer, then what noise leaves open, and what was asked beside it."""
-        goals, plans = self.goals, [*self.plans.values()]
-        lines = [plan_tables.plan_answer(goals, plans, self.bound)]
-        lines += [plan_tables.in_the_noise(goals, plan, self.request.shown_slot) for plan in plans if plan.between is not None]
-        lines += [plan_tables.unsettled(plan) for plan in plans if not goals and not plan.at.settled]
-        lines += [plan_tables.without(self.plans[policy], others) for policy, others in self._in_order(self.without_largest)]
-        return lines + [plan_tables.certain(policy, draws) for policy, draws in self._in_order(self.draws)]
-
-    def _in_order(self, values: Mapping[str, Outcome]) -> list[tuple[str, Outcome]]:
-        """By policy, in the order of the plans; side by side they end in any."""
-        return [(policy, values[policy]) for policy in self.plans if policy in values]
-
-    def table(self) -> Tables:
-        """What `packenv plan` prints: the plans, the policies at the common number, and the answer in a few sentences."""
-        from packenv.report.tables import Tables
-
-        return Tables(self.tables, [*self.sentences, *self.refusals])
-
-    def plot(self) -> Picture:
-        """A figure of matplotlib: each goal's measure against the number of servers."""
-        from packenv.planning.plan_page import plan_chart
-
-        return plan_chart(self)
-
-    def to_frame(self, library: str = "arrow") -> Any:
-        """A row for each policy, as an Arrow table or a frame of "pandas" or "polars": its servers, and each goal's measure with
-        these and with one less; times are in slots.
-        """
-        from packenv.report.frames import frame_of
-
-        rows = []
-        for policy, plan in self.plans.items():
-            low, high = plan.between or (plan.servers, plan.servers)
-            row = {"policy": policy, "servers": plan.servers, "at_least": low, "at_most": high, "bound": self.bound.servers}
-            for n, goal in enumerate(self.goals):
-                mean, less = plan.at.estimate(n), None if plan.below is None else plan.below.estimate(n)
-                ends = {f"{goal.title} low": mean.low, f"{goal.title} high": mean.high}
-                row |= {goal.title: mean.mean, **ends, f"{goal.title} with one less": None if less is None else less.mean}
-            rows.append(row | {"stable with one less": None if plan.below is None else plan.below.stable})
-        return frame_of({name: [row[name] for row in rows] for name in rows[0]}, library)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All in plain values, ready for JSON: `plans` as of `packenv plan --json`."""
-        return {
-            "workload": self.workload.name,
-            "goals": [goal.text for goal in self.goals],
-            "servers": self.servers,
-            "bound": self.bound.servers,
-            "bound_of": f"every {self.bound.whom}",
-            "plans": self.records,
-            "refusals": self.refusals,
-        }
-
-    @property
-    def _title(self) -> str:
-        return f"Servers for {self.workload.name}: {' and '.join(goal.text for goal in self.goals) or 'a stable queue'}"
-
-    def __repr__(self) -> str:
-        from packenv.report.frames import facts_text
-
-        facts = [
-            (policy, plan_tables.plan_fact(self.goals, plan, self.request.shown_slot)) for policy, plan in self.plans.items()
-        ]
-        return facts_text(self._title, [*facts, (f"any {self.bound.whom}", f"at least {counted(self.bound.servers, 'server')}")])
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<p>{escape(self._title)}</p>{self.table()._repr_html_()}"
 
 
 def plan(

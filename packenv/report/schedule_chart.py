@@ -17,8 +17,8 @@ from packenv.jobs import Jobs
 from packenv.report.pictures import Picture
 from packenv.report.plot_style import GREY, Clock, clock_for, light_grid, plain_numbers
 from packenv.report.workload_charts import resource_names
-from packenv.results.in_service import InService, in_service
 from packenv.results.job_times import cut, eligible_slots
+from packenv.results.occupancy import InService, in_service
 from packenv.results.result import Result
 from packenv.results.schedule import Schedule
 from packenv.runs.text import counted

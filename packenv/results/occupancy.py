@@ -1,19 +1,46 @@
-"""How full the cluster and its servers were during a run, from its Jobs table and schedule (PAPERS §2, §3)."""
+"""What was in service on which server, and how full these were, from a Jobs table and its schedule (PAPERS §2, §3)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.jobs import Jobs
-from packenv.results.in_service import in_service
 from packenv.results.job_times import eligible_slots
 from packenv.results.schedule import Schedule
 from packenv.workloads.network import Network
 
 Ints = NDArray[np.int64]
+
+
+class InService(NamedTuple):
+    """k demands, each on one server for some slots."""
+
+    server: Ints  # (k,)
+    start: Ints  # (k,) first slot
+    end: Ints  # (k,) slot in which it is over
+    demand: Ints  # (k, D) units
+
+
+def in_service(jobs: Jobs, schedule: Schedule, network: Network | None) -> InService:
+    """Of every row that started its demand; of one that read over the network also what that took on both servers."""
+    rows = np.flatnonzero(schedule.start >= 0)
+    tasks = InService(schedule.server[rows].astype(np.int64), schedule.start[rows], schedule.end[rows], jobs.demand[rows])
+    if schedule.source is None or network is None:
+        return tasks
+    reading, serving = network.units(jobs.resources)
+    reads = rows[schedule.source[rows] >= 0]
+    return InService(
+        np.concatenate([tasks.server, schedule.server[reads], schedule.source[reads]]),
+        np.concatenate([tasks.start, schedule.start[reads], schedule.start[reads]]),
+        np.concatenate([tasks.end, schedule.end[reads], schedule.end[reads]]),
+        np.concatenate([tasks.demand, np.tile(reading, (len(reads), 1)), np.tile(serving, (len(reads), 1))]),
+    )
+
+
 Floats = NDArray[np.float64]
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from packenv.api import simulate
-from packenv.cluster.build import build
-from packenv.cluster.grow import grow
+from packenv.cluster.build import build, grow
 from packenv.cluster.loop import runner_for
 from packenv.cluster.slots import FINISHED, GROW
 from packenv.errors import InputError, MisuseError

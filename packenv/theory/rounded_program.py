@@ -17,13 +17,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from packenv.cluster.virtual_queues.kinds import scalar_capacity
+from packenv.cluster.servers import scalar_capacity
 from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.theory.capacity.linear_program import ConfigurationProgram, Ints, ServerKinds, generate
-from packenv.theory.capacity.load import GAP as LOAD_GAP
-from packenv.theory.capacity.load import supportable
-from packenv.theory.capacity.max_workload import max_workload
+from packenv.theory.capacity.max_workload import LOAD_GAP, max_workload, supportable
 from packenv.theory.capacity.one_resource.certificate import Attained
 from packenv.theory.capacity.one_resource.knapsack import MOST_STEPS, Knapsack
 from packenv.theory.capacity.one_resource.packing import quantiles
@@ -33,10 +31,9 @@ from packenv.theory.capacity.one_resource.search import OneResourceSearch, withi
 from packenv.theory.capacity.one_resource.size_law import SizeLaw, atomic, cells_of, demand_atoms, size_law
 from packenv.theory.capacity.one_resource.size_partition import SizePartition
 from packenv.theory.capacity.several_resources.demand_law import Atoms, VectorKinds, VectorLaw, vector_kinds_of, vector_law
-from packenv.theory.rounded_boxes import boxes_of
+from packenv.theory.rounded_boxes import boxes_of, solve_boxes
 from packenv.theory.rounded_configurations import RoundedProgram
 from packenv.theory.rounded_types import equal_widths
-from packenv.theory.rounded_vectors import solve_boxes
 from packenv.workloads.demand import scalar_size
 from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.workload import Workload

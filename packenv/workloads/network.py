@@ -33,7 +33,7 @@ class Network:
     reading    (D,) units of capacity that a task away from its data takes on its own server, beyond its demand, while it is in
                service, such as network in; empty: none
     serving    (D,) units of capacity that it takes meanwhile on the server from which it reads, such as disk and network out
-               (Grandl et al., SIGCOMM 2014; which server that is: packenv.cluster.locality.remote_reads)
+               (Grandl et al., SIGCOMM 2014; which server that is: packenv.cluster.locality)
 
     The factor is that of the slot in which the task starts. A task without home servers is at home everywhere.
     Raises InputError for values out of range.

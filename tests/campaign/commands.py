@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from packenv.cli.main import COMMANDS, Commands
-from packenv.cli.options.numeric import Decimal, Whole
+from packenv.cli.options.every_command import Decimal, Whole
 from tests.campaign.corpus import make_corpus
 from tests.campaign.failures import Failures
 from tests.campaign.mutations import CANARY

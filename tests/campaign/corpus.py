@@ -16,7 +16,7 @@ from safetensors.numpy import save_file
 
 import packenv
 from packenv.learning.agents.saved import PRETRAINED, load_agent
-from packenv.learning.training.checkpoints import FORMAT, read_checkpoint
+from packenv.learning.training.run_folder import FORMAT, read_checkpoint
 from packenv.policies.optimal.saved import load_optimal, save_optimal
 from packenv.policies.replay import find_replay
 from packenv.policy import parameters_of
@@ -24,8 +24,7 @@ from packenv.runs.log import RunLog
 from packenv.runs.run import runs_of
 from packenv.runs.runner import Runner
 from packenv.simulation import setting_of
-from packenv.theory.capacity.certificate_files import load_certificate, save_certificate
-from packenv.theory.queue_bound.certificate_files import load_queue_bound, save_queue_bound
+from packenv.theory.certificate_files import load_certificate, load_queue_bound, save_certificate, save_queue_bound
 from packenv.workloads.files import load_workload
 from packenv.workloads.fitting.profile import describe
 from packenv.workloads.laws import Constant, Discrete, Fixed, Mixture, Uniform

@@ -148,7 +148,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_an_environment_of_no_specification(tmp_path: Path) -> None:
-    from packenv.envs.server_fill.environment import ServerFill
+    from packenv.envs.registration import ServerFill
 
     with pytest.raises(InputError, match=r"gymnasium.make"):
         recording.record(ServerFill(horizon=50), "random", tmp_path / "own-v0", range(1))

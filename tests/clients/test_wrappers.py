@@ -10,8 +10,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from packenv import InputError
-from packenv.wrappers import DiscountElapsed, MaskedObservation
-from packenv.wrappers.masks import NAMES
+from packenv.wrappers import NAMES, DiscountElapsed, MaskedObservation
 from tests.envs.conftest import Player
 from tests.envs.playing import plain_env
 

@@ -10,9 +10,9 @@ import numpy as np
 from packenv import UNIT, Workload, policies
 from packenv.cluster import InService, build, grow
 from packenv.cluster.loop import runner_for
+from packenv.cluster.servers import scalar_capacity
 from packenv.cluster.slots import FINISHED, GROW, PAUSED
 from packenv.cluster.state import NEVER
-from packenv.cluster.virtual_queues.kinds import scalar_capacity
 from packenv.policy import Setting, attached, initial_state_of, needs_of
 from tests.reference.instances import Instance, to_jobs, to_network
 from tests.reference.model import Scale

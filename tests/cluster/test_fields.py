@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 import packenv
 from packenv.cluster import BY_AGE, BY_DEMAND, BY_INDEX, BY_LINE, BY_MIX, BY_QUEUE, BY_ROOM, BY_SIZE, BY_TYPE, Cluster, Needs
-from packenv.cluster.build import build
+from packenv.cluster.build import build, grow, lengthen
 from packenv.cluster.fields import Field, Part, one_row, reset_rows, row_arrays, table_of
-from packenv.cluster.grow import grow, lengthen
 from packenv.compiled.frame import Frame
 from packenv.units import to_units
 from tests.envs.playing import plain_vec

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster.fields import resized
 from packenv.cluster.records import NONE
-from packenv.cluster.sorted_keys.arrays import LONG, PADDING, SortedKeys, key_sizes, sorted_keys
-from packenv.cluster.sorted_keys.directory import expect
+from packenv.cluster.sorted_keys.arrays import LONG, PADDING, SortedKeys, expect, key_sizes, sorted_keys
 from packenv.cluster.sorted_keys.keys import (
     add_last,
     ceiling_item,

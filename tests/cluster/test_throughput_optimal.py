@@ -12,8 +12,8 @@ import pytest
 import packenv
 from packenv import Workload
 from packenv.policies import MSR, KMaxWeight
-from packenv.policies.throughput_optimal.candidates import candidates
-from packenv.policies.throughput_optimal.heaviest import MOST_STEPS
+from packenv.policies.throughput_optimal.kmw import MOST_STEPS
+from packenv.policies.throughput_optimal.msr import candidates
 from packenv.policy import Setting
 from packenv.theory.capacity.one_resource.knapsack import MOST_STEPS as PROGRAM_STEPS
 from packenv.theory.rounded_program import rounded_program

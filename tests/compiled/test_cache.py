@@ -16,7 +16,7 @@ import pytest
 
 import packenv
 from packenv.compiled import cache
-from packenv.compiled.private_folder import make_private, only_ours
+from packenv.compiled.cache import make_private, only_ours
 from packenv.compiled.sources import is_ours
 
 pytestmark = pytest.mark.slow  # they start processes that compile

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import packenv
-from packenv.envs.observation import features
-from packenv.envs.observation.features import ACTION_FEATURES, CONTEXT_FEATURES
+from packenv.envs.core import features
+from packenv.envs.core.features import ACTION_FEATURES, CONTEXT_FEATURES
 from tests.envs.grid import KINDS, PAIR, UNEQUAL
 from tests.envs.playing import plain_env
 

@@ -1,4 +1,4 @@
-"""A new environment is one folder and one line of the registry: it has all interfaces, with no change elsewhere."""
+"""A new environment is one file and one line of the registry: it has all interfaces, with no change elsewhere."""
 
 from __future__ import annotations
 
@@ -88,3 +88,9 @@ def test_stable_baselines() -> None:
 def test_without_a_policy_action_no_policy_plays_it() -> None:
     with pytest.raises(InputError, match="no policy can play Admission"):
         PolicyAgent("bf-s", make())
+
+
+def test_a_module_without_a_definition_is_named() -> None:
+    register("Admission", "tests.envs.playing")
+    with pytest.raises(InputError, match=r"tests\.envs\.playing: the module of an environment has a DEFINITION"):
+        PackVecEnv("Admission", 1)

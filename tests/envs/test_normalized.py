@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import data_equivalence
 
 from packenv import InputError
 from packenv.envs import PackVecEnv
-from packenv.envs.observation.features import ACTION_FEATURES, CONTEXT_FEATURES, FLAG, VALID, Feature
+from packenv.envs.core.features import ACTION_FEATURES, CONTEXT_FEATURES, FLAG, VALID, Feature
 from tests.envs.conftest import Player
 from tests.envs.grid import KINDS, PAIR, UNEQUAL
 from tests.envs.playing import plain_env

@@ -11,7 +11,7 @@ import pytest
 import packenv
 from packenv import UNIT
 from packenv.cluster.state import NONE, TASK
-from packenv.envs.configuration.definition import maximal_of_partition
+from packenv.envs.configuration import maximal_of_partition
 from packenv.envs.core.state import REASONS
 from packenv.envs.options import Warm
 from packenv.envs.rewards import Passage

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from packenv.envs.rendering.render import HEIGHT, HISTORY_HEIGHT, MARGIN, MARK, QUEUES_WIDTH, WIDTH, colour_of
+from packenv.envs.rendering import HEIGHT, HISTORY_HEIGHT, MARGIN, MARK, QUEUES_WIDTH, WIDTH, colour_of
 from tests.envs.conftest import Player
 from tests.envs.grid import KINDS, PAIR, TABLE
 from tests.envs.playing import plain_env, plain_vec

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from packenv import UNIT, Workload
 from packenv.cluster.queue.by_type import types_of
+from packenv.cluster.servers import server_kinds
 from packenv.cluster.state import NO_SIZE, NONE, TASK
-from packenv.cluster.virtual_queues.kinds import server_kinds
 from packenv.envs.core.state import REASONS
-from packenv.envs.placement.rules import HEAD, WINDOW
+from packenv.envs.placement import HEAD, WINDOW
 from packenv.policy import BY_SIZE
 from tests.cluster.replay import eligible_slots, violations
 from tests.envs.playing import plain_env

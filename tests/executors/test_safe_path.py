@@ -6,7 +6,7 @@ import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from packenv.executors.worker_processes import SAFE_PATH, safe_path
+from packenv.executors.local import SAFE_PATH, safe_path
 
 
 def test_threads_that_start_processes_at_the_same_time() -> None:

@@ -19,7 +19,7 @@ PATIENCE = 2.0  # seconds
 PROGRAM = """
 import ctypes, os, sys, time
 from packenv.executors.local import LocalProcesses
-from packenv.executors.worker_processes import WorkerProcesses
+from packenv.executors.local import WorkerProcesses
 
 def announce():
     with open(sys.argv[1], "a") as file:

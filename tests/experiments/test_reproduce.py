@@ -16,7 +16,7 @@ from experiments.finding import Claim, Finding, write_finding
 from experiments.random_requirements import fig3, fig4
 from packenv.cli import checkout
 from packenv.cli.main import cli, main
-from packenv.cli.options.help_text import Context
+from packenv.cli.options.every_command import Context
 from packenv.units import UNIT
 from packenv.workloads.traces import SlotTrace
 

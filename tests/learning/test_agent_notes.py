@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from packenv.cli.main import main
-from packenv.envs.job_fill.absent import ASSUMED, assumptions, columns_of
-from packenv.envs.job_fill.features import ALIGNMENT, CLUSTER_FEATURES, GROUP_FEATURES, WAITS
+from packenv.envs.job_fill.features import ALIGNMENT, ASSUMED, CLUSTER_FEATURES, GROUP_FEATURES, WAITS, assumptions, columns_of
 from packenv.jobs import Jobs
 from packenv.learning.agents.saved import save_agent
 

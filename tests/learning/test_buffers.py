@@ -12,9 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from packenv.learning.reinforcement.advantages import AverageReward, advantages
-from packenv.learning.reinforcement.replay_buffer import ElapsedReplayBuffer
-from packenv.learning.reinforcement.rollout_buffer import ElapsedRolloutBuffer
+from packenv.learning.reinforcement.buffers import AverageReward, ElapsedReplayBuffer, ElapsedRolloutBuffer, advantages
 
 SPACE = spaces.Dict({"x": spaces.Box(-9, 9, (1,), np.float32)})
 ACTIONS = spaces.Discrete(3)

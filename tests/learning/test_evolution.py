@@ -11,10 +11,9 @@ from gymnasium import spaces
 
 import packenv
 from packenv import InputError
-from packenv.envs.observation.features import CONTEXT, FEATURES
+from packenv.envs.core.features import CONTEXT, FEATURES
 from packenv.learning.agents.inference.linear import TERMS
-from packenv.learning.evolution.cma_es import CmaEs
-from packenv.learning.evolution.evolution import FLOOR, Case, Evolution, merits
+from packenv.learning.evolution import FLOOR, Case, CmaEs, Evolution, merits
 from packenv.learning.networks.network import Network
 from packenv.learning.settings import Settings
 

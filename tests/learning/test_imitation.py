@@ -8,8 +8,7 @@ import torch
 from gymnasium import spaces
 from scipy.optimize import minimize
 
-from packenv.learning.imitation.demonstrations import Demonstrations
-from packenv.learning.imitation.fit import RIDGE, SPREAD, fit
+from packenv.learning.imitation import RIDGE, SPREAD, Demonstrations, fit
 from packenv.learning.networks.network import Network, mask_of
 
 N, A, F, C = 2000, 6, 5, 3

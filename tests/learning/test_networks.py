@@ -11,7 +11,7 @@ import torch
 from gymnasium import spaces
 
 from packenv import InputError
-from packenv.envs.observation.features import CONTEXT, FEATURES
+from packenv.envs.core.features import CONTEXT, FEATURES
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.saved import load_agent
 from packenv.learning.networks.network import INVALID, Network, mask_of
@@ -118,7 +118,7 @@ def test_gradients_of_the_shared_network_are_slopes() -> None:
 
 
 def test_the_linear_network_spelled_out() -> None:
-    """⟨w + q·v, terms⟩ of the features by their numbers in packenv.envs.observation.features; best fit at first."""
+    """⟨w + q·v, terms⟩ of the features by their numbers in packenv.envs.core.features; best fit at first."""
     seen = spaces.Dict({"actions": spaces.Box(0, 9, (A, FEATURES)), "context": spaces.Box(0, 9, (CONTEXT,))})
     made = torch.Generator().manual_seed(5)
     batch = {"actions": torch.rand((E, A, FEATURES), generator=made), "context": torch.rand((E, CONTEXT), generator=made)}

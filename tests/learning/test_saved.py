@@ -13,7 +13,7 @@ import torch
 
 import packenv
 from packenv import InputError
-from packenv.envs.observation.features import waiting_feature
+from packenv.envs.core.features import waiting_feature
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.shared import shared_network
 from packenv.learning.agents.saved import load_agent, save_agent

@@ -194,7 +194,7 @@ def test_an_agent_imitates_tetris_before_it_evolves() -> None:
 
 
 def test_the_linear_network_reads_other_features() -> None:
-    from packenv.learning.evolution.evolution import Evolution
+    from packenv.learning.evolution import Evolution
 
     with pytest.raises(InputError, match="choose `network` sum or shared"):
         Evolution(Settings(SMALL, environment="JobFill", algorithm="cma-es", network="linear"))

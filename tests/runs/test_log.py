@@ -77,7 +77,7 @@ def test_an_edit_changes_the_keys_of_the_runs_that_depend_on_it(tmp_path: Path, 
         assert changed_by(file) == "btaBTA", file
     for file in ("cli/main.py", "learning/training/train.py", "planning/plan.py", "runs/tensorboard.py", "testing/policies.py"):
         assert changed_by(file) == "", file
-    assert changed_by("policies/tetris/tetris.py") == "tT" and changed_by("envs/server_fill/rules.py") == "aA"
+    assert changed_by("policies/tetris/tetris.py") == "tT" and changed_by("envs/server_fill.py") == "aA"
     assert changed_by("runs/measured.py", "\n# a comment\n") == ""
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from packenv.envs.core.definition import Definition
-from packenv.envs.registration import FORMER
-from packenv.envs.server_fill.environment import ServerFill
+from packenv.envs.registration import FORMER, ServerFill
 from packenv.testing import check_environment
 
 FAULTS: dict[type, str] = {}

@@ -9,10 +9,10 @@ import pytest
 
 import packenv
 from packenv import InputError
-from packenv.cluster.virtual_queues.reduced import reduced_configuration
+from packenv.cluster.virtual_queues import reduced_configuration
 from packenv.theory.capacity.configuration_bounds import halving_bound, served_by, type_shares, vqs_bound
 from packenv.theory.capacity.one_resource.size_law import size_law
-from packenv.theory.partition import halving_bounds, halving_configurations, reduced_bounds, reduced_configurations
+from packenv.theory.configurations import halving_bounds, halving_configurations, reduced_bounds, reduced_configurations
 from packenv.units import UNIT
 from packenv.workloads.laws import Discrete, Uniform
 from tests.theory.capacity.brute_force import configurations, setting

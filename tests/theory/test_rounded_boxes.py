@@ -14,7 +14,7 @@ from packenv import InputError, Workload
 from packenv.policies import MSR, KMaxWeight
 from packenv.policy import guarantee_of
 from packenv.simulation import setting_of
-from packenv.theory.capacity.load import supportable
+from packenv.theory.capacity.max_workload import supportable
 from packenv.theory.capacity.several_resources.demand_law import vector_kinds_of, vector_law
 from packenv.theory.rounded_boxes import boxes_of, least_of
 from packenv.theory.rounded_program import rounded_program

@@ -12,10 +12,10 @@ from scipy.optimize import linprog
 import packenv
 from packenv import InputError, Workload
 from packenv.policies import MSR, KMaxWeight
-from packenv.policies.throughput_optimal.candidates import in_order
+from packenv.policies.throughput_optimal.msr import in_order
 from packenv.policy import guarantee_of
 from packenv.simulation import setting_of
-from packenv.theory.capacity.load import supportable
+from packenv.theory.capacity.max_workload import supportable
 from packenv.theory.rounded_program import rounded_program
 from packenv.units import UNIT
 from packenv.workloads.laws import Discrete, Fixed, Geometric, Uniform

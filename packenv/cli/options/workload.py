@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from packenv.api import at_a_rate
 from packenv.errors import ArgumentError, InputError
 from packenv.policy import find_policy
 from packenv.runs.comparison import DEFAULT_POLICIES
 from packenv.runs.text import counted
-from packenv.workloads.find import OF_STREAMS, ONE_AMOUNT, is_cluster_file, is_trace_source, workload
+from packenv.workloads.find import OF_STREAMS, ONE_AMOUNT, is_cluster_file, is_trace_source
 from packenv.workloads.in_service import BeginsBusy
 from packenv.workloads.laws import Law, parse_law
 from packenv.workloads.network import parse_network
@@ -26,10 +27,6 @@ if TYPE_CHECKING:  # brings pyarrow with it
     from packenv.workloads.kubernetes.durations import Durations
     from packenv.workloads.kubernetes.manifests import Submitted
     from packenv.workloads.traces import SlotTrace, Trace
-
-SLOT_SECONDS_HELP = "Seconds in a slot, for a trace: an exact decimal  [default: job lines (.tr) 0.0005, others 0.1]."
-RESOURCES_HELP = "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest."
-COLUMNS_HELP = "Names of a table's columns by ours: submit_time_s=Submitted,duration_s=Elapsed,cpu=Cores."
 
 
 def chosen_policies(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -67,36 +64,34 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
     `servers`: those of a trace for which none are given.
     """
     try:
-        found = _workload(options, servers)
+        workload = _workload(options, servers)
     except ArgumentError as error:
         raise InputError(error.of_options()) from None
-    _note_remark(found)
-    return found, found.left_out
+    _note_remark(workload)
+    return workload, workload.left_out
 
 
 def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
     network = parse_network(options.racks, options.network, options.reading, options.serving)
     source = options.source
     if is_cluster_file(source):
-        found, left_out = as_it_is(options)
-        return found.recorded(left_out, False)
+        workload, left_out = as_it_is(options)
+        return workload.recorded(left_out, False)
     of_streams = {key: getattr(options, key) for key in OF_STREAMS if getattr(options, key) is not None}
     traced = source is not None and is_trace_source(source)
     changes = of_streams if traced else {key: _law(key, value) for key, value in of_streams.items()}
     if not traced and len(set(INTENSITIES) & set(changes)) > 1:
         raise InputError("give one of --load, --intensity and --rate")
     if source is not None:
-        return _with_rate(
-            workload(
-                source,
-                servers=options.servers or (servers if traced else None),
-                slot_seconds=options.slot_seconds,
-                resources=options.resources,
-                speedup=options.speedup,
-                columns=parse_columns(options.columns),
-                network=network,
-                **changes,
-            )
+        return at_a_rate(
+            source,
+            servers=options.servers or (servers if traced else None),
+            slot_seconds=options.slot_seconds,
+            resources=options.resources,
+            speedup=options.speedup,
+            columns=parse_columns(options.columns),
+            network=network,
+            **changes,
         )
     if options.speedup != "1":
         raise InputError("--speedup goes with a trace; a workload's arrivals are given by --intensity, --load or --rate")
@@ -106,7 +101,7 @@ def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
     custom |= {"name": options.sizes, "network": network, "slot_seconds": seconds_of(options)} | changes
     if not set(INTENSITIES) & set(changes):
         custom["intensity"] = 0.9
-    return _with_rate(Workload(**custom))
+    return at_a_rate(Workload(**custom))
 
 
 def _law(key: str, value: Any) -> Any:
@@ -135,21 +130,21 @@ def parse_columns(text: str | None) -> dict[str, str] | None:
 
 def workload_told(options: WorkloadOptions, servers: str | None = None) -> Workload:
     """The workload, for commands whose output does not say what of it is left out: standard error does. Raises InputError."""
-    found, _ = workload_from(options, servers)
-    note_left_out(found)
-    return found
+    workload, _ = workload_from(options, servers)
+    note_left_out(workload)
+    return workload
 
 
-def note_left_out(found: Workload) -> None:
+def note_left_out(workload: Workload) -> None:
     """Say on standard error, once, what of a trace is left out, and what the result leaves out of it."""
-    _note_remark(found)
-    if left_out := dropped_rows(dict(found.left_out)):
-        _note(f"{found.name}: dropped rows: {left_out}")
+    _note_remark(workload)
+    if left_out := dropped_rows(dict(workload.left_out)):
+        _note(f"{workload.name}: dropped rows: {left_out}")
 
 
-def _note_remark(found: Workload) -> None:
-    if found.remark is not None:
-        _note(f"{found.name}: {found.remark}")
+def _note_remark(workload: Workload) -> None:
+    if workload.remark is not None:
+        _note(f"{workload.name}: {workload.remark}")
 
 
 def dropped_rows(dropped: dict[str, int]) -> str:
@@ -185,15 +180,6 @@ def with_durations(options: WorkloadOptions, path: str | None) -> WorkloadOption
     return replace(options, service=stretches(read_trace(path).jobs(slot_seconds=options.slot_seconds or "1").jobs.service))
 
 
-def _with_rate(found: Workload) -> Workload:
-    """Turn a load into a rate."""
-    if found.load is None:
-        return found
-    from packenv.theory.capacity.load import resolved  # brings the solver with it
-
-    return resolved(found)
-
-
 def cluster_from(
     options: WorkloadOptions, submitted: Submitted | None = None
 ) -> tuple[Cluster, tuple[Law, ...] | Durations, float]:
@@ -207,12 +193,12 @@ def cluster_from(
             raise InputError(f"--{option} does not go with a cluster as it is: {source} says it itself")
     if options.speedup != "1":
         raise InputError("--speedup does not go with a cluster as it is: all that waits is there")
-    wanted, sizes = chosen_resources(options.resources)
-    if sizes == "max" and wanted is not None:
+    names, sizes = chosen_resources(options.resources)
+    if sizes == "max" and names is not None:
         raise InputError("--resources max: does not go with a cluster as it is, whose nodes have several capacities: name them")
     service = options.service or ()
     laws = (parse_law(service, "--service"),) if isinstance(service, str) else service
-    return read_cluster(source, wanted, submitted), laws, float(exact(options.slot_seconds or "1", "--slot-seconds"))
+    return read_cluster(source, names, submitted), laws, float(exact(options.slot_seconds or "1", "--slot-seconds"))
 
 
 def as_it_is(options: WorkloadOptions, preemption: bool = True) -> tuple[Workload, dict[str, int]]:

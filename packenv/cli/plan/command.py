@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import click
 
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import PATH, POLICY, WORKLOAD
-from packenv.cli.options.shared import COUNT, FILE, JSON, option
+from packenv.cli.options.shared import COUNT, FILE, JSON, PATH, POLICY, WORKLOAD
 from packenv.cli.options.workload import (
     WorkloadOptions,
     as_it_is,
@@ -48,47 +47,23 @@ from packenv.workloads.workload import Workload
 
 
 class Question(NamedTuple):
-    """One of the things that can be planned. `options`: those of `ASKED_BY_SOME` that go with it."""
+    """One of the things that can be planned."""
 
     title: str
-    options: frozenset[str]
+    options: tuple[str, ...]  # parameters of the command that go with it, of those that do not go with every question
 
 
-FLAGS = {
-    "goals": "--goal",
-    "types": "--types",
-    "without": "--without",
-    "add": "--add",
-    "submit": "--submit",
-    "durations": "--durations",
-    "no_preemption": "--no-preemption",
-    "draws": "--draws",
-    "max_demand": "--max-demand",
-    "growth": "--growth",
-    "slots": "--slots",
-    "seeds": "--seeds",
-    "log": "--log",
-    "plot": "--plot",
-    "report": "--report",
-}
-"""Parameters of the command that do not go with every question."""
-
-
-def _question(title: str, *options: str) -> Question:
-    return Question(title, frozenset(options))
-
-
-PLANNED = "goals", "growth", "slots", "seeds", "log", "report"
-NUMBER = _question("a number of equal servers", *PLANNED, "draws", "max_demand", "plot")
-MIX = _question("--types, the cheapest mix", *PLANNED, "types", "plot")
-FAILURE = _question("--without, a cluster whose servers fail", *PLANNED, "without")
-WHEN = _question("--when, which says when pods start", "durations", "no_preemption", "draws", "slots")
-SUBMIT = _question(
-    "--submit, pods that are submitted to a cluster", "submit", "durations", "no_preemption", "draws", "slots", "report"
-)
-OF_CLUSTER = "goals", "durations", "no_preemption", "seeds", "report"
-NODES = _question("a plan of a cluster as it is", *OF_CLUSTER, "add")
-FAILED_NODES = _question("--without, nodes of a cluster that fail", *OF_CLUSTER, "without")
+PLANNED = ("goals", "growth", "slots", "seeds", "log", "report")
+NUMBER = Question("a number of equal servers", (*PLANNED, "draws", "max_demand", "plot"))
+MIX = Question("--types, the cheapest mix", (*PLANNED, "types", "plot"))
+FAILURE = Question("--without, a cluster whose servers fail", (*PLANNED, "without"))
+OF_PODS = ("durations", "no_preemption", "draws", "slots")
+WHEN = Question("--when, which says when pods start", OF_PODS)
+SUBMIT = Question("--submit, pods that are submitted to a cluster", (*OF_PODS, "submit", "report"))
+OF_CLUSTER = ("goals", "durations", "no_preemption", "seeds", "report")
+NODES = Question("a plan of a cluster as it is", (*OF_CLUSTER, "add"))
+FAILED_NODES = Question("--without, nodes of a cluster that fail", (*OF_CLUSTER, "without"))
+OF_SOME = {name for each in (NUMBER, MIX, FAILURE, WHEN, SUBMIT, NODES, FAILED_NODES) for name in each.options}
 
 
 def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
@@ -108,9 +83,10 @@ def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
         question = MIX
     else:
         question = FAILURE if parameters["without"] is not None else NUMBER
-    for name, flag in FLAGS.items():
-        if parameters[name] not in (None, ()) and name not in question.options:
-            raise InputError(f"{flag} does not go with {question.title}")
+    for name, value in parameters.items():
+        if value not in (None, ()) and name in OF_SOME and name not in question.options:
+            flag = "goal" if name == "goals" else name.replace("_", "-")
+            raise InputError(f"--{flag} does not go with {question.title}")
     return question
 
 
@@ -137,17 +113,13 @@ def grown(options: WorkloadOptions, growth: str | None) -> Workload:
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
 @click.option("--goal", "-g", "goals", multiple=True, metavar="GOAL", help=f"{EXAMPLES}; repeat for more, all must be met.")
 @click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to plan with; repeat for more.")
-@click.option("--servers", help="The kind of server: 1, 1x0.5, 1x1:0.5 for two resources; a number before it does not matter.")
 @click.option("--types", help="Kinds of machines and the cost of each, for the cheapest mix: 1=0.50,2=0.95; or 1:0.5=0.8.")
-@shared.sizes
-@shared.service
-@click.option("--load", type=float, help="Arrivals as a share of ρ* of the workload's own servers.")
-@click.option("--intensity", type=float, help="Arrivals as a share of the area bound of the workload's own servers.")
-@click.option("--rate", type=float, help="Tasks per slot.")
-@shared.resources
-@shared.slot_seconds
-@shared.columns
-@option("--speedup", default="1", help="β: arrivals of a trace come this many times as fast.")
+@shared.workload_options(
+    "servers", "sizes", "service", "load", "intensity", "rate", "resources", "slot_seconds", "columns", "speedup",
+    servers="The kind of server: 1, 1x0.5, 1x1:0.5 for two resources; a number before it does not matter.",
+    load="Arrivals as a share of ρ* of the workload's own servers.",
+    intensity="Arrivals as a share of the area bound of the workload's own servers.",
+)  # fmt: skip
 @click.option("--growth", help="Arrivals grow by this factor: a trace comes so much faster, a workload has more tasks.")
 @click.option(
     "--draws",
@@ -177,14 +149,19 @@ def grown(options: WorkloadOptions, growth: str | None) -> Workload:
     help=f"Runs with each number; as many others confirm the answer  [default: {SEEDS}, of a cluster as it is {QUEUE_SEEDS}].",
 )
 @shared.run_options
-@click.option("--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks.")
+@shared.log
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write the answers, and all that was tried, as JSON; - is standard output.")
 @click.option("--plot", type=FILE, help="Draw each goal's measure against the number of servers, or the cost (PNG, PDF, SVG).")
 @shared.report_option
-@click.pass_context
 def plan(
-    ctx: click.Context, /, form: str, json_path: str | None, plot: str | None, report: str | None, **parameters: Any
+    of_workload: WorkloadOptions,
+    run_options: RunOptions,
+    form: str,
+    json_path: str | None,
+    plot: str | None,
+    report: str | None,
+    **parameters: Any,
 ) -> None:
     """Find the least number of servers with which each policy meets your goals, and a bound that no policy can beat.
 
@@ -200,20 +177,19 @@ def plan(
     packenv plan cluster.json -g "max wait <= 1h" --without node-3,node-7
     """
     check_outputs(json_path, parameters["log"], plot=plot, report=report)
-    parameters = {name: value for name, value in parameters.items() if name != "form"}
-    options = WorkloadOptions(**{each.name: parameters[each.name] for each in fields(WorkloadOptions) if each.name in parameters})
-    question = question_of(ctx.params, is_cluster_file(options.source))
+    there = is_cluster_file(of_workload.source)
+    question = question_of({**parameters, "plot": plot, "report": report}, there)
     if question is WHEN:
-        cluster_options = with_durations(options, parameters["durations"])
-        there = is_cluster_file(options.source)
+        cluster_options = with_durations(of_workload, parameters["durations"])
         cluster, left_out = (
             as_it_is(cluster_options, not parameters["no_preemption"]) if there else workload_from(cluster_options, servers="1")
         )
         policies, draws = chosen_policies(parameters["policies"] or CLUSTER_POLICIES), parameters["draws"]
         draws, slots = DRAWS if draws is None else draws, parameters["slots"] or DEFAULT_SLOTS
-        plan_when(cluster, left_out, policies, slots, draws, parameters["made"], form, json_path)
+        plan_when(cluster, left_out, policies, slots, draws, run_options, form, json_path)
         return
-    answer = (of_cluster if question in (NODES, FAILED_NODES, SUBMIT) else of_servers)(question, options, parameters)
+    answered_by = of_cluster if question in (NODES, FAILED_NODES, SUBMIT) else of_servers
+    answer = answered_by(question, of_workload, run_options, parameters)
     show(form, answer.tables, answer.records, LEFT_OUT)
     text_console().print(answer.text, highlight=False)
     pictures = [] if answer.draw is None else [(plot, answer.draw)]
@@ -221,7 +197,7 @@ def plan(
     write_all((json_path, lambda path: write_json(path, answer.records)), *pictures, *pages)
 
 
-def of_servers(question: Question, options: WorkloadOptions, parameters: Mapping[str, Any]) -> Answer:
+def of_servers(question: Question, options: WorkloadOptions, run_options: RunOptions, parameters: Mapping[str, Any]) -> Answer:
     """A plan of servers for a workload or a trace. Raises InputError."""
     policies = chosen_policies(parameters["policies"])
     kinds = None if parameters["types"] is None else parse_kinds(parameters["types"])
@@ -233,12 +209,11 @@ def of_servers(question: Question, options: WorkloadOptions, parameters: Mapping
     if question is FAILURE:
         if options.servers is None and workload.jobs is not None:
             raise InputError("--without goes with --servers, which says what the whole cluster is")
-        return plan_failure(
-            request, parse_failing(parameters["without"], len(workload.servers)), parameters["made"], parameters["log"]
-        )
+        failing = parse_failing(parameters["without"], len(workload.servers))
+        return plan_failure(request, failing, run_options, parameters["log"])
     if kinds is not None:
-        return plan_mixes(request, kinds, parameters["made"], parameters["log"])
-    return plan_numbers(request, parameters["made"], parameters["log"])
+        return plan_mixes(request, kinds, run_options, parameters["log"])
+    return plan_numbers(request, run_options, parameters["log"])
 
 
 def plan_numbers(request: PlanRequest, run_options: RunOptions, log: str | None) -> Answer:
@@ -257,7 +232,7 @@ def plan_numbers(request: PlanRequest, run_options: RunOptions, log: str | None)
     return Answer(answer.tables, "\n".join(answer.sentences), answer.records, lambda path: answer.plot().save(path), report)
 
 
-def of_cluster(question: Question, options: WorkloadOptions, parameters: Mapping[str, Any]) -> Answer:
+def of_cluster(question: Question, options: WorkloadOptions, run_options: RunOptions, parameters: Mapping[str, Any]) -> Answer:
     """A plan of nodes for a cluster as it is. Raises InputError."""
     submitted = read_manifests(parameters["submit"]) if question is SUBMIT else None
     cluster, service, slot_seconds = cluster_from(with_durations(options, parameters["durations"]), submitted)
@@ -266,7 +241,7 @@ def of_cluster(question: Question, options: WorkloadOptions, parameters: Mapping
     request = ClusterRequest(cluster, goals, policies, seeds, service, slot_seconds, not parameters["no_preemption"])
     if submitted is not None:
         draws, slots = DRAWS if parameters["draws"] is None else parameters["draws"], parameters["slots"] or DEFAULT_SLOTS
-        return plan_submitted(request, submitted.notes, slots, draws, parameters["made"])
+        return plan_submitted(request, submitted.notes, slots, draws, run_options)
     if question is FAILED_NODES:
-        return plan_failed_nodes(request, parameters["without"], parameters["made"])
-    return plan_added(request, parameters["add"], parameters["made"])
+        return plan_failed_nodes(request, parameters["without"], run_options)
+    return plan_added(request, parameters["add"], run_options)

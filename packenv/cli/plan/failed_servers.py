@@ -7,7 +7,7 @@ from typing import Any
 
 from packenv.cli.plan.answers import Answer
 from packenv.planning.goals import Goal
-from packenv.planning.plan_tables import SURER, cell, open_goals, scale_of
+from packenv.planning.plan_tables import SURER, cell, open_goals
 from packenv.planning.server_plans import PlanRequest, Say, plan_all
 from packenv.planning.trials import AskRuns, Trial
 from packenv.planning.what_if import Failure, compare_failure, without_servers
@@ -58,7 +58,7 @@ def _table(request: PlanRequest, failing: Sequence[int], comparisons: Sequence[F
         cells = []
         for n, goal in enumerate(request.goals):
             cells += [cell(trial, n, goal, seconds) for trial in (comparison.whole, comparison.left)]
-            scale = scale_of(goal, seconds)
+            scale = goal.scale(seconds)
             cells.append(estimate(*mean_and_half([None if by is None else by * scale for by in comparison.change(n)])))
         stable = [_yes(comparison.whole.stable), _yes(comparison.left.stable)] if workload.jobs is None else []
         table.add(comparison.policy, *cells, *stable)

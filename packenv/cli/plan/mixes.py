@@ -9,11 +9,11 @@ from packenv.cli.plan.answers import Answer, print_refused
 from packenv.cli.tables import text_console
 from packenv.errors import InputError
 from packenv.planning.goals import Goal
-from packenv.planning.kinds import Kinds, check_kinds
+from packenv.planning.kinds import Kinds, check_kinds, money
 from packenv.planning.lower_bounds.cost_bound import CostBound, least_cost
 from packenv.planning.mixes import MixPlan, MixSearch, MixTrial
 from packenv.planning.plan import GAP, SECONDS
-from packenv.planning.plan_tables import SURER, cell, money, open_goals
+from packenv.planning.plan_tables import SURER, cell, open_goals
 from packenv.planning.server_plans import PlanRequest, Say, plan_all
 from packenv.planning.trials import AskRuns
 from packenv.report.page import Report

@@ -7,34 +7,32 @@ from typing import Any
 import click
 
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import WORKLOAD
-from packenv.cli.options.shared import FILE, JSON
+from packenv.cli.options.shared import FILE, JSON, WORKLOAD
 from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
 from packenv.report.tables import Column, Table, numbers
 from packenv.runs.text import counted
+from packenv.theory.certificate_files import load_queue_bound, save_queue_bound
 from packenv.theory.queue_bound.bound import QueueBound
-from packenv.theory.queue_bound.certificate_files import load_queue_bound, save_queue_bound
 from packenv.theory.queue_bound.queue_bound import queue_bound
 from packenv.workloads.workload import Workload
 
 
 @click.command("bound")
 @click.argument("source", metavar="[WORKLOAD]", required=False, type=WORKLOAD)
-@shared.sizes
-@shared.servers
-@shared.service
-@shared.resources
-@click.option("--load", type=float, help="Arrivals as a share of ρ*.")
-@click.option("--intensity", type=float, help="Arrivals as a share of the area bound  [default: the workload's own, or 0.9].")
-@click.option("--rate", type=float, help="Tasks per slot.")
+@shared.workload_options(
+    "servers", "sizes", "service", "load", "intensity", "rate", "resources",
+    intensity="Arrivals as a share of the area bound  [default: the workload's own, or 0.9].",
+)  # fmt: skip
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")
 @click.option("--certificate", type=FILE, help="Write the bound and its proof as JSON.")
 @click.option("--check", type=click.Path(exists=True, dir_okay=False), help="Check the proof in this file instead of a search.")
-def bound_command(form: str, json_path: str | None, certificate: str | None, check: str | None, **words: Any) -> None:
+def bound_command(
+    of_workload: WorkloadOptions, form: str, json_path: str | None, certificate: str | None, check: str | None
+) -> None:
     """Find a lower bound on the mean number of waiting tasks under any policy that does not know durations.
 
     Durations, and what arrives later, are unknown until they have passed; demands are known.
@@ -47,7 +45,7 @@ def bound_command(form: str, json_path: str | None, certificate: str | None, che
     packenv bound paper/fig4b --intensity 0.95 --check proof.json
     """
     check_outputs(json_path, certificate)
-    workload = workload_told(WorkloadOptions(**words))
+    workload = workload_told(of_workload)
     console = text_console()
     if check is not None:
         bound = load_queue_bound(check)
@@ -74,7 +72,7 @@ def bound_record(workload: Workload, bound: QueueBound) -> dict[str, Any]:
         "rate": workload.rate,
         "mean_queue": bound.value,
         "mean_delay": bound.value / workload.rate,
-        "proved": {one.relaxation: one.value for one in bound.proved},
+        "proved": {proof.relaxation: proof.value for proof in bound.proved},
         "seconds": bound.seconds,
     }
 
@@ -84,6 +82,6 @@ def bound_table(workload: Workload, bound: QueueBound) -> Table:
     where = f"{workload.name} on {counted(len(workload.servers), 'server')}, intensity {workload.intensity:.4g}"
     columns = [Column("relaxation"), *numbers("waiting tasks", "mean delay (slots)")]
     table = Table(f"{where}: no policy's mean queue is below", columns)
-    for one in bound.proved:
-        table.add(one.relaxation, f"{one.value:.6g}", f"{one.value / workload.rate:.6g}")
+    for proof in bound.proved:
+        table.add(proof.relaxation, f"{proof.value:.6g}", f"{proof.value / workload.rate:.6g}")
     return table

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import WORKLOAD
-from packenv.cli.options.shared import FILE, JSON, option
+from packenv.cli.options.shared import FILE, JSON, WORKLOAD, option
 from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
-from packenv.theory.capacity.certificate_files import load_certificate, save_certificate
 from packenv.theory.capacity.max_workload import GAP, SECONDS, max_workload
+from packenv.theory.certificate_files import load_certificate, save_certificate
 
 
 @click.command()
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
-@shared.sizes
-@shared.servers
-@click.option("--service", help="Law of service, in slots, which changes only the rate: geometric:100, fixed:100, …")
-@shared.resources
-@shared.slot_seconds
-@shared.columns
+@shared.workload_options(
+    "servers", "sizes", "service", "resources", "slot_seconds", "columns",
+    service="Law of service, in slots, which changes only the rate: geometric:100, fixed:100, …",
+)  # fmt: skip
 @option("--gap", type=float, default=GAP, help="Stop when (upper - lower) / upper is at most this.")
 @option("--seconds", type=float, default=SECONDS, help="Stop after this time.")
 @format_option
@@ -32,13 +27,13 @@ from packenv.theory.capacity.max_workload import GAP, SECONDS, max_workload
 @click.option("--certificate", type=FILE, help="Write the proofs of both bounds as JSON.")
 @click.option("--check", type=click.Path(exists=True, dir_okay=False), help="Check the proofs in this file instead of a search.")
 def capacity(
+    of_workload: WorkloadOptions,
     gap: float,
     seconds: float,
     form: str,
     json_path: str | None,
     certificate: str | None,
     check: str | None,
-    **workload_options: Any,
 ) -> None:
     """Find a lower and an upper bound on ρ*, the largest mean number of tasks in service that any policy keeps stable.
 
@@ -49,7 +44,7 @@ def capacity(
     packenv capacity google2011-like --resources all --gap 0.01
     """
     check_outputs(json_path, certificate)
-    workload = workload_told(WorkloadOptions(**workload_options))
+    workload = workload_told(of_workload)
     console = text_console()
     if check is not None:
         bracket = load_certificate(check).of(workload)

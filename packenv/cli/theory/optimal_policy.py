@@ -8,8 +8,7 @@ import click
 from rich.console import Console
 
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import POLICY, WORKLOAD
-from packenv.cli.options.shared import COUNT, FILE, JSON, option
+from packenv.cli.options.shared import COUNT, FILE, JSON, POLICY, WORKLOAD, option
 from packenv.cli.options.workload import WorkloadOptions, workload_told
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import format_option, show, text_console
@@ -31,12 +30,7 @@ Queues = dict[str, list[float | None]]
 @click.command("optimal-policy")
 @click.argument("source", metavar="[WORKLOAD]", required=False, type=WORKLOAD)
 @click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to compare; repeat for more.")
-@shared.sizes
-@shared.servers
-@shared.service
-@click.option("--load", type=float, help="Arrivals as a share of ρ*, the maximum supportable workload.")
-@click.option("--intensity", type=float, help="Arrivals as a share of the area bound.")
-@click.option("--rate", type=float, help="Tasks per slot.")
+@shared.workload_options("servers", "sizes", "service", "load", "intensity", "rate")
 @click.option("--most", type=COUNT, help="Waiting jobs of a size that are told apart  [default: as many as matter].")
 @option("--within", type=float, default=WITHIN, help="Relative error of the mean queue.")
 @option("--slots", type=COUNT, default=1_000_000, help="Length of each run that checks the policy.")
@@ -51,11 +45,11 @@ def optimal_policy(
     within: float,
     slots: int,
     seeds: int,
-    made: RunOptions,
+    of_workload: WorkloadOptions,
+    run_options: RunOptions,
     out: str | None,
     form: str,
     json_path: str | None,
-    **words: Any,
 ) -> None:
     """Find the policy with the shortest mean queue of any policy, for a small workload, and compare others with it.
 
@@ -67,40 +61,40 @@ def optimal_policy(
     packenv evaluate small/fig3a -p optimal:fig3a -p bf-js
     """
     check_outputs(json_path, *([] if out is None else map(str, files_of(out))))
-    found_policies = [find_policy(name) for name in dict.fromkeys(policies)]
-    workload = workload_told(WorkloadOptions(**words))
+    others = [find_policy(name) for name in dict.fromkeys(policies)]
+    workload = workload_told(of_workload)
     with Console(stderr=True).status(f"{workload.name}: solving") as status:
-        found = stationary_optimum(
+        best = stationary_optimum(
             workload, most, within, lambda n, low, high: status.update(f"{n:,} iterations: {low:.5g} to {high:.5g}")
         )
     if out is not None:
-        save_optimal(out, found)
-    all_policies = [Optimal(found.instance, found.decisions), *found_policies]
+        save_optimal(out, best)
+    all_policies = [Optimal(best.instance, best.decisions), *others]
     names = [name_of(policy) for policy in all_policies]
     runs = runs_of(workload, all_policies, range(seeds), slots)
-    queues = by_policy(names, [result.mean_queue for result in run_all(runs, made)])
-    record = optimum_record(found, queues)
-    show(form, [optimum_table(found, queues)], [record])
+    queues = by_policy(names, [result.mean_queue for result in run_all(runs, run_options)])
+    record = optimum_record(best, queues)
+    show(form, [optimum_table(best, queues)], [record])
     console = text_console()
-    clamped = f"more than {found.most} waiting jobs of a size are taken for {found.most}"
-    console.print(f"{found.states:,} states, {found.seconds:.1f} s; {clamped}", highlight=False)
-    if not found.settled:
-        hidden = 1 - found.smaller / found.lower
+    clamped = f"more than {best.most} waiting jobs of a size are taken for {best.most}"
+    console.print(f"{best.states:,} states, {best.seconds:.1f} s; {clamped}", highlight=False)
+    if not best.settled:
+        hidden = 1 - best.smaller / best.lower
         console.print(f"too few: twice as many change the shortest mean queue by {hidden:.2%}", highlight=False)
     write_all((json_path, lambda path: write_json(path, record)))
 
 
-def optimum_record(found: StationaryOptimum, queues: Queues) -> dict[str, Any]:
+def optimum_record(optimum: StationaryOptimum, queues: Queues) -> dict[str, Any]:
     """The JSON of `packenv optimal-policy`: mean queues, and ratios to that of the optimal policy, with 95 % intervals."""
     best = queues["optimal"]
     return {
-        "workload": found.workload.name,
-        "rate": found.instance.rate,
-        "states": found.states,
-        "most": found.most,
-        "seconds": found.seconds,
-        "lower": found.lower,
-        "smaller": found.smaller,
+        "workload": optimum.workload.name,
+        "rate": optimum.instance.rate,
+        "states": optimum.states,
+        "most": optimum.most,
+        "seconds": optimum.seconds,
+        "lower": optimum.lower,
+        "smaller": optimum.smaller,
         "policies": [
             {"policy": name, "mean_queue": [*interval(values)], "ratio": [*ratio_of_means(values, best)]}
             for name, values in queues.items()
@@ -108,10 +102,10 @@ def optimum_record(found: StationaryOptimum, queues: Queues) -> dict[str, Any]:
     }
 
 
-def optimum_table(found: StationaryOptimum, queues: Queues) -> Table:
+def optimum_table(optimum: StationaryOptimum, queues: Queues) -> Table:
     """Mean queues, and how many times that of the optimal policy they are, on the same jobs."""
-    table = Table(f"{found.workload.name}: mean queue", [Column(""), *numbers("mean queue", "ratio to optimal")])
-    table.add("any policy, at least", number(found.lower), "")
+    table = Table(f"{optimum.workload.name}: mean queue", [Column(""), *numbers("mean queue", "ratio to optimal")])
+    table.add("any policy, at least", number(optimum.lower), "")
     for name, values in queues.items():
         table.add(name, str(interval(values)), "" if name == "optimal" else str(ratio_of_means(values, queues["optimal"])))
     return table

@@ -6,8 +6,7 @@ import click
 from rich.console import Console
 
 from packenv.cli.options import shared
-from packenv.cli.options.completed_names import POLICY
-from packenv.cli.options.shared import COUNT, FILE, JSON, option
+from packenv.cli.options.shared import COUNT, FILE, JSON, POLICY, option
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
@@ -38,7 +37,7 @@ def worst_case_command(
     services: tuple[str, ...],
     tries: int,
     seed: int,
-    made: RunOptions,
+    run_options: RunOptions,
     log: str | None,
     out: str | None,
     form: str,
@@ -57,7 +56,7 @@ def worst_case_command(
     find_policy(policy)
     laws = [parse_law(text, "--service") for text in services]
     run_log = RunLog(log)
-    with made.runner() as runner, Console(stderr=True).status(f"{policy}: looking for bad workloads") as status:
+    with run_options.runner() as runner, Console(stderr=True).status(f"{policy}: looking for bad workloads") as status:
 
         def show_step(what: str) -> None:
             status.update(f"{policy}: {what}{runner.where()}")

@@ -9,7 +9,7 @@ from packenv.cluster.linked_list import append, unlink
 from packenv.cluster.queue.by_age import add_newest, remove_aged
 from packenv.cluster.queue.by_demand import add_to_group, remove_from_group
 from packenv.cluster.queue.by_type import add_typed, remove_typed
-from packenv.cluster.sorted_keys.directory import expect
+from packenv.cluster.sorted_keys.arrays import expect
 from packenv.cluster.sorted_keys.keys import (
     add_last,
     find,

@@ -5,15 +5,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.locality.rows_by_home import RowsByHome, enter, leave, nearest_row, rows_by_home
-from packenv.cluster.members import Members, add_member, no_members, remove_member
+from packenv.cluster.locality import RowsByHome, enter, leave, nearest_row, rows_by_home
 from packenv.cluster.queue.waiting import new_count, new_task, now, row_of
 from packenv.cluster.state import DONE, NONE, Cluster
 from packenv.cluster.whole_jobs.below import path_below
 from packenv.cluster.whole_jobs.book import JobBook, add, job_book, note_end, start
 from packenv.cluster.whole_jobs.releases import Releases, begin_service, end_service, releases
 from packenv.cluster.whole_jobs.remaining_work import RemainingWork, note_no_work_left, note_overdue, note_start, remaining_work
-from packenv.cluster.whole_jobs.waiting_groups import WaitingGroups, note_none_waits, note_waiting, waiting_groups
+from packenv.cluster.whole_jobs.waiting_groups import (
+    Members,
+    WaitingGroups,
+    add_member,
+    no_members,
+    note_none_waits,
+    note_waiting,
+    remove_member,
+    waiting_groups,
+)
 from packenv.compiled.decorators import apart, compiled, fused
 from packenv.compiled.frame import Frame
 from packenv.jobs import Jobs

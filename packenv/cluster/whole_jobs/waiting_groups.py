@@ -6,12 +6,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.linked_list import append, empty_lists, link_type, unlink
-from packenv.cluster.locality.rows_by_home import RowsByPlace
-from packenv.cluster.members import Members, add_member, no_members, remove_member
+from packenv.cluster.locality import RowsByPlace
 from packenv.cluster.whole_jobs.book import JobBook
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.results.job_times import numbered
+
+
+class Members(Frame):
+    """number[: count[0]] are the members."""
+
+    number: NDArray[np.int32]  # (N,)
+    place: NDArray[np.int32]  # (N,) index of a member in `number`
+    count: NDArray[np.int64]  # (1,)
+
+
+def no_members(numbers: int) -> Members:
+    """The empty set of numbers below `numbers`."""
+    return Members(number=np.zeros(numbers, np.int32), place=np.zeros(numbers, np.int32), count=np.zeros(1, np.int64))
+
+
+@compiled
+def add_member(members: Members, number: int) -> None:
+    """Add a number that is not a member."""
+    members.number[members.count[0]], members.place[number] = number, members.count[0]
+    members.count[0] += 1
+
+
+@compiled
+def remove_member(members: Members, number: int) -> None:
+    """Remove a member."""
+    members.count[0] -= 1
+    last = members.number[members.count[0]]
+    members.number[members.place[number]], members.place[last] = last, members.place[number]
+
 
 Ints = NDArray[np.int64]
 Places = NDArray[np.int32]

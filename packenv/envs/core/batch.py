@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 
+from packenv.cluster.fields import one_row
 from packenv.cluster.sorted_keys.arrays import WIDTH
 from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.cluster.whole_jobs.state import WholeJobs, no_jobs
 from packenv.envs.core.definition import Layout, Sizes
-from packenv.envs.core.logarithms import COMMON_SERVERS, logarithms
+from packenv.envs.core.features import COMMON_SERVERS, logarithms
 from packenv.envs.core.server_summaries import forget_summaries
 from packenv.envs.core.state import OVER, Batch, passage_type, turn_type, window_type
 
@@ -76,3 +77,21 @@ def on_cluster(batch: Batch, c: Cluster) -> Batch:
     if sizes.shape[1] > 0:
         sizes = np.zeros((len(sizes), c.task.shape[1] + WIDTH), np.int32)
     return batch.replace(c=c, waiting_sizes=sizes)
+
+
+BY_ROW = (
+    *("turn", "passage", "action", "window", "ages", "room_class", "rooms", "active", "reserved", "queue", "virtual_queues"),
+    *("servers", "server", "cluster", "configurations", "actions", "context", "mask", "waiting_sizes"),
+    *("offered", "score", "rank", "near", "fitting", "foremost"),
+)
+"""Fields of a Batch that have a row for each cluster."""
+
+
+def row_of(batch: Batch, row: int, own: Cluster, jobs: WholeJobs) -> Batch:
+    """Row `row` as a batch of one in the same memory, with the table that the cluster `own` was built for, and its jobs.
+
+    Compiled code reads one table of jobs, and its precedence, for all rows of a batch (`Source`, `Precedence`). Rows with
+    tables of their own are therefore stepped one by one; everything else reads the arrays of the whole batch.
+    """
+    own_rows = {name: getattr(batch, name)[row : row + 1] for name in BY_ROW}
+    return batch.replace(c=one_row(batch.c, row, own), jobs=jobs, first=0, last=1, **own_rows)

@@ -9,7 +9,6 @@ from packenv.cluster.slots import FINISHED, GROW, LIMIT, READY, all_done, begin_
 from packenv.cluster.state import NEVER, NONE
 from packenv.cluster.whole_jobs.state import UNFINISHED, follows, missing_shares
 from packenv.compiled.decorators import apart, compiled, fused
-from packenv.envs.core.oldest_tasks import leave_window
 from packenv.envs.core.server_summaries import add_starts, remove_completed, summarise_servers
 from packenv.envs.core.state import (
     AT_HORIZON,
@@ -21,6 +20,7 @@ from packenv.envs.core.state import (
     WORK_DONE,
     Batch,
 )
+from packenv.envs.core.waiting_tasks import leave_window
 from packenv.units import UNIT
 
 

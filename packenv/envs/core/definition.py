@@ -1,19 +1,18 @@
-"""What the folder of an environment defines: its options and arrays, its rules, and how policies play it."""
+"""What the module of an environment defines: its options and arrays, its rules, and how policies play it."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.envs.core.features import OF_TASKS, Features
+from packenv.errors import InputError, nearest
 from packenv.policy import Needs
-
-if TYPE_CHECKING:
-    from packenv.envs.observation.features import Feature
 
 Shapes = Mapping[str, tuple[int, ...]]
 """Shapes of the arrays of an observation, by name, in order."""
@@ -44,8 +43,7 @@ class Layout:
     offered: int = 0  # servers whose starts the actions are, as many of each; 0: the actions are of every server, or of none
     groups: int = 0  # actions that start a task of a group of identical ones,
     by_data: bool = False  # and whether tasks with different data are in different groups
-    of_action: tuple[Feature, ...] = ()  # its own features of actions, and of the context, if it has them
-    of_context: tuple[Feature, ...] = ()
+    features: Features = OF_TASKS
 
 
 @dataclass(frozen=True)
@@ -55,13 +53,17 @@ class Definition:
     `layout(sizes, capacity, options, *, …)` returns a Layout for a cluster of capacity (L, D) units and the shared
     `Options`; its keyword-only parameters are the environment's own options. `policy_action(core, row, planned)` returns
     the action that comes nearest to what a policy has planned (packenv.envs.policy_agents); without it policies cannot
-    play the environment. `follows_jobs`: it needs a table of jobs, and reads `Batch.jobs`. `defaults`: of the shared
-    options and its own where they are not those of `Options` and `layout`; `instead(arguments)` takes the place of some of them.
+    play the environment. `description`: in Gymnasium's form, with the headings that are not the same for all environments:
+    with `features`, the tables of its observation, packenv.envs.documentation adds the others. `follows_jobs`: it needs a table
+    of jobs, and reads `Batch.jobs`. `defaults`: of the shared options and its own where they are not those of `Options` and
+    `layout`; `instead(arguments)` takes the place of some of them.
     """
 
     name: str
     layout: Callable[..., Layout]
     policy_action: Callable[..., int] | None = None
+    description: str | None = None
+    features: Features | None = None
     follows_jobs: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict)
     instead: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
@@ -77,3 +79,16 @@ class Definition:
         """Names of the options that this environment alone has."""
         parameters = inspect.signature(self.layout).parameters.values()
         return tuple(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)
+
+
+def one_of(option: str, value: Any, choices: tuple[Any, ...]) -> int:
+    """The position of a choice; InputError for an unknown one, with the nearest."""
+    if value not in choices:
+        raise InputError(f"unknown {option} {value!r}{nearest(str(value), [str(choice) for choice in choices])}")
+    return choices.index(value)
+
+
+def whole(option: str, value: Any, low: int, high: int) -> None:
+    """InputError unless the value is an integer from `low` to `high`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
+        raise InputError(f"{option} must be a whole number from {low} to {high}, not {value!r}")

@@ -5,6 +5,8 @@ Shapes: E clusters, L servers, D resources, G kinds of server, 2J types, K tasks
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,6 +25,8 @@ AT_HORIZON, TOO_MANY_WAITING, WORK_DONE, NOTHING_LEFT, AT_SEGMENT = 1, 2, 3, 4, 
 """Why an episode ended, as `info["reason"]` says it; 0 while it goes on. REASONS has the text of each."""
 
 REASONS = ("", "horizon", "waiting limit", "all work is done", "nothing left to happen", "segment")
+
+Numbers = float | NDArray[np.float64]
 
 turn_type = np.dtype(
     [
@@ -60,34 +64,36 @@ turn_type = np.dtype(
     align=True,
 )
 
-passage_type = np.dtype(
-    [
-        ("elapsed", "f8"),
-        ("queue", "f8"),
-        ("size", "f8"),
-        ("delay", "f8"),
-        ("started", "f8"),
-        ("placed", "f8"),
-        ("served", "f8"),
-        ("arrivals", "f8"),
-        ("arriving", "f8"),
-        ("offered", "f8"),
-        ("guarded", "f8"),
-        ("unfinished", "f8"),
-        ("unfinished_value", "f8"),
-        ("missing_shares", "f8"),
-        ("overtaken", "f8"),
-        # of the episode so far, as in Result; utilisation: of the resource that is used most
-        ("mean_queue", "f8"),
-        ("mean_delay", "f8"),
-        ("mean_waiting_size", "f8"),
-        ("utilisation", "f8"),
-        ("slot", "i8"),
-        ("invalid", "i8"),
-        ("reason", "i8"),
-    ],
-    align=True,
-)
+
+class Passage(NamedTuple):
+    """What happened since the last action: numbers, or arrays (E,) in a batch. Times in slots, sizes in units of capacity."""
+
+    elapsed: Numbers  # slots
+    queue: Numbers  # ∫ Q dt: waiting tasks, added up over these slots
+    size: Numbers  # the same of their sizes
+    delay: Numbers  # of the tasks that started, added up
+    started: Numbers  # tasks
+    placed: Numbers  # their sizes, added up
+    served: Numbers  # ∫ size in service dt over the mean service: of several resources, the mean
+    arrivals: Numbers  # mean number of tasks that arrive in so many slots
+    arriving: Numbers  # their size
+    offered: Numbers  # what they add to `served` in the long run
+    guarded: Numbers  # slots that passed under the guard
+    unfinished: Numbers  # ∫ jobs that have arrived and not ended, dt; 0 where whole jobs are not followed
+    unfinished_value: Numbers  # ∫ Σ of their values dt
+    missing_shares: Numbers  # ∫ Σ over owners with waiting tasks of what each lacks of its fair share, as a share of it, dt
+    overtaken: Numbers  # Σ over the tasks that started: waiting jobs with less work left · work, in mean services of a server
+    mean_queue: Numbers  # of the episode so far, as in Result
+    mean_delay: Numbers
+    mean_waiting_size: Numbers
+    utilisation: Numbers  # of the resource that is used most
+    slot: Numbers  # the present one
+    invalid: Numbers  # 1 if the action was not valid
+    reason: Numbers  # why the episode ended, 0 while it goes on
+    baseline: Numbers  # ∫ Q dt of the baseline over the same slots; 0 unless the reward is `advantage`
+
+
+passage_type = np.dtype([(name, "i8" if name in ("slot", "invalid", "reason") else "f8") for name in Passage._fields])
 
 OF_EPISODE = ("mean_queue", "mean_delay", "mean_waiting_size", "utilisation")
 """Measures of the episode so far that `info` has, next to what happened in the step."""
@@ -126,7 +132,7 @@ class Batch(Frame):
     near: NDArray[np.int8]  # (E, K) and how near their data are to the server: NODE, RACK or ANY
     fitting: NDArray[np.int64]  # (E,) groups that fit on the server of the decision
     foremost: NDArray[np.int64]  # (E,) the group of the job with the least work left, fitting or not; NONE without a server
-    unread: int  # features that need not be written (packenv.envs.observation.features)
+    unread: int  # features that need not be written (packenv.envs.core.features)
     # the observation
     queue: NDArray[np.float32]  # (E, K, D + 2)
     virtual_queues: NDArray[np.float32]  # (E, G · 2J, 4 or 2), or (E, 2J, 4 or 2) where a decision is about one server

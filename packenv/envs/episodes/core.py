@@ -13,27 +13,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.build import build
+from packenv.cluster.build import build, grow, lengthen
 from packenv.cluster.copy_tasks import copy_rows, tasks_of, transplant
 from packenv.cluster.fields import reset_rows
-from packenv.cluster.grow import grow, lengthen
 from packenv.cluster.slots import GROW
 from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.cluster.whole_jobs.state import no_jobs, whole_jobs
-from packenv.envs.core.batch import make_batch, on_cluster
+from packenv.envs.core.batch import make_batch, on_cluster, row_of
 from packenv.envs.core.definition import Definition
-from packenv.envs.core.state import AT_SEGMENT, BEGUN, DECIDING, FRESH, OVER, Batch
+from packenv.envs.core.state import AT_SEGMENT, BEGUN, DECIDING, FRESH, OVER, Batch, Passage
 from packenv.envs.core.step import step_of
 from packenv.envs.episodes.guard import Guard, together
 from packenv.envs.episodes.policy_run import CHUNK, PolicyRun, initial_jobs
-from packenv.envs.episodes.rows import row_of
 from packenv.envs.episodes.seeds import episode_seed, share
 from packenv.envs.episodes.workload_facts import check_jobs, levels_for, mean_scalar_size, mean_work, most_in_service
-from packenv.envs.observation.flat import flattening_of
 from packenv.envs.observation.layout import sizes_of
-from packenv.envs.observation.normalized import Flattening, check_normalized
+from packenv.envs.observation.one_array import Flattening, check_normalized, flattening_of
 from packenv.envs.options import INVALID, LATEST, ONE_ARRAY, split
-from packenv.envs.rewards import Passage, advantage, find_reward, of_jobs
+from packenv.envs.rewards import advantage, find_reward, of_jobs
 from packenv.errors import InputError
 from packenv.policy import Setting
 from packenv.workloads.sampling import begin
@@ -130,13 +127,12 @@ class Core:
         """Step this batch from now on.
 
         `parts` has the batches of one row where each has a table of its own; `measured` the fields of the batch's
-        `passage`, by name, as views (E,), and `passage` those that rewards read.
+        `passage`, by name, as views (E,), and `passage` the same for rewards.
         """
         self.batch = batch
         self.parts = [row_of(batch, row, own, jobs) for row, (own, jobs) in enumerate(zip(self.tables, self.jobs, strict=True))]
-        self.measured = {name: batch.passage[name] for name in batch.passage.dtype.names or ()}
-        nothing = np.zeros(self.rows)
-        self.passage = Passage(**{name: self.measured.get(name, nothing) for name in Passage._fields})
+        self.measured = {name: batch.passage[name] for name in Passage._fields}
+        self.passage = Passage(**self.measured)
 
     def place_of(self, row: int) -> tuple[Batch, int]:
         """The batch that steps row, and where in it the row is."""

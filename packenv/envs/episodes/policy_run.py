@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from packenv.cluster.build import build
+from packenv.cluster.build import build, grow
 from packenv.cluster.copy_tasks import copy_rows, tasks_of, transplant
-from packenv.cluster.grow import grow
 from packenv.cluster.loop import runner_for
 from packenv.cluster.slots import FINISHED, GROW
 from packenv.errors import InputError

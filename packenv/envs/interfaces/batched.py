@@ -222,7 +222,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
 
     def render(self) -> tuple[Any, ...] | None:
         """What `render` of the single environment gives, for each row; `human` shows row 0."""
-        from packenv.envs.rendering.render import Viewer
+        from packenv.envs.rendering import Viewer
 
         if self.render_mode is None:
             return None

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from packenv.cluster.state import NEVER, NONE
 from packenv.envs.core.definition import Definition
-from packenv.envs.core.state import OF_EPISODE, OVER, WORK_DONE
+from packenv.envs.core.state import OF_EPISODE, OVER, WORK_DONE, Passage
 from packenv.envs.episodes.core import NO_QUEUE, Core, Observation
 from packenv.envs.episodes.seeds import MOST
 from packenv.envs.interfaces.spaces import action_space, observation_space
-from packenv.envs.rewards import Passage
 from packenv.errors import InputError
 
 FIRST_ROW = np.zeros(1, np.int64)
@@ -66,36 +65,35 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         self._action[0] = chosen
         if (row := self._step(self._rules, self._batch)) != NONE:
             self._help(row)
-        *happened, mean_queue, mean_delay, mean_waiting_size, utilisation, slot, invalid, reason = self._passage.item()
         core = self.core
         if core.segment < NEVER:
             core.end_segments()
-            reason = int(core.measured["reason"][0])
-        baseline = core.baseline_queue((0,))[0] if core.baselines else 0.0
-        passage = Passage._make((*happened, baseline))
-        reward = core.reward(passage)
+        passage = Passage._make(self._passage.item())
+        if core.baselines:
+            passage = passage._replace(baseline=core.baseline_queue((0,))[0])
+        reward, reason = core.reward(passage), passage.reason
         info = {
             "elapsed": int(passage.elapsed),
-            "slot": slot,
-            "invalid": invalid == 1,
+            "slot": passage.slot,
+            "invalid": passage.invalid == 1,
             "action_mask": self._mask.copy(),
             "seed": self._seed,
             "reason": reason,
-            "mean_queue": mean_queue,
-            "mean_delay": mean_delay,
-            "mean_waiting_size": mean_waiting_size,
-            "utilisation": utilisation,
+            "mean_queue": passage.mean_queue,
+            "mean_delay": passage.mean_delay,
+            "mean_waiting_size": passage.mean_waiting_size,
+            "utilisation": passage.utilisation,
         }
         terminated = truncated = False
         if core.yardsticks:
             info["baseline_queue"] = core.yardstick_queue(0) if reason else NO_QUEUE
         if core.guard is not None:
             info["guarded"] = int(passage.guarded)
-        if invalid:
+        if passage.invalid:
             reward -= core.options.invalid_penalty
         if reason:
             self._over = True
-            terminated = reason == WORK_DONE
+            terminated = bool(reason == WORK_DONE)
             truncated = not terminated
         if self.render_mode is not None:
             self._watch()
@@ -202,7 +200,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
     def _watching(self) -> Any:
         """The viewer, made when it is first needed."""
         if self._viewer is None:
-            from packenv.envs.rendering.render import Viewer
+            from packenv.envs.rendering import Viewer
 
             assert self.render_mode is not None
             self._viewer = Viewer(self.render_mode)

@@ -8,8 +8,8 @@ import numpy as np
 from gymnasium import spaces
 
 from packenv.envs.core.definition import Layout, Sizes
-from packenv.envs.observation.features import HIGHEST, features_of
-from packenv.envs.observation.flat import flattening_of
+from packenv.envs.core.features import HIGHEST
+from packenv.envs.observation.one_array import flattening_of
 from packenv.envs.options import LATEST, ONE_ARRAY, Options
 from packenv.units import UNIT
 from packenv.workloads.workload import Workload
@@ -33,7 +33,7 @@ def observation_space(layout: Layout, sizes: Sizes, options: Options, workload: 
     latest += options.warm.slots if options.warm else 0
     many = float(options.waiting_limit)
     full = options.observation == "full"
-    of_action, of_context = features_of(layout)
+    of_action, of_context = layout.features.of_action, layout.features.of_context
     virtual_queue = [many, largest, many * largest, latest] if full else [many, largest]
     types = [most_jobs] * sizes.types
     highs: dict[str, list[float]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from packenv.cluster.locality.distance import has_homes, level_of, remote_slots
+from packenv.cluster.locality import has_homes, level_of, remote_slots
 from packenv.cluster.queue.waiting import now, waiting
 from packenv.cluster.servers import server_count
 from packenv.cluster.state import NEVER, NONE
@@ -13,10 +13,10 @@ from packenv.cluster.whole_jobs.releases import first_room
 from packenv.cluster.whole_jobs.remaining_work import work_left
 from packenv.cluster.whole_jobs.state import UNFINISHED, mean_work_left, nearest_task, share_of
 from packenv.compiled.decorators import apart, compiled
+from packenv.envs.core.features import HIGHEST
 from packenv.envs.core.state import Batch
 from packenv.envs.job_fill import features as feature
 from packenv.envs.job_fill.offer import ratio
-from packenv.envs.observation.features import HIGHEST
 from packenv.workloads.network import NODE, RACK
 
 LEAST = 1e-6  # ratios are at least this much, so that their logarithms are finite

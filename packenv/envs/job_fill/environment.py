@@ -1,72 +1,275 @@
-"""JobFill for Gymnasium: one environment, and a batch."""
+"""One server at a time: from which group of identical tasks, of which job, does the next one start there?
+
+## Description
+Jobs of many tasks, in phases or with predecessors, of one or several resources, with or without values, owners and places
+of their data: any finite table of jobs, such as the workload `analytics`. Decisions are about servers on which waiting
+tasks fit, in index order. Offered are groups of tasks that are alike (job, phase, demand, expected service): those that fit
+on the server, `window` at most; those with data there first, then those with data in the rack, and of these the jobs with
+the least work left first. With `choices` only the best of these are offered, by the score of Tetris, alignment less twice
+the work left, each over its mean: always taking the first is Tetris. The only group that fits on a server then starts
+without a decision. Sizes of action and observation do not depend on the number of jobs, servers or resources.
+
+Tasks of a group may have their data on different servers. The one that starts is the nearest to its data on the server
+of the decision: one whose data lie there, or that has none; else one with data in the rack; else any. Of equally near ones
+the earliest row starts. With `ask="always"` tasks with different data are in different groups.
+
+## Action Space
+`Discrete(K + 1)`: a = n starts the nearest task of the n-th group that is offered. The last action passes: the server is left
+out until its next completion, the next task that becomes eligible, or until no task is in service anywhere. While none is,
+it is not valid (but with `ask="always"`), so that something runs while something waits.
+
+`info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. In place of one
+that is not, `invalid` says what is done; with "wait" it counts as pass.
+
+## Observation Space
+`actions` (K + 1, F), a row of features for every action, and `context` (C,), of the cluster: see the tables below.
+(*): also written for the action that passes. Scarcity of a resource: Σ demand · expected slots over the tasks that have
+arrived and not started, eligible or not, over the capacity of the cluster. "compact" and "full" are not offered.
+
+## Its Own Rewards
+| `"completion"` | minus the unfinished jobs, in every slot: over an episode minus the sum of completion times |
+|---|---|
+| `"overtaking"` | minus the waiting jobs with less work left than that of a task, times its work, when it starts |
+| `"value"` | as `completion`, each job weighted by its value |
+| `"makespan"` | minus the slots that pass |
+
+`"overtaking"` is the part of `completion`, shaped by a potential, that a choice among tasks decides
+(`packenv.envs.rewards.overtaking`), with a fraction of the noise. The others may end in `:unfairness=PRICE`, as in
+`"completion:unfairness=2"`: a job (or tenant) with waiting tasks and no share of the cluster costs the price in every
+slot, one with half its fair share half the price, and one with its fair share nothing. A fair share is one over the jobs
+(or tenants) with eligible tasks. In sum: the price times `packenv.results.fairness.missing_shares`.
+
+With `window` or `ask` but not `choices` all groups of the window, 8 by default, are offered.
+An episode begins with an empty cluster, without a guard, and takes no `J` or `types`.
+
+## Own Arguments
+| `passing` | False | no server is passed while a group is offered; or True |
+| `choices` | 4 | groups that are offered, of the `window` (32) that are looked at, the best by score; None: all |
+| `ask` | `"changed"` | `"always"`: passed servers are asked again in every slot, and after a round with a start |
+"""
 
 from __future__ import annotations
 
-from packenv.envs.documentation import documented
-from packenv.envs.interfaces.batched import BatchEnv
-from packenv.envs.interfaces.single import SingleEnv
-from packenv.envs.job_fill.definition import DEFINITION
-from packenv.envs.job_fill.features import CLUSTER_FEATURES, GROUP_FEATURES
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.queue.waiting import now
+from packenv.cluster.servers import reopen_all, server_count
+from packenv.cluster.state import NONE
+from packenv.cluster.whole_jobs.remaining_work import work_left
+from packenv.cluster.whole_jobs.state import EVERYWHERE, nearest_task, note_slot, start_of_group
+from packenv.compiled.decorators import apart, compiled
+from packenv.envs.core.between_decisions import pass_over, reopen_passed
+from packenv.envs.core.definition import Definition, Layout, Sizes, one_of, whole
+from packenv.envs.core.state import DECIDING, WAITING, Batch
+from packenv.envs.core.step import acts, begins, observes
+from packenv.envs.job_fill.describe import describe_cluster, describe_groups
+from packenv.envs.job_fill.features import OF_GROUPS
+from packenv.envs.job_fill.offer import any_fits, any_new_fits, offer
+from packenv.envs.policy_agents.planned import Option, Planned, nearest_action, still_planned
+from packenv.errors import InputError
+from packenv.policy import Needs
+
+if TYPE_CHECKING:
+    from packenv.envs.episodes.core import Core
+    from packenv.envs.options import Options
 
 
-class JobFill(SingleEnv):
-    """One server at a time: from which group of identical tasks, of which job, does the next one start there?
+class JobFillRules(NamedTuple):
+    """The options that compiled code reads."""
 
-    ## Description
-    Jobs of many tasks, in phases or with predecessors, of one or several resources, with or without values, owners and places
-    of their data: any finite table of jobs, such as the workload `analytics`. Decisions are about servers on which waiting
-    tasks fit, in index order. Offered are groups of tasks that are alike (job, phase, demand, expected service): those that fit
-    on the server, `window` at most; those with data there first, then those with data in the rack, and of these the jobs with
-    the least work left first. With `choices` only the best of these are offered, by the score of Tetris, alignment less twice
-    the work left, each over its mean: always taking the first is Tetris. The only group that fits on a server then starts
-    without a decision. Sizes of action and observation do not depend on the number of jobs, servers or resources.
+    passing: int  # 1 if a server may be passed
+    again: int  # 1: passed servers are asked again in every slot, and after every round in which something started
+    choices: int  # how many groups are offered, the best by the score of Tetris first; 0: as many as the window
 
-    Tasks of a group may have their data on different servers. The one that starts is the nearest to its data on the server
-    of the decision: one whose data lie there, or that has none; else one with data in the rack; else any. Of equally near ones
-    the earliest row starts. With `ask="always"` tasks with different data are in different groups.
 
-    ## Action Space
-    `Discrete(K + 1)`: a = n starts the nearest task of the n-th group that is offered. The last action passes: the server is left
-    out until its next completion, the next task that becomes eligible, or until no task is in service anywhere. While none is,
-    it is not valid (but with `ask="always"`), so that something runs while something waits.
+@begins(JobFillRules)
+def begin(rules: JobFillRules, b: Batch) -> None:
+    """Take up what happened, and ask again about servers that were passed, where something has changed."""
+    turn = b.turn[b.c.e]
+    passed = turn.passed
+    reopen_passed(b)
+    if rules.again or (turn.passed and nothing_runs(b)):
+        reopen_all(b.c)
+        turn.passed = 0
+    note_slot(b.c, b.jobs, rules.again > 0 or passed > turn.passed)
+    begin_round(rules, b)
 
-    `info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. In place of one
-    that is not, `invalid` says what is done; with "wait" it counts as pass.
 
-    ## Observation Space
-    `actions` (K + 1, F), a row of features for every action, and `context` (C,), of the cluster: see the tables below.
-    (*): also written for the action that passes. Scarcity of a resource: Σ demand · expected slots over the tasks that have
-    arrived and not started, eligible or not, over the capacity of the cluster. "compact" and "full" are not offered.
+@acts(JobFillRules)
+def act(rules: JobFillRules, b: Batch) -> None:
+    """Start a task on the server, or pass it over."""
+    turn, action = b.turn[b.c.e], b.action[b.c.e]
+    g = NONE
+    if action < b.mask.shape[1] - 1:
+        g = b.offered[b.c.e, action]
+        turn.invalid = g == NONE
+    else:
+        turn.invalid = not may_pass(rules, b)
+    if g == NONE:
+        pass_over(b, turn.server)
+    else:
+        start(b, g, turn.server)
+    next_decision(rules, b, turn.server)
+    if rules.again and turn.server == NONE and turn.passed and b.c.head[b.c.e].started > turn.started:
+        reopen_all(b.c)
+        turn.passed = 0
+        begin_round(rules, b)
 
-    ## Its Own Rewards
-    | `"completion"` | minus the unfinished jobs, in every slot: over an episode minus the sum of completion times |
-    |---|---|
-    | `"overtaking"` | minus the waiting jobs with less work left than that of a task, times its work, when it starts |
-    | `"value"` | as `completion`, each job weighted by its value |
-    | `"makespan"` | minus the slots that pass |
 
-    `"overtaking"` is the part of `completion`, shaped by a potential, that a choice among tasks decides
-    (`packenv.envs.rewards.overtaking`), with a fraction of the noise. The others may end in `:unfairness=PRICE`, as in
-    `"completion:unfairness=2"`: a job (or tenant) with waiting tasks and no share of the cluster costs the price in every
-    slot, one with half its fair share half the price, and one with its fair share nothing. A fair share is one over the jobs
-    (or tenants) with eligible tasks. In sum: the price times `packenv.results.fairness.missing_shares`.
+@apart
+def start(b: Batch, g: int, server: int) -> None:
+    """Start a task of group g, and count by how many slots its work delays the waiting jobs with less work left."""
+    jobs, waiting_jobs = b.jobs, b.jobs.groups.jobs
+    left, less = work_left(b.c, jobs.work, jobs.book.job[g]), 0
+    for n in range(waiting_jobs.count[0]):
+        less += work_left(b.c, jobs.work, waiting_jobs.number[n]) < left
+    b.turn[b.c.e].overtaken += less * float(jobs.work.rate[g] * jobs.book.duration[g]) / jobs.work.capacity
+    start_of_group(b.c, jobs, g, server)
 
-    With `window` or `ask` but not `choices` all groups of the window, 8 by default, are offered.
-    An episode begins with an empty cluster, without a guard, and takes no `J` or `types`.
 
-    ## Own Arguments
-    | `passing` | False | no server is passed while a group is offered; or True |
-    | `choices` | 4 | groups that are offered, of the `window` (32) that are looked at, the best by score; None: all |
-    | `ask` | `"changed"` | `"always"`: passed servers are asked again in every slot, and after a round with a start |
+@observes(JobFillRules)
+def observe(rules: JobFillRules, b: Batch) -> None:
+    """Write the observation and the mask of the row."""
+    server, last = b.turn[b.c.e].server, b.mask.shape[1] - 1
+    for n in range(last):
+        b.mask[b.c.e, n] = b.offered[b.c.e, n] != NONE
+    b.mask[b.c.e, last] = 1 if server == NONE or may_pass(rules, b) else 0
+    describe_groups(b, server)
+    describe_cluster(b, server)
+
+
+@compiled
+def may_pass(rules: JobFillRules, b: Batch) -> bool:
+    """Whether the server of the decision may be passed."""
+    return rules.passing > 0 and (rules.again > 0 or not nothing_runs(b))
+
+
+@compiled
+def nothing_runs(b: Batch) -> bool:
+    """Whether no task is in service anywhere: if nothing starts, nothing may ever happen again."""
+    return b.c.head[b.c.e].in_service == 0
+
+
+@compiled
+def begin_round(rules: JobFillRules, b: Batch) -> None:
+    """Ask the servers in index order."""
+    b.turn[b.c.e].started = b.c.head[b.c.e].started
+    next_decision(rules, b, 0)
+
+
+@compiled
+def next_decision(rules: JobFillRules, b: Batch, first: int) -> None:
+    """Find the next server on which something fits, from `first` on, and the groups to offer there.
+
+    With `choices`, and without passing, the only group that fits on a server starts without a decision.
     """
+    turn, server = b.turn[b.c.e], offer_next(b, first, rules.choices)
+    while rules.choices > 0 and rules.passing == 0 and server != NONE and b.fitting[b.c.e] == 1:
+        start(b, b.offered[b.c.e, 0], server)
+        server = offer_next(b, server, rules.choices)
+    turn.server, turn.phase = server, WAITING if server == NONE else DECIDING
 
-    definition = DEFINITION
+
+@apart
+def offer_next(b: Batch, first: int, choices: int) -> int:
+    """Write what is offered on the next server on which something fits, from `first` on; returns the server, or NONE."""
+    server = next_server(b, first)
+    offer(b, server, choices)
+    return server
 
 
-documented(JobFill, of_jobs=(GROUP_FEATURES, CLUSTER_FEATURES))
+@compiled
+def next_server(b: Batch, first: int) -> int:
+    """The first server from `first` on on which a waiting task fits; NONE if there is none.
+
+    At the end of the last slot nothing fitted on any open server. So on servers without a completion, and not reopened, only
+    groups that got new tasks are looked at; on server `first` itself, which has changed, all.
+    """
+    c, jobs = b.c, b.jobs
+    for server in range(first, server_count(c)):
+        if jobs.counts[EVERYWHERE] or c.server[c.e, server].freed == now(c):
+            if any_fits(b, server):
+                return server
+        elif any_new_fits(b, server):
+            return server
+    return NONE
 
 
-class JobFillVector(BatchEnv):
-    """A batch of `JobFill`: see there, and `BatchEnv`."""
+DEFAULTS = {
+    **{"workload": "analytics", "horizon": None, "window": 32, "choices": 4, "waiting_limit": 1_000_000},
+    **{"observation": "normalized", "reward": "overtaking", "invalid": "first", "passing": False},
+}
 
-    definition = DEFINITION
+WHOLE = {"choices": None, "window": 8}
+
+ASKED = ("changed", "always")
+
+
+def layout(
+    sizes: Sizes,
+    capacity: NDArray[np.int64],
+    options: Options,
+    *,
+    passing: bool = True,
+    ask: str = "changed",
+    choices: int | None = None,
+) -> Layout:
+    """JobFill on a cluster of capacity (L, D) units."""
+    if not options.describes_actions:
+        raise InputError(f"JobFill has the observations 'actions' and 'normalized', not {options.observation!r}")
+    if choices is not None:
+        whole("choices", choices, 2, sizes.window)
+    actions = (choices or sizes.window) + 1
+    return Layout(
+        rules=JobFillRules(one_of("passing", passing, (False, True)), one_of("ask", ask, ASKED), choices or 0),
+        needs=Needs(vectors=sizes.resources > 1, table=True, durations=True),
+        actions=actions,
+        observed={"actions": (actions, len(OF_GROUPS.of_action)), "context": (len(OF_GROUPS.of_context),)},
+        groups=sizes.window,
+        by_data=ask == "always",
+        features=OF_GROUPS,
+    )
+
+
+def instead(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Other defaults where as many groups are offered as the window says: asked for, or by an argument that goes with it."""
+    every = "choices" not in arguments and ("window" in arguments or arguments.get("ask", "changed") != "changed")
+    return WHOLE if every or arguments.get("choices", 0) is None else {}
+
+
+def policy_action(core: Core, row: int, planned: Planned) -> int:
+    """An action that starts from the group of a task planned for the server of the decision; otherwise pass.
+
+    Exact if that task is the one of its group that would start. Of tasks that are planned for one server the earliest row goes
+    first. With `ask="always"` the server is passed until the tasks before it in its group have started, on servers that come
+    later.
+    """
+    batch, place = core.place_of(row)
+    _, tasks = still_planned(core, row, planned)
+    decided, book, rows = int(batch.turn["server"][place]), batch.jobs.book, batch.c.task["row"][place]
+    here = sorted(((i, server) for i, server in tasks if server == decided), key=lambda task: int(rows[task[0]]))
+
+    def action_of(i: int, server: int) -> Option:
+        g = int(book.group[rows[i]])
+        offered = np.flatnonzero(batch.offered[place] == g)
+        return Option(int(offered[0]), nearest_task(batch.jobs, g, server) == rows[i]) if len(offered) else Option(NONE, False)
+
+    if core.layout.rules.again and not any(action_of(i, server).exact for i, server in here):
+        return core.layout.actions - 1
+    return nearest_action(core, row, planned, here, action_of)
+
+
+DEFINITION = Definition(
+    "JobFill",
+    layout,
+    policy_action,
+    __doc__,
+    OF_GROUPS,
+    follows_jobs=True,
+    defaults=DEFAULTS,
+    instead=instead,
+)

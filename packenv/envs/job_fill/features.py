@@ -9,7 +9,10 @@ The order is part of the format of saved agents: new features are added at the e
 
 from __future__ import annotations
 
-from packenv.envs.observation.features import COUNT, FLAG, SHARE, Feature
+from collections.abc import Collection
+
+from packenv.envs.core.features import COUNT, FLAG, SHARE, Feature, Features
+from packenv.jobs import Jobs
 
 RATIO, LOG_RATIO = "ratio to the mean of the offered", "log of that ratio"
 OVER_OWN = "log of 1 + the ratio to its own expected slots"
@@ -60,6 +63,8 @@ CLUSTER_FEATURES = (
     Feature("lacking", SHARE, "the most that it lacks of a resource, as a share of the server's capacity"),
 )
 
+OF_GROUPS = Features(GROUP_FEATURES, CLUSTER_FEATURES)
+
 # Positions, for compiled code.
 VALID, WAITS, ALIGNMENT, WORK, LOG_WORK, LOG_ALIGNMENT, LOG_PATH, LOG_DURATION, LOG_AGE = range(9)
 LOG_SCARCITY, LEFT_SCARCEST, OF_FREE, OF_SERVER, LEFT_LEAST, LEFT_MEAN, TASKS, IN_SERVICE = range(9, 17)
@@ -69,3 +74,28 @@ GROUPS, HIDDEN, JOBS, PER_SERVER, FREE, SERVER_FREE, SERVER_LEAST, BLOCKED, LACK
 
 NO_ROOM = 5.0
 """In place of the logarithm of slots that are not foreseen: no server with the data has room in the next releases."""
+
+ASSUMED = {
+    "job": "each task is a job of its own",
+    "phase": "a job is one phase (phase_completed, phase_waiting)",
+    "estimate": "expected durations are the true ones (log_duration, log_path, work)",
+    "value": "every job counts the same (value)",
+    "tenant": "each job is an owner of its own (fair_share)",
+    "home": "data lie on every server (here, same_rack, log_overhead, log_home)",
+}
+"""By column of a table of jobs, what is assumed without it, and the features that say no more then."""
+
+
+def columns_of(jobs: Jobs) -> list[str]:
+    """Those of ASSUMED that a table has. Predecessors divide a job as phases do."""
+    has = [column for column in ASSUMED if getattr(jobs, column) is not None]
+    return has if "phase" in has or jobs.predecessors is None else [*has, "phase"]
+
+
+def assumptions(jobs: Jobs, known: Collection[str] = tuple(ASSUMED)) -> str | None:
+    """Which of the columns `known` the table lacks, and what is assumed; None if it has them all."""
+    own = columns_of(jobs)
+    absent = [column for column in ASSUMED if column in known and column not in own]
+    if not absent:
+        return None
+    return f"no column {', '.join(absent)}: {'; '.join(ASSUMED[column] for column in absent)}"

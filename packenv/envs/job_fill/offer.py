@@ -6,7 +6,7 @@ With `choices` the best of these by the score of Tetris stay, the best one first
 
 from __future__ import annotations
 
-from packenv.cluster.locality.distance import has_homes, level_of
+from packenv.cluster.locality import has_homes, level_of
 from packenv.cluster.state import NONE
 from packenv.cluster.whole_jobs.book import at_home, free_of, group_fits
 from packenv.cluster.whole_jobs.remaining_work import work_left

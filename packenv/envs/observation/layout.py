@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.virtual_queues.kinds import scalar_capacity, server_kinds
+from packenv.cluster.servers import scalar_capacity, server_kinds
 from packenv.envs.core.definition import Shapes, Sizes
-from packenv.envs.observation.features import CONTEXT, FEATURES
-from packenv.envs.options import Options
+from packenv.envs.core.features import CONTEXT, FEATURES
 from packenv.errors import InputError
 from packenv.policy import BY_DEMAND, BY_LINE, BY_MIX, BY_QUEUE, BY_SIZE, BY_TYPE, Needs
 from packenv.theory.rounded_types import equal_widths
+
+if TYPE_CHECKING:
+    from packenv.envs.options import Options
 
 MOST_ACTIONS = 2**20
 

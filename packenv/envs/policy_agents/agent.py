@@ -1,7 +1,7 @@
 """Policies as agents: `predict`, as Stable-Baselines3 has it, for every policy in every environment.
 
-An observation tells less than a policy may know, so the agent reads the environment's own cluster (`copied_cluster`), or a
-run of its own on the same jobs (`own_run`). What the policy starts in a slot is carried out one action at a time. Where no
+An observation tells less than a policy may know, so the agent reads the environment's own cluster (`PlanOnCopy`), or a
+run of its own on the same jobs (`PlanOfOwnRun`). What the policy starts in a slot is carried out one action at a time. Where no
 action starts just that task, the agent takes the nearest one: the same virtual queue on the same server, or the
 configuration that shares most tasks; a policy that must see its run from the first slot cannot go on from there.
 The start slots are exactly the simulator's for: Placement, window ≥ queue: fifo-ff, bf-j, and all policies that know jobs;
@@ -16,13 +16,147 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.state import NEVER
+from packenv.cluster.build import build, grow
+from packenv.cluster.copy_tasks import tasks_of, transplant
+from packenv.cluster.fields import row_arrays
+from packenv.cluster.loop import runner_for
+from packenv.cluster.state import MESSAGE, NEVER, NONE, Cluster
 from packenv.envs.core.state import DECIDING
 from packenv.envs.episodes.core import Core
-from packenv.envs.policy_agents.copied_cluster import PlanOnCopy
-from packenv.envs.policy_agents.own_run import PlanOfOwnRun
+from packenv.envs.episodes.policy_run import PolicyRun
+from packenv.envs.policy_agents.planned import ConfiguresServers, Targets
 from packenv.errors import InputError
-from packenv.policy import find_policy, keeps_books
+from packenv.jobs import Jobs
+from packenv.policy import attached, find_policy, initial_state_of, keeps_books, name_of, needs_of
+from packenv.workloads.source import table_source
+
+
+class PlanOnCopy:
+    """What a policy starts in each slot of one row, with the policy's state; for one episode.
+
+    It is planned on a copy of the environment's cluster that keeps the policy's own orders: for policies that need to know only
+    what waits and what runs now. The copy shows the slot as it began: tasks that the agent has started in it still wait there.
+    So a policy is asked once in a slot, as in the simulator's own loop.
+    """
+
+    def __init__(self, policy: Any, core: Core, row: int) -> None:
+        self.policy, self.run, self.row = policy, runner_for(policy), row
+        setting = core.setting.playing(core.played[row])
+        nothing = Jobs(np.zeros(1, np.int64), np.ones((1, core.sizes.resources), np.int64), np.ones(1, np.int64))
+        self.cluster = build(table_source(nothing), setting.capacity, needs_of(policy, setting), delays=False, bins=0, places=64)
+        self.fresh = [array.copy() for array in row_arrays(self.cluster)]
+        self.state = initial_state_of(policy, setting, int(core.seeds[row]))
+        self.targets: Targets = {}
+        self.held: dict[int, int] = {}  # room that each row took in the last plan: a policy may round sizes up
+
+    def renew(self, core: Core) -> int:
+        """Plan the environment's slot; returns the slot of the policy's next timer, NEVER if there is none."""
+        self._forget_closed(core)
+        self._adopt_reserved(core)
+        batch = core.batch
+        waiting, served = tasks_of(batch.c, self.row)
+        task, now = batch.c.task[self.row], batch.c.head["now"][self.row]
+        new = (task["since"][served] == now) & (task["row"][served] >= 0)
+        waiting = np.concatenate([waiting, served[new]])
+        waiting = waiting[np.lexsort((task["row"][waiting], task["since"][waiting]))]
+        self._clear(len(waiting) + len(served) + int(self.cluster.head["reserve"][0]))
+        at, held = np.zeros(len(task), np.int64), np.zeros(len(task), np.int64)
+        for i in served[~new]:
+            held[i] = self.held.get(int(task["row"][i]), 0)
+        transplant(batch.c, self.row, waiting, served[~new], self.cluster, 0, at, held)
+        head = self.cluster.head
+        self.state = attached(self.policy, self.cluster, self.state)
+        head["next_row"], head["arriving"] = 1, 1  # the slot is under way, and nothing else arrives in it
+        try:
+            self.run(self.policy, self.cluster, self.state, NEVER, 1)
+        except (ValueError, RuntimeError) as error:
+            raise InputError(f"policy {name_of(self.policy)}: {error}") from error
+        servers = self.cluster.task["server"][0, at[waiting]]
+        self.held = {int(task["row"][i]): int(self.cluster.task["held"][0, at[i]]) for i in [*served[~new], *waiting]}
+        self.targets = {int(task["row"][i]): int(s) for i, s in zip(waiting, servers, strict=True) if s != NONE}
+        return int(head["wake"][0])
+
+    def _clear(self, places: int) -> None:
+        """Empty the copy; types, and servers that the policy has closed, stay as they are."""
+        c = self.cluster
+        record, types = c.server[0], c.types
+        closed, least = record["closed"].copy(), record["least"].copy()
+        bound, count = types.bound.copy(), types.count.copy()
+        if places > c.task.shape[1]:
+            for array, fresh in zip(row_arrays(c), self.fresh, strict=True):
+                array[:] = fresh
+            self.cluster = c = grow(c, 2 * places)
+            self.fresh = [array.copy() for array in row_arrays(c)]
+        for array, fresh in zip(row_arrays(c), self.fresh, strict=True):
+            array[:] = fresh
+        c.server["least"][0] = least
+        c.types.bound[:], c.types.count[:] = bound, count
+        c.server["closed"][0] = closed  # `transplant` brings the orders of servers up to date
+
+    def _forget_closed(self, core: Core) -> None:
+        """A server that has become empty is open again."""
+        empty = core.batch.c.server["jobs"][self.row] == 0
+        self.cluster.server["closed"][0, empty] = 0
+
+    def _adopt_reserved(self, core: Core) -> None:
+        """Configuration keeps the rooms that VQS reserves: bring the policy's own up to date with what was started since."""
+        if core.layout.configurations is not None and isinstance(self.state, ConfiguresServers):
+            self.state.reserved[:] = core.batch.reserved[self.row]
+
+
+DRIVEN = (
+    "only environments that have a word for all it does, from the first slot on (Placement, rule 'window', or JobFill, "
+    "ask 'always', with a window that is long enough)"
+)
+
+
+class PlanOfOwnRun:
+    """What a policy starts in each slot of its own run on the jobs of one row; for one episode.
+
+    For policies that must see a run from its first slot on: they know jobs, or hear of completions and messages, and remember
+    what happened. Every slot checks that the environment has the same tasks in service.
+    """
+
+    def __init__(self, policy: Any, core: Core, row: int) -> None:
+        self.policy, self.run, self.row = policy, PolicyRun(policy, core), row
+        self.state: Any = ()  # not read: the run has its own
+        self.targets: Targets = {}
+        self.slot = NEVER  # of the last plan; the run begins with the first one
+
+    def renew(self, core: Core) -> int:
+        """Run up to the environment's slot; returns the next slot in which the policy acts by itself, NEVER if in none.
+
+        Raises InputError if other tasks are in service there than here.
+        """
+        slot = int(core.batch.c.head["now"][self.row])
+        if slot < self.slot:  # at first, and after going back in time
+            seed = int(core.seeds[self.row])
+            self.run.restart(core.played[self.row], seed, core.rate_of(seed))
+        self.run.advance(slot + 1)
+        self.slot = slot
+        wanted, self.targets = _in_service(self.run.cluster, 0, slot)
+        found, _ = _in_service(core.batch.c, self.row, slot)
+        if wanted != found:
+            row, server = min(wanted.items() ^ found.items())
+            who = "the policy" if wanted.get(row) == server else "the environment"
+            name = name_of(self.policy)
+            raise InputError(f"policy {name} drives {DRIVEN}: {who} alone started row {row} on server {server}")
+        return _next_call(self.run.cluster, slot)
+
+
+def _in_service(c: Cluster, e: int, slot: int) -> tuple[Targets, Targets]:
+    """Row → server of the tasks in service that started before this slot, and of those that started in it."""
+    task = c.task[e, tasks_of(c, e)[1]]
+    new = (task["since"] == slot) & (task["row"] >= 0)
+    old, fresh = (dict(zip(part["row"].tolist(), part["server"].tolist(), strict=True)) for part in (task[~new], task[new]))
+    return old, fresh
+
+
+def _next_call(c: Cluster, slot: int) -> int:
+    """The slot after this one for which the policy has set its timer, or sent itself a message."""
+    sent = c.task[0]["slots"][c.task[0]["kind"] == MESSAGE]
+    return min([int(c.head["wake"][0]), *sent[sent > slot].tolist()])
+
 
 Plan = PlanOnCopy | PlanOfOwnRun
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,20 @@ class Planned(Protocol):
     policy: Any
     state: Any
     targets: Targets
+
+
+@runtime_checkable
+class ConfiguresServers(Protocol):
+    """The state of a policy that gives servers active configurations, as VQS does, so that it can play Configuration exactly."""
+
+    @property
+    def reserved(self) -> NDArray[Any]:
+        """(L,) room, in units, that the reserved type-1 job of each server holds."""
+        ...
+
+    def active_configuration(self, server: int, types: int) -> NDArray[Any] | None:
+        """(types,) jobs of each type in the server's active configuration; None before its first."""
+        ...
 
 
 class Option(NamedTuple):

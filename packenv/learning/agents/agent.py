@@ -12,18 +12,17 @@ from packenv.cluster import Cluster, Needs
 from packenv.cluster.whole_jobs.state import whole_jobs
 from packenv.envs.core.batch import make_batch, on_cluster
 from packenv.envs.core.definition import Layout, Sizes
+from packenv.envs.core.features import NO_TYPES, OF_TASKS
 from packenv.envs.core.server_summaries import forget_summaries
 from packenv.envs.episodes.guard import checked_guard, together
-from packenv.envs.job_fill.absent import ASSUMED, assumptions
-from packenv.envs.observation.features import NO_TYPES
+from packenv.envs.job_fill.features import ASSUMED, assumptions
 from packenv.envs.observation.layout import sizes_of
 from packenv.envs.options import split
 from packenv.envs.registration import ENVIRONMENTS, find_definition
 from packenv.errors import InputError
 from packenv.learning.agents.guarded import Guarded, GuardedState
 from packenv.learning.agents.inference.best_action import FROM_WEIGHTS
-from packenv.learning.agents.inference.later_features import FORMER_CONTEXT, with_later_features
-from packenv.learning.agents.inference.weights import Weights
+from packenv.learning.agents.inference.weights import FORMER_CONTEXT, Weights, with_later_features
 from packenv.learning.agents.learned import Learned, LearnedState, remark_on
 from packenv.policy import Setting, find_registered, guarantee_of, initial_state_of, needs_of
 from packenv.units import UNIT
@@ -85,7 +84,7 @@ class SavedAgent:
     def initial_state(self, setting: Setting, seed: int) -> Any:
         layout = self.layout(setting.capacity)
         weights = self.weights
-        if layout.of_action:  # otherwise the shared network lets the last features be unwritten, which is faster
+        if layout.features is not OF_TASKS:  # otherwise the shared network lets the last features be unwritten, which is faster
             weights = with_later_features(weights, layout.observed["actions"][1], layout.observed["context"][0], self.context)
         network = FROM_WEIGHTS[self.network](self.name, weights, layout)
         scale = np.array([setting.workload.mean_service])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from packenv.envs.job_fill.absent import columns_of
+from packenv.envs.job_fill.features import columns_of
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.objective import QUEUE, objective
 from packenv.learning.settings import EVOLUTION, Settings

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from packenv.envs.observation import features as feature
+from packenv.envs.core import features as feature
 from packenv.learning.agents.inference.linear import COUNT, SIZE, TERMS
 from packenv.learning.networks.valid_actions import ValidActions, layer_of, mean_of
 

@@ -13,11 +13,10 @@ from gymnasium import spaces
 from torch import Tensor, nn
 
 from packenv.envs.core.definition import Layout
-from packenv.envs.observation.features import FEATURES, VALID, waiting_feature
+from packenv.envs.core.features import FEATURES, VALID, waiting_feature
 from packenv.errors import ArgumentError, InputError, nearest
 from packenv.learning.agents.agent import SavedAgent
-from packenv.learning.agents.inference.later_features import with_later_features
-from packenv.learning.agents.inference.weights import Weights
+from packenv.learning.agents.inference.weights import Weights, with_later_features
 from packenv.learning.networks.layers import LinearActor, Mlp, SharedActor, SharedCritic, SumActor, VaryingActor
 from packenv.learning.networks.valid_actions import Observation, valid_actions
 from packenv.learning.settings import NETWORKS, Settings
@@ -36,7 +35,7 @@ class Network(nn.Module):
     """An actor of one of five kinds ("shared", "linear", "sum", "varying", "mlp"), and a critic unless `critic` is False.
 
     `seen` is the space of observations, `hidden` the width of hidden layers, `waiting` the position of the waiting tasks in
-    the context (packenv.envs.observation.features.waiting_feature). Raises InputError for an unknown kind, or an observation
+    the context (packenv.envs.core.features.waiting_feature). Raises InputError for an unknown kind, or an observation
     that the kind cannot read.
     """
 

@@ -13,9 +13,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from packenv.envs.interfaces.sb3 import PackVecEnv
 from packenv.learning.networks.network import form_of, mask_of
 from packenv.learning.networks.valid_actions import random_valid
-from packenv.learning.reinforcement.advantages import AverageReward
-from packenv.learning.reinforcement.replay_buffer import ElapsedReplayBuffer
-from packenv.learning.reinforcement.rollout_buffer import ElapsedRolloutBuffer
+from packenv.learning.reinforcement.buffers import AverageReward, ElapsedReplayBuffer, ElapsedRolloutBuffer
 from packenv.learning.reinforcement.sb3_policies import EXTRACTOR, POLICIES
 from packenv.learning.settings import Settings
 

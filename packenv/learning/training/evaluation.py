@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from packenv.learning.loads import workloads_at_loads
 from packenv.learning.objective import QUEUE, measure, objective
-from packenv.learning.settings import Settings
-from packenv.theory.capacity.load import supportable
+from packenv.learning.settings import Settings, workloads_at_loads
+from packenv.theory.capacity.max_workload import supportable
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS, known_bound
 from packenv.theory.stability.judge import FIRST_SERVICES, FIRST_TASKS, GRID, LoadSearch, PlannedRun, judge, run_here
 from packenv.workloads.workload import Workload

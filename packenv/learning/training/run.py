@@ -14,12 +14,10 @@ from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.agents.saved import save_agent
 from packenv.learning.learner import Learner
 from packenv.learning.settings import Settings
-from packenv.learning.training.checkpoints import restore_checkpoint, write_checkpoint
 from packenv.learning.training.evaluation import Evaluation, overall, supported
 from packenv.learning.training.plan import Compared, RunPlan, TrainedAgent
-from packenv.learning.training.progress import TrainingProgress
-from packenv.learning.training.run_folder import AGENT, CHECKPOINT
-from packenv.learning.training.training_log import GUARANTEES, TrainingLog
+from packenv.learning.training.run_folder import AGENT, CHECKPOINT, restore_checkpoint, write_checkpoint
+from packenv.learning.training.training_log import GUARANTEES, TrainingLog, TrainingProgress
 
 LOGS = 500  # in a whole run
 PROVEN = ("bf-js", "vqs-bf")  # the better of these is shown beside the agent's supported fraction

@@ -1,18 +1,82 @@
-"""The folder of a training run.
+"""The folder of a training run, and its checkpoints.
 
-`settings.json` holds the settings, `checkpoint.safetensors` how far the run is, `agent.*` what it has learned so far.
-TensorBoard's event files lie beside them.
+`settings.json` holds the settings, `checkpoint.safetensors` how far the run is (weights, optimizer moments and counters),
+`agent.*` what it has learned so far. TensorBoard's event files lie beside them. Reading a checkpoint executes nothing. It is
+replaced in one step, so a run that is killed at any moment leaves the last complete one.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
 
 from packenv.errors import ArgumentError, InputError
-from packenv.inputs.json_files import read_json
+from packenv.files import atomic_path
+from packenv.inputs.json_files import parse_json, read_json
+from packenv.learning.agents.inference.weights import Weights
 from packenv.learning.agents.saved import IN_RUN
 from packenv.learning.settings import Settings
+
+if TYPE_CHECKING:  # brings PyTorch with it
+    from packenv.learning.learner import Arrays, Learner
+
+FORMAT = "packenv checkpoint 1"
+BEST = "best/"
+
+
+class Checkpoint(NamedTuple):
+    """The contents of a file."""
+
+    arrays: Arrays
+    counters: dict[str, Any]
+
+    @property
+    def best(self) -> Weights:
+        """The weights of the best agent so far; empty before the first evaluation."""
+        from packenv.learning.learner import named
+
+        return named(BEST, self.arrays)
+
+
+def write_checkpoint(path: Path, learner: Learner, more: dict[str, Any], best: Weights) -> None:
+    """Save the learner, the counters in `more` (JSON values) and the weights of the best agent so far."""
+    arrays = learner.arrays() | {BEST + name: value for name, value in best.items()}
+    counters = learner.counters() | more
+    data = save(
+        {name: np.ascontiguousarray(array) for name, array in arrays.items()},
+        metadata={"format": FORMAT, "counters": json.dumps(counters)},
+    )
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """Read a checkpoint. Raises InputError for a file that is damaged or something else."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("format") != FORMAT:
+                raise InputError(f"{path}: not a checkpoint of this version")
+            return Checkpoint({name: file.get_tensor(name) for name in file.keys()}, parse_json(metadata["counters"]))  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError, KeyError) as error:
+        raise InputError(f"{path}: not a checkpoint ({error})") from None
+
+
+def restore_checkpoint(path: Path, learner: Learner) -> Checkpoint:
+    """Set the learner to where the checkpoint was written. Raises InputError for a checkpoint of another network."""
+    checkpoint = read_checkpoint(path)
+    try:
+        learner.load_arrays(checkpoint.arrays)
+    except (RuntimeError, ValueError, KeyError) as error:
+        raise InputError(f"{path}: a checkpoint of another network ({str(error).splitlines()[0]})") from None
+    learner.resume(checkpoint.counters)
+    return checkpoint
+
 
 CHECKPOINT, SETTINGS, AGENT = "checkpoint.safetensors", "settings.json", IN_RUN
 
@@ -28,15 +92,15 @@ def check_folder(folder: Path, settings: Settings, resume: bool) -> None:
             raise ArgumentError(f"{folder}: not empty, and holds no training run: choose another `name`")
         return
     try:
-        found = read_json(known)
+        there = read_json(known)
     except InputError:
-        found = None
-    if not isinstance(found, dict):
+        there = None
+    if not isinstance(there, dict):
         raise InputError(f"{known}: not the settings of a training run")
-    different = [key for key in record if json.loads(json.dumps(record[key])) != found.get(key)]
+    different = [key for key in record if json.loads(json.dumps(record[key])) != there.get(key)]
     if different:
         key = different[0]
-        there = f"{key} is {found.get(key)!r} there, not {record[key]!r}"
-        raise ArgumentError(f"{folder} holds another run: {there}; choose another `name`")
+        difference = f"{key} is {there.get(key)!r} there, not {record[key]!r}"
+        raise ArgumentError(f"{folder} holds another run: {difference}; choose another `name`")
     if not resume:
         raise ArgumentError(f"{folder} holds this run already: `resume` goes on with it, another `name` begins anew")

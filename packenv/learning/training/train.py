@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from packenv.envs.job_fill.absent import assumptions
+from packenv.envs.job_fill.features import assumptions
 from packenv.envs.registration import find_definition
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.choose import PROCESSES
@@ -52,9 +52,8 @@ class Training:
         try:
             import torch
 
-            from packenv.learning.training.progress import TrainingProgress
             from packenv.learning.training.run import TrainingRun
-            from packenv.learning.training.training_log import require_tensorboard
+            from packenv.learning.training.training_log import TrainingProgress, require_tensorboard
         except ImportError as error:
             raise InputError(f"training needs {error.name}, which is not installed: pip install 'packenv[agents]'") from None
         settings, plan = self.settings, self.plan
@@ -189,7 +188,7 @@ def default_name(settings: Settings) -> str:
 def make_learner(settings: Settings, processes: int = 1, on: str = PROCESSES) -> Learner:
     """The settings' algorithm with fresh weights. Evolution runs its candidates on `packenv.executor(on, processes)`."""
     if settings.algorithm == EVOLUTION:
-        from packenv.learning.evolution.evolution import Evolution
+        from packenv.learning.evolution import Evolution
 
         return Evolution(settings, processes, on)
     from packenv.learning.reinforcement.sb3_learner import Sb3Learner

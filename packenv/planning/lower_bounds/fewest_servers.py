@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from packenv.cluster.outcome.measures import EXACT
+from packenv.cluster.measures import EXACT
 from packenv.errors import InputError
 from packenv.planning.goals import Goal, share_of
 from packenv.planning.lower_bounds.cost_proof import WaitLimit, fewest

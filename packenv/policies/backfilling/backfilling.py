@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from packenv.cluster import (
     BY_INDEX,
     BY_QUEUE,
@@ -17,6 +20,7 @@ from packenv.cluster import (
     NONE,
     Cluster,
     Needs,
+    demand_of,
     first_server,
     first_server_for,
     fits,
@@ -24,16 +28,152 @@ from packenv.cluster import (
     now,
     oldest,
     place,
+    remote_slots,
+    row_of,
     server_count,
     size_of,
     smallest_size,
     waiting,
 )
-from packenv.cluster.state import NEVER
+from packenv.cluster.state import NEVER, TASK
 from packenv.compiled.decorators import apart, compiled
+from packenv.compiled.frame import Frame
 from packenv.errors import InputError
-from packenv.policies.backfilling.room_ahead import RoomAhead, earliest, look_ahead, reserve, room_ahead, with_places
 from packenv.policy import Setting, schedules
+
+Ints = NDArray[np.int64]
+Places = NDArray[np.int32]
+
+
+class RoomAhead(Frame):
+    """The room that L servers are expected to have from now on: what is in service, and what is reserved.
+
+    Each server has a list of steps in order of their slots. From its slot up to that of the next step, a step says how much of
+    each of D resources is free. A task in service is expected to leave when its estimate is over, or in the next slot if it has
+    outlived it. Made anew in every slot in which a reservation is needed.
+    """
+
+    estimate: Ints  # (n,) estimated service of each row of the table in slots, >= 1; (0,) without estimates: true service
+    slot: Ints  # (N,) first slot of a step
+    free: Ints  # (N, D) units free from then on
+    next: Places  # (N,) the step behind it on its server, NONE; step l is the first one of server l, which begins now
+    reserved: NDArray[np.int8]  # (L,) 1 if a task has a reservation on the server
+    used: Ints  # (1,) steps in use
+
+
+def room_ahead(setting: Setting, only_estimates: bool) -> RoomAhead:
+    """The state before slot 0. Raises InputError if `only_estimates` and the workload has no column `estimate`."""
+    jobs, (servers, resources) = setting.workload.jobs, setting.capacity.shape
+    estimate = None if jobs is None else jobs.estimate
+    if only_estimates and estimate is None:
+        raise InputError(f"reservations need estimates: workload {setting.workload.name} has no column `estimate`")
+    return RoomAhead(
+        estimate=np.zeros(0, np.int64) if estimate is None else np.maximum(np.rint(estimate).astype(np.int64), 1),
+        reserved=np.zeros(servers, np.int8),
+        used=np.zeros(1, np.int64),
+        **_steps(servers, resources),
+    )
+
+
+def with_places(ahead: RoomAhead, cluster: Cluster) -> RoomAhead:
+    """The same with as many steps as a pool of this size may need: one for a task in service, two for a reservation."""
+    return ahead.replace(**_steps(len(ahead.reserved) + 2 * cluster.task.shape[1], ahead.free.shape[1]))
+
+
+def _steps(count: int, resources: int) -> dict[str, NDArray[np.int64] | Places]:
+    slot, free = np.zeros(count, np.int64), np.zeros((count, resources), np.int64)
+    return {"slot": slot, "free": free, "next": np.full(count, NONE, np.int32)}
+
+
+@apart
+def look_ahead(c: Cluster, ahead: RoomAhead) -> None:
+    """Set the steps from what is in service now, without reservations."""
+    servers = server_count(c)
+    ahead.used[0] = servers
+    for server in range(servers):
+        ahead.slot[server], ahead.next[server], ahead.reserved[server] = now(c), NONE, 0
+        for r in range(ahead.free.shape[1]):
+            ahead.free[server, r] = c.free[c.e, server, r] if c.vectors else c.server[c.e, server].room
+    for i in range(c.task.shape[1]):
+        task = c.task[c.e, i]
+        if task.kind == TASK and task.server != NONE:
+            change(c, ahead, i, task.server, expected_end(c, ahead, i), NEVER, 1)
+
+
+@compiled
+def expected_end(c: Cluster, ahead: RoomAhead, i: int) -> int:
+    """Slot in which task i, in service, is expected to leave; one from before slot 0 is known to leave when it does."""
+    task = c.task[c.e, i]
+    end = task.slots
+    if ahead.estimate.shape[0] > 0 and task.row >= 0:
+        end += ahead.estimate[task.row] - c.source.service[c.s, task.row]  # what it stays longer away from its data is known
+    return max(end, now(c) + 1)
+
+
+@compiled
+def expected_stay(c: Cluster, ahead: RoomAhead, i: int, server: int) -> int:
+    """Slots that waiting task i is expected to be in service on a server."""
+    row = row_of(c, i)
+    service = ahead.estimate[row] if ahead.estimate.shape[0] > 0 else c.task[c.e, i].slots
+    return service + remote_slots(c, row, server)
+
+
+@apart
+def earliest(c: Cluster, ahead: RoomAhead, i: int, server: int) -> int:
+    """The first slot from which waiting task i has room on a server for as long as it is expected to stay; NEVER if none."""
+    stay = expected_stay(c, ahead, i, server)
+    start, step = NEVER, server
+    while step != NONE:
+        if start < NEVER and ahead.slot[step] >= start + stay:
+            return start
+        if not has_room(c, ahead, i, step):
+            start = NEVER
+        elif start == NEVER:
+            start = ahead.slot[step]
+        step = ahead.next[step]
+    return start
+
+
+@compiled
+def has_room(c: Cluster, ahead: RoomAhead, i: int, step: int) -> bool:
+    """Whether waiting task i fits into what a step has free."""
+    for r in range(ahead.free.shape[1]):
+        if demand_of(c, i, r) > ahead.free[step, r]:
+            return False
+    return True
+
+
+@compiled
+def reserve(c: Cluster, ahead: RoomAhead, i: int, server: int, start: int) -> None:
+    """Take the room of waiting task i on a server from slot `start` on, for as long as it is expected to stay."""
+    change(c, ahead, i, server, start, start + expected_stay(c, ahead, i, server), -1)
+
+
+@apart
+def change(c: Cluster, ahead: RoomAhead, i: int, server: int, start: int, until: int, sign: int) -> None:
+    """Add (sign = 1) or subtract (-1) the demand of task i from slot `start` up to, but not including, `until`."""
+    step = step_at(ahead, server, start)
+    end = step_at(ahead, server, until) if until < NEVER else NONE
+    while step != end:
+        for r in range(ahead.free.shape[1]):
+            ahead.free[step, r] += sign * demand_of(c, i, r)
+        step = ahead.next[step]
+
+
+@compiled
+def step_at(ahead: RoomAhead, server: int, slot: int) -> int:
+    """The step of a server that begins in `slot`, made if there is none."""
+    step = server
+    while ahead.next[step] != NONE and ahead.slot[ahead.next[step]] <= slot:
+        step = ahead.next[step]
+    if ahead.slot[step] == slot:
+        return step
+    made = ahead.used[0]
+    ahead.used[0] += 1
+    ahead.slot[made], ahead.next[made], ahead.next[step] = slot, ahead.next[step], made
+    for r in range(ahead.free.shape[1]):
+        ahead.free[made, r] = ahead.free[step, r]
+    return made
 
 
 class Backfilling(NamedTuple):

@@ -12,16 +12,17 @@ from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, level_of, new_count, new_task, place, row_of
 from packenv.cluster.linked_list import empty_lists, insert_in_order, link_type, unlink
-from packenv.cluster.locality.distance import has_homes
-from packenv.cluster.locality.remote_reads import can_read, reads_take_room
-from packenv.cluster.locality.rows_by_home import (
+from packenv.cluster.locality import (
     RowsByHome,
+    can_read,
     distinct,
     earlier,
     enter,
     first_at_home,
     first_entry,
+    has_homes,
     leave,
+    reads_take_room,
     rows_by_home,
 )
 from packenv.cluster.sorted_keys.arrays import SortedKeys, sorted_keys

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, new_count, new_task, now, remote_slots, row_of, server_count, wake_at
-from packenv.cluster.locality.remote_reads import reads_take_room
+from packenv.cluster.locality import reads_take_room
 from packenv.cluster.state import NEVER
 from packenv.cluster.whole_jobs.book import free_of
 from packenv.compiled.decorators import compiled

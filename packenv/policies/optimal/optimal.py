@@ -29,8 +29,7 @@ from packenv.cluster import (
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
 from packenv.policy import Setting, schedules
-from packenv.theory.stationary_optimum.instance import SmallInstance, small_types
-from packenv.theory.stationary_optimum.occupancies import occupancies
+from packenv.theory.stationary_optimum.occupancies import SmallInstance, occupancies, small_types
 
 
 class ByTable(NamedTuple):

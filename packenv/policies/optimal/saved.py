@@ -16,7 +16,7 @@ from packenv.errors import InputError
 from packenv.files import atomic_path, write_json
 from packenv.inputs.json_files import read_json
 from packenv.policies.optimal.optimal import Optimal
-from packenv.theory.stationary_optimum.instance import small_types
+from packenv.theory.stationary_optimum.occupancies import small_types
 from packenv.theory.stationary_optimum.optimum import StationaryOptimum
 from packenv.workloads.workload import Workload
 

@@ -25,7 +25,7 @@ from packenv.cluster import (
     server_count,
     waiting,
 )
-from packenv.cluster.virtual_queues.kinds import scalar_capacity
+from packenv.cluster.servers import scalar_capacity
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
 from packenv.policies.random_requirements.stalling import stall_half_empty

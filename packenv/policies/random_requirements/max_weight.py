@@ -34,12 +34,11 @@ from packenv.cluster import (
     server_count,
     waiting,
 )
-from packenv.cluster.virtual_queues.kinds import scalar_capacity, server_kinds
+from packenv.cluster.servers import scalar_capacity, server_kinds
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
 from packenv.policy import Setting, name_of, schedules, takes_over
-from packenv.theory.configurations import maximal_configurations
-from packenv.theory.partition import reduced_bounds
+from packenv.theory.configurations import maximal_configurations, reduced_bounds
 from packenv.theory.rounded_types import distinct_sizes, largest_of_cells
 
 MOST_TYPES = 32

@@ -38,14 +38,17 @@ from packenv.cluster import (
     wake_at,
     weight,
 )
-from packenv.cluster.virtual_queues.adaptive import MOST_LEVELS, Levels, adapt, first_levels
-from packenv.cluster.virtual_queues.configurations import (
+from packenv.cluster.servers import kind_levels, scalar_capacity, server_kinds
+from packenv.cluster.virtual_queues import (
     AS_MANY_AS_FIT,
+    MOST_LEVELS,
+    Levels,
+    adapt,
+    first_levels,
     serve_in_line,
     serve_largest,
     serve_reserved,
 )
-from packenv.cluster.virtual_queues.kinds import kind_levels, scalar_capacity, server_kinds
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
 from packenv.policies.random_requirements.guarantees import in_model, share_below

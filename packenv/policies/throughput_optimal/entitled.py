@@ -28,7 +28,7 @@ from packenv.cluster import (
     queue_length,
     room_of,
 )
-from packenv.cluster.virtual_queues.kinds import scalar_capacity
+from packenv.cluster.servers import scalar_capacity
 from packenv.compiled.decorators import compiled
 from packenv.theory.rounded_configurations import RoundedProgram
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from packenv.errors import InputError
 from packenv.policy import Setting, name_of
-from packenv.theory.capacity.load import supportable
+from packenv.theory.capacity.max_workload import supportable
 from packenv.theory.capacity.one_resource.knapsack import MOST_STEPS
 from packenv.theory.rounded_configurations import RoundedProgram
 from packenv.theory.rounded_program import MOST_NAMED, rounded_program

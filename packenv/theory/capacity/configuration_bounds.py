@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from packenv.errors import InputError
 from packenv.theory.capacity.linear_program import ConfigurationColumns, ConfigurationProgram, ServerKinds
 from packenv.theory.capacity.one_resource.size_law import SizeLaw, kinds_of, size_law
-from packenv.theory.partition import halving_bounds, halving_configurations, reduced_bounds, reduced_configurations
+from packenv.theory.configurations import halving_bounds, halving_configurations, reduced_bounds, reduced_configurations
 from packenv.workloads.workload import Workload
 
 Ints = NDArray[np.int64]

@@ -7,7 +7,9 @@ W_j(q_j), whatever q_j ≥ 0 are. q = 0 is the relaxation to one machine, q_j = 
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +17,42 @@ from numpy.typing import NDArray
 from packenv.errors import InputError
 from packenv.jobs import Jobs, Ragged
 from packenv.results.job_times import job_numbers
-from packenv.theory.completion.srpt import Ints, srpt
 from packenv.workloads.precedence import longest_paths, precedence_edges, ready_slots
 from packenv.workloads.workload import Workload
+
+Ints = NDArray[np.int64]
+
+
+class Pooled(NamedTuple):
+    """What SRPT does with N jobs, in exact integers: times are in slots · speed."""
+
+    total: int  # Σ completion times
+    behind: NDArray[np.float64]  # (N,) jobs that are there and not completed while each is served, itself included, on average
+
+
+def srpt(release: Ints, work: list[int], speed: int) -> Pooled:
+    """SRPT with releases (N,) in slots, of `work` of each job, on a machine that does `speed` in a slot (Schrage 1968)."""
+    order = np.argsort(release, kind="stable").tolist()
+    waiting: list[tuple[int, int]] = []
+    now, total, k = 0, 0, 0
+    crowd = [0.0] * len(work)
+    while k < len(order) or waiting:
+        if not waiting:
+            now = max(now, int(release[order[k]]) * speed)
+        while k < len(order) and int(release[order[k]]) * speed <= now:
+            heapq.heappush(waiting, (work[order[k]], order[k]))
+            k += 1
+        left, job = waiting[0]
+        until = now + left if k == len(order) else min(now + left, int(release[order[k]]) * speed)
+        crowd[job] += len(waiting) * (until - now)
+        if until - now == left:
+            heapq.heappop(waiting)
+            total += until
+        else:
+            heapq.heapreplace(waiting, (left - (until - now), job))
+        now = until
+    return Pooled(total, np.array(crowd) / np.maximum(np.array(work, float), 1.0))
+
 
 STEPS = 16  # q_j is tried at so many equal steps of the longest path of job j
 ROUNDS = 8  # of choosing q again by what SRPT did
@@ -53,8 +88,8 @@ def completion_bound(workload: Workload) -> CompletionBound:
     np.minimum.at(release, job, jobs.arrival)
     paths = int((path_ends(jobs, job) - release).sum())
     tail = longest_paths(within_jobs(jobs, job), jobs.service) - jobs.service
-    found = [_of_resource(jobs, job, release, tail, r, int(k)) for r, k in enumerate(capacity) if k > 0]
-    pooled, combined = max(one[0] for one in found), max(one[1] for one in found)
+    by_resource = [_of_resource(jobs, job, release, tail, r, int(k)) for r, k in enumerate(capacity) if k > 0]
+    pooled, combined = max(bounds[0] for bounds in by_resource), max(bounds[1] for bounds in by_resource)
     return CompletionBound(len(release), max(paths, combined), pooled, paths)
 
 
@@ -78,12 +113,17 @@ def within_jobs(jobs: Jobs, job: Ints) -> Jobs:
     if lists is None:
         return jobs
     row = np.repeat(np.arange(len(jobs)), np.diff(lists.offsets))
-    own = job[row] == job[lists.values]
-    if own.all():
+    kept = job[row] == job[lists.values]
+    if kept.all():
         return jobs
-    offsets = np.append(0, np.cumsum(np.bincount(row[own], minlength=len(jobs)))).astype(np.int64)
+    offsets = np.append(0, np.cumsum(np.bincount(row[kept], minlength=len(jobs)))).astype(np.int64)
     return Jobs(
-        jobs.arrival, jobs.demand, jobs.service, job=jobs.job, phase=jobs.phase, predecessors=Ragged(offsets, lists.values[own])
+        jobs.arrival,
+        jobs.demand,
+        jobs.service,
+        job=jobs.job,
+        phase=jobs.phase,
+        predecessors=Ragged(offsets, lists.values[kept]),
     )
 
 

@@ -32,7 +32,7 @@ from typing import Any
 
 from packenv.theory.capacity.one_resource.certificate import require
 from packenv.theory.queue_bound.arrivals import Setting
-from packenv.theory.queue_bound.overload import check_load
+from packenv.theory.queue_bound.pooled import check_load
 from packenv.theory.queue_bound.prices import PricedTasks, Prices
 from packenv.theory.queue_bound.probabilities import BITS, arrivals_below, leaving_below
 

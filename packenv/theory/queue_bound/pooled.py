@@ -24,9 +24,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from packenv.errors import InputError
 from packenv.theory.queue_bound.arrivals import Setting
-from packenv.theory.queue_bound.overload import check_load
-from packenv.theory.queue_bound.prices import Prices
+from packenv.theory.queue_bound.prices import PricedTasks, Prices
+
+
+def check_load(setting: Setting, tasks: PricedTasks) -> None:
+    """Raise InputError unless the servers have room for the price of the tasks that would be in service on average."""
+    needed = setting.rate / setting.leaving * tasks.moment(1)
+    if needed >= tasks.most:
+        share = float(needed / tasks.most)
+        raise InputError(f"the load is {share:.6g} of the most that the servers support: the queue grows under every policy")
 
 
 @dataclass(frozen=True)

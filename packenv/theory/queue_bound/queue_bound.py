@@ -6,24 +6,144 @@ import functools
 import math
 import time
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_matrix, csr_matrix, diags, hstack, identity
+from scipy.sparse.linalg import spsolve
 
 from packenv.errors import InputError
 from packenv.theory.capacity.best_proofs import rounded_down
 from packenv.theory.capacity.bracket import law_and_kinds
-from packenv.theory.capacity.load import resolved
-from packenv.theory.capacity.max_workload import max_workload
-from packenv.theory.capacity.one_resource.certificate import Refuted
+from packenv.theory.capacity.linear_program import Floats
+from packenv.theory.capacity.max_workload import max_workload, resolved
+from packenv.theory.capacity.one_resource.certificate import Bounded, Refuted
+from packenv.theory.capacity.one_resource.size_law import SizeLaw
+from packenv.theory.capacity.several_resources.certificate import LARGEST_WEIGHT, Scalarised
 from packenv.theory.queue_bound.arrivals import Setting, setting_of
 from packenv.theory.queue_bound.bound import Proved, QueueBound, QueueProof
-from packenv.theory.queue_bound.candidates import dual_prices, step_prices, thresholds, weightings
-from packenv.theory.queue_bound.counted import Counted
-from packenv.theory.queue_bound.many_servers import MOST_PIECES, counted_proof
-from packenv.theory.queue_bound.overload import check_load
-from packenv.theory.queue_bound.pooled import Pooled
-from packenv.theory.queue_bound.prices import Prices
-from packenv.theory.queue_bound.probabilities import MOST_ARRIVALS
+from packenv.theory.queue_bound.counted import Counted, moments_of_change
+from packenv.theory.queue_bound.pooled import Pooled, check_load
+from packenv.theory.queue_bound.prices import PricedTasks, Prices
+from packenv.theory.queue_bound.probabilities import BITS, MOST_ARRIVALS, arrivals_below
 from packenv.workloads.workload import Workload
+
+STEPS = 12
+MANY_STEPS = (48, 240, 1000)  # for small sizes, whose prices are then almost in proportion to them
+SMALL = 4
+FEW = 64  # sizes: each is a threshold
+CAPACITIES = 4
+FINEST = 240  # the largest price, of those that prove the bound on ρ*
+
+
+def weightings(kinds: Any, bounded: Any) -> list[tuple[int, ...]]:
+    """Weights of the resources: () for one; each resource alone, all alike, and those that bound ρ*."""
+    if kinds.capacity.ndim == 1:
+        return [()]
+    largest = kinds.capacity.max(axis=0)
+    alike = np.maximum(LARGEST_WEIGHT // 64 * largest.min() // largest, 1)
+    alone = [*np.eye(len(largest), dtype=np.int64), alike]
+    of_bound = [bounded.weights] if isinstance(bounded, Scalarised) else []
+    return list(dict.fromkeys([*(tuple(weights.tolist()) for weights in alone), *of_bound]))
+
+
+def thresholds(law: SizeLaw, capacities: list[int]) -> list[int]:
+    """Least sizes of the tasks to be counted."""
+    low, high = int(law.low[0]), int(law.low[-1])
+    least = {capacity // n + 1 for capacity in capacities[:CAPACITIES] for n in range(2, STEPS + 2)} | {low}
+    if len(law.low) <= FEW:
+        least |= set(law.low.tolist())
+    return sorted(t for t in least if max(low, 1) <= t <= high)
+
+
+def step_prices(law: SizeLaw, capacities: list[int], weights: tuple[int, ...]) -> Iterator[Prices]:
+    """⌈(n + 1) x⌉ - 1 for n = 2, 3, … and each of the capacities, under which the cluster is full, or almost.
+
+    Tasks of sizes x, in shares of a server, that fit it cost at most n together (a dual feasible function of bin packing); with
+    one step, sizes above 1 / (n + 1) of a server are held at most n at a time.
+    """
+    high = int(law.low[-1])
+    for capacity in capacities[:CAPACITIES]:
+        for n in (*range(2, STEPS + 1), *(MANY_STEPS if SMALL * high <= capacity else ())):
+            steps = [t for j in range(1, n + 1) if (t := capacity * j // (n + 1) + 1) <= high]
+            if steps and len(set(steps)) == len(steps):
+                yield Prices(tuple(steps), tuple(range(1, len(steps) + 1)), weights)
+
+
+def dual_prices(bounded: Any, law: SizeLaw, weights: tuple[int, ...]) -> Iterator[Prices]:
+    """The prices that bound ρ*, as steps."""
+    proof = bounded.bounded if isinstance(bounded, Scalarised) and bounded.weights == weights else bounded
+    if not isinstance(proof, Bounded):
+        return
+    scale = max(proof.prices)
+    steps: dict[int, int] = {}
+    for point, price in zip(proof.points, proof.prices, strict=True):
+        rounded = round(price * FINEST / scale)
+        if rounded > max(steps.values(), default=0) and point <= law.low[-1]:
+            steps[point] = rounded
+    if steps:
+        yield Prices(tuple(steps), tuple(steps.values()), weights)
+
+
+PARTS = 1 << 40
+BEYOND = 24.0  # N is k and so many standard deviations of the number of tasks that leave, or arrive, at once
+MOST_PIECES = 1500
+TINY = 1e-25
+
+
+def counted_proof(prices: Prices, setting: Setting, tasks: PricedTasks) -> Counted:
+    """The proof for tasks that arrive one by one at a price below that of what is completed.
+
+    Its function φ is that of the queue with k servers itself, found in floating point and rounded.
+    The equation n + E[φ(n')] - φ(n) = g is solved on 0 .. N with a parabola beyond N; its bend is the exact one.
+    """
+    k, leaving = tasks.most, float(setting.leaving)
+    last = k + max(32, math.ceil(BEYOND * math.sqrt(k)))
+    drift, square = moments_of_change(setting, tasks)
+    bend = -1 / float(drift)
+    arriving = np.array(arrivals_below(setting, tasks)) / 2.0**BITS
+    # E[φ(n')] = Σ after[n, m] φ(m); beyond N, φ = φ(N) + slope x + bend x (x - 1) / 2
+    arrive = diags(arriving, np.arange(len(arriving)), shape=(last + 1, last + len(arriving)))
+    after = (_after_departures(last, k, leaving) @ arrive).tocsc()
+    beyond, over = after[:, last + 1 :], np.arange(1.0, len(arriving))
+    constant, sloped = beyond @ (bend * over * (over - 1) / 2), beyond @ over
+    within = identity(last + 1, format="csc") - after[:, : last + 1]
+    # beyond N: N + slope drift + bend (square - drift) / 2 = g, so slope = (g - fixed) / drift
+    fixed = last + bend * float(square - drift) / 2
+    # φ(0) = 0: its place is that of g
+    first = csc_matrix((1 - sloped / float(drift))[:, None])
+    end = within[:, last:] - csc_matrix(beyond.sum(axis=1))
+    matrix = hstack([first, within[:, 1:last], end], format="csc")
+    solved = spsolve(matrix, np.arange(last + 1) + constant - sloped * fixed / float(drift))
+    g, values = float(solved[0]), np.concatenate([[0.0], solved[1:]])
+    return _rounded(prices, values, (g - fixed) / float(drift), Fraction(-1) / drift, k)
+
+
+def _rounded(prices: Prices, values: Floats, slope: float, bend: Fraction, k: int) -> Counted:
+    """In whole parts, and the slope raised until the parabola is not above the values before it."""
+    whole = [round(value * PARTS) for value in np.maximum(values, 0.0).tolist()]
+    bends, last = math.floor(bend * PARTS), len(whole) - 1
+    slopes = max(0, round(slope * PARTS))
+    for x in range(1, k + 1):
+        slopes = max(slopes, -((whole[last - x] - whole[last] - bends * x * (x + 1) // 2) // x))
+    return Counted(prices, tuple(whole), slopes, bends, PARTS)
+
+
+def _after_departures(last: int, k: int, leaving: float) -> Any:
+    """(N + 1, N + 1) chance that n tasks become m, of which min(n, k) are in service; sparse, without tiny chances."""
+    out: Floats = np.ones(1)  # chances that 0, 1, … leave
+    chances, starts, ends = [], [], []
+    for n in range(last + 1):
+        chances.append(out)
+        starts.append(np.full(len(out), n))
+        ends.append(n - np.arange(len(out)))
+        if n < k:
+            out = np.convolve(out, [1 - leaving, leaving])
+            out = out[: np.flatnonzero(out > TINY)[-1] + 1]
+    places = np.concatenate(starts), np.concatenate(ends)
+    return csr_matrix((np.concatenate(chances), places), shape=(last + 1, last + 1))
+
 
 GAP, SECONDS = 0.005, 1.0  # of the search for prices that bound ρ*
 VISIBLE = 0.01
@@ -53,8 +173,8 @@ def queue_bound(workload: Workload, progress: Callable[[float], None] | None = N
         if value > (0.0 if known is None else known.value):
             best[type(proof)] = Proved(value, proof)
             if progress is not None:
-                progress(max(one.value for one in best.values()))
-    return QueueBound(tuple(sorted(best.values(), key=lambda one: -one.value)), time.monotonic() - began)
+                progress(max(proof_of_value.value for proof_of_value in best.values()))
+    return QueueBound(tuple(sorted(best.values(), key=lambda proof_of_value: -proof_of_value.value)), time.monotonic() - began)
 
 
 def proofs_for(workload: Workload, setting: Setting, law: Any, kinds: Any) -> Iterator[QueueProof]:

@@ -19,9 +19,7 @@ from packenv.policy import find_policy, guarantee_of, name_of
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, Verdict, combine, longer
 from packenv.simulation import setting_of, simulate
 from packenv.theory.capacity.configuration_bounds import vqs_bound
-from packenv.theory.capacity.load import GAP as LOAD_GAP
-from packenv.theory.capacity.load import supportable
-from packenv.theory.capacity.max_workload import max_workload
+from packenv.theory.capacity.max_workload import LOAD_GAP, max_workload, supportable
 from packenv.workloads.workload import Workload
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.theory.stationary_optimum.instance import SmallInstance
-from packenv.theory.stationary_optimum.occupancies import Occupancies
+from packenv.theory.stationary_optimum.occupancies import Occupancies, SmallInstance
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint8]

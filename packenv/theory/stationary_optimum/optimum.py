@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.theory.stationary_optimum.decision_process import MOST_STATES, DecisionProcess, Progress, states_of
-from packenv.theory.stationary_optimum.instance import SmallInstance, small_instance, small_types
-from packenv.theory.stationary_optimum.occupancies import Occupancies, occupancies
+from packenv.theory.stationary_optimum.occupancies import Occupancies, SmallInstance, occupancies, small_instance, small_types
 from packenv.workloads.workload import Workload
 
 WITHIN = 1e-4

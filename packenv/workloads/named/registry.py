@@ -12,7 +12,7 @@ from packenv.workloads.named import blocks, instances, random_requirements
 from packenv.workloads.named.analytics import analytics
 from packenv.workloads.named.dag import dag
 from packenv.workloads.named.eagle import MIXES, eagle
-from packenv.workloads.named.small import SMALL
+from packenv.workloads.named.random_requirements import SMALL
 from packenv.workloads.workload import Workload
 
 WORKLOADS: dict[str, Callable[[], Workload]] = {

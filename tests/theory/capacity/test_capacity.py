@@ -9,7 +9,7 @@ import pytest
 
 import packenv
 from packenv.cli.main import main
-from packenv.theory.capacity.certificate_files import load_certificate
+from packenv.theory.certificate_files import load_certificate
 from packenv.workloads.laws import Fixed, Uniform
 
 KEYS = {"workload", "servers", "lower", "upper", "gap", "reached", "area_bound", "lower_rate", "upper_rate", "seconds"}

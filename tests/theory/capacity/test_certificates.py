@@ -13,8 +13,8 @@ import pytest
 
 import packenv
 from packenv import Bracket, InputError, Workload
-from packenv.theory.capacity.certificate_files import load_certificate, plain_of, save_certificate
 from packenv.theory.capacity.one_resource.certificate import Refuted
+from packenv.theory.certificate_files import load_certificate, plain_of, save_certificate
 from packenv.workloads.laws import Discrete, Mixture, Uniform
 from tests.theory.capacity.brute_force import setting
 

@@ -10,7 +10,7 @@ import pytest
 import packenv
 from packenv import InputError, Jobs, Workload
 from packenv.cli.main import main
-from packenv.theory.capacity.load import GAP, resolved, supportable
+from packenv.theory.capacity.max_workload import LOAD_GAP, resolved, supportable
 from packenv.workloads.laws import Discrete, Fixed, Geometric, Uniform
 from packenv.workloads.laws.joint import Conditional, Joint
 
@@ -37,7 +37,7 @@ def test_found_once_for_a_law_and_servers() -> None:
     made = [Workload(sizes=Uniform(0.2, 0.6), service=Geometric(k), servers=2, load=k / 10) for k in (2, 7)]
     assert supportable(made[0]) is supportable(made[1])
     assert supportable(made[0].with_(servers=3)) is not supportable(made[0])
-    assert supportable(made[0]).gap <= GAP
+    assert supportable(made[0]).gap <= LOAD_GAP
     assert resolved(made[1]).rho == (supportable(made[0]).lower, supportable(made[0]).upper)
 
 

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 import packenv
 from packenv import Bracket, Jobs, Workload
 from packenv.theory.capacity.bracket import law_and_kinds
-from packenv.theory.capacity.certificate_files import load_certificate, plain_of, save_certificate
 from packenv.theory.capacity.max_workload import bracket_of
 from packenv.theory.capacity.one_resource.certificate import Refuted
 from packenv.theory.capacity.several_resources.certificate import Boxes, Priced, Scalarised, maximal_fillings
 from packenv.theory.capacity.several_resources.demand_law import Atoms, Independent, VectorKinds, first_box
 from packenv.theory.capacity.several_resources.pricing import IntegerPricing
 from packenv.theory.capacity.several_resources.search import SeveralResourcesSearch
+from packenv.theory.certificate_files import load_certificate, plain_of, save_certificate
 from packenv.units import UNIT
 from packenv.workloads.laws import Constant, Discrete, Fixed, Uniform
 from packenv.workloads.laws.joint import Conditional, Joint

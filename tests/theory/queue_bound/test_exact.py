@@ -14,9 +14,8 @@ from packenv.theory.capacity.one_resource.certificate import Refuted
 from packenv.theory.queue_bound.arrivals import setting_of
 from packenv.theory.queue_bound.bound import NAMES, QueueProof
 from packenv.theory.queue_bound.counted import Counted
-from packenv.theory.queue_bound.many_servers import counted_proof
 from packenv.theory.queue_bound.prices import Prices
-from packenv.theory.queue_bound.queue_bound import proofs_for
+from packenv.theory.queue_bound.queue_bound import counted_proof, proofs_for
 from packenv.workloads.laws import Constant, Discrete, Fixed, Geometric, Uniform
 from packenv.workloads.laws.arrivals import Batch, Bernoulli, Modulated, Periodic
 from packenv.workloads.laws.joint import Joint

@@ -10,8 +10,7 @@ import pytest
 import packenv
 from packenv.errors import InputError
 from packenv.theory.stationary_optimum.decision_process import DecisionProcess
-from packenv.theory.stationary_optimum.instance import SmallInstance
-from packenv.theory.stationary_optimum.occupancies import occupancies
+from packenv.theory.stationary_optimum.occupancies import SmallInstance, occupancies
 from packenv.theory.stationary_optimum.optimum import stationary_optimum
 from packenv.workloads import Batch, Bernoulli, Constant, Discrete, Fixed, Geometric, Poisson, Uniform, Workload
 from tests.theory.stationary_optimum.brute_force import SmallCluster, one_size_mean_queue

@@ -9,10 +9,9 @@ from packenv.envs.core.state import Batch
 from packenv.learning.agents.inference.linear import LinearNetwork, best_of_linear, linear_network
 from packenv.learning.agents.inference.mlp import MlpNetwork, best_of_mlp, mlp_network
 from packenv.learning.agents.inference.shared import SharedNetwork, best_of_shared, shared_network
-from packenv.learning.agents.inference.varying_sum import VaryingNetwork, best_of_varying, varying_network
-from packenv.learning.agents.inference.weighted_sum import SumNetwork, best_of_sum, sum_network
+from packenv.learning.agents.inference.weighted_sum import WeightedSum, best_of_sum, sum_network, varying_network
 
-CompiledNetwork = SharedNetwork | LinearNetwork | SumNetwork | VaryingNetwork | MlpNetwork
+CompiledNetwork = SharedNetwork | LinearNetwork | WeightedSum | MlpNetwork
 FROM_WEIGHTS = {
     "shared": shared_network,
     "linear": linear_network,
@@ -33,8 +32,7 @@ dispatched(
     {
         ("best_action", SharedNetwork): best_of_shared,
         ("best_action", LinearNetwork): best_of_linear,
-        ("best_action", SumNetwork): best_of_sum,
-        ("best_action", VaryingNetwork): best_of_varying,
+        ("best_action", WeightedSum): best_of_sum,
         ("best_action", MlpNetwork): best_of_mlp,
     },
 )

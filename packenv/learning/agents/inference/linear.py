@@ -9,10 +9,10 @@ import numpy as np
 
 from packenv.cluster import NONE
 from packenv.compiled.decorators import compiled
+from packenv.envs.core import features
 from packenv.envs.core.definition import Layout
+from packenv.envs.core.features import NO_INVALID, NO_TYPES, OF_TASKS
 from packenv.envs.core.state import Batch
-from packenv.envs.observation import features
-from packenv.envs.observation.features import NO_INVALID, NO_TYPES
 from packenv.errors import InputError
 from packenv.learning.agents.inference.vectors import Floats, add_scaled, copy_to
 from packenv.learning.agents.inference.weights import Weights, array
@@ -41,7 +41,7 @@ def linear_network(agent: str, weights: Weights, layout: Layout) -> LinearNetwor
     """The network from its saved weights. Raises InputError where they do not fit the environment's layout."""
     if "actions" not in layout.observed:
         raise InputError(f"{agent}: a linear network sees observation='actions'")
-    if layout.of_action:
+    if layout.features is not OF_TASKS:
         raise InputError(f"{agent}: a linear network reads the features of sizes and servers: choose sum or shared")
     found = array(agent, weights, "actor.weights")
     if found.shape != (2, TERMS):
@@ -71,7 +71,7 @@ def best_of_linear(network: LinearNetwork, b: Batch) -> int:
 
 @compiled
 def set_terms(terms: Floats, row: Floats) -> None:
-    """Write the terms of an action from its features (packenv.envs.observation.features)."""
+    """Write the terms of an action from its features (packenv.envs.core.features)."""
     terms[SIZE] = row[features.SIZE]
     terms[1] = row[features.ROOM_LEFT]  # room left in the server
     terms[2] = row[features.ROOM_FILLED]  # room left once the largest tasks that fit have started too

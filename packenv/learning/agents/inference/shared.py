@@ -8,8 +8,8 @@ import numpy as np
 
 from packenv.cluster import NONE
 from packenv.envs.core.definition import Layout
+from packenv.envs.core.features import CONTEXT, FIRST_FEATURES, NO_COMPANY, NO_INVALID, OF_TASKS
 from packenv.envs.core.state import Batch
-from packenv.envs.observation.features import CONTEXT, FIRST_FEATURES, NO_COMPANY, NO_INVALID
 from packenv.errors import InputError
 from packenv.learning.agents.inference.vectors import Floats, add_scaled, copy_to, rectify
 from packenv.learning.agents.inference.weights import Weights, array, matrix, vector
@@ -40,7 +40,7 @@ def shared_network(agent: str, weights: Weights, layout: Layout) -> SharedNetwor
     if "actions" not in layout.observed:
         raise InputError(f"{agent}: a shared network sees observation='actions'")
     inputs = layout.observed["actions"][1] + layout.observed["context"][0]
-    if not layout.of_action and array(agent, weights, "actor.first.weight").shape == (width, FIRST_FEATURES + CONTEXT):
+    if layout.features is OF_TASKS and array(agent, weights, "actor.first.weight").shape == (width, FIRST_FEATURES + CONTEXT):
         inputs = FIRST_FEATURES + CONTEXT  # saved before the last features existed
     return SharedNetwork(
         first=matrix(agent, weights, "actor.first", (width, inputs)),

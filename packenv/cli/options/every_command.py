@@ -1,0 +1,94 @@
+"""What all commands have: their numbers are read alike, and within bounds; the lines of their help end between words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from packenv.errors import InputError
+from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
+
+MOST = {"seeds": 10_000, "evaluation_seeds": 10_000, "processes": 1_000, "threads": 1_000, "workers": 1_000}
+"""The largest value of options that each cost a run or a process."""
+
+
+class Whole(click.ParamType):  # type: ignore[type-arg]  # generic in some versions of click only
+    """A whole number from `low` to `high`."""
+
+    name = "integer"
+
+    def __init__(self, low: int, high: int) -> None:
+        self.low, self.high = low, high
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        try:
+            number = read_whole(value, -LARGEST_WHOLE)
+        except InputError as problem:
+            self.fail(f"{problem}.", param, ctx)
+        if not self.low <= number <= self.high:
+            self.fail(f"{number} is not in the range {self._range()}.", param, ctx)
+        return number
+
+    def _range(self) -> str:
+        if self.high < LARGEST_WHOLE:
+            return f"{self.low}<=x<={self.high}"
+        return "" if self.low == -LARGEST_WHOLE else f"x>={self.low}"
+
+
+class Decimal(click.ParamType):  # type: ignore[type-arg]
+    """A finite decimal number."""
+
+    name = "float"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, (int, float)):
+            return float(value)
+        try:
+            return read_number(value)
+        except InputError as problem:
+            self.fail(f"{problem}.", param, ctx)
+
+
+UNBROKEN = "\u2011"
+"""A hyphen at which no line ends."""
+
+
+class HelpFormatter(click.HelpFormatter):
+    """Lines end between words: `bf-js` stays whole, and can be copied."""
+
+    def write_text(self, text: str) -> None:
+        super().write_text(text.replace("-", UNBROKEN))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        super().write_dl([(name, about.replace("-", UNBROKEN)) for name, about in rows], col_max, col_spacing)
+
+    def getvalue(self) -> str:
+        return super().getvalue().replace(UNBROKEN, "-")
+
+
+class Context(click.Context):
+    """Click's, with help as above."""
+
+    formatter_class = HelpFormatter
+
+
+def limited(command: click.Command) -> click.Command:
+    """The command with every option of click's own numeric types replaced by one with bounds; so are its subcommands'.
+
+    Their help is laid out as packenv's.
+    """
+    command.context_class = Context
+    for param in command.params:
+        if isinstance(param.type, (click.IntRange, click.types.IntParamType)):
+            low, high = (getattr(param.type, end, None) for end in ("min", "max"))
+            least = -LARGEST_WHOLE if low is None else int(low)
+            param.type = Whole(least, MOST.get(param.name or "", LARGEST_WHOLE) if high is None else int(high))
+        elif isinstance(param.type, click.types.FloatParamType):
+            param.type = Decimal()
+    for inner in getattr(command, "commands", {}).values():
+        limited(inner)
+    return command

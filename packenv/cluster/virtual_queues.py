@@ -1,0 +1,170 @@
+"""The universal partition at work: its reduced configurations, how VQS and VQS-BF serve one, and J by the sizes seen so far.
+
+The reduced configurations K_RED (PAPERS §1.4, eq. 7) are 4J - 4, each at most one type-1 job and one other type. Adaptive J
+(PAPERS §1.3) is decided after the n-th task for n = check, 2·check, 4·check, …, changes in the next slot, and never decreases.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.best_fit import foresee_smaller
+from packenv.cluster.events import wake_at
+from packenv.cluster.in_service import place
+from packenv.cluster.queue.by_type import head_of_line, jobs_of_type, queue_length, retype, set_levels
+from packenv.cluster.queue.waiting import largest_of_type_fitting, size_of
+from packenv.cluster.servers import kind_of, room_of
+from packenv.cluster.state import NONE, Cluster
+from packenv.compiled.decorators import compiled
+
+
+@compiled
+def reduced_configuration(levels: int, n: int) -> tuple[int, int, int]:
+    """The n-th configuration of K_RED for J = levels, 0 <= n < 4J - 4, as (k_1, j, k_j)."""
+    if n < levels:
+        return 0, 2 * n, 1 << n
+    n -= levels - 1  # m of the next form
+    if n < levels:
+        return 0, 2 * n + 1, 3 << (n - 1)
+    n -= levels - 2
+    if n < levels:
+        return 1, 2 * n, (1 << n) // 3
+    n -= levels - 1
+    return 1, 2 * n + 1, 1 << (n - 1)
+
+
+@compiled
+def weight(c: Cluster, kind: int, one: int, j: int, count: int) -> int:
+    """⟨k, Q⟩ of the configuration (k_1, j, k_j) = (one, j, count); Q: virtual queue lengths of this kind of server."""
+    return one * queue_length(c, kind, 1) + count * queue_length(c, kind, j)
+
+
+@compiled
+def heaviest(c: Cluster, kind: int) -> tuple[int, int, int]:
+    """The configuration of the largest weight, as (k_1, j, k_j); ties: the first in the list (eq. 8)."""
+    levels = c.types.count[c.e, kind] >> 1
+    best, best_weight = 0, -1
+    for n in range(4 * levels - 4):
+        one, j, count = reduced_configuration(levels, n)
+        value = weight(c, kind, one, j, count)
+        if value > best_weight:
+            best, best_weight = n, value
+    return reduced_configuration(levels, best)
+
+
+AS_MANY_AS_FIT = 1 << 30
+
+
+@compiled
+def serve_reserved(c: Cluster, server: int, reserved: NDArray[np.int64]) -> int:
+    """VQS: start the head of VQ_1 in the two thirds of the server kept for it, unless a type-1 job is there.
+
+    `reserved` (L,): units that each server's type-1 job takes. Returns the free room of the other third.
+    """
+    if jobs_of_type(c, server, 1) == 0:
+        reserved[server] = 0
+        i = head_of_line(c, kind_of(c, server), 1)
+        if i != NONE and size_of(c, i) <= room_of(c, server):
+            reserved[server] = size_of(c, i)
+            place(c, i, server)
+    record = c.server[c.e, server]
+    third = record.capacity - (2 * record.capacity + 2) // 3
+    others = record.capacity - record.room - reserved[server]
+    return min(third - others, record.room)
+
+
+@compiled
+def serve_in_line(c: Cluster, server: int, j: int, room: int, count: int) -> int:
+    """VQS: start heads of line of VQ_j while they fit in `room` and the server has fewer than `count`; returns the room left.
+
+    A task takes its size, or 2^-J of the server if it is smaller (§1.3).
+    """
+    kind, least = kind_of(c, server), c.server[c.e, server].least
+    while jobs_of_type(c, server, j) < count:
+        i = head_of_line(c, kind, j)
+        if i == NONE or max(size_of(c, i), least) > room:
+            break
+        room -= max(size_of(c, i), least)
+        place(c, i, server)
+    return room
+
+
+@compiled
+def serve_largest(c: Cluster, server: int, j: int, count: int) -> None:
+    """VQS-BF: start the largest tasks of VQ_j that fit, until `count` jobs of that type are on the server."""
+    while jobs_of_type(c, server, j) < count:
+        i = largest_of_type_fitting(c, kind_of(c, server), j, room_of(c, server))
+        if i == NONE:
+            break
+        foresee_smaller(c)
+        place(c, i, server)
+
+
+MOST_LEVELS = 16
+SEEN, CHECK, NOW, NEXT = 0, 1, 2, 3
+
+
+class Levels(NamedTuple):
+    """The current and the next J, and the counts of sizes that decide it."""
+
+    number: NDArray[np.int64]  # (4,) tasks seen, next check, current J, J from the next slot on
+    below: NDArray[np.int64]  # (MOST_LEVELS + 2,) tasks by the largest J with size <= 2^-J of the largest server
+
+
+def first_levels(levels: int, check: int) -> Levels:
+    """The counts before the first task: J = levels, first check after `check` tasks."""
+    return Levels(np.array([0, check, levels, levels]), np.zeros(MOST_LEVELS + 2, np.int64))
+
+
+@compiled
+def adapt(c: Cluster, levels: Levels, occupy: bool) -> None:
+    """Change to the J that was decided, then count this slot's new tasks. `occupy`: jobs take at least 2^-J of a server."""
+    if levels.number[NEXT] > levels.number[NOW]:
+        levels.number[NOW] = levels.number[NEXT]
+        divide(c, levels.number[NOW], occupy)
+    capacity = 0
+    for server in range(c.server.shape[1]):
+        capacity = max(capacity, c.server[c.e, server].capacity)
+    for n in range(c.head[c.e].fresh):
+        see(levels, capacity, c.task[c.e, c.fresh[c.e, n]].size)
+    if levels.number[NEXT] > levels.number[NOW]:
+        wake_at(c, c.head[c.e].now + 1)
+
+
+@compiled
+def see(levels: Levels, capacity: int, size: int) -> None:
+    """Count a size; if it is the check's, decide the J of the next slot."""
+    depth = 0
+    while depth < MOST_LEVELS and size << (depth + 1) <= capacity:
+        depth += 1
+    levels.below[depth] += 1
+    levels.number[SEEN] += 1
+    if levels.number[SEEN] == levels.number[CHECK]:
+        levels.number[CHECK] *= 2
+        smaller = levels.below[MOST_LEVELS]
+        j = MOST_LEVELS
+        while j > 2 and 100 * (smaller + levels.below[j - 1]) <= levels.number[SEEN]:
+            j -= 1
+            smaller += levels.below[j]
+        levels.number[NEXT] = max(levels.number[NEXT], j)
+
+
+@compiled
+def divide(c: Cluster, levels: int, occupy: bool) -> None:
+    """Give each kind of server its number of levels, and assign all tasks to the new types."""
+    most = 0
+    for server in range(c.server.shape[1]):
+        most = max(most, c.server[c.e, server].capacity)
+    for server in range(c.server.shape[1]):
+        record = c.server[c.e, server]
+        own = levels
+        while own > 2 and record.capacity << (levels - own + 1) <= most:
+            own -= 1
+        if occupy:
+            record.least = record.capacity >> own
+        if c.types.count[c.e, record.kind] != 2 * own:
+            set_levels(c, record.kind, record.capacity, own)
+    retype(c)

@@ -1,0 +1,170 @@
+"""Observations in one array within [−1, 1], made from the features of "actions" (packenv.envs.core.features)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.compiled.decorators import compiled
+from packenv.envs.core.definition import Layout
+from packenv.envs.core.features import (
+    COMPANIONS,
+    COMPLEMENTS,
+    EXCESS,
+    FLAG,
+    JOBS,
+    OF_TASKS,
+    QUEUE_PER_ROOT,
+    ROOM,
+    ROOM_FILLED,
+    ROOM_LEFT,
+    SIZE,
+    VALID,
+    Feature,
+)
+from packenv.errors import InputError
+
+Floats = NDArray[np.float32]
+
+
+class Flattening:
+    """From the features of actions and of the context to the observation "normalized", for generic clients.
+
+    First the features of action 0, then those of action 1, … then those of the context: A·F + C numbers. Flags are as they
+    are. Shares and logarithms, log(1 + n) / 5, go from −1 to 1: twice the feature, less 1, cut off at 1 where n is 147; of a
+    feature that may be negative, twice the feature. A network with small first weights sees little of numbers that stay near
+    0 or vary little. The features of an action that is not valid are 0. Their number depends on the servers and types, not on
+    the load.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.of_action, self.of_context = layout.features.of_action, layout.features.of_context
+        self._of_action, self._of_context = _factors(self.of_action), _factors(self.of_context)
+        self._from_action, self._from_context = _offsets(self.of_action), _offsets(self.of_context)
+
+    def __call__(self, actions: Floats, context: Floats) -> Floats:
+        """(…, A·F + C) from (…, A, F) and (…, C), in a new array."""
+        *rows, count, features = actions.shape
+        flat = np.empty((*rows, count * features + len(self.of_context)), np.float32)
+        of_actions = flat[..., : count * features].reshape(actions.shape)
+        np.multiply(actions, self._of_action, out=of_actions)
+        of_actions += self._from_action * actions[..., VALID : VALID + 1]
+        np.multiply(context, self._of_context, out=flat[..., count * features :])
+        flat[..., count * features :] += self._from_context
+        return np.clip(flat, -1.0, 1.0, out=flat)
+
+    def lowest(self, actions: int) -> Floats:
+        """(A·F + C,) −1, or 0 for flags; none is above 1."""
+        of_action = np.array([0.0 if feature.scale == FLAG else -1.0 for feature in self.of_action], np.float32)
+        return np.concatenate((np.tile(of_action, actions), np.full(len(self.of_context), -1.0, np.float32)))
+
+    def names(self, actions: int) -> tuple[str, ...]:
+        """(A·F + C,) `action_0.valid`, `action_0.waits`, …, `context.small_room`: the names of the tables of features."""
+        of_actions = [f"action_{n}.{feature.name}" for n in range(actions) for feature in self.of_action]
+        return (*of_actions, *(f"context.{feature.name}" for feature in self.of_context))
+
+
+def _factors(features: tuple[Feature, ...]) -> Floats:
+    return np.array([1.0 if feature.scale == FLAG else 2.0 for feature in features], np.float32)
+
+
+def _offsets(features: tuple[Feature, ...]) -> Floats:
+    return np.array([0.0 if feature.scale == FLAG or feature.negative else -1.0 for feature in features], np.float32)
+
+
+def check_normalized(observed: object, name: str, mask_in_observation: bool) -> None:
+    """Raises InputError where there are no features of actions to flatten, or the mask is asked for a second time."""
+    if observed != {"actions", "context"}:
+        raise InputError(f"{name} has no features of actions: observation='normalized' is made of them")
+    if mask_in_observation:
+        raise InputError("observation='normalized' has the mask already, as the features `action_….valid`")
+
+
+SPREAD = (SIZE, ROOM_LEFT, QUEUE_PER_ROOT, COMPLEMENTS, COMPANIONS)  # twice the feature, less 1
+OF_ACTION = (
+    "valid",
+    *("size", "room_left", "queue_per_root", "complements", "companions"),
+    *("room_filled", "root_of_room_left", "root_of_room_filled", "excess", "size_less_first", "first_room_filled_less"),
+)
+OF_SERVER = ("room", "jobs")
+ENLARGED = 4.0
+WIDTH = len(OF_ACTION)
+
+
+class ServerFlattening(Flattening):
+    """From the features of actions and of the context to the observation "flat" of decisions about a few servers.
+
+    Few numbers of each action, spread so that small networks see them: for each action that starts a task the numbers of
+    OF_ACTION, zeros where it is not valid; then those of OF_SERVER of each server; then the context. What decides is how little
+    room an action leaves, and by how much that differs from the first action's: a few hundredths of a server. Hence the roots
+    of small rooms, and differences four times as large, cut off at ±1.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        super().__init__(layout)
+        if layout.offered == 0 or layout.features is not OF_TASKS:
+            raise InputError("the observation 'flat' is of few servers: ServerFill, and Placement with choices, have it")
+        self.servers = layout.offered
+
+    def __call__(self, actions: Floats, context: Floats) -> Floats:
+        """(…, (A − 1)·12 + 2 S + C) from (…, A, F) and (…, C), in a new array. The last action passes and is left out."""
+        width = (actions.shape[-2] - 1) * len(OF_ACTION) + self.servers * len(OF_SERVER) + context.shape[-1]
+        flat = np.zeros((*context.shape[:-1], width), np.float32)
+        rows = actions.reshape(-1, *actions.shape[-2:]), context.reshape(-1, context.shape[-1])
+        flatten(*rows, self.servers, flat.reshape(-1, width))
+        return flat
+
+    def lowest(self, actions: int) -> Floats:
+        """((A − 1)·12 + 2 S + C,) −1, or 0 for flags; none is above 1."""
+        low = np.full(len(self.names(actions)), -1.0, np.float32)
+        low[: (actions - 1) * len(OF_ACTION) : len(OF_ACTION)] = 0.0
+        return low
+
+    def names(self, actions: int) -> tuple[str, ...]:
+        """`action_0.valid`, `action_0.size`, …, `server.room`, `server.jobs`, `context.waiting_tasks`, …"""
+        of_actions = [f"action_{n}.{name}" for n in range(actions - 1) for name in OF_ACTION]
+        servers = ["server"] if self.servers == 1 else [f"server_{k}" for k in range(self.servers)]
+        of_server = [f"{server}.{name}" for server in servers for name in OF_SERVER]
+        return (*of_actions, *of_server, *(f"context.{feature.name}" for feature in self.of_context))
+
+
+@compiled
+def flatten(actions: Floats, context: Floats, servers: int, flat: Floats) -> None:
+    """Write each row of `flat` (E, …), zeros so far, from `actions` (E, A, F) of so many servers and `context` (E, C)."""
+    starts = actions.shape[1] - 1
+    for e in range(actions.shape[0]):
+        out, first = flat[e], actions[e, 0]
+        for n in range(starts):
+            own, k = actions[e, n], n * WIDTH
+            if own[VALID] == 0.0:
+                continue
+            out[k] = 1.0
+            for m in range(len(SPREAD)):
+                out[k + 1 + m] = bounded(2.0 * own[SPREAD[m]] - 1.0)
+            out[k + 6] = bounded(ENLARGED * own[ROOM_FILLED] - 1.0)
+            out[k + 7] = bounded(2.0 * math.sqrt(own[ROOM_LEFT]) - 1.0)
+            out[k + 8] = bounded(2.0 * math.sqrt(own[ROOM_FILLED]) - 1.0)
+            out[k + 9] = bounded(2.0 * own[EXCESS])
+            out[k + 10] = bounded(ENLARGED * (own[SIZE] - first[SIZE]))
+            out[k + 11] = bounded(ENLARGED * (first[ROOM_FILLED] - own[ROOM_FILLED]))
+        k = starts * WIDTH
+        for server in range(servers):
+            best = actions[e, server * (starts // servers)]
+            out[k] = bounded(2.0 * best[ROOM] - 1.0)
+            out[k + 1] = bounded(2.0 * best[JOBS] - 1.0)
+            k += len(OF_SERVER)
+        for m in range(context.shape[1]):
+            out[k + m] = bounded(2.0 * context[e, m] - 1.0)
+
+
+@compiled
+def bounded(x: float) -> float:
+    """x, cut off at ±1."""
+    return min(max(x, -1.0), 1.0)
+
+
+def flattening_of(observation: str, layout: Layout) -> Flattening:
+    """What makes the observation "normalized" or "flat" of a layout. Raises InputError where it has not the latter."""
+    return ServerFlattening(layout) if observation == "flat" else Flattening(layout)
