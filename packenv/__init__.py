@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from packenv.executors.choose import executor as executor
     from packenv.jobs import Jobs as Jobs
     from packenv.jobs import Ragged as Ragged
+    from packenv.learning.agents.library_models import save_model as save_model
     from packenv.learning.training.plan import TrainedAgent as TrainedAgent
     from packenv.learning.training.train import train as train
     from packenv.planning.pair import compare as compare
@@ -72,6 +73,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".errors": ["InputError"],
         ".executors.choose": ["executor"],
         ".jobs": ["Jobs", "Ragged"],
+        ".learning.agents.library_models": ["save_model"],
         ".learning.training.plan": ["TrainedAgent"],
         ".learning.training.train": ["train"],
         ".planning.pair": ["compare"],

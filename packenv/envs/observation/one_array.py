@@ -41,18 +41,17 @@ class Flattening:
 
     def __init__(self, layout: Layout) -> None:
         self.of_action, self.of_context = layout.features.of_action, layout.features.of_context
-        self._of_action, self._of_context = _factors(self.of_action), _factors(self.of_context)
-        self._from_action, self._from_context = _offsets(self.of_action), _offsets(self.of_context)
+        self.action_scale, self.context_scale = _scale(self.of_action), _scale(self.of_context)
 
     def __call__(self, actions: Floats, context: Floats) -> Floats:
         """(…, A·F + C) from (…, A, F) and (…, C), in a new array."""
         *rows, count, features = actions.shape
         flat = np.empty((*rows, count * features + len(self.of_context)), np.float32)
         of_actions = flat[..., : count * features].reshape(actions.shape)
-        np.multiply(actions, self._of_action, out=of_actions)
-        of_actions += self._from_action * actions[..., VALID : VALID + 1]
-        np.multiply(context, self._of_context, out=flat[..., count * features :])
-        flat[..., count * features :] += self._from_context
+        np.multiply(actions, self.action_scale[0], out=of_actions)
+        of_actions += self.action_scale[1] * actions[..., VALID : VALID + 1]
+        np.multiply(context, self.context_scale[0], out=flat[..., count * features :])
+        flat[..., count * features :] += self.context_scale[1]
         return np.clip(flat, -1.0, 1.0, out=flat)
 
     def lowest(self, actions: int) -> Floats:
@@ -66,12 +65,11 @@ class Flattening:
         return (*of_actions, *(f"context.{feature.name}" for feature in self.of_context))
 
 
-def _factors(features: tuple[Feature, ...]) -> Floats:
-    return np.array([1.0 if feature.scale == FLAG else 2.0 for feature in features], np.float32)
-
-
-def _offsets(features: tuple[Feature, ...]) -> Floats:
-    return np.array([0.0 if feature.scale == FLAG or feature.negative else -1.0 for feature in features], np.float32)
+def _scale(features: tuple[Feature, ...]) -> Floats:
+    """(2, F) what each feature is multiplied by, and what is added then."""
+    factors = [1.0 if feature.scale == FLAG else 2.0 for feature in features]
+    offsets = [0.0 if feature.scale == FLAG or feature.negative else -1.0 for feature in features]
+    return np.array([factors, offsets], np.float32)
 
 
 def check_normalized(observed: object, name: str, mask_in_observation: bool) -> None:

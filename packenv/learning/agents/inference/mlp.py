@@ -11,7 +11,7 @@ from packenv.cluster import NONE
 from packenv.compiled.decorators import compiled
 from packenv.envs.core.definition import Layout
 from packenv.envs.core.state import Batch
-from packenv.learning.agents.inference.vectors import Floats, add_scaled, copy_to, rectify
+from packenv.learning.agents.inference.vectors import Floats, add_scaled, copy_to, rectify, saturate
 from packenv.learning.agents.inference.weights import Weights, array, matrix, vector
 
 
@@ -24,9 +24,10 @@ class MlpNetwork(NamedTuple):
     second_bias: Floats  # (H,)
     last: Floats  # (H, A)
     last_bias: Floats  # (A,)
-    seen: Floats  # (N,) scratch
+    seen: Floats  # (1, N) scratch
     hidden: Floats  # (2, H) scratch
     scores: Floats  # (A,) scratch
+    tanh: int  # 1: the activation of the hidden layers; 0: max(x, 0)
 
     @property
     def unread(self) -> int:
@@ -36,55 +37,74 @@ class MlpNetwork(NamedTuple):
 
 def mlp_network(agent: str, weights: Weights, layout: Layout) -> MlpNetwork:
     """The network from its saved weights. Raises InputError where they do not fit the environment's layout."""
+    return mlp_of(agent, weights, sum(math.prod(shape) for shape in layout.observed.values()), layout.actions)
+
+
+def mlp_of(agent: str, weights: Weights, seen: int, actions: int, tanh: bool = False) -> MlpNetwork:
+    """The network for so many numbers and actions. Raises InputError for weights of another."""
     width = array(agent, weights, "actor.layers.0.bias").shape[0]
-    seen = sum(math.prod(shape) for shape in layout.observed.values())
     return MlpNetwork(
         first=matrix(agent, weights, "actor.layers.0", (width, seen)),
         first_bias=array(agent, weights, "actor.layers.0.bias"),
         second=matrix(agent, weights, "actor.layers.1", (width, width)),
         second_bias=vector(agent, weights, "actor.layers.1.bias", width),
-        last=matrix(agent, weights, "actor.layers.2", (layout.actions, width)),
-        last_bias=vector(agent, weights, "actor.layers.2.bias", layout.actions),
-        seen=np.zeros(seen, np.float32),
+        last=matrix(agent, weights, "actor.layers.2", (actions, width)),
+        last_bias=vector(agent, weights, "actor.layers.2.bias", actions),
+        seen=np.zeros((1, seen), np.float32),
         hidden=np.zeros((2, width), np.float32),
-        scores=np.zeros(layout.actions, np.float32),
+        scores=np.zeros(actions, np.float32),
+        tanh=int(tanh),
     )
 
 
 def best_of_mlp(network: MlpNetwork, b: Batch) -> int:
     """The valid action of the highest score, the first of equals."""
     read_observation(network, b)
-    first, second, scores = network.hidden[0], network.hidden[1], network.scores
-    copy_to(first, network.first_bias)
-    for n in range(network.seen.shape[0]):
-        add_scaled(first, network.seen[n], network.first[n])
-    rectify(first)
-    copy_to(second, network.second_bias)
-    for h in range(first.shape[0]):
-        add_scaled(second, first[h], network.second[h])
-    rectify(second)
-    copy_to(scores, network.last_bias)
-    for h in range(second.shape[0]):
-        add_scaled(scores, second[h], network.last[h])
+    score_actions(network)
     best = NONE
-    for a in range(scores.shape[0]):
-        if b.mask[0, a] and (best == NONE or scores[a] > scores[best]):
+    for a in range(network.scores.shape[0]):
+        if b.mask[0, a] and (best == NONE or network.scores[a] > network.scores[best]):
             best = a
     return best
 
 
 @compiled
+def score_actions(network: MlpNetwork) -> None:
+    """Write the scores of what is seen."""
+    first, second, scores = network.hidden[0], network.hidden[1], network.scores
+    copy_to(first, network.first_bias)
+    for n in range(network.seen.shape[1]):
+        add_scaled(first, network.seen[0, n], network.first[n])
+    activate(network, first)
+    copy_to(second, network.second_bias)
+    for h in range(first.shape[0]):
+        add_scaled(second, first[h], network.second[h])
+    activate(network, second)
+    copy_to(scores, network.last_bias)
+    for h in range(second.shape[0]):
+        add_scaled(scores, second[h], network.last[h])
+
+
+@compiled
+def activate(network: MlpNetwork, row: Floats) -> None:
+    if network.tanh:
+        saturate(row)
+    else:
+        rectify(row)
+
+
+@compiled
 def read_observation(network: MlpNetwork, b: Batch) -> None:
     """Write log(1 + x) of the whole observation, in the order of its names; nothing in it is negative."""
-    n = 0
-    n = read_rows(network.seen, n, b.actions[0])
-    n = read_row(network.seen, n, b.cluster[0])
-    n = read_row(network.seen, n, b.configurations[0])
-    n = read_row(network.seen, n, b.context[0])
-    n = read_rows(network.seen, n, b.queue[0])
-    n = read_row(network.seen, n, b.server[0])
-    n = read_rows(network.seen, n, b.servers[0])
-    read_rows(network.seen, n, b.virtual_queues[0])
+    n, seen = 0, network.seen[0]
+    n = read_rows(seen, n, b.actions[0])
+    n = read_row(seen, n, b.cluster[0])
+    n = read_row(seen, n, b.configurations[0])
+    n = read_row(seen, n, b.context[0])
+    n = read_rows(seen, n, b.queue[0])
+    n = read_row(seen, n, b.server[0])
+    n = read_rows(seen, n, b.servers[0])
+    read_rows(seen, n, b.virtual_queues[0])
 
 
 @compiled

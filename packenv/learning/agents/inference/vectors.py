@@ -30,3 +30,10 @@ def rectify(out: Floats) -> None:
     """out = max(out, 0)."""
     for h in range(out.shape[0]):
         out[h] = max(out[h], np.float32(0.0))
+
+
+@compiled
+def saturate(out: Floats) -> None:
+    """out = tanh(out)."""
+    for h in range(out.shape[0]):
+        out[h] = np.tanh(out[h])

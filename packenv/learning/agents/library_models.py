@@ -1,0 +1,91 @@
+"""`packenv.save_model`: a model of Stable-Baselines3 as an agent, which plays in the compiled loop like any policy."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from packenv.envs.options import ONE_ARRAY
+from packenv.envs.registration import id_of, kind_of
+from packenv.errors import InputError
+from packenv.learning.agents.agent import SavedAgent
+from packenv.learning.agents.inference.best_action import FROM_WEIGHTS
+from packenv.learning.agents.inference.weights import Weights
+from packenv.learning.agents.saved import save_agent
+from packenv.policy import name_of
+
+LAYERS = {
+    "mlp_extractor.policy_net.": ("mlp_extractor.policy_net.0", "mlp_extractor.policy_net.2", "action_net"),  # of PPO and A2C
+    "q_net.q_net.": ("q_net.q_net.0", "q_net.q_net.2", "q_net.q_net.4"),  # of DQN
+}
+"""Where the layers are in a model's state, by what the names of its hidden ones begin with."""
+
+
+def save_model(model: Any, path: str | Path, environment: str, **options: Any) -> SavedAgent:
+    """Write a trained model as PATH.safetensors and PATH.json, and return it as a policy, `agent:PATH`.
+
+    It then runs at the simulator's speed wherever a policy does: `packenv.evaluate`, `judge`, `leaderboard`, `plan`, and the
+    commands. Likeliest actions are played; of a model without masks, the first valid one in place of one that is not.
+
+    model        PPO, A2C or DQN of Stable-Baselines3, or MaskablePPO of sb3-contrib, with `MlpPolicy` and two hidden layers
+    environment  its id, as in `gymnasium.make`; `options` are those of training. The observation is "flat" or "normalized"
+    guard        an option of the environment: with `guard="vqs-bf"` that policy takes over while more than `guard_limit` wait
+
+    Raises InputError for a model of another form, or of an environment with other options.
+    """
+    import gymnasium
+
+    kind = kind_of(environment)
+    core = gymnasium.make(id_of(kind), **options).unwrapped.core  # type: ignore[attr-defined]
+    chosen, definition = core.definition.chosen(options), core.definition
+    if core.options.observation not in ONE_ARRAY:
+        raise InputError(f"observation {core.options.observation}: a library's model is saved with one of {', '.join(ONE_ARRAY)}")
+    masked = "action_masks" in inspect.signature(model.predict).parameters
+    if not masked and core.options.invalid != "first":
+        raise InputError(f"a model without masks is saved with invalid='first', not {core.options.invalid!r}")
+    weights, activation = weights_of(model)
+    network = f"{core.options.observation}-{activation}" + ("" if masked else "-unmasked")
+    if network not in FROM_WEIGHTS:
+        raise InputError(f"a model is saved if its activation is tanh or relu, not {activation}")
+    shared = {"observation": core.options.observation, "J": core.setting.levels, "types": core.options.types}
+    own = {key: chosen[key] for key in definition.own_options if key in chosen}
+    guard = core.options.guard
+    named = guard if guard is None or isinstance(guard, str) else name_of(guard)
+    about = {
+        "environment": {
+            "kind": kind,
+            "resources": core.workload.D,
+            "options": {**shared, "window": core.options.window, **own},
+        },
+        "network": {"kind": network, "hidden": len(weights["actor.layers.0.bias"])},
+        "guard": None if named is None else {"policy": named, "limit": core.options.guard_limit},
+        "workload": core.workload.name,
+        "algorithm": type(model).__name__,
+        "samples": int(getattr(model, "num_timesteps", 0)),
+    }
+    agent = SavedAgent(f"agent:{path}", about, weights)
+    FROM_WEIGHTS[network](agent.name, weights, core.layout)
+    save_agent(path, about, weights)
+    return agent
+
+
+def weights_of(model: Any) -> tuple[Weights, str]:
+    """The actor's layers by the names of saved weights, and its activation. Raises InputError for another kind of model."""
+    policy: Any = getattr(model, "policy", None)
+    state = {} if policy is None else {key: np.asarray(value.detach().cpu()) for key, value in policy.state_dict().items()}
+    for begin, layers in LAYERS.items():
+        hidden = [key for key in state if key.startswith(begin) and key.endswith(".weight")]
+        if (
+            hidden
+            and all(f"{layer}.weight" in state for layer in layers)
+            and len({*hidden, *(f"{x}.weight" for x in layers)}) == 3
+        ):
+            names = {f"actor.layers.{n}": layer for n, layer in enumerate(layers)}
+            weights = {f"{name}.{part}": state[f"{layer}.{part}"] for name, layer in names.items() for part in ("weight", "bias")}
+            return weights, policy.activation_fn.__name__.lower()
+    raise InputError(
+        f"{type(model).__name__}: not a model with MlpPolicy and two hidden layers, of Stable-Baselines3 or sb3-contrib"
+    )
