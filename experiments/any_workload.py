@@ -3,6 +3,7 @@
     python experiments/any_workload.py                        # agent:any on the 200 workloads it is judged on
     python experiments/any_workload.py --log judged.jsonl     # goes on where it stopped
     python experiments/any_workload.py --family choice --workloads 50 --only -p agent:fig4b -p agent:./any-40
+    python experiments/any_workload.py --weights --workloads 8 --seeds 2    # without each term of its score, one at a time
 
 Each policy plays the same jobs of each workload. Ratios are of mean queues, to both of which a tenth of a task is added, as
 queues that short hardly differ. A policy that falls behind in some run is unstable there, which is counted and not averaged.
@@ -12,12 +13,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from packenv.errors import InputError
+from packenv.learning.agents.inference.linear import TERM_NAMES
+from packenv.learning.agents.saved import load_agent, save_agent
 from packenv.results.stability import UNSTABLE, combine
 from packenv.runs.log import RunLog
 from packenv.runs.measured import Measured
@@ -77,18 +82,54 @@ def described(game: Game) -> str:
 def summary(games: Sequence[Game], policy: str, others: Sequence[str]) -> str:
     """A row: the geometric mean of the ratios, how many are certainly above LOSS, and how often it is the best."""
     compared = [game for game in games if not game.unstable(policy) and not game.unstable(REFERENCE)]
-    logs = interval(float(np.log(game.ratio(policy).mean or 1.0)) for game in compared)
-    mean = Interval(*(None if end is None else float(np.exp(end)) for end in logs))
+    mean = geometric_mean(game.ratio(policy) for game in compared)
     losses = sum(certainly_above(game.ratio(policy), LOSS) for game in compared)
     standard = [(game, game.best(others)) for game in games]
     possible = [(game, best) for game, best in standard if best is not None]
     best = [(game, other) for game, other in possible if not game.unstable(policy)]
     reached = sum(round(game.ratio(policy, other).mean or 1.0, 2) <= 1.0 for game, other in best)
-    logs = interval(float(np.log(game.ratio(policy, other).mean or 1.0)) for game, other in best)
-    of_best = Interval(*(None if end is None else float(np.exp(end)) for end in logs))
+    of_best = geometric_mean(game.ratio(policy, other) for game, other in best)
     share = f"{reached} of {len(possible)}"
     falls = sum(game.unstable(policy) for game in games)
     return f"| `{policy}` | {mean} ({len(compared)}) | {losses} | {of_best} | {share} | {falls} |"
+
+
+def geometric_mean(ratios: Iterable[Interval]) -> Interval:
+    logs = interval(float(np.log(ratio.mean or 1.0)) for ratio in ratios)
+    return Interval(*(None if end is None else float(np.exp(end)) for end in logs))
+
+
+def without_each_term(
+    name: str, workloads: Sequence[Workload], first: int, seeds: int, tasks: int, log: RunLog
+) -> tuple[dict[str, str], list[Game]]:
+    """By term, the agent whose weights of it are zero, and what all did on the same jobs as the agent. Raises InputError."""
+    agent = load_agent(name.removeprefix("agent:"))
+    if agent.network != "linear":
+        raise InputError(f"{name}: --weights reads linear networks, not {agent.network}")
+    about = {key: value for key, value in agent.about.items() if key not in ("format", "weights")}
+    with TemporaryDirectory() as folder:
+        policies = {}
+        for place, term in enumerate(TERM_NAMES):
+            weights = agent.weights["actor.weights"].copy()
+            weights[:, place] = 0
+            save_agent(f"{folder}/{place}", about, {"actor.weights": weights})
+            policies[term] = f"agent:{folder}/{place}"
+        games = [play(workload, [REFERENCE, name, *policies.values()], first, seeds, tasks, log) for workload in workloads]
+    return policies, games
+
+
+def print_weights(name: str, without: Mapping[str, str], games: Sequence[Game]) -> None:
+    """A row for each term, those that are missed most first. Unstable queues count too: they are what is to be seen."""
+    weights = load_agent(name.removeprefix("agent:")).weights["actor.weights"]  # (2, terms)
+    over = {policy: geometric_mean(game.ratio(policy, name) for game in games) for policy in without.values()}
+    print(f"| {len(games)} workloads, `{name}` | weight | per waiting | over `{REFERENCE}` | over the whole | unstable |")
+    print("|---|--:|--:|--:|--:|--:|")
+    rows = sorted(without.items(), key=lambda each: -(over[each[1]].mean or 0.0))
+    for term, policy in [("", name), *rows]:
+        place = TERM_NAMES.index(term) if term else None
+        own = ["", ""] if place is None else [f"{weight:.2f}" for weight in weights[:, place]]
+        mean, falls = geometric_mean(game.ratio(policy) for game in games), sum(game.unstable(policy) for game in games)
+        print(f"| {f'without {term}' if term else 'the whole'} | {' | '.join(own)} | {mean} | {over.get(policy, 1)} | {falls} |")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -99,6 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--family", choices=[*FAMILIES], default="judged", help="which random workloads (default: judged)")
     parser.add_argument("--workloads", type=int, metavar="N", help=f"the first so many (default: {WORKLOADS})")
     parser.add_argument("--seeds", type=int, metavar="N", help=f"runs of a policy on a workload (default: {SEEDS})")
+    parser.add_argument("--weights", action="store_true", help="without each term of the agents' scores, one at a time")
     parser.add_argument("--log", type=Path, metavar="FILE", help="keep finished runs, and go on from there")
     parser.add_argument("--quick", action="store_true", help="three workloads and short runs: a first look, not a result")
     options = parser.parse_args(arguments)
@@ -106,6 +148,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     count, seeds = options.workloads or usual[0], options.seeds or usual[1]
     judged, others = options.policy or [AGENT], [REFERENCE, *(() if options.only else OTHERS)]
     log, games = RunLog(options.log), []
+    if options.weights:
+        workloads = [random_workload(options.family, number) for number in range(count)]
+        for policy in judged:
+            print_weights(policy, *without_each_term(policy, workloads, FIRST_SEED, seeds, usual[2], log))
+        return
     for number in range(count):
         workload = random_workload(options.family, number)
         games.append(play(workload, [*dict.fromkeys([*others, *judged])], FIRST_SEED, seeds, usual[2], log))

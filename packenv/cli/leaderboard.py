@@ -55,7 +55,7 @@ BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
 @shared.log
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write all standings as JSON; - is standard output.")
-@click.option("--plot", type=FILE, help="Draw the ratios with their 95 % intervals (PNG, PDF, SVG).")
+@click.option("--plot", type=FILE, help="Draw the ratios with their 95 % intervals, or with --matrix as colours (PNG, PDF, SVG).")
 @shared.report_option
 @click.option(
     "--markdown", "page", type=click.Path(dir_okay=False),
@@ -136,7 +136,7 @@ def leaderboard(
         (json_path, lambda path: write_json(path, board.records)),
         (page, lambda path: write_page(path, in_markdown)),
         (tensorboard, write_events),
-        (plot, lambda path: board.plot().save(path)),
+        (plot, lambda path: board.plot("matrix" if matrix else "ratios").save(path)),
         (report, write_html),
     )
     if any(standing.failed for standing in board.standings):

@@ -15,10 +15,13 @@ from packenv.report.plot_style import COLOURS, GREY, INK, LINE, PAPER, plain_num
 
 WIDE, NARROW = 840, 350  # pixels: of a desk's screen, and of a phone's
 LONGEST = 34  # letters of a text in a chart; longer ones end in dots there
+COLUMN_LETTERS = 44  # of the name of a column, which is aslant or upright
 NEAR = 0.075
 """Least distance of two names, as a share of the height of a chart."""
 
 LATE = 0.6  # share of the width from which on a text stands at the left of its line
+FULL = 2.0  # a cell with a ratio of FULL, or of 1 / FULL, has the whole colour
+STRONGEST = 0.65  # opacity of that colour: the number on it is read
 MOST_BINS = 30
 SPREAD = 30.0  # of the largest to the least value, from which an axis of bins is logarithmic
 
@@ -272,6 +275,61 @@ class RowChart:
 
     def _within(self, value: float) -> float:
         return min(max(value, self.ends[0]), self.ends[1])
+
+
+class Square(NamedTuple):
+    """A cell of a GridChart: its ratio, whose colour it has, and the lines of its text; no colour without a ratio."""
+
+    ratio: float | None
+    text: str
+
+    @property
+    def shade(self) -> tuple[str, float]:
+        """Below 1 one colour, above 1 the other, the more of it the farther away by the logarithm, as far as FULL."""
+        if not self.ratio or self.ratio < 0:
+            return PAPER, 0.0
+        log = math.log(self.ratio) / math.log(FULL)
+        return COLOURS[0] if log < 0 else COLOURS[1], min(abs(log), 1.0)
+
+
+@dataclass(frozen=True)
+class GridChart:
+    """Ratios as colours and numbers, a row by a column: `squares[row][column]`."""
+
+    direct: ClassVar[bool] = False
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    squares: Sequence[Sequence[Square]]
+
+    def height(self, narrow: bool) -> int:
+        longest = min(max(map(len, self.columns), default=0), COLUMN_LETTERS)
+        return 20 + (58 if narrow else 38) * len(self.rows) + longest * (7 if narrow else 4)
+
+    def keys(self) -> list[Key]:
+        return [Key(COLOURS[0], f"{1 / FULL:g} and less"), Key(COLOURS[1], f"{FULL:g} and more")]
+
+    def draw(self, axes: Any, narrow: bool) -> None:
+        """The names of columns stand below them; on a phone's screen those of rows stand above them."""
+        below = {"xycoords": axes.get_xaxis_transform(), "va": "top", "color": GREY, "rotation_mode": "anchor"}
+        turn = {"rotation": 90, "ha": "right", "va": "center"} if narrow else {"rotation": 25, "ha": "right"}
+        for column, name in enumerate(self.columns):
+            _write(axes, name, (column, 0), (0, -6), COLUMN_LETTERS, **below | turn)
+        beside = {"xycoords": axes.get_yaxis_transform(), "color": INK}
+        beside |= {"ha": "left", "va": "bottom"} if narrow else {"ha": "right", "va": "center"}
+        pixels = (0.9 * NARROW if narrow else 0.75 * WIDE) / max(len(self.columns), 1)  # the width of a square
+        for row, (name, squares) in enumerate(zip(self.rows, self.squares, strict=True)):
+            _write(axes, name, (0, row - 0.4) if narrow else (0, row), (0, 0) if narrow else (-8, 0), **beside)
+            for column, square in enumerate(squares):
+                colour, share = square.shade
+                height = 0.6 if narrow else 0.92
+                axes.barh(row, 0.95, height, column - 0.475, color=colour, alpha=STRONGEST * share, linewidth=0)
+                letters = max(map(len, square.text.splitlines()), default=1)
+                fontsize = min(9.0, 1.4 * pixels / letters)
+                axes.text(column, row, square.text, ha="center", va="center", color=INK, fontsize=fontsize, linespacing=1.0)
+        axes.set_xlim(-0.5, len(self.columns) - 0.5)
+        axes.set_ylim(len(self.rows) - 0.5, -0.8 if narrow else -0.5)
+        axes.set_axis_off()
 
 
 @dataclass(frozen=True)

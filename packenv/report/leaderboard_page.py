@@ -6,15 +6,26 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from packenv.report.charts import Entry, Key, Mark, RowChart, Rule
-from packenv.report.leaderboard_tables import Group, Score, groups_of, legend, length_of, standings_table, title_of
+from packenv.report.charts import Entry, GridChart, Key, Mark, RowChart, Rule, Square
+from packenv.report.leaderboard_tables import (
+    Group,
+    Score,
+    groups_of,
+    legend,
+    length_of,
+    matrix,
+    matrix_scores,
+    ratios_of,
+    standings_table,
+    title_of,
+)
 from packenv.report.page import Figure, Report, Section
 from packenv.report.pictures import Picture, picture_of
 from packenv.report.plot_style import GREY, colours_for
 from packenv.report.workload_charts import profile_section
 from packenv.results.stability import UNDECIDED, UNSTABLE
 from packenv.runs.leaderboard import BEST, Leaderboard, reference_of
-from packenv.runs.text import number
+from packenv.runs.text import NONE, number
 
 SHAPES = {UNSTABLE: "X"}
 MARKS = Key(GREY, "stable", "o"), Key(GREY, "not known to be stable", "o", False), Key(GREY, "unstable", "X")
@@ -27,11 +38,14 @@ def leaderboard_page(board: Leaderboard) -> Report:
     references = list(dict.fromkeys(reference_of(contest, reference) for group in groups for contest in group.contests))
     colours = _colours(groups, reference)
     sections = []
+    if sum(len(group.contests) for group in groups) > 1:
+        tables = matrix(groups, reference)
+        sections.append(Section("All workloads", [_matrix_figure(groups, reference)], tables.notes, tables.tables))
     for group in groups:
         table = replace(standings_table(group), title="Whole jobs" if group.of_jobs else "Mean queues")
         sections.append(Section(title_of(group), _figure(group, reference, colours), [legend([group], reference)], [table]))
-    tables = [contest.workload for group in groups for contest in group.contests[:1] if contest.workload.jobs is not None]
-    profiles = [profile_section(workload.at(0)) for workload in tables]
+    of_jobs = [contest.workload for group in groups for contest in group.contests[:1] if contest.workload.jobs is not None]
+    profiles = [profile_section(workload.at(0)) for workload in of_jobs]
     settings = [
         ("Workloads", "; ".join(contest.name for group in groups for contest in group.contests)),
         ("Policies", ", ".join(colours)),
@@ -48,6 +62,36 @@ def ratios_chart(board: Leaderboard) -> Picture:
     colours = _colours(groups, board.reference)
     figures = ((group, figure) for group in groups for figure in _figure(group, board.reference, colours))
     return picture_of("", [figure._replace(heading=group.name) for group, figure in figures])
+
+
+def matrix_chart(board: Leaderboard) -> Picture:
+    """The ratios of all policies on all workloads as one grid of colours."""
+    return picture_of("", [_matrix_figure(groups_of(board.standings), board.reference)])
+
+
+def _matrix_figure(groups: Sequence[Group], reference: str | None) -> Figure:
+    """The sentence says of each policy how often it is below the reference, and how often it is unstable."""
+    workloads, rows = matrix_scores(groups)
+    squares = [[_square(score) for score in scores] for scores in rows.values()]
+    sentences = []
+    for policy, scores in rows.items():
+        ratios = [score for score in scores if score is not None and score.ratio.mean is not None]
+        unstable = sum(score.kind == UNSTABLE for score in ratios)
+        below = sum(score.kind != UNSTABLE and (score.ratio.mean or 1.0) < 1 for score in ratios)
+        if ratios:
+            sentences.append(f"{policy} below 1 on {below} of {len(ratios)}{f', unstable on {unstable}' if unstable else ''}")
+    doubt = any(score.kind == UNDECIDED for scores in rows.values() for score in scores if score is not None)
+    heading = ratios_of(rows, reference) + ("; ?: undecided" if doubt else "")
+    return Figure(heading, f"{'; '.join(sentences)}.", GridChart([*rows], workloads, squares))
+
+
+def _square(score: Score | None) -> Square:
+    """The ratio, or the mean of the policy by which the others are divided; and what is to be doubted."""
+    if score is None:
+        return Square(None, NONE)
+    ratio = score.ratio.mean
+    text = number(ratio) if ratio is not None else f"mean\n{number(score.mean.mean)}"
+    return Square(ratio, text + {UNSTABLE: "\nunstable", UNDECIDED: " ?"}.get(score.kind, ""))
 
 
 def _colours(groups: Sequence[Group], reference: str | None) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from rich.text import Text
@@ -210,19 +210,29 @@ def matrix(groups: Sequence[Group], reference: str | None) -> Tables:
 
     In the place of a ratio the policy by which the others are divided has its mean.
     """
+    workloads, rows = matrix_scores(groups)
+    table = Table("", [TableColumn("policy"), *numbers(*workloads)], edge=False)
+    for policy, scores in rows.items():
+        table.add(policy, *map(_ratio_cell, scores))
+    ratios = f"{ratios_of(rows, reference)} on the same jobs, [95 % interval]; that policy has its mean"
+    return Tables([table], ["; ".join([ratios, *_marks([score for scores in rows.values() for score in scores if score])]) + "."])
+
+
+def matrix_scores(groups: Sequence[Group]) -> tuple[list[str], dict[str, list[Score | None]]]:
+    """The names of all workloads and loads; by policy a score for each, by what is compared first there."""
     places = [
         (group, n) for group in groups for n, column in enumerate(group.columns) if column.measure == column.contest.measures[0]
     ]
-    table = Table("", [TableColumn("policy"), *numbers(*(group.columns[n].contest.name for group, n in places))], edge=False)
-    shown = []
-    for policy in dict.fromkeys(policy for group in groups for policy in group.rows):
-        scores = [group.scores(policy)[n] if policy in group.rows else None for group, n in places]
-        shown += [score for score in scores if score is not None]
-        table.add(policy, *map(_ratio_cell, scores))
-    of_jobs = sorted({score.column.contest.of_jobs for score in shown})
+    policies = dict.fromkeys(policy for group in groups for policy in group.rows)
+    scores = {policy: [g.scores(policy)[n] if policy in g.rows else None for g, n in places] for policy in policies}
+    return [group.columns[n].contest.name for group, n in places], scores
+
+
+def ratios_of(rows: Mapping[str, Sequence[Score | None]], reference: str | None) -> str:
+    """What the ratios of a matrix are: `Ratios of mean queue to bf-js`."""
+    of_jobs = sorted({score.column.contest.of_jobs for scores in rows.values() for score in scores if score is not None})
     names = " or ".join(("mean queue", "mean completion")[jobs] for jobs in of_jobs)
-    notes = [f"Ratios of {names} to {_divisor(of_jobs, reference)} on the same jobs, [95 % interval]; that policy has its mean"]
-    return Tables([table], ["; ".join([*notes, *_marks(shown)]) + "."])
+    return f"Ratios of {names} to {_divisor(of_jobs, reference)}"
 
 
 def _ratio_cell(score: Score | None) -> Text:

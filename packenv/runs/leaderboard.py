@@ -48,6 +48,7 @@ REFERENCE = "bf-js"  # for mean queues
 BEST = "best"
 """Stands for the policy with the best mean of the measure, as a reference."""
 
+KINDS = ("ratios", "matrix")
 JOB_POLICIES = ("tetris", "tetris:m=0,f=0", "srpt", "drf", "bf-js")
 """Those compared on tables of whole jobs if none are named."""
 
@@ -147,11 +148,14 @@ class Leaderboard:
 
         return matrix(groups_of(self.standings), self.reference)
 
-    def plot(self) -> Picture:
-        """A figure of matplotlib: the ratios to the reference with their 95 % intervals, workload by workload."""
-        from packenv.report.leaderboard_page import ratios_chart
+    def plot(self, kind: str = "ratios") -> Picture:
+        """A figure of matplotlib: "ratios", those to the reference with their 95 % intervals, workload by workload; or "matrix",
+        the ratios of all policies on all workloads as one grid of colours. Raises InputError for another kind.
+        """
+        from packenv.report.frames import known_kind
+        from packenv.report.leaderboard_page import matrix_chart, ratios_chart
 
-        return ratios_chart(self)
+        return {"ratios": ratios_chart, "matrix": matrix_chart}[known_kind(kind, KINDS, "kind of picture")](self)
 
     def to_frame(self, library: str = "arrow") -> Any:
         """A row for each standing, as an Arrow table or a frame of "pandas" or "polars"; `mean_completion.ratio` for what is

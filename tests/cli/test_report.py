@@ -10,9 +10,12 @@ import pytest
 from experiments.finding import Settings
 from experiments.reproduce import finding_of, reproduce_report
 from packenv.cli.main import main
+from packenv.errors import InputError
+from packenv.report.charts import GridChart, Square
 from packenv.report.judgment_page import judgment_page
 from packenv.report.leaderboard_page import leaderboard_page
-from packenv.report.page import Image, page_of
+from packenv.report.page import Figure, Image, page_of
+from packenv.report.plot_style import COLOURS
 from packenv.results.stability import Verdict
 from packenv.runs.contest import Contest
 from packenv.runs.leaderboard import Leaderboard, Standing, with_ratios
@@ -23,6 +26,7 @@ from packenv.workloads.find import workload
 from tests.report.pages import Page
 
 STABLE, UNSTABLE = Verdict("stable", 0.0, 0.5, 0.001, 0.999), Verdict("unstable", 0.1, 9.0, 0.999, 0.001)
+UNDECIDED = Verdict("undecided", 0.0, 1.0, 0.5, 0.5)
 NAME = "<img src=x onerror=alert(1)>.csv"
 
 
@@ -141,6 +145,32 @@ def test_leaderboard() -> None:
     page = Page(page_of(report, "packenv leaderboard"))
     assert {"10 [10, 10]", "0.5 [0.5, 0.5]"} <= {each.said for each in page.all("text")}
     assert {"bf-js", "vqs", "fifo-ff"} <= set(cells(page)) and len(page.all("svg")) == 2
+
+
+def test_matrix() -> None:
+    """The page of two loads begins with a grid: half the queue is blue, ten times orange, the reference has no colour."""
+    contests = [Contest(workload("paper/fig4b"), "paper/fig4b", at, 9) for at in ("0.9", "0.95")]
+    queues = {"bf-js": [(2.0, STABLE), (4.0, STABLE)], "vqs": [(1.0, UNDECIDED), (40.0, UNSTABLE)]}
+    standings = [
+        standing(contest, policy, [queue, queue], verdict)
+        for n, contest in enumerate(contests)
+        for policy, (queue, verdict) in ((name, values[n]) for name, values in queues.items())
+    ]
+    board = Leaderboard(tuple(with_ratios(standings)), None)
+    report = leaderboard_page(board)
+    (figure,) = report.sections[0].figures
+    assert isinstance(figure, Figure) and isinstance(figure.chart, GridChart)
+    assert figure.heading == "Ratios of mean queue to bf-js; ?: undecided"
+    assert figure.finding == "vqs below 1 on 1 of 2, unstable on 1."
+    assert figure.chart.columns == ["paper/fig4b at 0.9", "paper/fig4b at 0.95"] and figure.chart.rows == ["bf-js", "vqs"]
+    (mean, _), (half, ten) = figure.chart.squares
+    assert (mean.text, mean.shade[1]) == ("mean\n2", 0)
+    assert (half.text, half.shade) == ("0.5 ?", (COLOURS[0], 1.0))
+    assert (ten.text, ten.shade) == ("10\nunstable", (COLOURS[1], 1.0))
+    assert Square(2**-0.5, "").shade[1] == pytest.approx(0.5) and Square(1.0, "").shade[1] == 0
+    assert board.plot("matrix")._repr_png_().startswith(b"\x89PNG")
+    with pytest.raises(InputError, match=r"unknown kind of picture 'grid'"):
+        board.plot("grid")
 
 
 def test_reproduce() -> None:

@@ -13,6 +13,8 @@ import pytest
 import packenv
 from experiments.random_requirements import fig4
 from experiments.reproduce import FIGURES, GROUPS
+from packenv.learning.agents.inference.linear import SIZE, TERM_NAMES
+from packenv.learning.agents.saved import load_agent, save_agent
 from packenv.runs.statistics import interval, ratio_of_means
 from tests.learning.test_agent_notes import agent as untrained
 
@@ -95,6 +97,21 @@ def test_agents_for_whole_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str
     passed, unaligned = table[2:]
     assert passed[2].startswith("1 [") and unaligned[3] != passed[3]  # what is aligned scores above 0, that of passing
     assert not unaligned[3].startswith("1 [1, 1]")
+
+
+def test_terms_of_a_linear_agent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An agent that reads the size alone, and prefers small ones, is the same without any other term, and better without it."""
+    module, weights = script("any_workload"), np.zeros((2, len(TERM_NAMES)), np.float32)
+    weights[0, SIZE] = -1
+    about = {key: value for key, value in load_agent("any").about.items() if key not in ("format", "weights")}
+    save_agent(tmp_path / "small", about | {"guard": None}, {"actor.weights": weights})
+    module.main(["--weights", "--quick", "--workloads", "1", "-p", f"agent:{tmp_path / 'small'}"])
+    table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in capsys.readouterr().out.splitlines()[3:]]
+    over = {row[0].removeprefix("without "): row[3:5] for row in table}
+    assert [*over][-1] == "size" and float(over.pop("size")[1]) < 1 and len(over) == len(TERM_NAMES) - 1
+    assert {whole for _, whole in over.values()} == {"1"}
+    with pytest.raises(packenv.InputError, match="agent:analytics: --weights reads linear networks, not sum"):
+        module.main(["--weights", "--quick", "-p", "agent:analytics"])
 
 
 def test_no_agents_for_whole_jobs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from packenv.report.charts import Entry, Key, Line, LineChart, Mark, Point, RowChart, Rule, counts_over_time, shares_in_bins
+from packenv.report.charts import (
+    Entry,
+    GridChart,
+    Key,
+    Line,
+    LineChart,
+    Mark,
+    Point,
+    RowChart,
+    Rule,
+    Square,
+    counts_over_time,
+    shares_in_bins,
+)
 from packenv.report.page import Figure, Report, Section
 from packenv.report.plot_style import COLOURS, GREY
 from packenv.report.tables import Cell, Column, Table, numbers
@@ -72,7 +85,8 @@ def hostile_report() -> Report:
     ]
     rows = RowChart(entries, HOSTILE, (0.5, 4.0), [Rule(1.0, HOSTILE)], log=True, marks=[Key(GREY, HOSTILE, "o")])
     spread = shares_in_bins(np.geomspace(1, 1e4, 50), HOSTILE, HOSTILE)
-    figures = [Figure(HOSTILE, HOSTILE, curves), Figure(HOSTILE, HOSTILE, rows), Figure(HOSTILE, HOSTILE, spread, small=True)]
+    grid = GridChart([HOSTILE], [HOSTILE, "b"], [[Square(0.5, HOSTILE), Square(None, "")]])
+    figures = [*(Figure(HOSTILE, HOSTILE, chart) for chart in (curves, rows, grid)), Figure(HOSTILE, HOSTILE, spread, small=True)]
     over = Figure("When", "Evenly.", counts_over_time(np.arange(50), "slots", "tasks"), small=True)
     rows: list[list[Cell]] = [[HOSTILE, *"12345678"], ["", *"12345678"]]
     table = Table(HOSTILE, [Column(HOSTILE), *numbers(*["a number"] * 8)], rows)

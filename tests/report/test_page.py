@@ -58,13 +58,13 @@ def test_structure(html: str) -> None:
     boxes = [each for each in page.elements if each.attributes.get("class") == "scroll"]
     assert len(boxes) == 2 and all({"tabindex", "role", "aria-labelledby"} <= set(each.attributes) for each in boxes)
     pictures = [each for each in page.elements if each.attributes.get("role") == "img"]
-    assert len(pictures) == 4 and all(each.attributes["aria-labelledby"].endswith("-said") for each in pictures)
+    assert len(pictures) == 5 and all(each.attributes["aria-labelledby"].endswith("-said") for each in pictures)
     assert all(each.attributes["aria-hidden"] == "true" for each in page.all("svg"))  # the picture around it is what is heard
 
 
 def test_charts_are_drawn(html: str) -> None:
     page = Page(html)
-    assert len(page.all("svg")) == 2 * 2 + 2  # small ones have one size
+    assert len(page.all("svg")) == 2 * 3 + 2  # small ones have one size
     assert not any("nan" in each.attributes.get(key, "") for each in page.elements for key in ("d", "x", "y"))
     assert "var(--c0)" in html and not re.findall(r"(?:fill|stroke): #", html)  # colours are those of the style sheet
 

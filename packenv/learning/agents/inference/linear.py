@@ -17,7 +17,23 @@ from packenv.errors import InputError
 from packenv.learning.agents.inference.vectors import Floats, add_scaled, copy_to
 from packenv.learning.agents.inference.weights import Weights, array
 
-TERMS = 15
+TERM_NAMES = (
+    *(
+        "size",
+        "room left",
+        "room filled",
+        "√ room left",
+        "√ room filled",
+        "large",
+        "size · jobs",
+        "queue",
+        "complements",
+        "waits",
+    ),
+    *("large · complements", "large · companions", "large, no complements", "large, no companions", "excess"),
+)
+"""What `set_terms` writes, in its order; words of packenv.envs.core.features, a task above ½ being large."""
+TERMS = len(TERM_NAMES)
 COUNT = np.float32(5.0)
 """Features that are counts are log(1 + n) / COUNT."""
 SIZE = 0
