@@ -121,8 +121,8 @@ class Group(NamedTuple):
     def best(self, column: int) -> Score | None:
         """The score with the least mean of the policies that are stable."""
         scores = [score for policy in self.rows if (score := self.scores(policy)[column]) is not None and score.kind == STABLE]
-        known = [score for score in scores if score.mean.mean is not None]
-        return min(known, key=lambda score: score.mean.mean or 0.0, default=None)
+        scores = [score for score in scores if score.mean.mean is not None]
+        return min(scores, key=lambda score: score.mean.mean or 0.0, default=None)
 
 
 def groups_of(standings: Sequence[Standing]) -> list[Group]:
@@ -143,8 +143,8 @@ def best_scores(standings: Sequence[Standing]) -> list[tuple[str, str]]:
     for group in groups_of(standings):
         for n, column in enumerate(group.columns):
             best, measure = group.best(n), f"{column.measure.heading}{f' ({column.unit})' if column.unit else ''}"
-            shown = "no policy is known to be stable" if best is None else f"{best.policy}, {best.lines()[0]}"
-            facts.append((column.contest.name, f"least {measure}: {shown}"))
+            leader = "no policy is known to be stable" if best is None else f"{best.policy}, {best.lines()[0]}"
+            facts.append((column.contest.name, f"least {measure}: {leader}"))
     return facts
 
 
@@ -214,15 +214,15 @@ def matrix(groups: Sequence[Group], reference: str | None) -> Tables:
         (group, n) for group in groups for n, column in enumerate(group.columns) if column.measure == column.contest.measures[0]
     ]
     table = Table("", [TableColumn("policy"), *numbers(*(group.columns[n].contest.name for group, n in places))], edge=False)
-    shown = []
+    all_scores = []
     for policy in dict.fromkeys(policy for group in groups for policy in group.rows):
         scores = [group.scores(policy)[n] if policy in group.rows else None for group, n in places]
-        shown += [score for score in scores if score is not None]
+        all_scores += [score for score in scores if score is not None]
         table.add(policy, *map(_ratio_cell, scores))
-    of_jobs = sorted({score.column.contest.of_jobs for score in shown})
+    of_jobs = sorted({score.column.contest.of_jobs for score in all_scores})
     names = " or ".join(("mean queue", "mean completion")[jobs] for jobs in of_jobs)
     notes = [f"Ratios of {names} to {_divisor(of_jobs, reference)} on the same jobs, [95 % interval]; that policy has its mean"]
-    return Tables([table], ["; ".join([*notes, *_marks(shown)]) + "."])
+    return Tables([table], ["; ".join([*notes, *_marks(all_scores)]) + "."])
 
 
 def _ratio_cell(score: Score | None) -> Text:
