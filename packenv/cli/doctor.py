@@ -33,15 +33,15 @@ def doctor(json_path: str | None) -> None:
     The exit status is 1 if something must be repaired.
     """
     check_outputs(json_path)
-    found = examination()
+    findings = examination()
     console = Console(soft_wrap=True, highlight=False)
-    for heading, line in lines_of(found):
+    for heading, line in lines_of(findings):
         console.print(f"{heading:<10} {line}", markup=False)
-    for problem in found["problems"]:
+    for problem in findings["problems"]:
         console.print(f"problem    {problem}", style="red", markup=False)
     if json_path is not None:
-        write_json(json_path, found)
-    if found["problems"]:
+        write_json(json_path, findings)
+    if findings["problems"]:
         raise click.exceptions.Exit(1)
 
 
@@ -71,25 +71,25 @@ def examination() -> dict[str, Any]:
     }
 
 
-def lines_of(found: dict[str, Any]) -> list[tuple[str, str]]:
+def lines_of(findings: dict[str, Any]) -> list[tuple[str, str]]:
     """The lines that people read: heading and text."""
-    cache, cores, memory = found["cache"], found["cores"], found["memory"]
-    there = {name: version for name, version in found["optional"].items() if version}
+    cache, cores, memory = findings["cache"], findings["cores"], findings["memory"]
+    there = {name: version for name, version in findings["optional"].items() if version}
     kept = f"{cache['functions']:,} functions, {cache['megabytes']:,} MB"
     locks = "" if cache["locks"] else "; no locks there, so several processes compile the same functions"
     busy = "" if cores["load"] is None else f", load {cores['load']:.1f}"
     reading = "" if memory["reading"] is None else f", of which reading a file may take {memory['reading'] / GB:.1f} GB"
     lines = [
-        ("packenv", f"{found['packenv']} on Python {found['python']}, {found['system']}"),
-        ("with", _listed(found["required"])),
+        ("packenv", f"{findings['packenv']} on Python {findings['python']}, {findings['system']}"),
+        ("with", _listed(findings["required"])),
         ("optional", _listed(there) or "none"),
         ("cache", f"{cache['folder']} of {cache['owner']} ({cache['chosen_by']}): {kept}{locks}"),
-        ("compiler", f"{found['compiler']['seconds']:.2f} s for a loop of three lines"),
+        ("compiler", f"{findings['compiler']['seconds']:.2f} s for a loop of three lines"),
         ("cores", f"{cores['usable']} of {cores['machine']}{busy}"),
         ("memory", f"{memory['machine'] / GB:.1f} GB{reading}"),
     ]
-    for one in found["missing"]:
-        lines.append(("missing", f"{one['extra']}: {', '.join(one['needs'])}: {one['command']}"))
+    for extra in findings["missing"]:
+        lines.append(("missing", f"{extra['extra']}: {', '.join(extra['needs'])}: {extra['command']}"))
     return lines
 
 
@@ -104,13 +104,13 @@ def _listed(versions: dict[str, str | None]) -> str:
 def missing_extras() -> dict[str, list[str]]:
     """By optional extra of packenv that is not wholly there: the requirements that are not met."""
     names = metadata.metadata("packenv").get_all("Provides-Extra") or []
-    found = {name: [needed for needed, _ in unmet(name)] for name in names if name != FOR_DEVELOPERS}
-    return {name: needs for name, needs in found.items() if needs}
+    unmet_needs = {name: [needed for needed, _ in unmet(name)] for name in names if name != FOR_DEVELOPERS}
+    return {name: needs for name, needs in unmet_needs.items() if needs}
 
 
 def unmet(extra: str | None) -> list[tuple[str, str | None]]:
     """Requirements of packenv itself (None), or of one of its extras, that are not met; each with the version that is there."""
-    found = []
+    needs = []
     for text in metadata.requires("packenv") or []:
         try:
             needed = Requirement(text)
@@ -122,8 +122,8 @@ def unmet(extra: str | None) -> list[tuple[str, str | None]]:
             continue
         there = _version(needed.name)
         if there is None or not needed.specifier.contains(there, prereleases=True):
-            found.append((f"{needed.name}{needed.specifier}", there))
-    return found
+            needs.append((f"{needed.name}{needed.specifier}", there))
+    return needs
 
 
 def _version(name: str) -> str | None:

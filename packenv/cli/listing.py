@@ -69,10 +69,10 @@ def workloads_table() -> Table:
     """Servers and arrivals of every named workload."""
     table = Table("", [Column("workload"), *numbers("resources", "servers", "tasks per slot", "intensity")])
     for name in names():
-        known = workload(name)
-        at_once = known.jobs is not None and known.jobs.arrival[-1] == 0
-        offered = (f"{len(known.jobs or ())} at once", "–") if at_once else (f"{known.rate:.4g}", f"{known.intensity:.3f}")
-        table.add(name, str(known.D), str(len(known.servers)), *offered)
+        setting = workload(name)
+        at_once = setting.jobs is not None and setting.jobs.arrival[-1] == 0
+        offered = (f"{len(setting.jobs or ())} at once", "–") if at_once else (f"{setting.rate:.4g}", f"{setting.intensity:.3f}")
+        table.add(name, str(setting.D), str(len(setting.servers)), *offered)
     return table
 
 

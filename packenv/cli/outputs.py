@@ -54,9 +54,9 @@ def check_outputs(*paths: str | None, plot: str | None = None, gantt: str | None
 
     `report`: a page, which is made by libraries that must be there.
     """
-    asked = [path for path in (*paths, plot, gantt, report) if path is not None]
-    for n, path in enumerate(asked):
-        if Path(path).absolute() in [Path(other).absolute() for other in asked[:n]]:
+    files = [path for path in (*paths, plot, gantt, report) if path is not None]
+    for n, path in enumerate(files):
+        if Path(path).absolute() in [Path(other).absolute() for other in files[:n]]:
             raise InputError(f"{path}: two results cannot go to one file")
         check_writable(path)
     for picture in (plot, gantt):

@@ -186,8 +186,8 @@ def read(path: str, resources: str, columns: str | None) -> tuple[Trace | SlotTr
     """The trace at `path`, and whether its tasks have one size; pyarrow is loaded here, not for `--help`."""
     from packenv.workloads.traces import read_trace
 
-    wanted, sizes = chosen_resources(resources)
-    recorded = read_trace(path, wanted, parse_columns(columns))
+    names, sizes = chosen_resources(resources)
+    recorded = read_trace(path, names, parse_columns(columns))
     note_devices(recorded)
     return recorded, sizes
 

@@ -51,17 +51,17 @@ def warmup(policies: tuple[str, ...], environments: tuple[str, ...], source: str
     kinds = tuple(dict.fromkeys(map(kind_of, environments)))
     workload = find_workload(source or USUAL)
     console = Console(soft_wrap=True, highlight=False)
-    found: list[dict[str, Any]] = []
-    usual = {kind: find_workload(own) for kind in kinds if (own := find_definition(kind).defaults.get("workload"))}
+    timings: list[dict[str, Any]] = []
+    usual = {kind: find_workload(default) for kind in kinds if (default := find_definition(kind).defaults.get("workload"))}
     for name, compile_it in _all(names, kinds, workload, {} if source else usual):
         began = time.perf_counter()
         with announce_if_slow(f"{name}: a short run", f"{name}: compiling"):
             compile_it()
-        found.append({"name": name, "seconds": round(time.perf_counter() - began, 2)})
-        console.print(f"{name}: {found[-1]['seconds']:.1f} s")
+        timings.append({"name": name, "seconds": round(time.perf_counter() - began, 2)})
+        console.print(f"{name}: {timings[-1]['seconds']:.1f} s")
     console.print(f"machine code is in {base()}")
     if json_path is not None:
-        write_json(json_path, {"workload": workload.name, "cache": str(base()), "compiled": found})
+        write_json(json_path, {"workload": workload.name, "cache": str(base()), "compiled": timings})
 
 
 def _all(

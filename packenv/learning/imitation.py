@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 
 from packenv.envs.core.features import VALID
 from packenv.envs.interfaces.sb3 import PackVecEnv
@@ -105,7 +106,7 @@ def _fit_sum(network: Network, demonstrations: Demonstrations, spread: float) ->
 
     def loss() -> Tensor:
         optimizer.zero_grad()
-        value = _cross_entropy(network.scores(rows, mask), mask, target)
+        value = cross_entropy(network.scores(rows, mask), target)
         value = value + RIDGE / 2 * torch.stack([(each**2).sum() for each in weights]).sum()
         value.backward()  # type: ignore[no-untyped-call]
         return value
@@ -124,7 +125,7 @@ def _fit_by_steps(network: Network, demonstrations: Demonstrations) -> None:
             batch = {name: array[chosen] for name, array in demonstrations.seen.items()}
             mask = mask_of(batch)
             scores = network.scores(network.read(batch, mask), mask)
-            loss = _cross_entropy(scores, mask, _target(mask, demonstrations.actions[chosen], SPREAD))
+            loss = cross_entropy(scores, _target(mask, demonstrations.actions[chosen], SPREAD))
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
@@ -134,11 +135,6 @@ def _target(mask: Tensor, actions: Tensor, spread: float) -> Tensor:
     """(N, A) probabilities: 1 - spread of the policy's action, and spread over all valid ones."""
     target = spread * mask / mask.sum(dim=1, keepdim=True)
     return target.scatter_add_(1, actions.unsqueeze(1), torch.full_like(target[:, :1], 1 - spread))
-
-
-def _cross_entropy(scores: Tensor, mask: Tensor, target: Tensor) -> Tensor:
-    logits = torch.log_softmax(scores, dim=1)
-    return -(target * logits.masked_fill(mask == 0, 0.0)).sum(dim=1).mean()
 
 
 ENVIRONMENTS, TABLES = 64, 4  # that the policy plays side by side

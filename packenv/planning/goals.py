@@ -125,14 +125,14 @@ def fewest_of(statistic: str) -> int:
     return 1 if share is None or share == 1 else math.ceil(1 / (1 - share))
 
 
-def known_statistic(text: str, statistic: str, measure: str, known: Sequence[str], what: str = "goal") -> str:
+def known_statistic(text: str, statistic: str, measure: str, statistics: Sequence[str], what: str = "goal") -> str:
     """The statistic of a goal, a quantile without zeros at its end. Raises InputError unless it is one of `measure`."""
-    if measure in QUANTILES and statistic not in known and share_of(statistic) is not None:
+    if measure in QUANTILES and statistic not in statistics and share_of(statistic) is not None:
         return f"p{Decimal(statistic[1:]).normalize():f}"
-    if statistic in known or (not known and not statistic):
+    if statistic in statistics or (not statistics and not statistic):
         return statistic
     quantiles = ", and quantiles such as p80 and p99.5" if measure in QUANTILES else ""
-    there = f"of a {measure} there are {', '.join(known)}{quantiles}" if known else f"{measure} stands alone"
+    there = f"of a {measure} there are {', '.join(statistics)}{quantiles}" if statistics else f"{measure} stands alone"
     raise InputError(f"{what} {text!r}: {there}" + (f", not {statistic!r}" if statistic else ""))
 
 

@@ -106,5 +106,5 @@ def is_met(goal: Goal, values: Sequence[float | None], delays: Sequence[Delays] 
 
 def mean_of(values: Sequence[float | None]) -> float | None:
     """The mean over the seeds; None unless each has a value."""
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known and len(known) == len(values) else None
+    numbers = [value for value in values if value is not None]
+    return float(np.mean(numbers)) if numbers and len(numbers) == len(values) else None

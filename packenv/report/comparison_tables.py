@@ -87,8 +87,8 @@ def measures_table(name: str, title: str, summaries: Sequence[Record], times: Ti
 
 def legend(comparison: Comparison) -> list[str]:
     """What the marks mean that occur in the tables."""
-    summaries, shown = comparison.summaries, tables_shown(comparison)
-    estimates = [measure.key for measure in MEASURES if measure.table in shown and measure.cell is estimate]
+    summaries, tables = comparison.summaries, tables_shown(comparison)
+    estimates = [measure.key for measure in MEASURES if measure.table in tables and measure.cell is estimate]
     marks = []
     if any(is_wide(record[key], record["interval"][key]) for record in summaries for key in estimates):
         marks.append(f"{WIDE}; more seeds or slots narrow it")

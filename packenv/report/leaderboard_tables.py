@@ -121,8 +121,8 @@ class Group(NamedTuple):
     def best(self, column: int) -> Score | None:
         """The score with the least mean of the policies that are stable."""
         scores = [score for policy in self.rows if (score := self.scores(policy)[column]) is not None and score.kind == STABLE]
-        known = [score for score in scores if score.mean.mean is not None]
-        return min(known, key=lambda score: score.mean.mean or 0.0, default=None)
+        scores = [score for score in scores if score.mean.mean is not None]
+        return min(scores, key=lambda score: score.mean.mean or 0.0, default=None)
 
 
 def groups_of(standings: Sequence[Standing]) -> list[Group]:
@@ -143,8 +143,8 @@ def best_scores(standings: Sequence[Standing]) -> list[tuple[str, str]]:
     for group in groups_of(standings):
         for n, column in enumerate(group.columns):
             best, measure = group.best(n), f"{column.measure.heading}{f' ({column.unit})' if column.unit else ''}"
-            shown = "no policy is known to be stable" if best is None else f"{best.policy}, {best.lines()[0]}"
-            facts.append((column.contest.name, f"least {measure}: {shown}"))
+            leader = "no policy is known to be stable" if best is None else f"{best.policy}, {best.lines()[0]}"
+            facts.append((column.contest.name, f"least {measure}: {leader}"))
     return facts
 
 

@@ -64,14 +64,14 @@ def page_of(report: Report, command: str) -> str:
 
     from packenv.report.pictures import colour_of_the_page, svg_of  # bring matplotlib with them
 
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    made.filters["drawn"] = lambda figure, narrow, name: Markup(svg_of(figure.chart, narrow, name))
-    made.filters["colour"] = colour_of_the_page
-    made.filters["sign"] = lambda key: SIGNS.get(key.mark, "●") if key.filled else "○"
-    made.filters["png"] = lambda png: f"data:image/png;base64,{base64.b64encode(png).decode()}"
-    made.tests["chart"] = lambda figure: isinstance(figure, Figure)
+    environment.filters["drawn"] = lambda figure, narrow, name: Markup(svg_of(figure.chart, narrow, name))
+    environment.filters["colour"] = colour_of_the_page
+    environment.filters["sign"] = lambda key: SIGNS.get(key.mark, "●") if key.filled else "○"
+    environment.filters["png"] = lambda png: f"data:image/png;base64,{base64.b64encode(png).decode()}"
+    environment.tests["chart"] = lambda figure: isinstance(figure, Figure)
     style = Markup((HERE / "page.css").read_text(encoding="utf-8"))  # our own
     version = metadata.version("packenv")
-    return made.get_template("page.html.jinja").render(report=report, command=command, style=style, version=version)
+    return environment.get_template("page.html.jinja").render(report=report, command=command, style=style, version=version)

@@ -34,7 +34,7 @@ COLOUR_BY = ("job", "size")
 Ints = NDArray[np.int64]
 
 
-class Shown(NamedTuple):
+class RunView(NamedTuple):
     """A run as it is drawn: its tasks, when each was ready, and the demands in service."""
 
     policy: str
@@ -56,21 +56,21 @@ def schedule_chart(
 
     Raises InputError for runs without a schedule, an empty span, or another `colour`.
     """
-    shown = [_shown(run, workload) for run in runs]
-    by_job = shown[0].jobs.job is not None
+    views = [_view_of(run, workload) for run in runs]
+    by_job = views[0].jobs.job is not None
     colour = colour or ("job" if by_job else "size")
     if colour not in COLOUR_BY:
         raise InputError(f"colour is one of {', '.join(COLOUR_BY)}, not {colour!r}")
-    start, end = _span(runs, shown, first, last)
+    start, end = _span(runs, views, first, last)
     clock = clock_for(end - start, workload.shown_slot)
     capacity = workload.servers.units[:MOST_SERVERS]
-    resource = _most_used(shown[0], workload.servers.units)
+    resource = _most_used(views[0], workload.servers.units)
     rows = len(capacity)
     height = min(max(0.32 * rows, 1.6), 9.0)
-    figure = Picture(figsize=(11, 0.9 + len(shown) * (height + 1.7)), layout="constrained")
-    panels: Any = figure.subplots(2 * len(shown), 1, sharex=True, squeeze=False, height_ratios=[1.0, height] * len(shown))[:, 0]
-    sizes = Normalize(0, max(float((each.jobs.demand[:, resource] / capacity[:, resource].max()).max()) for each in shown))
-    for n, each in enumerate(shown):
+    figure = Picture(figsize=(11, 0.9 + len(views) * (height + 1.7)), layout="constrained")
+    panels: Any = figure.subplots(2 * len(views), 1, sharex=True, squeeze=False, height_ratios=[1.0, height] * len(views))[:, 0]
+    sizes = Normalize(0, max(float((each.jobs.demand[:, resource] / capacity[:, resource].max()).max()) for each in views))
+    for n, each in enumerate(views):
         _draw_queue(panels[2 * n], each, start, end, clock)
         _draw_servers(panels[2 * n + 1], each, capacity, resource, start, end, clock, colour, sizes)
     panels[0].set_xlim(start / clock.slots, end / clock.slots)
@@ -85,33 +85,33 @@ def schedule_chart(
     return figure
 
 
-def _shown(run: Result, workload: Workload) -> Shown:
+def _view_of(run: Result, workload: Workload) -> RunView:
     if run.schedule is None:
         raise InputError(f"the run of {run.policy} has no schedule: simulate with schedule=True")
     jobs = workload.played_jobs(run.seed, len(run.schedule.start))
     schedule = cut(run.schedule, run.slots)
-    return Shown(run.policy, jobs, schedule, eligible_slots(jobs, schedule), in_service(jobs, schedule, workload.network))
+    return RunView(run.policy, jobs, schedule, eligible_slots(jobs, schedule), in_service(jobs, schedule, workload.network))
 
 
-def _span(runs: Sequence[Result], shown: Sequence[Shown], first: int | None, last: int | None) -> tuple[int, int]:
+def _span(runs: Sequence[Result], views: Sequence[RunView], first: int | None, last: int | None) -> tuple[int, int]:
     """The slots that are drawn: those asked for, or as many as have MOST_TASKS tasks in each run."""
     longest = max(run.slots for run in runs)
-    few = all(len(each.served.start) <= MOST_TASKS for each in shown)
+    few = all(len(each.served.start) <= MOST_TASKS for each in views)
     start = first if first is not None else 0 if few else max(run.warmup for run in runs)
     end = longest if last is None else min(last, longest)
     if not 0 <= start < end:
         raise InputError(f"first and last must be slots of the run, one before the other: not {first} and {last}")
     if last is None:
-        for each in shown:
+        for each in views:
             later = np.sort(each.served.start[each.served.end > start])
             if len(later) > MOST_TASKS:
                 end = min(end, max(int(later[MOST_TASKS]), start + 1))
     return start, end
 
 
-def _most_used(shown: Shown, capacity: Ints) -> int:
+def _most_used(view: RunView, capacity: Ints) -> int:
     """The resource of which the run uses the largest share."""
-    area = (shown.served.end - shown.served.start) @ shown.served.demand
+    area = (view.served.end - view.served.start) @ view.served.demand
     return int(np.argmax(area / np.maximum(capacity.sum(axis=0), 1)))
 
 
@@ -124,10 +124,10 @@ def _title(runs: Sequence[Result], workload: Workload, start: int, end: int, clo
     return f"{workload.name}: {some}{what}{part}"
 
 
-def _draw_queue(axes: Any, shown: Shown, start: int, end: int, clock: Clock) -> None:
+def _draw_queue(axes: Any, view: RunView, start: int, end: int, clock: Clock) -> None:
     """Tasks that are ready and have not started."""
-    ready = shown.eligible[shown.eligible >= 0]
-    began = shown.schedule.start[(shown.eligible >= 0) & (shown.schedule.start >= 0)]
+    ready = view.eligible[view.eligible >= 0]
+    began = view.schedule.start[(view.eligible >= 0) & (view.schedule.start >= 0)]
     slot, place = np.unique(np.concatenate([ready, began]), return_inverse=True)
     change = np.zeros(len(slot), np.int64)
     np.add.at(change, place, np.repeat([1, -1], [len(ready), len(began)]))
@@ -141,21 +141,21 @@ def _draw_queue(axes: Any, shown: Shown, start: int, end: int, clock: Clock) -> 
     axes.set_ylim(0, max(1.15 * float(waiting.max()), 1))
     axes.yaxis.get_major_locator().set_params(integer=True, nbins=4)
     axes.set_ylabel("waiting")
-    axes.set_title(shown.policy, fontsize=10, loc="left")
+    axes.set_title(view.policy, fontsize=10, loc="left")
     light_grid(axes)
 
 
 def _draw_servers(
-    axes: Any, shown: Shown, capacity: Ints, resource: int, start: int, end: int, clock: Clock, colour: str, sizes: Normalize
+    axes: Any, view: RunView, capacity: Ints, resource: int, start: int, end: int, clock: Clock, colour: str, sizes: Normalize
 ) -> None:
     """A row for each server, its tasks one above the other."""
-    rows = np.flatnonzero(shown.schedule.start >= 0)
+    rows = np.flatnonzero(view.schedule.start >= 0)
     largest = int(capacity[:, resource].max())
     outlines, faces, named = [], [], []
-    served = shown.served
+    served = view.served
     lasts = (served.start < end) & (served.end > np.maximum(served.start, start))
     drawn = np.flatnonzero(lasts & (served.server < len(capacity)) & (served.demand[:, resource] > 0))
-    job = shown.jobs.job if shown.jobs.job is not None else np.arange(len(shown.jobs))
+    job = view.jobs.job if view.jobs.job is not None else np.arange(len(view.jobs))
     for server in range(len(capacity)):
         here = drawn[served.server[drawn] == server]
         places = stacked(served.start[here], served.end[here], served.demand[here, resource], int(capacity[server, resource]))

@@ -22,9 +22,9 @@ def story_of(by_policy: Sequence[Sequence[Result]]) -> str:
     """
     named = {kind: [runs for runs in by_policy if verdict_of(runs) == kind] for kind in (UNSTABLE, STABLE, UNDECIDED)}
     parts = []
-    for kind, one, several in ((UNSTABLE, "falls behind", "fall behind"), (STABLE, "keeps up", "keep up")):
+    for kind, singular, plural in ((UNSTABLE, "falls behind", "fall behind"), (STABLE, "keeps up", "keep up")):
         if named[kind]:
-            parts.append(f"{_listed(named[kind])} {one if len(named[kind]) == 1 else several}")
+            parts.append(f"{_listed(named[kind])} {singular if len(named[kind]) == 1 else plural}")
     if len(named[STABLE]) > 1:
         parts[-1] += _best(named[STABLE])
     if named[UNDECIDED]:

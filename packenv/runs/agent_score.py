@@ -136,13 +136,13 @@ def played(
     envs: Any, choose: Choose, seeds: Sequence[int], slots: int, of_jobs: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """(E,) the mean queue over `slots` of each row's first episode, or the sum of its completion times; which were cut."""
-    found, completion, cut = np.full(len(seeds), np.nan), np.zeros(len(seeds)), np.zeros(len(seeds), bool)
+    scores, completion, cut = np.full(len(seeds), np.nan), np.zeros(len(seeds)), np.zeros(len(seeds), bool)
     seen, info = envs.reset(seed=[int(seed) for seed in seeds])
-    while np.isnan(found).any():
+    while np.isnan(scores).any():
         seen, reward, terminated, truncated, info = envs.step(np.asarray(choose(seen, info["action_mask"])))
         completion -= reward
-        first = (terminated | truncated) & np.isnan(found)
+        first = (terminated | truncated) & np.isnan(scores)
         spread = np.where(terminated, info["slot"] / slots, 1.0)  # of a table that is done, nothing waits later
-        found[first] = (completion if of_jobs else info["mean_queue"] * spread)[first]
+        scores[first] = (completion if of_jobs else info["mean_queue"] * spread)[first]
         cut[first] = info["reason"][first] == TOO_MANY_WAITING
-    return found, cut
+    return scores, cut

@@ -19,11 +19,11 @@ def draws_by_chance(policy: Any, workload: Workload) -> bool:
     """
     setting, states = setting_of(workload), []
     for seed in (0, 1):
-        own = find_policy(policy) if isinstance(policy, str) else policy
-        if hasattr(own, "rehearsal"):
+        instance = find_policy(policy) if isinstance(policy, str) else policy
+        if hasattr(instance, "rehearsal"):
             return True
         try:
-            states.append(pickle.dumps((initial_state_of(own, setting, seed), getattr(own, "__dict__", None))))
+            states.append(pickle.dumps((initial_state_of(instance, setting, seed), getattr(instance, "__dict__", None))))
         except (pickle.PicklingError, TypeError, AttributeError):
             return True
     return states[0] != states[1]
@@ -31,6 +31,6 @@ def draws_by_chance(policy: Any, workload: Workload) -> bool:
 
 def seeds_for(policy: Any, workload: Workload, seeds: Iterable[int]) -> list[int]:
     """The seeds with which a policy is run: all of them, or the first where neither the jobs nor the policy depend on them."""
-    wanted = [*seeds]
+    all_seeds = [*seeds]
     fixed = workload.jobs is not None and workload.draw is None
-    return wanted if not fixed or len(wanted) == 1 or draws_by_chance(policy, workload) else wanted[:1]
+    return all_seeds if not fixed or len(all_seeds) == 1 or draws_by_chance(policy, workload) else all_seeds[:1]

@@ -102,8 +102,8 @@ def evaluation(
         "schedule": schedule or has_jobs or by_size or (jobs_schedule and workload.jobs is not None),
         "backlog": backlog,
     }
-    wanted = [*seeds]
-    of_policy = {name: seeds_for(policy, workload, wanted) for name, policy in zip(names, chosen, strict=True)}
+    all_seeds = [*seeds]
+    of_policy = {name: seeds_for(policy, workload, all_seeds) for name, policy in zip(names, chosen, strict=True)}
     pairs = zip(names, chosen, strict=True)
     runs = [run for name, policy in pairs for run in runs_of(workload, [policy], of_policy[name], length, options)]
     return Evaluation(workload, of_policy, runs, backlog, cutoff, by_size)
@@ -181,8 +181,8 @@ class Comparison:
         records = [*map(record_of, self.all_runs, chain(*values), repeat(slot))]
         if self.by_size:
             classes = by_size(self.workload, self.by_policy)
-            for record, own in zip(records, chain(*classes), strict=True):
-                record["by_size"] = own
+            for record, classes_of_run in zip(records, chain(*classes), strict=True):
+                record["by_size"] = classes_of_run
             for summary, group in zip(summaries, classes, strict=True):
                 summary["by_size"] = mean_by_size(group)
         return summaries, records
@@ -200,7 +200,7 @@ class Comparison:
     @property
     def remarks(self) -> list[str]:
         """What policies say of their first runs."""
-        return [f"{run.policy}: {run.remark} (seed {run.seed})" for run in (own[0] for own in self.by_policy) if run.remark]
+        return [f"{run.policy}: {run.remark} (seed {run.seed})" for run in (runs[0] for runs in self.by_policy) if run.remark]
 
     @property
     def stopped(self) -> list[str]:
@@ -217,7 +217,7 @@ class Comparison:
         """
         pair = [self._values(name, measure) for name in (policy, other)]
         seeds = max(map(len, pair))
-        above, below = (own * seeds if len(own) == 1 else own for own in pair)
+        above, below = (values * seeds if len(values) == 1 else values for values in pair)
         return ratio_of_means(above, below)
 
     def _values(self, policy: Any, measure: str) -> list[float | None]:

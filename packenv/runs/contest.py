@@ -53,8 +53,8 @@ def contests_of(sources: Iterable[Any], slots: int, warmup: int | None) -> list[
     contests: dict[tuple[str, int | None], Contest] = {}
     for source in sources:
         new = contest(source, slots) if isinstance(source, str) else contest_on(at_a_rate(source), slots)
-        known = contests.setdefault((new.name, new.slots), new)
-        if not isinstance(source, str) and known.workload is not new.workload:
+        first = contests.setdefault((new.name, new.slots), new)
+        if not isinstance(source, str) and first.workload is not new.workload:
             raise InputError(f"two workloads are called {new.name}: give them a `name` each")
     for new in contests.values():
         if warmup is not None and new.of_jobs:

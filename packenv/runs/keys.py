@@ -73,13 +73,13 @@ def modules_of(policy: Any) -> list[str]:
 def _absorb_policy(digest: Any, policy: Any) -> list[str]:
     """Add a policy to a digest. Returns the modules that it comes from, of packenv and others."""
     modules: set[str] = set()
-    found = policy
+    instance = policy
     if isinstance(policy, str):
-        found = find_policy(policy)
+        instance = find_policy(policy)
         digest.update(policy.encode())
         name = policy.partition(":")[0]
         modules.add(registered().get(name, name).partition(":")[0])
-    _absorb(digest, found, modules)
+    _absorb(digest, instance, modules)
     return _with_code(modules)
 
 

@@ -208,9 +208,9 @@ class Competition:
         keys_left = iter(keys_of([run for of_entry in runs for run in of_entry]))
         keys = [[next(keys_left) for _ in of_entry] for of_entry in runs]
         logged = [[key in log.known for key in of_entry] for of_entry in keys]
-        refusals = [None if all(known) else problem_of(first) for (first, *_), known in zip(runs, logged, strict=True)]
+        refusals = [None if all(entry) else problem_of(first) for (first, *_), entry in zip(runs, logged, strict=True)]
         playable = [[] if problem else of_entry for of_entry, problem in zip(runs, refusals, strict=True)]
-        missing = sum(not known for entry, problem in zip(logged, refusals, strict=True) if not problem for known in entry)
+        missing = sum(entry.count(False) for entry, problem in zip(logged, refusals, strict=True) if not problem)
         total = sum(map(len, playable))
         if 0 < missing < total:
             print(f"packenv: {total - missing} of {total} runs are in {log.path} already", file=sys.stderr)
@@ -374,9 +374,9 @@ def reference_standing(standings: Sequence[Standing], measure: Measure, referenc
     name = reference_of(standings[0].contest, reference)
     if name != BEST:
         return next(each for each in standings if each.policy == name)
-    known = [(mean, n) for n, each in enumerate(standings) if (mean := each.mean(measure).mean) is not None]
+    means = [(mean, n) for n, each in enumerate(standings) if (mean := each.mean(measure).mean) is not None]
     sign = -1 if measure.better == MORE else 1
-    return standings[min((sign * mean, n) for mean, n in known)[1]] if known else None
+    return standings[min((sign * mean, n) for mean, n in means)[1]] if means else None
 
 
 def paired(above: Sequence[float | None], below: Sequence[float | None]) -> Interval:

@@ -99,10 +99,10 @@ class RunLog:
         """All runs, in order: those from the log, and the others made now and kept as each ends."""
         keys = self.keys(runs)
         missing = {key: run for key, run in zip(keys, runs, strict=True) if key not in self.known}
-        wanted = [*missing]
+        keys_missing = [*missing]
         if missing:
             for n, value in runner.each([*missing.values()], self.extract, name):
-                self.keep(wanted[n], value)
+                self.keep(keys_missing[n], value)
         return [self.known[key] for key in keys]
 
 

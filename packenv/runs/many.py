@@ -45,10 +45,10 @@ def simulate_many(
     names = [policy if isinstance(policy, str) else name_of(policy) for policy in chosen]
     if len(set(names)) < len(names):
         raise InputError(f"two policies have the same name: {', '.join(names)}")
-    wanted = [*range(seeds)] if isinstance(seeds, int) else [*seeds]
+    all_seeds = [*range(seeds)] if isinstance(seeds, int) else [*seeds]
     with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
-        results = runner.all(runs_of(workload, chosen, wanted, slots, options))
-    return {name: results[n * len(wanted) : (n + 1) * len(wanted)] for n, name in enumerate(names)}
+        results = runner.all(runs_of(workload, chosen, all_seeds, slots, options))
+    return {name: results[n * len(all_seeds) : (n + 1) * len(all_seeds)] for n, name in enumerate(names)}
 
 
 @overload

@@ -197,7 +197,7 @@ def play(env: gymnasium.Env[Any, Any], choose: Choose, seed: int) -> Episode:
 
 def stacked(steps: list[dict[str, Any]]) -> dict[str, NDArray[Any]]:
     """Arrays (steps, …) by name."""
-    return {name: np.stack([np.asarray(one[name]) for one in steps]) for name in steps[0]}
+    return {name: np.stack([np.asarray(step[name]) for step in steps]) for name in steps[0]}
 
 
 def _buffer(minari: Any, episode: Episode) -> Any:

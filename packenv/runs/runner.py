@@ -87,8 +87,8 @@ class Runner:
 
     def all(self, runs: Sequence[Run], extract: Extract = whole_result, name: str | None = None) -> list[Any]:
         """As `each`, in the order of the runs."""
-        found = dict(self.each(runs, extract, name))
-        return [found[n] for n in range(len(runs))]
+        values = dict(self.each(runs, extract, name))
+        return [values[n] for n in range(len(runs))]
 
     def where(self) -> str:
         """For a progress bar: how many nodes there are, if that is known, and what they have to do."""
@@ -101,8 +101,8 @@ class Runner:
         assert error is not None
         if self.fail_fast or (isinstance(error, InputError) and not isinstance(error, MisuseError)):
             raise error
-        said = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
-        line = " ".join(f"{run.title()}: {said}".split())
+        reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+        line = " ".join(f"{run.title()}: {reason}".split())
         hint = "the other runs go on (--fail-fast ends them)"
         print(f"packenv: {line}; {hint}", file=sys.stderr, flush=True)
 
@@ -169,14 +169,14 @@ class RunOptions:
 
 def run_most(runs: Sequence[Run], options: RunOptions, name: str = "") -> tuple[list[Result | None], RunsFailed | None]:
     """All results, in the order of the runs, with None for runs that failed; and what to raise for these in the end."""
-    found: list[Result | None] = [None] * len(runs)
+    results: list[Result | None] = [None] * len(runs)
     with options.runner(most=len(runs)) as runner:
         try:
             for n, result in runner.each(runs, name=name):
-                found[n] = result
+                results[n] = result
         except RunsFailed as failure:
-            return found, failure
-    return found, None
+            return results, failure
+    return results, None
 
 
 def run_all(runs: Sequence[Run], options: RunOptions | None = None, name: str = "") -> list[Result]:

@@ -42,13 +42,13 @@ def doubt_at(look: int) -> float:
 
 def mean_and_half(values: Sequence[float | None], doubt: float = DOUBT) -> tuple[float | None, float | None]:
     """Mean and half-width of the 1 - `doubt` interval over the seeds that have a value; no half-width for a single one."""
-    known = np.array([value for value in values if value is not None], dtype=np.float64)
-    if len(known) == 0:
+    sample = np.array([value for value in values if value is not None], dtype=np.float64)
+    if len(sample) == 0:
         return None, None
-    if len(known) == 1:
-        return float(known[0]), None
-    half = stdtrit(len(known) - 1, 1 - doubt / 2) * known.std(ddof=1) / np.sqrt(len(known))
-    return float(known.mean()), float(half)
+    if len(sample) == 1:
+        return float(sample[0]), None
+    half = stdtrit(len(sample) - 1, 1 - doubt / 2) * sample.std(ddof=1) / np.sqrt(len(sample))
+    return float(sample.mean()), float(half)
 
 
 def interval(values: Iterable[float | None], doubt: float = DOUBT) -> Interval:
@@ -79,8 +79,8 @@ def delay_quantile(runs: Sequence[Delays], share: float) -> Interval:
     quantile = together.quantile(share)
     if quantile is None or len(runs) == 1:
         return Interval(quantile, None, None)
-    found = [share_within(runs, slots) for slots in (quantile, math.nextafter(quantile, -math.inf))]
-    half = max(each.high - each.mean for each in found if each.high is not None and each.mean is not None)
+    shares = [share_within(runs, slots) for slots in (quantile, math.nextafter(quantile, -math.inf))]
+    half = max(each.high - each.mean for each in shares if each.high is not None and each.mean is not None)
     return Interval(quantile, together.quantile(share - half), together.quantile(share + half))
 
 
@@ -116,13 +116,13 @@ def ratio_of_means(above: Sequence[float | None], below: Sequence[float | None],
     return Interval(quotient, quotient / factor, quotient * factor)
 
 
-def certainly_above(found: Interval, level: float) -> bool:
+def certainly_above(estimate: Interval, level: float) -> bool:
     """Whether the interval lies above `level`; of a single seed, the value."""
-    end = found.mean if found.low is None else found.low
+    end = estimate.mean if estimate.low is None else estimate.low
     return end is not None and end > level
 
 
-def certainly_below(found: Interval, level: float) -> bool:
+def certainly_below(estimate: Interval, level: float) -> bool:
     """Whether the interval lies below `level`; of a single seed, the value."""
-    end = found.mean if found.high is None else found.high
+    end = estimate.mean if estimate.high is None else estimate.high
     return end is not None and end < level

@@ -58,9 +58,9 @@ def scalars_of(runs: Sequence[Measured]) -> Iterator[Scalar]:
 
 
 def _mean(name: str, step: int, values: Sequence[float | None]) -> Iterator[Scalar]:
-    known = [value for value in values if value is not None]
-    if known:
-        yield name, step, float(np.mean(known))
+    sample = [value for value in values if value is not None]
+    if sample:
+        yield name, step, float(np.mean(sample))
 
 
 def write_events(folder: Path, scalars: Sequence[Scalar]) -> None:
@@ -70,12 +70,12 @@ def write_events(folder: Path, scalars: Sequence[Scalar]) -> None:
             events.scalar(name, value, step)
 
 
-def free_folder(wanted: Path) -> Path:
+def free_folder(folder: Path) -> Path:
     """The folder, or the first of NAME-2, NAME-3, … that is not there yet."""
-    place, number = wanted, 1
+    place, number = folder, 1
     while place.exists():
         number += 1
-        place = wanted.with_name(f"{wanted.name}-{number}")
+        place = folder.with_name(f"{folder.name}-{number}")
     return place
 
 

@@ -43,8 +43,8 @@ def estimate(mean: float | None, half: float | None) -> str:
     decimals = 1 - math.floor(math.log10(float(f"{half:.2g}")))
     if decimals > MOST_DECIMALS:
         return f"{mean:.3g} ± {half:.2g}"
-    shown = max(decimals, 0)
-    return f"{round(mean, decimals):,.{shown}f} ± {round(half, decimals):,.{shown}f}"
+    places = max(decimals, 0)
+    return f"{round(mean, decimals):,.{places}f} ± {round(half, decimals):,.{places}f}"
 
 
 def listed(names: Sequence[str]) -> str:

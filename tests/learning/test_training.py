@@ -235,7 +235,7 @@ def test_loading_a_checkpoint_executes_nothing(tmp_path: Path) -> None:
     with pytest.raises(packenv.InputError, match="not a checkpoint"):
         read_checkpoint(tmp_path / "bad.safetensors")
     assert not (tmp_path / "boom").exists()
-    for name in ("training/checkpoints.py", "agents/saved.py", "training/train.py", "learner.py"):
+    for name in ("training/run_folder.py", "agents/saved.py", "training/train.py", "learner.py"):
         source = (Path(packenv.__file__).parent / "learning" / name).read_text()
         assert "pickle" not in source and "torch.load" not in source
 

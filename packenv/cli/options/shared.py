@@ -22,16 +22,16 @@ from packenv.workloads.workload import INTENSITIES
 
 
 class Named(click.ParamType):  # type: ignore[type-arg]  # generic in some versions of click only
-    """A text, of which some are known: `known(incomplete)` gives those that a shell completes. Files, where none of them fits."""
+    """A text, of which some are known: `names(incomplete)` gives those that a shell completes. Files, where none of them fits."""
 
     name = "text"
 
-    def __init__(self, known: Callable[[str], Iterable[str]], files: bool = True) -> None:
-        self.known, self.files = known, files
+    def __init__(self, names: Callable[[str], Iterable[str]], files: bool = True) -> None:
+        self.names, self.files = names, files
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        found = [CompletionItem(name) for name in self.known(incomplete) if name.startswith(incomplete)]
-        return found or ([CompletionItem(incomplete, type="file")] if self.files else [])
+        items = [CompletionItem(name) for name in self.names(incomplete) if name.startswith(incomplete)]
+        return items or ([CompletionItem(incomplete, type="file")] if self.files else [])
 
 
 def known_policies(incomplete: str) -> list[str]:
@@ -42,7 +42,7 @@ def known_policies(incomplete: str) -> list[str]:
     if name == "agent":
         from packenv.learning.agents.saved import pretrained_agents  # brings the compiled environments with it
 
-        return [f"agent:{one}" for one in pretrained_agents()]
+        return [f"agent:{agent}" for agent in pretrained_agents()]
     before = incomplete[: len(incomplete) - len(given.rpartition(",")[2])]
     if name in registered():
         with suppress(InputError):

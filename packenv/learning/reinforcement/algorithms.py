@@ -46,21 +46,11 @@ class MaskedDQN(DQN):
         self.learning_starts += self.num_timesteps
 
 
-class FallingRate:
-    """A learning rate that falls linearly to a tenth at the end."""
-
-    def __init__(self, first: float) -> None:
-        self.first = first
-
-    def __call__(self, remaining: float) -> float:
-        return self.first * (0.1 + 0.9 * remaining)
-
-
 def make_model(settings: Settings, env: PackVecEnv, average: AverageReward | None) -> BaseAlgorithm:
     """The settings' algorithm on the environment, with fresh weights from the settings' seed."""
     torch.distributions.Distribution.set_default_validate_args(False)
     common: dict[str, Any] = {
-        "learning_rate": FallingRate(settings.learning_rate),
+        "learning_rate": lambda remaining: settings.learning_rate * (0.1 + 0.9 * remaining),  # falls to a tenth
         "seed": settings.seed,
         "device": "cpu",
         "policy_kwargs": {"net_arch": form_of(settings, env.core.layout)} | EXTRACTOR,

@@ -9,12 +9,12 @@ neither the elapsed slots nor the last observations of episodes; the buffers rea
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sb3_contrib.common.maskable.buffers import MaskableDictRolloutBuffer
+from sb3_contrib.common.maskable.buffers import MaskableDictRolloutBuffer, MaskableDictRolloutBufferSamples
 from stable_baselines3.common.buffers import DictReplayBuffer
 from stable_baselines3.common.type_aliases import DictReplayBufferSamples
 
@@ -71,18 +71,6 @@ def advantages(
         result[t] = after
         following = values[t]
     return result
-
-
-class Samples(NamedTuple):
-    """A batch, under the names that the algorithms ask for."""
-
-    observations: dict[str, torch.Tensor]
-    actions: torch.Tensor
-    old_values: torch.Tensor
-    old_log_prob: torch.Tensor
-    advantages: torch.Tensor
-    returns: torch.Tensor
-    action_masks: None = None
 
 
 class ElapsedRolloutBuffer(MaskableDictRolloutBuffer):
@@ -157,7 +145,7 @@ class ElapsedRolloutBuffer(MaskableDictRolloutBuffer):
         )
         self.returns[:] = self.advantages + self.values
 
-    def get(self, batch_size: int | None = None) -> Iterator[Samples]:  # type: ignore[override]
+    def get(self, batch_size: int | None = None) -> Iterator[MaskableDictRolloutBufferSamples]:  # type: ignore[override]
         """All steps in random order, in batches."""
         total = self.buffer_size * self.n_envs
         order = torch.randperm(total)
@@ -166,7 +154,7 @@ class ElapsedRolloutBuffer(MaskableDictRolloutBuffer):
         for first in range(0, total, batch_size or total):
             chosen = order[first : first + (batch_size or total)]
             batch = {name: array.index_select(0, chosen) for name, array in seen.items()}
-            yield Samples._make([batch, *(part.index_select(0, chosen) for part in parts), None])
+            yield MaskableDictRolloutBufferSamples._make([batch, *(part.index_select(0, chosen) for part in parts), None])
 
 
 def _flat(array: NDArray[Any]) -> torch.Tensor:

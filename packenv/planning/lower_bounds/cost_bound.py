@@ -92,10 +92,10 @@ def whole_cost(rows: Rows, kinds: Kinds) -> Fraction:
 
     For all numbers of the other kinds that cost no more than one such mix, the rows say how many of the cheapest kind are needed.
     """
-    known = kinds.total(rounded(rows, kinds, 1.0))
+    upper = kinds.total(rounded(rows, kinds, 1.0))
     last = min(range(len(kinds)), key=lambda g: kinds.cost[g])
     others = [g for g in range(len(kinds)) if g != last]
-    ranges = [math.floor(known / kinds.cost[g]) + 1 for g in others]
+    ranges = [math.floor(upper / kinds.cost[g]) + 1 for g in others]
     if math.prod(ranges) * len(rows.need) > MOST_CELLS:
         return Fraction(0)
     counts = np.indices(ranges).reshape(len(others), math.prod(ranges))  # (G - 1, mixes)

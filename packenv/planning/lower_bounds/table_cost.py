@@ -204,7 +204,7 @@ def rules_for(
     """New rules for the windows of the largest weight: proofs of ρ* of the tasks kept in them, on the program's machines."""
     if combined is None or combined.machines.sum() <= 0:
         return
-    known = {(row.rule) for row in rows}
+    rules = {row.rule for row in rows}
     number = np.maximum(np.round(combined.machines * PARTS), 1).astype(np.int64)
     order = np.argsort(-combined.weights, kind="stable")[:most]
     seen = {(rows[n].start, rows[n].end): None for n in order.tolist() if combined.weights[n] > 0}
@@ -213,8 +213,8 @@ def rules_for(
         mass = overlap * (combined.kept if len(combined.kept) == len(overlap) else 1.0)
         weight = np.bincount(tasks.place, mass, len(tasks.vectors)).astype(np.float64)
         for rule in _proved(tasks.vectors[weight > 0], weight[weight > 0], capacity, number, gap, seconds):
-            if rule not in known:
-                known.add(rule)
+            if rule not in rules:
+                rules.add(rule)
                 yield rule
 
 
