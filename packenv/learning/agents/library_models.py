@@ -32,7 +32,7 @@ def save_model(model: Any, path: str | Path, environment: str, **options: Any) -
 
     model        PPO, A2C or DQN of Stable-Baselines3, or MaskablePPO of sb3-contrib, with `MlpPolicy` and two hidden layers
     environment  its id, as in `gymnasium.make`; `options` are those of training. The observation is "flat" or "normalized"
-    guard        an option of the environment: with `guard="vqs-bf"` that policy takes over while more than `guard_limit` wait
+    guard        an option of the environment: with `guard="bf-js"` that policy takes over while more than `guard_limit` wait
 
     Raises InputError for a model of another form, or of an environment with other options.
     """
