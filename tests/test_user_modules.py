@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.skipif(not COMMAND.exists(), reason="packenv's command is not installed beside Python")
-@pytest.mark.parametrize("processes", ["1", "2"])
+@pytest.mark.parametrize("processes", [pytest.param("1", marks=pytest.mark.slow), "2"])
 def test_only_what_is_asked_for_is_executed(processes: str, folder: Path) -> None:
     """In this process and in workers; imports at run time too."""
     table = "price/fig1"

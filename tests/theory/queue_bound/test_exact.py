@@ -57,7 +57,7 @@ def test_several_tasks_on_a_server(k: int, per_server: int) -> None:
 @pytest.mark.parametrize(
     ("demands", "weights", "load"),
     [
-        ([(0.4,), (0.6,)], [0.5, 0.5], 0.6),
+        pytest.param([(0.4,), (0.6,)], [0.5, 0.5], 0.6, marks=pytest.mark.slow),
         pytest.param([(0.4,), (0.6,)], [0.3, 0.7], 0.65, marks=pytest.mark.minutes),
         pytest.param([(0.3,), (0.6,)], [0.5, 0.5], 0.65, marks=pytest.mark.minutes),
         pytest.param([(0.35,), (0.5,)], [0.5, 0.5], 0.6, marks=pytest.mark.minutes),
@@ -123,6 +123,7 @@ def test_more_load_is_a_longer_queue() -> None:
         assert values[-1] > 10
 
 
+@pytest.mark.slow
 def test_unequal_servers_and_independent_resources() -> None:
     unequal = Workload(sizes=Uniform(0.1, 0.5), service=Geometric(50), servers="3x1,2x0.5", intensity=0.98)
     several = Workload(sizes=(Uniform(0.1, 0.9), Uniform(0.1, 0.3)), service=Geometric(50), servers="4x1:1", intensity=0.98)

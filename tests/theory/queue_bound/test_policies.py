@@ -49,6 +49,7 @@ def test_no_policy_is_below(workload: packenv.Workload, least: float) -> None:
     assert ran >= 6
 
 
+@pytest.mark.slow  # all of them
 def test_named_workloads_have_a_bound_or_none_is_claimed() -> None:
     for name in packenv.names():
         workload = packenv.workload(name)
