@@ -15,6 +15,7 @@ from packenv.report.plot_style import COLOURS, GREY, INK, LINE, PAPER, plain_num
 
 WIDE, NARROW = 840, 350  # pixels: of a desk's screen, and of a phone's
 LONGEST = 34  # letters of a text in a chart; longer ones end in dots there
+LEAST_POINTS = 7.6  # of letters: ten pixels on a desk, which can be read
 COLUMN_LETTERS = 44  # of the name of a column, which is aslant or upright
 NEAR = 0.075
 """Least distance of two names, as a share of the height of a chart."""
@@ -325,7 +326,7 @@ class GridChart:
                 height = 0.6 if narrow else 0.92
                 axes.barh(row, 0.95, height, column - 0.475, color=colour, alpha=STRONGEST * share, linewidth=0)
                 letters = max(map(len, square.text.splitlines()), default=1)
-                fontsize = min(9.0, 1.4 * pixels / letters)
+                fontsize = min(max(1.4 * pixels / letters, LEAST_POINTS), 9.0)
                 axes.text(column, row, square.text, ha="center", va="center", color=INK, fontsize=fontsize, linespacing=1.0)
         axes.set_xlim(-0.5, len(self.columns) - 0.5)
         axes.set_ylim(len(self.rows) - 0.5, -0.8 if narrow else -0.5)

@@ -59,7 +59,7 @@ def test_page(shown: Any, file: Path) -> None:
     assert shown.locator("h1").inner_text() == HOSTILE
     assert shown.locator("figcaption").first.inner_text() == HOSTILE
     charts = [box for svg in shown.locator("figure svg").all() if (box := svg.bounding_box()) is not None and svg.is_visible()]
-    assert len(charts) == 4
+    assert len(charts) == 5
     for box in charts:
         assert box["width"] > 250 and box["height"] > 100 and box["x"] >= 0 and box["x"] + box["width"] <= room
     for mark in ("path[style*='stroke: var(--c0)']", "path[style*='fill: var(--c0)']", "use", "text"):
@@ -116,7 +116,7 @@ def test_names_for_a_screen_reader(browser: Any, file: Path) -> None:
     page = browser.new_page(viewport=DESK)
     page.goto(file.as_uri())
     words = " ".join(HOSTILE.split())
-    assert page.get_by_role("img", name=f"{words} {words}", exact=True).count() == 3
+    assert page.get_by_role("img", name=f"{words} {words}", exact=True).count() == 4
     assert page.get_by_role("img", name="When Evenly.", exact=True).count() == 1
     assert page.get_by_role("table", name=words, exact=True).count() == 1
     assert page.get_by_role("main").count() == page.get_by_role("banner").count() == page.get_by_role("contentinfo").count() == 1
