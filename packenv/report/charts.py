@@ -15,7 +15,7 @@ from packenv.report.plot_style import COLOURS, GREY, INK, LINE, PAPER, plain_num
 
 WIDE, NARROW = 840, 350  # pixels: of a desk's screen, and of a phone's
 LONGEST = 34  # letters of a text in a chart; longer ones end in dots there
-LEAST_POINTS = 7.6  # of letters: ten pixels on a desk, which can be read
+LEAST_POINTS = 7.6  # of letters: ten pixels, which can be read
 COLUMN_LETTERS = 44  # of the name of a column, which is aslant or upright
 NEAR = 0.075
 """Least distance of two names, as a share of the height of a chart."""

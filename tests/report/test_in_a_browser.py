@@ -69,7 +69,8 @@ def test_page(shown: Any, file: Path) -> None:
 
 
 LETTERS = """[...document.querySelectorAll('figure svg text')].filter(one => one.checkVisibility() && one.textContent)
-    .map(one => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a)"""
+    .map(one => { const to = one.getScreenCTM(); return parseFloat(getComputedStyle(one).fontSize) * Math.hypot(to.a, to.b) })"""
+"""Pixels from the foot of a letter's line to its head, of upright and turned texts."""
 
 
 def test_colours_follow_the_scheme(browser: Any, file: Path) -> None:
