@@ -28,7 +28,7 @@ CASES = [
 def trained(algorithm: Any, environment: str, **options: Any) -> Any:
     few = {"learning_starts": 100} if algorithm is DQN else {"n_steps": 64, "batch_size": 128, "n_epochs": 2}
     envs = PackVecEnv(environment, num_envs=8, seed=0, **options)
-    return algorithm("MlpPolicy", envs, seed=3, **few).learn(1024)
+    return algorithm("MlpPolicy", envs, policy_kwargs={"net_arch": [32, 24]}, seed=3, **few).learn(1024)
 
 
 @pytest.mark.parametrize(("algorithm", "kind", "options"), CASES)
@@ -54,6 +54,10 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=problem):
             packenv.save_model(model, tmp_path / "mine", environment, **OF_TASKS, **options)
+    few_envs = PackVecEnv(environment, num_envs=2, seed=0, **OF_TASKS)
+    with pytest.raises(InputError, match="MaskablePPO: not a model with MlpPolicy and two hidden layers"):
+        deep = MaskablePPO("MlpPolicy", few_envs, policy_kwargs={"net_arch": [8, 8, 8]})
+        packenv.save_model(deep, tmp_path / "mine", environment, **OF_TASKS)
     with pytest.raises(InputError, match="WithoutPolicy: not a model with MlpPolicy and two hidden layers"):
         packenv.save_model(WithoutPolicy(), tmp_path / "mine", environment, **OF_TASKS)
     assert not [*tmp_path.iterdir()]

@@ -21,7 +21,7 @@ LAYERS = {
     "mlp_extractor.policy_net.": ("mlp_extractor.policy_net.0", "mlp_extractor.policy_net.2", "action_net"),  # of PPO and A2C
     "q_net.q_net.": ("q_net.q_net.0", "q_net.q_net.2", "q_net.q_net.4"),  # of DQN
 }
-"""Where the layers are in a model's state, by what the names of its hidden ones begin with."""
+"""The three layers in a model's state, by what the names of all its hidden layers begin with."""
 
 
 def save_model(model: Any, path: str | Path, environment: str, **options: Any) -> SavedAgent:
@@ -77,12 +77,8 @@ def weights_of(model: Any) -> tuple[Weights, str]:
     policy: Any = getattr(model, "policy", None)
     state = {} if policy is None else {key: np.asarray(value.detach().cpu()) for key, value in policy.state_dict().items()}
     for begin, layers in LAYERS.items():
-        hidden = [key for key in state if key.startswith(begin) and key.endswith(".weight")]
-        if (
-            hidden
-            and all(f"{layer}.weight" in state for layer in layers)
-            and len({*hidden, *(f"{x}.weight" for x in layers)}) == 3
-        ):
+        hidden = {key for key in state if key.startswith(begin) and key.endswith(".weight")}
+        if hidden <= {f"{layer}.weight" for layer in layers} <= state.keys():
             names = {f"actor.layers.{n}": layer for n, layer in enumerate(layers)}
             weights = {f"{name}.{part}": state[f"{layer}.{part}"] for name, layer in names.items() for part in ("weight", "bias")}
             return weights, policy.activation_fn.__name__.lower()

@@ -16,16 +16,17 @@ from packenv.learning.agents.inference.weights import Weights, array, matrix, ve
 
 
 class MlpNetwork(NamedTuple):
-    """Two hidden layers of width H over the whole observation, N numbers; matrices are (inputs, outputs)."""
+    """Two hidden layers of widths H and K over the whole observation, N numbers; matrices are (inputs, outputs)."""
 
     first: Floats  # (N, H)
     first_bias: Floats  # (H,)
-    second: Floats  # (H, H)
-    second_bias: Floats  # (H,)
-    last: Floats  # (H, A)
+    second: Floats  # (H, K)
+    second_bias: Floats  # (K,)
+    last: Floats  # (K, A)
     last_bias: Floats  # (A,)
     seen: Floats  # (1, N) scratch
-    hidden: Floats  # (2, H) scratch
+    first_hidden: Floats  # (H,) scratch
+    second_hidden: Floats  # (K,) scratch
     scores: Floats  # (A,) scratch
     tanh: int  # 1: the activation of the hidden layers; 0: max(x, 0)
 
@@ -42,16 +43,18 @@ def mlp_network(agent: str, weights: Weights, layout: Layout) -> MlpNetwork:
 
 def mlp_of(agent: str, weights: Weights, seen: int, actions: int, tanh: bool = False) -> MlpNetwork:
     """The network for so many numbers and actions. Raises InputError for weights of another."""
-    width = array(agent, weights, "actor.layers.0.bias").shape[0]
+    first_bias, second_bias = (array(agent, weights, f"actor.layers.{n}.bias") for n in range(2))
+    width, next_width = first_bias.size, second_bias.size
     return MlpNetwork(
         first=matrix(agent, weights, "actor.layers.0", (width, seen)),
-        first_bias=array(agent, weights, "actor.layers.0.bias"),
-        second=matrix(agent, weights, "actor.layers.1", (width, width)),
-        second_bias=vector(agent, weights, "actor.layers.1.bias", width),
-        last=matrix(agent, weights, "actor.layers.2", (actions, width)),
+        first_bias=first_bias,
+        second=matrix(agent, weights, "actor.layers.1", (next_width, width)),
+        second_bias=second_bias,
+        last=matrix(agent, weights, "actor.layers.2", (actions, next_width)),
         last_bias=vector(agent, weights, "actor.layers.2.bias", actions),
         seen=np.zeros((1, seen), np.float32),
-        hidden=np.zeros((2, width), np.float32),
+        first_hidden=np.zeros(width, np.float32),
+        second_hidden=np.zeros(next_width, np.float32),
         scores=np.zeros(actions, np.float32),
         tanh=int(tanh),
     )
@@ -71,7 +74,7 @@ def best_of_mlp(network: MlpNetwork, b: Batch) -> int:
 @compiled
 def score_actions(network: MlpNetwork) -> None:
     """Write the scores of what is seen."""
-    first, second, scores = network.hidden[0], network.hidden[1], network.scores
+    first, second, scores = network.first_hidden, network.second_hidden, network.scores
     copy_to(first, network.first_bias)
     for n in range(network.seen.shape[1]):
         add_scaled(first, network.seen[0, n], network.first[n])
