@@ -2,7 +2,7 @@
 
 The laws are fitted to statistics of the DAG jobs of Alibaba's cluster-trace-v2018 (batch tasks whose names say what they wait
 for; `experiments/dag_statistics.py` measures both). A stage of a job is a batch task of the trace, a task here an instance of
-it. A stage waits for all tasks of its parent stages.
+it. A stage waits for all tasks of its parent stages; its duration does not contain that wait, which the trace counts too.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ SHARED = 0.12  # and with this chance for any earlier stage besides
 SINGLE = 0.65  # share of the stages of one task; the others have
 ROOT_TASKS, ROOT_SIGMA = 3.27, 1.96  # a log-normal number: mean and deviation of its logarithm, of stages that wait for none
 TASKS, TASKS_SIGMA = 2.67, 1.62  # and of stages that wait for others
-SECONDS, SECONDS_BY_TASKS = 2.2, 0.35  # the logarithm of a duration: this, and so much for each of the logarithm of tasks,
-JOB_SIGMA, STAGE_SIGMA = 1.35, 0.92  # and two normal numbers of these deviations, one of the job and one of the stage
+SECONDS, SECONDS_BY_TASKS = 0.55, 0.5  # the logarithm of a duration: this, and so much for each of the logarithm of tasks,
+JOB_SIGMA, STAGE_SIGMA = 1.17, 1.54  # and two normal numbers of these deviations, one of the job and one of the stage
 MOST_SECONDS = 3600
 SPREAD = 0.2  # tasks of a stage differ by at most this share from its mean; the trace does not say
 CORES, CORES_SHARES = np.array([0.5, 1.0, 2.0]), (0.46, 0.53, 0.01)  # of a task; all tasks of a job alike

@@ -87,7 +87,7 @@ def test_time_in_which_a_task_waits_for_its_parents_is_no_service(tmp_path: Path
 def test_the_sample(tmp_path: Path) -> None:
     trace = read_trace(text(tmp_path / "sample_tasks.csv", *SAMPLE))
     jobs, dropped, _ = trace.jobs(slot_seconds=1, sizes="all")
-    assert jobs.arrival.tolist() == [0, 0, 7] and jobs.service.tolist() == [10, 20, 5]
+    assert jobs.arrival.tolist() == [0, 0, 7] and jobs.service.tolist() == [10, 10, 5]  # from the first's end
     assert jobs.predecessors is not None and jobs.predecessors.row(1).tolist() == [0]
     assert jobs.demand[2].tolist() == [UNIT, 0]
     assert {reason: count for reason, count in dropped.items() if count} == {
@@ -116,7 +116,7 @@ def test_a_bad_task_is_named(tmp_path: Path, line: str, problem: str) -> None:
 
 @pytest.mark.skipif("PACKENV_TRACES" not in os.environ, reason="PACKENV_TRACES is not set: the real traces are not here")
 def test_the_real_sample() -> None:
-    """Every predecessor is that of the name, found anew with the names as text."""
+    """Every predecessor is that of the name, found anew with the names as text; durations count from the registration of jobs."""
     file = Path(os.environ["PACKENV_TRACES"]) / "dag" / "alibaba2018_sample_tasks.csv.gz"
     trace = read_trace(file)
     assert isinstance(trace, Trace) and trace.predecessors is not None and trace.rows is not None
@@ -126,10 +126,14 @@ def test_the_real_sample() -> None:
     for n, (_, job, name, *_) in enumerate(rows):
         if not name.startswith("task_"):
             numbered.setdefault((job, name.split("_")[0].lstrip("MRJ")), []).append(n)
+    later = []
     for place in range(len(trace)):
         _, job, name, *_ = rows[trace.rows[place] - 1]
         wanted = [] if name.startswith("task_") else [n for part in name.split("_")[1:] for n in numbered.get((job, part), [])]
         assert [trace.rows[before] - 1 for before in trace.predecessors.row(place)] == wanted
+        if len(wanted) == 1:
+            later.append(float(rows[trace.rows[place] - 1][3]) >= float(rows[wanted[0]][3]))
+    assert len(later) > 20_000 and sum(later) > 0.9 * len(later)  # of durations without that wait about half would be longer
     jobs, dropped, _ = trace.jobs(slot_seconds=1)
     assert len(jobs) == len(rows) - sum(dropped[reason] for reason in ("duration missing or <= 0", "all demands missing or 0"))
     assert dropped["further instances of a task"] == sum(int(row[-1]) for row in rows) - len(rows)

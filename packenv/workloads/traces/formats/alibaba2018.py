@@ -10,8 +10,8 @@ tasks that it waits for, until its end.
 
 A row is one instance of its task, for the task's time: links between all instances of two tasks are far too many for a table.
 The other instances are counted as dropped, and so are links to tasks that are not there, and links of tasks in a circle.
-The sample has a row `time, job, name, duration, cpu, memory, instances` for each task of some jobs, and no header either; its
-times are those of jobs, so that durations that count from an early registration cannot be told from others, and stay.
+The sample has a row `time, job, name, duration, cpu, memory, instances` for each task of some jobs, and no header either. Its
+times are those of jobs, and its durations count from them: of nineteen in twenty chains of two the later task has the longer one.
 Source: github.com/alibaba/clusterdata, cluster-trace-v2018 (trace_2018.md; 96 cores a machine: machine_meta.csv).
 """
 
@@ -80,7 +80,7 @@ def read_sample(path: Path, wanted: Wanted = None) -> Trace:
     table = headless(path, SAMPLE_COLUMNS)
     submit, duration = microseconds(table, "time", None), microseconds(table, "duration", MISSING)
     end = np.where(duration == MISSING, MISSING, submit + duration)
-    return _trace(table, submit, submit, end, np.ones(len(table), np.bool_), wanted, starts_known=False)
+    return _trace(table, submit, submit, end, np.ones(len(table), np.bool_), wanted)
 
 
 def _of_tasks(table: Columns, wanted: Wanted) -> Trace:
@@ -97,7 +97,6 @@ def _trace(
     end: Ints,
     finished: NDArray[np.bool_],
     wanted: Wanted,
-    starts_known: bool = True,
 ) -> Trace:
     """The tasks in order of arrival, and of tasks that arrive together those that others wait for first."""
     resources = wanted_of(wanted, RESOURCES, RESOURCES, table.path)
@@ -108,7 +107,7 @@ def _trace(
     number, links, no_parent = _links(table, job)
     level = levels(links)
     links, circle = _without_circles(links, level)
-    start, early = _after_predecessors(start, end, links) if starts_known else (start, 0)
+    start, early = _after_predecessors(start, end, links)
     arrival = np.where(number >= 0, _first_of_job(job, submit), submit)
     arrival = np.maximum(arrival, 0)  # of tasks without a start, which are dropped
     rows = np.lexsort((levels(links) if circle else level, arrival))
