@@ -3,6 +3,7 @@
     python experiments/plain_learners.py maskable-ppo --steps 500000 --seeds 1 2 3
     python experiments/plain_learners.py ppo --env Placement --steps 300000
     python experiments/plain_learners.py maskable-ppo --env JobFill --workload analytics
+    python experiments/plain_learners.py rllib-ppo --steps 300000    # needs ray[rllib] and the Gymnasium that it asks for
 
 Trains on eight environments, then lets the likeliest actions play eight seeds that no training run meets: 200,000 slots each, or
 whole tables of jobs. Prints the mean queue, or the mean completion time of the jobs, and its ratio to a policy's on the same
@@ -17,7 +18,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import gymnasium
+import numpy as np
 import torch
+from gymnasium.wrappers import TransformReward
+from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.env_util import make_vec_env
@@ -26,8 +31,10 @@ import packenv
 from packenv.envs import PackVecEnv
 from packenv.envs.registration import id_of
 from packenv.files import write_json
+from packenv.runs.agent_score import Choose
 
-ALGORITHMS: dict[str, Any] = {"maskable-ppo": MaskablePPO, "ppo": PPO, "a2c": A2C, "dqn": DQN}
+OF_SB3: dict[str, Any] = {"maskable-ppo": MaskablePPO, "ppo": PPO, "a2c": A2C, "dqn": DQN}
+RLLIB = "rllib-ppo"
 WORKLOADS = {"JobFill": ("analytics", None)}  # others: ("paper/fig4b", 0.9)
 AGAINST = {"Configuration": "vqs-bf", "JobFill": "tetris:f=0,m=2"}  # others: bf-js
 SLOTS, QUICK_SLOTS = 200_000, 20_000
@@ -40,26 +47,50 @@ Setting = dict[str, Any]
 
 
 def train(algorithm: str, steps: int, seed: int, name: str, setting: Setting, batch: bool = False) -> Any:
-    """The model that the library's defaults come to."""
+    """The model that the library's defaults come to, or a function from observations and masks to actions."""
     torch.manual_seed(seed)
+    if algorithm == RLLIB:
+        return train_in_rllib(steps, seed, name, setting)
     envs: Any
     if batch:  # the same rows, in one compiled call
         envs = PackVecEnv(name, ENVS, seed=10_000 * seed, **setting)
     else:
         envs = make_vec_env(id_of(name), n_envs=ENVS, seed=10_000 * seed, env_kwargs=setting)
-    return ALGORITHMS[algorithm]("MlpPolicy", envs, seed=seed, device="cpu").learn(steps)
+    return OF_SB3[algorithm]("MlpPolicy", envs, seed=seed, device="cpu").learn(steps)
+
+
+def train_in_rllib(steps: int, seed: int, name: str, setting: Setting) -> Choose:
+    """RLlib's PPO in this process, without masks: the likeliest actions of what it learns."""
+    import ray
+    from ray.rllib.algorithms.ppo import PPOConfig
+    from ray.tune.registry import register_env
+
+    ray.init(address="local", include_dashboard=False, log_to_driver=False, ignore_reinit_error=True)
+    register_env("packenv", lambda _: TransformReward(gymnasium.make(id_of(name), **setting), float))  # it wants plain numbers
+    config = PPOConfig().environment("packenv").env_runners(num_env_runners=0, num_envs_per_env_runner=ENVS)
+    algorithm = config.learners(num_learners=0).debugging(seed=10_000 * seed, log_level="ERROR").build_algo()
+    while algorithm.train()["num_env_steps_sampled_lifetime"] < steps:
+        pass
+    module = algorithm.get_module()
+
+    def likeliest(seen: Any, masks: Any) -> NDArray[np.int64]:
+        with torch.no_grad():
+            scores: torch.Tensor = module.forward_inference({"obs": torch.as_tensor(seen)})["action_dist_inputs"]
+        return scores.argmax(-1).numpy()
+
+    return likeliest
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("algorithm", choices=ALGORITHMS)
+    parser.add_argument("algorithm", choices=[*OF_SB3, RLLIB])
     parser.add_argument("--env", default="ServerFill", choices=("ServerFill", "Placement", "Configuration", "JobFill"))
     parser.add_argument("--workload", help="paper/fig4b; analytics in JobFill")
     parser.add_argument("--intensity", type=float, help="0.9, but in JobFill that of the workload")
     parser.add_argument("--against", help="a policy: bf-js; vqs-bf in Configuration, tetris:f=0,m=2 in JobFill")
     parser.add_argument("--steps", type=int, default=500_000)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="of training")
-    parser.add_argument("--batch", action="store_true", help="PackVecEnv in place of make_vec_env: faster")
+    parser.add_argument("--batch", action="store_true", help="PackVecEnv in place of make_vec_env: faster, not in RLlib")
     parser.add_argument("--json", type=Path, help="a file for the scores of every seed")
     parser.add_argument("--quick", action="store_true", help="a few thousand steps, short runs")
     options = parser.parse_args(arguments)
