@@ -7,13 +7,14 @@ import re
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
+import gymnasium
 import numpy as np
 import pytest
 
 import packenv
 from experiments.random_requirements import fig4
 from experiments.reproduce import FIGURES, GROUPS
-from packenv.learning.agents.inference.linear import SIZE, TERM_NAMES
+from packenv.learning.agents.inference.linear import SIZE, TERM_NAMES, best_of_linear, linear_network
 from packenv.learning.agents.saved import load_agent, save_agent
 from packenv.runs.statistics import interval, ratio_of_means
 from tests.learning.test_agent_notes import agent as untrained
@@ -52,6 +53,20 @@ def test_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(module, "SLOTS", 500)
     module.main(["--quick", "--out", str(tmp_path)])
     assert (tmp_path / "serverfill.gif").read_bytes().startswith(b"GIF89a")
+
+
+@pytest.mark.slow
+def test_a_decision(tmp_path: Path) -> None:
+    """The picture is there, and what the terms add up to is the agent's own choice."""
+    module = script("decision")
+    module.main(["--quick", "--out", str(tmp_path)])
+    assert (tmp_path / "decision.png").read_bytes().startswith(b"\x89PNG")
+    env = gymnasium.make("packenv/ServerFill-v1", **module.SETTING).unwrapped
+    agent = load_agent("fig4b")
+    actions, mask, parts, _ = module.find_decision(env, agent.weights["actor.weights"], 10)
+    network = linear_network("fig4b", agent.weights, env.core.layout)
+    batch = SimpleNamespace(actions=actions[None], mask=mask[None])
+    assert module.choices(actions, mask, parts)[0] == best_of_linear(network, batch)
 
 
 def test_the_ladder(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
