@@ -22,7 +22,7 @@ from packenv.learning.agents.inference.linear import COUNT, TERM_NAMES, TERMS, s
 from packenv.learning.agents.saved import load_agent
 from packenv.report.plot_style import COLOURS, GREY, light_grid
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.float32]
 
 WAITING = 100  # tasks, at least
 ROOM = 0.6  # of the server at least: so that there is a choice
