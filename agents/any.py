@@ -43,7 +43,7 @@ SETTINGS = Settings(
     population=14,
     samples=279_000_000,  # tasks that candidates start, in all: 100 generations
     guard="bf-js",
-    guard_limit=2000,  # tasks waiting
+    guard_limit=100_000,  # tasks waiting: the guard is to save what grows without end, not to schedule long queues
 )
 QUICK = replace(SETTINGS, population=4, samples=1)
 EVERY = 10  # generations from one agent that is kept to the next
