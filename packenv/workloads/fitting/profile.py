@@ -81,19 +81,19 @@ def busy_servers(sample: Sample, servers: int | str | Servers) -> dict[str, Any]
     The size, the largest demand, has both where servers have one capacity. None where there is no such capacity, or no time.
     """
     names = sample.resources
-    there = as_servers(servers, len(names), names)
-    if there.D not in (1, len(names)):
-        raise ArgumentError(f"`servers` {there}: {there.D} capacities, and the trace has {len(names)}: {', '.join(names)}")
+    cluster = as_servers(servers, len(names), names)
+    if cluster.D not in (1, len(names)):
+        raise ArgumentError(f"`servers` {cluster}: {cluster.D} capacities, and the trace has {len(names)}: {', '.join(names)}")
     offered = offered_load(sample)
-    alike = there.D == 1 or bool((there.capacity == there.capacity[:, :1]).all())
-    columns = {name: 0 if there.D == 1 else n for n, name in enumerate(names)} | ({"size": 0} if alike else {})
+    alike = cluster.D == 1 or bool((cluster.capacity == cluster.capacity[:, :1]).all())
+    columns = {name: 0 if cluster.D == 1 else n for n, name in enumerate(names)} | ({"size": 0} if alike else {})
 
     def over(capacity: NDArray[np.float64]) -> dict[str, float | None]:
         loads = {name: offered[name] if name in columns else None for name in offered}
-        known = {name: load for name, load in loads.items() if load is not None and capacity[columns[name]] > 0}
-        return {name: float(f"{known[name] / capacity[columns[name]]:.6g}") if name in known else None for name in loads}
+        present = {name: load for name, load in loads.items() if load is not None and capacity[columns[name]] > 0}
+        return {name: float(f"{present[name] / capacity[columns[name]]:.6g}") if name in present else None for name in loads}
 
-    return {"servers": str(there), "share": over(there.capacity.sum(axis=0)), "like": over(there.capacity[0])}
+    return {"servers": str(cluster), "share": over(cluster.capacity.sum(axis=0)), "like": over(cluster.capacity[0])}
 
 
 def profile(
@@ -132,9 +132,9 @@ def fit(sample: Sample, name: str, slot_seconds: float, servers: int | str | Ser
 
     most = sample.demand.max(axis=0)
     if servers is None and (most > 1).any():
-        asked = ", ".join(f"{amount:g} of {name}" for amount, name in zip(most.tolist(), sample.resources, strict=True))
+        amounts = ", ".join(f"{amount:g} of {name}" for amount, name in zip(most.tolist(), sample.resources, strict=True))
         usual = ":".join(f"{amount:g}" for amount in most.tolist())
-        raise ArgumentError(f"tasks ask for up to {asked}: say what servers have, such as `servers` 10x{usual}")
+        raise ArgumentError(f"tasks ask for up to {amounts}: say what servers have, such as `servers` 10x{usual}")
     groups = group(sample)
     service = [cells(sample.duration[groups.member == g] / slot_seconds) for g in range(len(groups.weights))]
     tasks, shares = job_sizes(sample.tasks_per_job)

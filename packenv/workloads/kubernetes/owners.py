@@ -34,7 +34,7 @@ class OwnerTimes:
     waiting: Ints  # (n,) group of each waiting pod; -1: it does not end
     running: Ints  # (m,) group of each running pod; -1: it does not end
     age: Floats  # (m,)
-    known: tuple[int | None, ...]  # of each group, the number of the known owner, if there is one
+    owner: tuple[int | None, ...]  # of each group, the number of the known owner, if there is one
     keys: tuple[int, ...]  # of each group, a number of its own, whatever other pods there are
 
     @cached_property
@@ -45,7 +45,7 @@ class OwnerTimes:
     @cached_property
     def chances(self) -> list[Floats]:
         """Of each group, (owners,) the sums of the chances to have the durations of each known owner."""
-        return [np.cumsum(self._chance(group, owner)) for group, owner in enumerate(self.known)]
+        return [np.cumsum(self._chance(group, owner)) for group, owner in enumerate(self.owner)]
 
     def owners(self, seed: int) -> list[int]:
         """Of each group the owner whose durations it has in the run with this seed."""
@@ -68,9 +68,9 @@ class OwnerTimes:
     def _drawn(self, group: Ints, age: Floats, uniform: Floats, values: Sequence[Floats]) -> Ints:
         """(n,) what remains, by the durations of each group."""
         left = np.ones(len(group))
-        for one in np.unique(group[group >= 0]):
-            rows = np.flatnonzero(group == one)
-            left[rows] = left_over(values[one], self.every, age[rows], uniform[rows])
+        for number in np.unique(group[group >= 0]):
+            rows = np.flatnonzero(group == number)
+            left[rows] = left_over(values[number], self.every, age[rows], uniform[rows])
         return np.maximum(np.ceil(np.round(left, 6)), 1).astype(np.int64)
 
     def _chance(self, group: int, owner: int | None) -> Floats:

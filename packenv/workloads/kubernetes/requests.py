@@ -58,20 +58,20 @@ def held_of(status: dict[str, Any]) -> dict[str, Amounts]:
     """What each container has been given, by its name: the larger of what is allocated and of what it runs with."""
     held = {}
     for field in ("containerStatuses", "initContainerStatuses"):
-        for each in objects(status, field):
-            resources = each.get("resources")
+        for container in objects(status, field):
+            resources = container.get("resources")
             runs = amounts(resources.get("requests") if isinstance(resources, dict) else None, f"{field}, resources, requests")
-            both = _larger(runs, amounts(each.get("allocatedResources"), f"{field}, allocatedResources"))
+            both = _larger(runs, amounts(container.get("allocatedResources"), f"{field}, allocatedResources"))
             if both:
-                held[str(each.get("name"))] = both
+                held[str(container.get("name"))] = both
     return held
 
 
 def _is_infeasible(status: dict[str, Any]) -> bool:
     """Whether a resize of the pod can never be done: then what it has been given counts."""
-    pending = [each for each in objects(status, "conditions") if each.get("type") == "PodResizePending"]
+    pending = [condition for condition in objects(status, "conditions") if condition.get("type") == "PodResizePending"]
     return status.get("resize") == "Infeasible" or any(
-        each.get("reason") == "Infeasible" and each.get("status", "True") == "True" for each in pending
+        condition.get("reason") == "Infeasible" and condition.get("status", "True") == "True" for condition in pending
     )
 
 

@@ -108,7 +108,7 @@ class Started:
         A pod that starts again is in service for what it has been already, and for what remained.
         """
         again = np.array([*self.again, *self.evicted], np.int64)
-        whole = np.minimum(np.ceil(self.age[again]).astype(np.int64) + self.remaining(seed, known=False)[again], ENDLESS)
+        whole = np.minimum(np.ceil(self.age[again]).astype(np.int64) + self.remaining(seed, limited=False)[again], ENDLESS)
         whole = np.minimum(whole, self.again_latest) if len(self.again_latest) else whole
         waits = self.queued
         demand = np.concatenate([self.demand[waits], self.again_demand]) if len(again) else self.demand[waits]
@@ -150,10 +150,10 @@ class Started:
     def _running_units(self) -> Ints:
         return to_units(self.running_demand)
 
-    def remaining(self, seed: int, known: bool = True) -> Ints:
-        """(m,) slots that remain of each running pod's service. `known`: not longer than until its latest end."""
+    def remaining(self, seed: int, limited: bool = True) -> Ints:
+        """(m,) slots that remain of each running pod's service. `limited`: not longer than until its latest end."""
         slots = self._slots(seed, RUNNING, np.arange(len(self.age)), self.age, self.running_endless)
-        return np.minimum(slots, self.running_latest) if known and len(self.running_latest) else slots
+        return np.minimum(slots, self.running_latest) if limited and len(self.running_latest) else slots
 
     def slots(self, seed: int) -> Ints:
         """(n,) slots that each waiting pod will be in service."""
@@ -194,7 +194,7 @@ class Started:
             if stream == RUNNING:
                 slots = self.services.remaining(owners, uniform)
             else:
-                slots = self.services.slots(owners, uniform, self.remaining(seed, known=False))
+                slots = self.services.slots(owners, uniform, self.remaining(seed, limited=False))
         else:
             law = self.services[random_of(seed, LAWS).integers(len(self.services))]
             slots = np.full(len(age), ENDLESS)

@@ -50,14 +50,14 @@ def initial_capacities(path: str | os.PathLike[str], resources: tuple[str, ...] 
     InputError if none is left, and for an unknown resource.
     """
     where = Path(path)
-    known, capacity = _known(where)
-    chosen = known if resources is None else resources
+    names, capacity = _known(where)
+    chosen = names if resources is None else resources
     for name in chosen:
-        if name not in known:
+        if name not in names:
             raise InputError(
-                f"{where}: {name} of the machines is not known, only {', '.join(known)}: choose resources among these"
+                f"{where}: {name} of the machines is not known, only {', '.join(names)}: choose resources among these"
             )
-    capacity = capacity[:, [known.index(name) for name in chosen]]
+    capacity = capacity[:, [names.index(name) for name in chosen]]
     return np.asarray(capacity[(capacity > 0).any(axis=1)], np.float64)
 
 
