@@ -94,13 +94,13 @@ def find_policy(text: str) -> Any:
     Raises InputError for an unknown name or parameter, with the nearest ones, or a value of the wrong type.
     """
     name, _, parameters = text.partition(":")
-    known = registered()
-    if name in known:
-        target = known[name]
+    policies = registered()
+    if name in policies:
+        target = policies[name]
     else:
         attribute, _, parameters = parameters.partition(":")
         if not attribute or "=" in attribute:
-            raise InputError(f"unknown policy {name!r}{nearest(name, list(known))}")
+            raise InputError(f"unknown policy {name!r}{nearest(name, list(policies))}")
         target = f"{name}:{attribute}"
     return _construct(_load(target, text), parameters, text)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from packenv.errors import InputError
 from packenv.planning.goals import Goal
-from packenv.planning.trials import AskRuns, Seen, Trial, is_met, mean_of, seen
+from packenv.planning.trials import AskRuns, RunValues, Trial, is_met, mean_of, run_values
 from packenv.policy import name_of
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
 from packenv.runs.chance import seeds_for
@@ -131,8 +131,8 @@ class Search:
 
     def open(self, trial: Trial, of_all: bool = False) -> bool:
         """Whether noise leaves open if it is enough; `of_all`: or if the goal on the utilisation is met."""
-        others = [met for met, goal in zip(trial.decided, self.goals, strict=True) if goal.measure != "utilisation"]
-        return trial.stable and False not in others and None in (trial.decided if of_all else others)
+        decided = [met for met, goal in zip(trial.decided, self.goals, strict=True) if goal.measure != "utilisation"]
+        return trial.stable and False not in decided and None in (trial.decided if of_all else decided)
 
     def _least(self, bound: int, at: Callable[[int], Trial]) -> tuple[Trial, ...]:
         """All trials, by number of servers: the least number that is enough, and one less unless that is below the bound."""
@@ -204,12 +204,12 @@ class Search:
             runs = [*runs, *self._runs(workload, more, ask)]
         return trial
 
-    def _runs(self, workload: Workload, seeds: Sequence[int], ask: AskRuns) -> list[Seen]:
+    def _runs(self, workload: Workload, seeds: Sequence[int], ask: AskRuns) -> list[RunValues]:
         runs = [Run(workload, self.policy, seed, self.slots, self.options) for seed in seeds]
-        of_runs: list[Seen] = ask(runs, partial(seen, goals=self.goals))
+        of_runs: list[RunValues] = ask(runs, partial(run_values, goals=self.goals))
         return of_runs
 
-    def _trial_of(self, workload: Workload, runs: Sequence[Seen], doubt: float) -> Trial:
+    def _trial_of(self, workload: Workload, runs: Sequence[RunValues], doubt: float) -> Trial:
         values = [[run.values[n] for run in runs] for n in range(len(self.goals))]
         delays = [run.delays for run in runs if run.delays is not None]
         shares = [goal.pooled for goal in self.goals]

@@ -104,19 +104,19 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
         sentence = f"The cluster as it is will do with {policies} for {what}"
     else:
         sentence = f"{counted(-best, 'node')} like {like} can be taken away with {policies} for {what}"
-    whom = "no policy" if request.preemption else "without preemption no policy"
+    policy = "no policy" if request.preemption else "without preemption no policy"
     if bound <= nodes.fewest:
         sentence += "; no bound."
     elif bound <= 0:  # other nodes could be taken away: the bound is for these
-        sentence += f"; without {some(taken(nodes, bound - 1))} {whom} will do."
+        sentence += f"; without {some(taken(nodes, bound - 1))} {policy} will do."
     else:
-        sentence += f"; with fewer nodes {whom} will do." if best == bound else f"; {whom} can do with fewer than {bound:+,}."
+        sentence += f"; with fewer nodes {policy} will do." if best == bound else f"; {policy} can do with fewer than {bound:+,}."
     for plan in plans:
         trials = [(f"{number:+,}", trial) for number, trial in ((plan.number - 1, plan.below), (plan.number, plan.at)) if trial]
         if left_open := open_goals(goals, trials, request.slot_seconds):
             sentence += f" {plan.policy}: not decided{left_open}; more --seeds may decide it."
-    there = changed(request.cluster, nodes.kind, best)
-    lines = there.begun_notes(first_cycle(there)) if request.preemption else []
+    changed_cluster = changed(request.cluster, nodes.kind, best)
+    lines = changed_cluster.begun_notes(first_cycle(changed_cluster)) if request.preemption else []
     if best < 0:
         lines.insert(0, f"Pods of {some(taken(nodes, best))} then start again, behind those that wait.")
     return "\n".join([sentence, *lines])

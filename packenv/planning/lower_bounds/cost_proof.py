@@ -77,7 +77,7 @@ class WaitLimit:
     spared: int | None
 
     @property
-    def each(self) -> int:
+    def task_wait(self) -> int:
         """The wait of a task that is not spared."""
         return 0 if self.spared is None else self.wait
 
@@ -136,7 +136,7 @@ class CostProof:
             price = tasks.prices(window.rule)
             largest += window.times * length * int(price.max())
             require(largest <= LARGEST, "prices, windows and times are too large together")
-            overlap = sure_overlap(tasks.jobs, self.limit.each, window.start, window.end)
+            overlap = sure_overlap(tasks.jobs, self.limit.task_wait, window.start, window.end)
             if self.limit.spared is None:
                 least += window.times * self.limit.least_cost(price, overlap)
             else:

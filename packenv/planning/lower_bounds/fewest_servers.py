@@ -70,7 +70,7 @@ class Fewest(NamedTuple):
     """No policy, or none that does not know durations, meets the goals with fewer servers."""
 
     servers: int
-    whom: str = "policy"  # or BLIND
+    scope: str = "policy"  # or BLIND: those that it holds for
 
 
 def fewest_for(workload: Workload, goals: list[Goal], policies: Sequence[Any], gap: float, seconds: float) -> Fewest:

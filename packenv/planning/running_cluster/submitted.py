@@ -99,8 +99,8 @@ class SubmittedPods:
         preempted: set[str] = set()
         if new:
             times = self._times(self.cluster, policy, slots, draws, ask)
-            others = [n for n, pod in enumerate(self.cluster.waiting) if not pod.submitted]
-            later = _later(before, self._times(before, policy, slots, draws, ask), times[:, others])
+            queued = [n for n, pod in enumerate(self.cluster.waiting) if not pod.submitted]
+            later = _later(before, self._times(before, policy, slots, draws, ask), times[:, queued])
             preempted = self._preempted(self.cluster) - self._preempted(before)
         started = {*self._start_now(self.cluster, policy, ask)}
         names = tuple(self.cluster.waiting[n].name for n in new)
@@ -123,7 +123,7 @@ class SubmittedPods:
 
     def _preempted(self, cluster: Cluster) -> set[str]:
         begun = first_cycle(cluster, self.lowest) if self.preemption else []
-        return {cluster.running[v].name for each in begun for v in each.victims}
+        return {cluster.running[v].name for placement in begun for v in placement.victims}
 
     def _start_now(self, cluster: Cluster, policy: str, ask: AskRuns) -> dict[str, str]:
         """Of the submitted pods, those that start now: where."""
@@ -168,12 +168,12 @@ class SubmittedPods:
         choices += [("without its host ports", rules._replace(ports=()))] if rules.ports else []
         taints = dict.fromkeys(taint for node in cluster.traits for taint in node.lasting())
         for taint in taints:
-            if not any(each.tolerates(taint) for each in rules.tolerations):
+            if not any(toleration.tolerates(taint) for toleration in rules.tolerations):
                 more = Toleration(taint.key, "Exists", "", taint.effect)
                 text = f"with a toleration of the taint {taint.key}"
                 choices.append((text, rules._replace(tolerations=tuple(sorted((*rules.tolerations, more))))))
-        for text, other in choices:
-            if (nodes := changing(rules=other)) is not None:
+        for text, variant in choices:
+            if (nodes := changing(rules=variant)) is not None:
                 yield text, 1.0, nodes
 
     def _requests(self, pod: Pod, changing: Changing) -> Iterator[Try]:
@@ -216,8 +216,8 @@ class SubmittedPods:
         demand = to_units(cluster.shares([pod]))[0]
         fits = ((demand <= to_units(room)) | (demand == 0)).all(axis=1)
         kinds = [
-            (tuple(row), each.seen_by(labels).labels, each.lasting())
-            for row, each in zip(cluster.capacity.tolist(), traits, strict=True)
+            (tuple(row), node.seen_by(labels).labels, node.lasting())
+            for row, node in zip(cluster.capacity.tolist(), traits, strict=True)
         ]
         possible = [kind for n, kind in enumerate(kinds) if fits[n] and pod.rules.against(traits[n].renamed("added")) is None]
         best: tuple[int, float, NodeKind, tuple[str, ...]] | None = None
@@ -249,8 +249,8 @@ def _fewest(start: Callable[[int], tuple[str, ...] | None], most: int) -> tuple[
         low, high = high, min(2 * high, most)
     while high - low > 1:
         middle = (low + high) // 2
-        other = start(middle)
-        low, high, nodes = (middle, high, nodes) if other is None else (low, middle, other)
+        fewer = start(middle)
+        low, high, nodes = (middle, high, nodes) if fewer is None else (low, middle, fewer)
     return high, nodes
 
 
@@ -269,7 +269,7 @@ def _later(before: Cluster, without: Ints, with_: Ints) -> list[Later]:
         lost = float(((a < NEVER) & (b == NEVER)).mean()) - float(((a == NEVER) & (b < NEVER)).mean())
         if sum(slots) > 0 or lost > 0:
             later.append(Later(pod.name, tuple(slots), max(lost, 0.0)))
-    return sorted(later, key=lambda each: (-each.lost, -sum(each.slots) / max(len(each.slots), 1)))
+    return sorted(later, key=lambda entry: (-entry.lost, -sum(entry.slots) / max(len(entry.slots), 1)))
 
 
 def first_places(workload: Workload, result: Result) -> list[int]:

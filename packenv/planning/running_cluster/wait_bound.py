@@ -101,8 +101,8 @@ class WaitBound:
         """(m, D) what running pods leave of the nodes in the first slots (m,)."""
         left, amount, whole = self._taken
         ended = np.searchsorted(left, slots, side="right")  # how many end within
-        taken = whole[ended] + slots[:, None] * (amount[-1] - amount[ended])
-        return slots[:, None] * self.capacity - taken / SAFE
+        used = whole[ended] + slots[:, None] * (amount[-1] - amount[ended])
+        return slots[:, None] * self.capacity - used / SAFE
 
     def _work_fits(self, slots: Ints) -> Bools:
         """(m,) whether the pods that end can all have ended after so many slots (m,)."""

@@ -160,11 +160,11 @@ def could_hold(c: Cluster, i: int, server: int) -> bool:
 @compiled
 def fill_released(c: Cluster, kept: Kept) -> bool:
     """Fill the servers kept for tasks that have started elsewhere; return whether there were any."""
-    found = False
+    any_filled = False
     if kept.count[0] > 0:
         for server in range(server_count(c)):
             if kept.owner[server] != NONE and c.task[c.e, kept.owner[server]].server != NONE:
                 release(c, kept, server)
                 fill(c, server)
-                found = True
-    return found
+                any_filled = True
+    return any_filled

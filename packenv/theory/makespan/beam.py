@@ -47,14 +47,14 @@ class Beam(NamedTuple):
     room: Ints  # (2, W, L, D) units that are free now
     cost: Floats  # (2, W)
     key: Words  # (2, W) hash of which tasks started when
-    found: Ints  # (1,) number of sets kept in this step
+    sets: Ints  # (1,) number of sets kept in this step
     heap: Floats  # (W,) their costs; once there are W, a heap with the largest first
     place: Ints  # (W,) where the set of each entry of the heap is stored
     parent: Ints  # (W,) state that a set extends
     chosen: Ints  # (W, TOGETHER) its tasks
     many: Ints  # (W,) how many tasks it has
     key_of: Words  # (W,) key of the extended state
-    seen: Words  # (a power of 2,) hash table: salted keys of sets kept in this and earlier steps
+    hashes: Words  # (a power of 2,) hash table: salted keys of sets kept in this and earlier steps
     salt: Words  # (1,) of this step
     ready: Ints  # (n,) tasks that may start now
     picked: Ints  # (TOGETHER,) positions in `ready` of the current set
@@ -122,26 +122,26 @@ def offer(b: Beam, state: int, many: int, cost: float, key: np.uint64) -> None:
     """Keep the current set if it is new, and among the W of the lowest cost."""
     for r in range(len(b.free)):
         cost += b.price[r] * b.free[r]
-    width, found = len(b.heap), b.found[0]
-    if found == width and cost >= b.heap[0]:
+    width, sets = len(b.heap), b.sets[0]
+    if sets == width and cost >= b.heap[0]:
         return
     cost += b.noise * chance(b.word)
     salted = another(key ^ b.salt[0])
-    slot = int(salted & np.uint64(len(b.seen) - 1))
-    if (found == width and cost >= b.heap[0]) or b.seen[slot] == salted:
+    slot = int(salted & np.uint64(len(b.hashes) - 1))
+    if (sets == width and cost >= b.heap[0]) or b.hashes[slot] == salted:
         return
-    b.seen[slot] = salted
-    place = found if found < width else b.place[0]
+    b.hashes[slot] = salted
+    place = sets if sets < width else b.place[0]
     b.parent[place], b.many[place], b.key_of[place] = state, many, key
     for k in range(many):
         b.chosen[place, k] = b.ready[b.picked[k]]
-    if found == width:
+    if sets == width:
         b.heap[0] = cost
         sink(b, 0)
         return
-    b.heap[found], b.place[found] = cost, place
-    b.found[0] += 1
-    if b.found[0] == width:
+    b.heap[sets], b.place[sets] = cost, place
+    b.sets[0] += 1
+    if b.sets[0] == width:
         for at in range(width // 2, -1, -1):
             sink(b, at)
 
@@ -187,7 +187,7 @@ def offer_sets(b: Beam, here: int, state: int, server: int, tick: int, count: in
 def extend_states(b: Beam, here: int, server: int, tick: int) -> None:
     """Make the next states from the sets that were kept."""
     there = 1 - here
-    for at in range(b.found[0]):
+    for at in range(b.sets[0]):
         place = b.place[at]
         state = b.parent[place]
         start, room = b.start[there, at], b.room[there, at]
@@ -245,15 +245,15 @@ def search(b: Beam, end: int, sets: int) -> tuple[int, int]:
     for tick in range(end):
         for server in range(b.capacity.shape[0]):
             b.word[0] = another(b.word[0])
-            b.salt[0], b.found[0] = b.word[0], 0
+            b.salt[0], b.sets[0] = b.word[0], 0
             for state in range(states):
                 count = list_ready(b, b.start[here, state], server, tick, end)
                 if count >= 0:
                     offer_sets(b, here, state, server, tick, count, max(sets // states, LEAST))
-            if b.found[0] == 0:
+            if b.sets[0] == 0:
                 return -1, -1
             extend_states(b, here, server, tick)
-            here, states = 1 - here, b.found[0]
+            here, states = 1 - here, b.sets[0]
         done = pass_tick(b, here, states, tick)
         if done >= 0:
             return here, done

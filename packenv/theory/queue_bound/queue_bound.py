@@ -169,8 +169,8 @@ def queue_bound(workload: Workload, progress: Callable[[float], None] | None = N
             value = rounded_down(proof.value(setting, law, kinds))
         except Refuted:  # prices of nothing, or too many steps for a proof
             continue
-        known = best.get(type(proof))
-        if value > (0.0 if known is None else known.value):
+        previous = best.get(type(proof))
+        if value > (0.0 if previous is None else previous.value):
             best[type(proof)] = Proved(value, proof)
             if progress is not None:
                 progress(max(proof_of_value.value for proof_of_value in best.values()))
