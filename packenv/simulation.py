@@ -203,8 +203,8 @@ def simulate(
     starts = schedule_of(cluster)
     if table is not None and table.job is not None and len(starts.start) == len(table):
         result = replace(result, jobs=job_times(table, starts, result.slots))
-    said = getattr(policy, "remark", None)  # an agent's: whether it saw all that fitted
-    remark = said(state) if said is not None else None
+    remark_of = getattr(policy, "remark", None)  # an agent's: whether it saw all that fitted
+    remark = remark_of(state) if remark_of is not None else None
     result = replace(result, data=data_locality(workload, starts), remark=remark, played=offered)
     return replace(result, schedule=starts) if schedule else result
 

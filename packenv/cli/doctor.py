@@ -74,7 +74,7 @@ def examination() -> dict[str, Any]:
 def lines_of(findings: dict[str, Any]) -> list[tuple[str, str]]:
     """The lines that people read: heading and text."""
     cache, cores, memory = findings["cache"], findings["cores"], findings["memory"]
-    there = {name: version for name, version in findings["optional"].items() if version}
+    installed = {name: version for name, version in findings["optional"].items() if version}
     kept = f"{cache['functions']:,} functions, {cache['megabytes']:,} MB"
     locks = "" if cache["locks"] else "; no locks there, so several processes compile the same functions"
     busy = "" if cores["load"] is None else f", load {cores['load']:.1f}"
@@ -82,7 +82,7 @@ def lines_of(findings: dict[str, Any]) -> list[tuple[str, str]]:
     lines = [
         ("packenv", f"{findings['packenv']} on Python {findings['python']}, {findings['system']}"),
         ("with", _listed(findings["required"])),
-        ("optional", _listed(there) or "none"),
+        ("optional", _listed(installed) or "none"),
         ("cache", f"{cache['folder']} of {cache['owner']} ({cache['chosen_by']}): {kept}{locks}"),
         ("compiler", f"{findings['compiler']['seconds']:.2f} s for a loop of three lines"),
         ("cores", f"{cores['usable']} of {cores['machine']}{busy}"),

@@ -224,10 +224,10 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     print_table(_table("Kept tasks", _transposed({quantity: kept[quantity] for quantity in quantities})))
     print_table(_table("Correlation", list(kept["correlation"].items())))
     rows = [("servers of capacity 1", kept["offered_load"])]
-    if there := statistics.get("servers"):
-        shares = {name: None if share is None else f"{share:.1%}" for name, share in there["share"].items()}
-        rows = [("in use on average", kept["offered_load"]), (f"share of {there['servers']}", shares)]
-        rows += [("such servers", there["like"])]
+    if servers := statistics.get("servers"):
+        shares = {name: None if share is None else f"{share:.1%}" for name, share in servers["share"].items()}
+        rows = [("in use on average", kept["offered_load"]), (f"share of {servers['servers']}", shares)]
+        rows += [("such servers", servers["like"])]
     print_table(_table("Offered load", rows))
 
 

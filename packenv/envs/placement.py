@@ -398,7 +398,7 @@ def nearest_choice(core: Core, row: int, planned: Planned, waiting: NDArray[np.i
     offered = [int(able[n]) for n in first[: rules.servers]]
 
     def action_of(i: int, server: int) -> Option:
-        k = next((k for k, other in enumerate(offered) if room[other] == room[server]), NONE)
+        k = next((k for k, candidate in enumerate(offered) if room[candidate] == room[server]), NONE)
         if k == NONE:
             return Option(NONE, False)
         largest = largest_of_queue(core, row, waiting, i, offered[k])

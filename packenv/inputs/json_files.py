@@ -97,12 +97,12 @@ def _no_constant(text: str) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    value = dict(pairs)
+    if len(value) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for n, key in enumerate(keys) if key in keys[:n])
         raise InputError(f"key {shown(twice)} occurs more than once")
-    return found
+    return value
 
 
 def _check_depth(value: Any) -> None:

@@ -175,7 +175,7 @@ class Settings:
 
     def record(self) -> dict[str, Any]:
         """The settings as plain values for JSON, equal for equal runs."""
-        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        plain = {item.name: getattr(self, item.name) for item in fields(self)}
         plain["workload"] = record_of_workload(self.workload)
         plain["arrivals"] = {key: list(ends) for key, ends in self.arrivals.items()}
         return plain

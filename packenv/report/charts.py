@@ -157,7 +157,7 @@ class LineChart:
         for height, line in self.names():
             _write(axes, line.label, (last, height), (8, 0), ha="left", va="center", color=line.colour)
         leaving = [(line.x[int(np.argmax(np.asarray(line.y) > self.top))], line) for line in self.lines if self._leaves(line)]
-        for n, (where, line) in enumerate(sorted(leaving, key=lambda each: each[0])):
+        for n, (where, line) in enumerate(sorted(leaving, key=lambda pair: pair[0])):
             side = ((-8, 0), "right") if where - first > LATE * (last - first) else ((8, 0), "left")
             at = where, self.top * (0.97 - n * NEAR)
             _write(axes, line.leaving, at, side[0], 2 * LONGEST, ha=side[1], va="top", color=line.colour)

@@ -80,7 +80,7 @@ def measures_table(name: str, title: str, summaries: Sequence[Record], times: Ti
         table.add(record["policy"], *cells)
     bounded = next((record for record in summaries if name == JOBS and record["completion_bound"] is not None), None)
     if bounded is not None:
-        bound = estimate(*(times.of(each["completion_bound"]) for each in (bounded, bounded["interval"])))
+        bound = estimate(*(times.of(part["completion_bound"]) for part in (bounded, bounded["interval"])))
         table.add(SHOWN_AS, *(bound if measure.key == COMPLETION else NONE for measure in measures), style="dim")
     return table
 

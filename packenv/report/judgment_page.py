@@ -25,7 +25,7 @@ def judgment_page(judgments: Judgments, seeds: int) -> Report:
         Section("What is supported", _supported(judgments.judgments), tables=[table]),
         Section("The verdicts behind it", notes=[longer], tables=[*map(evidence_table, judgments)]),
     ]
-    played = {each.workload: each.played for each in judgments if each.played is not None and each.played.jobs is not None}
+    played = {case.workload: case.played for case in judgments if case.played is not None and case.played.jobs is not None}
     profiles = [profile_section(workload.at(0)) for workload in played.values()]
     policies = list(dict.fromkeys(judgment.policy for judgment in judgments))
     settings = [

@@ -100,7 +100,7 @@ class Group(NamedTuple):
     def scores(self, policy: str) -> list[Score | None]:
         """One for each column; None where there are no runs."""
         pairs = zip(self.contests, self.rows[policy], strict=True)
-        return [Score(each, Column(c, m)) if each is not None and each.runs else None for c, each in pairs for m in c.measures]
+        return [Score(cell, Column(c, m)) if cell is not None and cell.runs else None for c, cell in pairs for m in c.measures]
 
     def bounds(self) -> tuple[str, list[tuple[Interval, Interval]]]:
         """For whom the lower bounds hold, and by column the bound and its ratio to the reference; none if nothing is known."""
@@ -113,7 +113,7 @@ class Group(NamedTuple):
 
     def _completion(self, column: Column) -> tuple[Interval, Interval]:
         place = self.contests.index(column.contest)
-        bounded = next((each for row in self.rows.values() if (each := row[place]) is not None and each.bounds), None)
+        bounded = next((standing for row in self.rows.values() if (standing := row[place]) is not None and standing.bounds), None)
         if column.measure.key != COMPLETION or bounded is None:
             return UNKNOWN, UNKNOWN
         return column.in_unit(interval(bounded.bounds)), bounded.bound_ratio
@@ -128,11 +128,11 @@ class Group(NamedTuple):
 def groups_of(standings: Sequence[Standing]) -> list[Group]:
     """The standings by workload, in the order in which they come."""
     groups = []
-    for name in dict.fromkeys(each.contest.group for each in standings):
-        members = [each for each in standings if each.contest.group == name]
-        contests = list({id(each.contest): each.contest for each in members}.values())
-        by_place = {(id(each.contest), each.policy): each for each in members}
-        policies = dict.fromkeys(each.policy for each in members)
+    for name in dict.fromkeys(standing.contest.group for standing in standings):
+        members = [standing for standing in standings if standing.contest.group == name]
+        contests = list({id(standing.contest): standing.contest for standing in members}.values())
+        by_place = {(id(standing.contest), standing.policy): standing for standing in members}
+        policies = dict.fromkeys(standing.policy for standing in members)
         groups.append(Group(name, contests, {p: [by_place.get((id(c), p)) for c in contests] for p in policies}))
     return groups
 
@@ -155,7 +155,7 @@ def title_of(group: Group) -> str:
 
 def length_of(group: Group) -> str:
     """`16 seeds of 1,000,000 slots`, each length once; `16 tables of 200 jobs`."""
-    runs = [each.runs for row in group.rows.values() for each in row if each is not None and each.runs]
+    runs = [standing.runs for row in group.rows.values() for standing in row if standing is not None and standing.runs]
     seeds = max(map(len, runs), default=0)
     if group.of_jobs:
         table = group.contests[0].workload.jobs
@@ -180,7 +180,7 @@ def half_of(mean: Interval) -> float | None:
 
 def judgment_of(row: Sequence[Standing | None]) -> Judgment | None:
     """The judgment of a policy on the workload, whatever the load; None without one."""
-    return next((each.judgment for each in row if each is not None and each.judgment is not None), None)
+    return next((standing.judgment for standing in row if standing is not None and standing.judgment is not None), None)
 
 
 def supported(row: Sequence[Standing | None]) -> tuple[str, str, str]:

@@ -52,7 +52,7 @@ class Report:
 
     title: str
     answer: str
-    asked: Sequence[tuple[str, str]]
+    facts: Sequence[tuple[str, str]]
     sections: Sequence[Section]
     notes: Sequence[str] = field(default_factory=tuple)  # below the answer
 

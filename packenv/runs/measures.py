@@ -307,7 +307,7 @@ MEASURES: list[Measure] = [
 
 def ranked_measures(table: str) -> list[Measure]:
     """Those by which a leaderboard compares policies, QUEUE of streams and JOBS of tables of whole jobs, in their places."""
-    return sorted((measure for measure in MEASURES if measure.ranked and measure.table == table), key=lambda each: each.ranked)
+    return sorted((row for row in MEASURES if row.ranked and row.table == table), key=lambda row: row.ranked)
 
 
 def measured_values(run: Result, same: SameJobs) -> dict[str, Value]:
@@ -348,5 +348,5 @@ def flat(record: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
             yield from flat(value, f"{above}{key}.")
         elif not isinstance(value, (list, tuple)):
             yield f"{above}{key}", value
-        elif not any(isinstance(each, (Mapping, list, tuple)) for each in value):
-            yield from flat({str(n): each for n, each in enumerate(value)}, f"{above}{key}.")
+        elif not any(isinstance(item, (Mapping, list, tuple)) for item in value):
+            yield from flat({str(n): item for n, item in enumerate(value)}, f"{above}{key}.")

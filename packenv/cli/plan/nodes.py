@@ -154,8 +154,8 @@ def _added_record(request: ClusterRequest, nodes: AddedNodes, plan: Added, bound
 def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOptions) -> Answer:
     """Each policy on the cluster with and without these nodes. Raises InputError."""
     names = [*dict.fromkeys(name.strip() for name in without.split(","))]
-    left = without_nodes(request.cluster, names)
-    check_pods(request.goals, left, bool(request.service))
+    remaining = without_nodes(request.cluster, names)
+    check_pods(request.goals, remaining, bool(request.service))
     print_cluster(request.cluster, request.service, len(request.cluster.nodes))
 
     def compare(policy: str, ask: AskRuns, say: Say) -> FailedNodes:
@@ -164,7 +164,7 @@ def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOpt
 
     comparisons, _ = plan_all(request.policies, compare, run_options, None)
     table = _failed_table(request, names, comparisons)
-    sentences = "\n".join([_queued(left), *(_failed_answer(request, left, comparison) for comparison in comparisons)])
+    sentences = "\n".join([_queued(remaining), *(_failed_answer(request, remaining, comparison) for comparison in comparisons)])
 
     def report() -> Report:
         nodes = len(request.cluster.nodes)
@@ -179,7 +179,7 @@ def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOpt
         return Report(f"What if nodes of {request.cluster.name} fail", first, about, [section], others)
 
     return Answer(
-        [table], sentences, [_failed_record(request, names, left, comparison) for comparison in comparisons], None, report
+        [table], sentences, [_failed_record(request, names, remaining, comparison) for comparison in comparisons], None, report
     )
 
 

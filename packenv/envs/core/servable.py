@@ -93,11 +93,11 @@ def served_by(b: Batch, server: int, n: int) -> int:
 @apart
 def servable(b: Batch, kind: int, server: int) -> int:
     """How many virtual queues can be served on the server. Needs `survey`."""
-    found = 0
+    count = 0
     if server != NONE:
         for j in range(b.c.types.count[b.c.e, kind]):
-            found += can_serve(b, kind, j, server)
-    return found
+            count += can_serve(b, kind, j, server)
+    return count
 
 
 @fused

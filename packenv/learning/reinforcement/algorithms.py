@@ -30,11 +30,11 @@ class MaskedDQN(DQN):
         self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         last: Any = self._last_obs
-        seen = {name: torch.as_tensor(array) for name, array in last.items()}
+        observation = {name: torch.as_tensor(array) for name, array in last.items()}
         share = self.exploration_schedule(self._current_progress_remaining)
         with torch.no_grad():
-            greedy = self.q_net(seen).argmax(dim=1)
-        actions = torch.where(torch.rand(n_envs) < share, random_valid(mask_of(seen)), greedy).numpy()
+            greedy = self.q_net(observation).argmax(dim=1)
+        actions = torch.where(torch.rand(n_envs) < share, random_valid(mask_of(observation)), greedy).numpy()
         return actions, actions
 
     def copy_to_target(self) -> None:
@@ -72,7 +72,7 @@ def make_model(settings: Settings, env: PackVecEnv, average: AverageReward | Non
             **EXPLORATION,
             **common,
         )
-    own: dict[str, Any] = {"n_epochs": settings.epochs, "batch_size": settings.batch, "clip_range": CLIP}
+    updates: dict[str, Any] = {"n_epochs": settings.epochs, "batch_size": settings.batch, "clip_range": CLIP}
     model: BaseAlgorithm = CLASSES[settings.algorithm](
         policy,
         env,
@@ -83,7 +83,7 @@ def make_model(settings: Settings, env: PackVecEnv, average: AverageReward | Non
         max_grad_norm=MAX_GRADIENT,
         rollout_buffer_class=ElapsedRolloutBuffer,
         rollout_buffer_kwargs=kept | {"average": average},
-        **({} if settings.algorithm == "a2c" else own),
+        **({} if settings.algorithm == "a2c" else updates),
         **common,
     )
     model.rollout_buffer.policy = model.policy  # type: ignore[attr-defined]

@@ -148,10 +148,10 @@ def train(
     Lines on how far it is go to standard error. Raises InputError, before anything is run, for what does not go together.
     """
     source = default_workload(environment) if workload is None else workload
-    given = [key for key in INTENSITIES if arguments.get(key) is not None]
-    if len(given) > 1:
+    rates = [key for key in INTENSITIES if arguments.get(key) is not None]
+    if len(rates) > 1:
         raise ArgumentError("give one of `load`, `intensity` and `rate`")
-    arrivals = {key: ends_of(key, arguments.pop(key)) for key in given} or usual_arrivals(source)
+    arrivals = {key: ends_of(key, arguments.pop(key)) for key in rates} or usual_arrivals(source)
     changes = {key: arguments.pop(key) for key in [*arguments] if key not in OF_SETTINGS}
     loaded = source if isinstance(source, Workload) and not changes else find_workload(source, **changes)
     return training(

@@ -224,13 +224,13 @@ def remaining(law: Law, age: Floats, uniform: Floats) -> Ints:
     The inverse of the distribution function at `uniform` (n,) in [0, 1). Where no service lasts so long, 1 slot remains.
     """
     below = law.cdf(age)
-    wanted = below + (1 - below) * uniform
+    target = below + (1 - below) * uniform
     low, high = age.copy(), np.maximum(2 * age, 1.0)
-    while (short := (law.cdf(high) < wanted) & (high < ENDLESS)).any():
+    while (short := (law.cdf(high) < target) & (high < ENDLESS)).any():
         low, high = np.where(short, high, low), np.where(short, 2 * high, high)
     for _ in range(STEPS):
         middle = (low + high) / 2
-        enough = law.cdf(middle) >= wanted
+        enough = law.cdf(middle) >= target
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     last = np.ceil(np.round(high - age, 6))  # a whole number of slots, if the law has only whole ones
     return np.where(below < 1, np.clip(last, 1, ENDLESS), 1).astype(np.int64)
