@@ -43,7 +43,7 @@ def simulate(workload: Any, policy: Any, slots: int | None = None, seed: int = 0
 
 
 def at_a_rate(workload: Any, **changes: Any) -> Workload:
-    """What `packenv.workload` makes of `workload` and arguments, with a rate of arrivals in place of a load."""
+    """The workload that `packenv.workload` makes of the arguments, with a rate of arrivals in place of a load."""
     workload = workload if isinstance(workload, Workload) and not changes else find_workload(workload, **changes)
     if workload.load is not None:
         from packenv.theory.capacity.max_workload import resolved  # loads the linear-programming solver, which few runs need

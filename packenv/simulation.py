@@ -100,7 +100,7 @@ WAITING_LIMIT = 5_000_000
 
 
 def setting_of(workload: Workload) -> Setting:
-    """What a policy is told about a workload before the run."""
+    """The setting that a policy gets before the run."""
     return Setting(workload.servers.units, workload, workload.default_levels(), workload.largest_size())
 
 

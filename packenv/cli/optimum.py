@@ -164,7 +164,7 @@ def show_completion(
 
 
 def playable(policies: list[Any], workload: Workload, seed: int) -> tuple[list[Any], list[str]]:
-    """Those policies that can play the workload, and why the others cannot: their columns are not there."""
+    """The policies that can play the workload, and why the others cannot: columns are missing."""
     able, reasons, setting = [], [], setting_of(workload)
     for policy in policies:
         try:
@@ -203,7 +203,7 @@ def shortest(workload: Workload, results: list[Result]) -> Result | None:
 
 
 def progress_line(seconds: float, makespan: int, bound: int) -> str:
-    """What the search has found so far."""
+    """A line on the best makespan and bound so far."""
     return f"makespan {makespan}, at least {bound}: {makespan / bound - 1:.1%} above the bound after {seconds:.0f} s"
 
 

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 RULES = ("vqs-bf", "vqs")
 VQS_BF, VQS = 0, 1
-"""By whose rules tasks start. By position in RULES."""
+"""The policy by whose rules tasks start, as its position in RULES."""
 
 
 class ConfigurationRules(NamedTuple):

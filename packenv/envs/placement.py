@@ -390,7 +390,7 @@ def option(core: Core, row: int, waiting: NDArray[np.int64], i: int, server: int
 
 
 def nearest_choice(core: Core, row: int, planned: Planned, waiting: NDArray[np.int64], tasks: list[tuple[int, int]]) -> int:
-    """Of the servers that are offered, the one with as much room as the server of the plan stands for it."""
+    """The nearest action; of the servers that are offered, one with as much room stands for that of the plan."""
     rules = core.layout.rules
     room = free_room(core, row)
     able = [server for server in np.lexsort((np.arange(len(room)), room)) if servable(core, row, waiting, int(server))]

@@ -51,7 +51,7 @@ FORMER: dict[str, dict[str, Any]] = {
 """The options that version 0 of an environment had by default, and version 1 has not."""
 
 NORMALIZED = "Normalized"
-"""What ids ended in up to 0.9 whose options are now those of the plain ids."""
+"""Endings of ids up to 0.9 whose options are now those of the plain ids."""
 
 
 def register(name: str, module: str) -> None:
@@ -114,7 +114,7 @@ def kind_of(name: str) -> str:
 
 
 def former(id: str, **options: Any) -> None:
-    """What ids of former versions make: an InputError that says what to write now."""
+    """Raise InputError for an id of a former version; it says what to write now."""
     plain, version = _parts(id)
     kind = plain.removesuffix(NORMALIZED)
     text = f"{id}: write {id_of(kind)}"

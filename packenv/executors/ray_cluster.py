@@ -180,7 +180,7 @@ def _join(address: str, options: dict[str, Any]) -> None:
 
 
 def _plain(error: BaseException) -> BaseException:
-    """What a user can read of an exception of Ray's."""
+    """An exception of Ray's in a form that users can read."""
     if isinstance(error, OutOfMemoryError):
         return MemoryError(f"too little memory on a node: {_line_of(error)}")
     if isinstance(error, RayTaskError):

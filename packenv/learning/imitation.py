@@ -44,7 +44,7 @@ class Demonstrations(NamedTuple):
 
 
 def demonstrations(env: PackVecEnv, policy: str, steps: int, say: Callable[[str], None] = print) -> Demonstrations:
-    """What the policy did in so many steps of each environment; `say` is told how far it is.
+    """The policy's decisions in `steps` steps of each environment; `say` gets lines on the progress.
 
     Decisions with a single valid action are left out, and so are those in which no valid action does what the policy
     does; the environment then takes some valid action. Raises InputError if the policy cannot drive the environment.

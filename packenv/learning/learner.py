@@ -57,7 +57,7 @@ class Learner(ABC):
 
     @abstractmethod
     def measured(self) -> dict[str, float]:
-        """What was measured since the last call, by name (`group/name`)."""
+        """The measures since the last call, by name (`group/name`)."""
 
     @abstractmethod
     def counters(self) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class Goal:
         return self.measure in ("wait", "completion", "makespan")
 
     def scale(self, slot_seconds: float | None) -> float:
-        """What a value is multiplied with to be shown: times are in slots, and shown in seconds if a slot has some."""
+        """The factor by which a value is multiplied to be shown: times are in slots, and shown in seconds if a slot has some."""
         return slot_seconds or 1.0 if self.is_time else 1.0
 
     def unit(self, slot_seconds: float | None) -> str:
@@ -64,7 +64,7 @@ class Goal:
         return share_of(self.statistic) if self.measure == "wait" and self.statistic not in ("mean", "max") else None
 
     def value(self, result: Result) -> float | None:
-        """What a run measured; None where there was nothing to measure. The utilisation is that of the scarcest resource."""
+        """The measure of a run; None where there was nothing to measure. The utilisation is that of the scarcest resource."""
         if self.pooled is not None:
             return result.delay_quantile(float(self.pooled))
         if self.measure in ("wait", "queue"):

@@ -23,7 +23,7 @@ FORM = "CAPACITY=COST, such as 1=0.50,2=0.95 or, of two resources, 1:0.5=0.95"
 
 @dataclass(frozen=True)
 class Kinds:
-    """What machines there are: `texts` (G,) their capacities as given, and `cost` (G,) of one machine."""
+    """Kinds of machines: `texts` (G,) their capacities as given, and `cost` (G,) of one machine."""
 
     texts: tuple[str, ...]
     cost: tuple[Fraction, ...]
@@ -37,7 +37,7 @@ class Kinds:
         return ",".join(f"1x{text}" for text in self.texts)
 
     def total(self, counts: tuple[int, ...]) -> Fraction:
-        """What a mix costs."""
+        """The cost of a mix."""
         return sum((n * price for n, price in zip(counts, self.cost, strict=True)), Fraction(0))
 
     def shown(self, counts: tuple[int, ...]) -> str:

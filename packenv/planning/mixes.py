@@ -45,7 +45,7 @@ class MixPlan(NamedTuple):
 
 @dataclass
 class MixSearch:
-    """What is tried with one policy. The workload of `search` has one server of each kind."""
+    """The search with one policy. The workload of `search` has one server of each kind."""
 
     search: Search
     kinds: Kinds

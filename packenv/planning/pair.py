@@ -139,7 +139,7 @@ class Pair:
         return OPEN, f"{reason}, and at most {limit:g} is allowed, which lies within"
 
     def facts(self) -> list[tuple[str, str]]:
-        """What people read of it."""
+        """The comparison for people: headings and texts."""
         slot = self.first.workload.shown_slot if self.measure.is_time else None
         unit = (" seconds" if slot else " slots") if self.measure.is_time else ""
         means = []
@@ -199,7 +199,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Pairing:
-    """What `compare` runs: both sides on the same seeds, which double."""
+    """The comparison that `compare` runs: both sides on the same seeds, which double."""
 
     pair: Pair
     seeds: int
@@ -251,7 +251,7 @@ def pairing(
     policy: Any = POLICY,
     **changes: Any,
 ) -> Pairing:
-    """What `compare` runs; the arguments are its own. Raises InputError."""
+    """The checked comparison that `compare` runs, from its arguments. Raises InputError."""
     if not 0 <= margin < math.inf:
         raise ArgumentError(f"`margin` is a share of at least 0, such as 0.05, not {margin:g}")
     if not 0 < time < math.inf or seeds < 1:
@@ -341,7 +341,7 @@ def _servers(servers: Any) -> Any:
 
 
 def default_measure(workload: Workload, slots: int | None) -> str:
-    """What tells which of two runs is better: the mean queue counts tasks that never start, too."""
+    """The measure that decides which of two runs is better: the mean queue counts tasks that never start, too."""
     if workload.jobs is None or slots is not None or begins_busy(workload):
         return "mean queue"
     return "mean completion" if workload.jobs.job is not None else "mean wait"

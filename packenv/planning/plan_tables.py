@@ -51,7 +51,7 @@ def open_goals(goals: Sequence[Goal], trials: Sequence[tuple[str, Trial]], slot_
 
 
 def in_the_noise(goals: Sequence[Goal], plan: Plan, slot_seconds: float | None) -> str:
-    """Between which numbers of servers noise leaves the least open."""
+    """A sentence on the numbers of servers between which noise leaves the least one open."""
     assert plan.between is not None
     low, high = plan.between
     trials = [(f"{trial.servers:,}", trial) for trial in (plan.below, plan.at) if trial is not None]
@@ -90,7 +90,7 @@ class ServerPlans:
 
     @property
     def best(self) -> Plan:
-        """That of the policy which needs the fewest servers, the first of several."""
+        """The plan of the policy that needs the fewest servers; of several, the first."""
         return min(self.plans.values(), key=lambda plan: plan.servers)
 
     @property

@@ -56,7 +56,7 @@ def with_servers(workload: Workload, count: int) -> Workload:
 
 @dataclass(frozen=True)
 class Search:
-    """What is tried with one policy. `slots`, `options`: of packenv.simulate."""
+    """The search with one policy. `slots`, `options`: of packenv.simulate."""
 
     workload: Workload
     policy: str | Any

@@ -41,7 +41,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """What is to be planned."""
+    """A question to `plan`: workload, goals, policies, and how long to look."""
 
     workload: Workload
     goals: list[Goal]
@@ -115,7 +115,7 @@ def plan_request(
     *,
     mixed: bool = False,
 ) -> PlanRequest:
-    """What `plan` runs; the arguments are its own. `mixed`: servers of several kinds are meant to be there. Raises InputError."""
+    """The request that `plan` runs, from its arguments. `mixed`: servers of several kinds are allowed. Raises InputError."""
     parsed_goals, length = goals_for(workload, goals, mixed=mixed), run_length(workload, slots)
     if max_demand is not None and workload.jobs is None:
         raise ArgumentError("`max_demand` is for traces: the laws of a workload say what tasks there are")

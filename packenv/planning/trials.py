@@ -17,7 +17,7 @@ from packenv.workloads.workload import Workload
 
 
 class RunValues(NamedTuple):
-    """What is taken of one run."""
+    """The values that a plan keeps of one run."""
 
     values: list[float | None]  # of each goal
     verdict: Verdict

@@ -131,7 +131,7 @@ class Failure(NamedTuple):
     left: Trial  # without those that fail
 
     def change(self, n: int) -> list[float | None]:
-        """By how much the measure of goal n grows, seed by seed; None where a run has none."""
+        """The growth of goal n's measure, seed by seed; None where a run has none."""
         pairs = zip(self.whole.values[n], self.left.values[n], strict=False)  # of the seeds that both have
         return [None if whole is None or left is None else left - whole for whole, left in pairs]
 

@@ -51,7 +51,7 @@ def _most(judgment: Judgment, workloads: int) -> str:
 
 
 def _answer(judgments: Sequence[Judgment]) -> str:
-    """What the best policy supports on each workload, and which guarantees were broken."""
+    """The share that the best policy supports on each workload, and the guarantees that were broken."""
     sentences = []
     for name in dict.fromkeys(judgment.workload for judgment in judgments):
         best = max((judgment for judgment in judgments if judgment.workload == name), key=lambda judgment: judgment.low)

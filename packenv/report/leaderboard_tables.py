@@ -103,7 +103,7 @@ class Group(NamedTuple):
         return [Score(cell, Column(c, m)) if cell is not None and cell.runs else None for c, cell in pairs for m in c.measures]
 
     def bounds(self) -> tuple[str, list[tuple[Interval, Interval]]]:
-        """For whom the lower bounds hold, and by column the bound and its ratio to the reference; none if nothing is known."""
+        """The policies for which lower bounds hold, and by column the bound and its ratio to the reference, if any."""
         if not self.of_jobs:
             queue = self.contests[0].measures[0]
             values = [known_bound(column.contest.workload) if column.measure == queue else 0.0 for column in self.columns]
@@ -229,7 +229,7 @@ def matrix_scores(groups: Sequence[Group]) -> tuple[list[str], dict[str, list[Sc
 
 
 def ratios_of(rows: Mapping[str, Sequence[Score | None]], reference: str | None) -> str:
-    """What the ratios of a matrix are: `Ratios of mean queue to bf-js`."""
+    """The title of a matrix of ratios: `Ratios of mean queue to bf-js`."""
     of_jobs = sorted({score.column.contest.of_jobs for scores in rows.values() for score in scores if score is not None})
     names = " or ".join(("mean queue", "mean completion")[jobs] for jobs in of_jobs)
     return f"Ratios of {names} to {_divisor(of_jobs, reference)}"
@@ -270,7 +270,7 @@ def markdown(groups: Sequence[Group], reference: str | None) -> str:
 
 
 def legend(groups: Sequence[Group], reference: str | None) -> str:
-    """What the numbers of the tables are, and those marks that occur. `reference`: None for the usual."""
+    """The meaning of the tables' numbers, and of the marks that occur. `reference`: None for the usual."""
     scores = [score for group in groups for policy in group.rows for score in group.scores(policy) if score is not None]
     several = any(len(score.standing.runs) > 1 for score in scores)
     of_jobs = {score.column.contest.of_jobs for score in scores}
@@ -288,13 +288,13 @@ def legend(groups: Sequence[Group], reference: str | None) -> str:
 
 
 def _divisor(of_jobs: Sequence[bool], reference: str | None) -> str:
-    """By what ratios are divided on queues and on whole jobs, as far as there are any. `reference`: None for the usual."""
+    """The references of ratios, on queues and on whole jobs, as far as there are any. `reference`: None for the usual."""
     usual = dict.fromkeys("the best of the column" if jobs else REFERENCE for jobs in of_jobs)
     return " or ".join(usual) if reference is None else "the best of the column" if reference == BEST else reference
 
 
 def _marks(scores: Sequence[Score]) -> list[str]:
-    """What the marks of verdicts mean that occur."""
+    """The meaning of the marks of verdicts that occur."""
     kinds = {score.kind for score in scores}
     unstable = ["↑ unstable: the mean says how long the run was"] if UNSTABLE in kinds else []
     return [*unstable, *(["? not known to be stable"] if UNDECIDED in kinds else [])]

@@ -29,7 +29,7 @@ class Delays(NamedTuple):
 
     @classmethod
     def together(cls, runs: Sequence[Delays]) -> Delays:
-        """Those of several runs."""
+        """The delays of several runs together."""
         slots, place = np.unique(np.concatenate([run.slots for run in runs]), return_inverse=True)
         tasks = np.zeros(len(slots), np.int64)
         np.add.at(tasks, place, np.concatenate([run.tasks for run in runs]))

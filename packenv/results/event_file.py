@@ -73,7 +73,7 @@ class EventFile:
         self._string("custom_scalars__config__", layout.SerializeToString(), [], "custom_scalars", b"")
 
     def hyperparameters(self, values: Mapping[str, float | str], measured: Mapping[str, float], step: int) -> None:
-        """What the run was started with, beside what it measured, for TensorBoard's table of runs."""
+        """The settings of the run beside what it measured, for TensorBoard's table of runs."""
         from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2
 
         started, infos = plugin_data_pb2.SessionStartInfo(), []

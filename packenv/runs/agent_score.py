@@ -21,7 +21,7 @@ from packenv.runs.statistics import Interval, interval, ratio_of_means
 from packenv.workloads.workload import INTENSITIES
 
 SEEDS = range(1_000_000, 1_000_008)
-"""Those that no training is likely to meet: jobs of training are of seeds from 0 on."""
+"""Seeds that no training is likely to meet: jobs of training are of seeds from 0 on."""
 
 Choose = Callable[[Any, NDArray[np.int8]], NDArray[np.int64]]
 """From the observations and masks (E, A) of all rows to their actions (E,)."""

@@ -76,7 +76,7 @@ def evaluation(
     schedule: bool = False,
     jobs_schedule: bool = False,
 ) -> Evaluation:
-    """What `evaluate` compares; the arguments are its own. `jobs_schedule`: runs of tables keep their schedules.
+    """The checked runs that `evaluate` compares, from its arguments. `jobs_schedule`: runs of tables keep their schedules.
 
     Raises InputError.
     """
@@ -199,7 +199,7 @@ class Comparison:
 
     @property
     def remarks(self) -> list[str]:
-        """What policies say of their first runs."""
+        """The remarks of policies on their first runs."""
         return [f"{run.policy}: {run.remark} (seed {run.seed})" for run in (runs[0] for runs in self.by_policy) if run.remark]
 
     @property

@@ -39,7 +39,7 @@ class Contest:
 
     @property
     def measures(self) -> list[Measure]:
-        """What policies are compared by."""
+        """The measures by which policies are compared."""
         return ranked_measures(JOBS if self.of_jobs else QUEUE)
 
     @property

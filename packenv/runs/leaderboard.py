@@ -50,7 +50,7 @@ BEST = "best"
 
 KINDS = ("ratios", "matrix")
 JOB_POLICIES = ("tetris", "tetris:m=0,f=0", "srpt", "drf", "bf-js")
-"""Those compared on tables of whole jobs if none are named."""
+"""The policies that are compared on tables of whole jobs if none are named."""
 
 
 class Entry(NamedTuple):
@@ -84,7 +84,7 @@ class Standing:
         return [run.values[measure.key] for run in self.runs]
 
     def mean(self, measure: Measure) -> Interval:
-        """Of whole jobs unknown unless all of them ended with every seed."""
+        """The mean of a measure; of whole jobs unknown unless all of them ended with every seed."""
         values = self.values(measure)
         return UNKNOWN if measure.every and None in values else interval(values)
 
@@ -191,7 +191,7 @@ class Leaderboard:
 
 @dataclass(frozen=True)
 class Competition:
-    """What `leaderboard` runs."""
+    """The checked contests that `leaderboard` runs."""
 
     entries: Sequence[Entry]
     reference: str | None
@@ -234,7 +234,7 @@ def competition(
     warmup: int | None,
     everywhere: bool = False,
 ) -> Competition:
-    """What `leaderboard` runs; the arguments are its own. `everywhere`: agents compete away from home too. Raises InputError."""
+    """The contests that `leaderboard` runs, checked. `everywhere`: agents compete away from home too. Raises InputError."""
     contests = contests_of(workloads, slots, warmup)
     if reference == BEST and not all(contest.of_jobs for contest in contests):
         why = "by mean queue an unstable policy may be best in a short run"
@@ -370,7 +370,7 @@ def with_ratios(standings: Sequence[Standing], reference: str | None = None) -> 
 
 
 def reference_standing(standings: Sequence[Standing], measure: Measure, reference: str | None) -> Standing | None:
-    """That of the reference among those of one contest; None if the best is asked for, and none has a mean."""
+    """The standing of the reference in one contest; None if the best is asked for, and none has a mean."""
     name = reference_of(standings[0].contest, reference)
     if name != BEST:
         return next(standing for standing in standings if standing.policy == name)

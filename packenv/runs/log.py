@@ -72,7 +72,7 @@ class RunLog:
 
     @property
     def extract(self) -> Extract:
-        """What is taken of a run; it has a method `plain`, whose value `read` understands."""
+        """The function that takes a value from a run; the value has a method `plain`, whose result `read` understands."""
         return measured_of
 
     def read(self, plain: Any) -> Any:

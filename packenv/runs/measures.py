@@ -38,7 +38,7 @@ MOMENTS = 100  # at which progress is looked at
 MOST_TASKS, MOST_JOBS = 50_000, 2_000  # of a table whose completion times are bounded: about half a second
 
 Value = float | None | list[float | None]
-"""Of a run; a list has a value for each resource."""
+"""The value of a measure in a run; a list has one for each resource."""
 
 Record = dict[str, Any]
 
@@ -302,11 +302,11 @@ MEASURES: list[Measure] = [
     _of_data("no_room", "no room", SLOTS, LESS, lambda data: _mean(data.no_room), spare=15,
              meaning="what they waited while none had"),
 ]  # fmt: skip
-"""In the order of records and of columns."""
+"""All measures, in the order of records and of columns."""
 
 
 def ranked_measures(table: str) -> list[Measure]:
-    """Those by which a leaderboard compares policies, QUEUE of streams and JOBS of tables of whole jobs, in their places."""
+    """The measures of a leaderboard in their places: those of QUEUE for streams, of JOBS for tables of whole jobs."""
     return sorted((row for row in MEASURES if row.ranked and row.table == table), key=lambda row: row.ranked)
 
 

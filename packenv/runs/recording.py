@@ -32,7 +32,7 @@ Choose = Callable[[Any, dict[str, Any]], int]
 
 
 class Recorded(NamedTuple):
-    """What a dataset has."""
+    """Counts and scores of a dataset."""
 
     episodes: int
     steps: int
@@ -158,7 +158,7 @@ def check_name(folder: Path) -> None:
 
 
 def chooser(env: gymnasium.Env[Any, Any], policy: str) -> Choose:
-    """What chooses the actions of a policy. Raises InputError for an unknown one, and one that cannot play the environment."""
+    """The function that chooses a policy's actions. Raises InputError for one that is unknown or cannot play the environment."""
     if policy != RANDOM:
         agent = PolicyAgent(policy, env)
         return lambda observation, info: int(agent.predict(observation)[0])

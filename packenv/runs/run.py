@@ -28,7 +28,7 @@ class Run:
     options: dict[str, Any] = field(default_factory=dict)  # of packenv.simulate
 
     def title(self) -> str:
-        """What is run, for a message."""
+        """The run in words, for a message."""
         where = getattr(self.workload, "name", "a table of jobs")
         return f"{self.policy if isinstance(self.policy, str) else name_of(self.policy)} on {where}, seed {self.seed}"
 

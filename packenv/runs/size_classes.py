@@ -23,7 +23,7 @@ TIMES = {"mean_delay": "mean delay", "delay_p999": "p99.9", "max_delay": "larges
 """Measures of a class, in slots, and the headings of their columns."""
 
 BySize = dict[str, dict[str, Any]]
-"""By the largest size of a class: `tasks` that started, and TIMES, None where none started."""
+"""For each class, by its largest size: `tasks` that started, and TIMES, None where none started."""
 
 
 def by_size(workload: Workload, by_policy: Sequence[Sequence[Result]]) -> list[list[BySize]]:

@@ -88,7 +88,7 @@ def _play(env: Any, seed: int | None, most: int, what: str) -> Steps:
 
 
 def _follow(env: Any, info: dict[str, Any], most: int, what: str) -> Steps:
-    """What comes of random valid actions, which are the same for the same masks."""
+    """The steps of random valid actions, which are the same for the same masks."""
     rng, steps = np.random.default_rng(1), []
     for _ in range(most):
         valid = np.flatnonzero(info["action_mask"])

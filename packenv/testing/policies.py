@@ -164,7 +164,7 @@ class _Paused:
         self.state = attached(policy, self.cluster, initial_state_of(policy, setting, seed))
 
     def shared(self) -> dict[int, Any]:
-        """What a copy has in common with the original: nothing changes it."""
+        """The parts that a copy shares with the original: nothing changes them."""
         c = self.cluster
         return {id(value): value for value in (c.source, c.capacity, c.scale)}
 

@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 def problem_of(
     jobs: Jobs, capacity: Ints, start: Ints, server: NDArray[np.integer], slots: int, end: Ints | None = None
 ) -> str | None:
-    """What is wrong with a schedule of the first `slots` slots, in one line; None if nothing is.
+    """The fault of a schedule of the first `slots` slots, in one line; None if it has none.
 
     capacity        (L, D) units of each server
     start, server   (rows,) of the first rows of the table; -1 for a task that has not started

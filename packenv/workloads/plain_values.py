@@ -20,7 +20,7 @@ from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.laws.law import Law
 
 KEYS = ("name", "sizes", "service", "servers", "arrivals", "load", "intensity", "rate", "resources", "slot_seconds")
-"""What a workload in plain values may say."""
+"""The keys of a workload in plain values."""
 
 TYPES: dict[str, Any] = {
     name: member

@@ -70,7 +70,7 @@ class Workload:
     slot_seconds: float | None
     network: Network | None
     left_out: dict[str, int] = field(compare=False)
-    """Of a trace, how many rows are no tasks of the workload, by reason."""
+    """The number of rows of a trace that are no tasks of the workload, by reason."""
     slot_assumed: bool = field(compare=False)
     """Whether `slot_seconds` is a usual length that nobody has given: people are then shown slots."""
     remark: str | None = field(compare=False)

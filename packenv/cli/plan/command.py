@@ -91,7 +91,7 @@ def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
 
 
 CLUSTER_POLICIES = ("bf-js",)
-"""Those with which a cluster as it is, is planned unless others are named."""
+"""The policies for a cluster as it is, unless others are named."""
 
 
 def grown(options: WorkloadOptions, growth: str | None) -> Workload:

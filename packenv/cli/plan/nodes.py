@@ -31,7 +31,7 @@ NEVER = "never"
 
 @dataclass(frozen=True)
 class ClusterRequest:
-    """What is to be planned."""
+    """A question about a cluster as it is: goals, policies, and what is assumed."""
 
     cluster: Cluster
     goals: Sequence[QueueGoal]
@@ -199,7 +199,7 @@ def _failed_table(request: ClusterRequest, names: Sequence[str], comparisons: Se
 
 
 def _queued(left: Cluster) -> str:
-    """What becomes of the pods."""
+    """A sentence on the pods that start again, and on those that cannot."""
     again = [left.running[n].name for n in left.again]
     if not again and not left.waiting and not left.stranded and not left.unfit:
         return "No pod waits, and none of these nodes' pods would start again."

@@ -23,7 +23,7 @@ from packenv.workloads.kubernetes.texts import MOST_NAMED, some
 
 
 def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, draws: int, run_options: RunOptions) -> Answer:
-    """What becomes of pods that are submitted, with each policy. `notes`: on what was read of them. Raises InputError."""
+    """The fate of submitted pods, with each policy. `notes`: on the manifests that were read. Raises InputError."""
     cluster, seconds = request.cluster, request.slot_seconds
     submitted = SubmittedPods(cluster, request.service, seconds, request.preemption)
     print_cluster(without_submitted(cluster), request.service, len(cluster.nodes))

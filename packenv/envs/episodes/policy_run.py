@@ -94,7 +94,7 @@ class PolicyRun:
 
     @property
     def mean_queue(self) -> float:
-        """Of the slots so far, as in Result."""
+        """The mean queue of the slots so far, as in Result."""
         head = self.cluster.head[0]
         return float(head["queue_sum"] / max(head["measured"], 1))
 

@@ -115,7 +115,7 @@ class SavedAgent:
         return state._replace(batch=batch)
 
     def notice(self, setting: Setting) -> str | None:
-        """Of which columns that it learned with this table has none, and what is assumed; None where nothing is."""
+        """The columns that it learned with and this table lacks, and what is assumed; None without any."""
         jobs, learned_on = setting.workload.jobs, self.about.get("workload")
         if not self.definition.follows_jobs or jobs is None:
             return None
@@ -125,7 +125,7 @@ class SavedAgent:
         return None if assumed is None else f"{self.name}: {setting.workload.name} has {assumed}"
 
     def remark(self, state: Any) -> str | None:
-        """What there is to say after a run, from the policy's state: whether groups of tasks were hidden from the agent."""
+        """A remark after a run, from the policy's state: whether groups of tasks were hidden from the agent."""
         return remark_on(state if self.guard is None else state.agent)
 
     def guarantee(self, setting: Setting) -> float:

@@ -1,4 +1,4 @@
-"""What is saved beside an agent's weights: what is needed to use the agent, and how it was trained."""
+"""The metadata beside an agent's weights: what is needed to use the agent, and how it was trained."""
 
 from __future__ import annotations
 

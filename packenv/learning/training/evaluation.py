@@ -51,7 +51,7 @@ class Evaluation:
         return comparisons
 
     def bounds(self) -> dict[str, float]:
-        """What no policy's mean queue comes below unless it knows durations, at the loads where something is known."""
+        """Lower bounds on the mean queue of every policy that does not know durations, at the loads where there are any."""
         if self.by.measure != QUEUE:
             return {}
         bounds = {label: known_bound(workload) for label, workload in self.workloads.items()}

@@ -50,7 +50,7 @@ class TrainingProgress:
         self.paused += seconds
 
     def reach(self, done: int) -> None:
-        """So many samples are made. The speed counts from the first call on."""
+        """Show that `done` samples are made. The speed counts from the first call on."""
         self.began = self.began or time.monotonic()
         self.done = done
         self.bar.update(self.task, completed=min(done, self.samples), speed=f"{self.speed():,.0f} samples/s")

@@ -50,7 +50,7 @@ class Later(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What would make pods that are alike start now. Each was tried on the cluster with all that waits there."""
+    """A change with which pods that are alike would start now. Each was tried on the cluster with all that waits there."""
 
     pods: tuple[str, ...]
     kind: str  # "rule", "request" or "node"
@@ -75,7 +75,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class SubmittedPods:
-    """What is asked: of a cluster that was read with pods that are submitted, and what is assumed of times in service."""
+    """A cluster that was read with submitted pods, and what is assumed of times in service."""
 
     cluster: Cluster
     service: tuple[Law, ...] | Durations = ()
@@ -91,7 +91,7 @@ class SubmittedPods:
         return cluster.workload(self.service or None, self.slot_seconds, self.preemption, self.lowest)
 
     def answer(self, policy: str, slots: int, draws: int, ask: AskRuns) -> Submission:
-        """What becomes of the pods in runs of so many slots, and of the others with and without them."""
+        """The fate of the submitted pods in runs of `slots` slots, and of the other pods with and without them."""
         new = [n for n, pod in enumerate(self.cluster.waiting) if pod.submitted]
         before = without_submitted(self.cluster)
         times = np.zeros((draws, 0), np.int64)
@@ -126,7 +126,7 @@ class SubmittedPods:
         return {cluster.running[v].name for placement in begun for v in placement.victims}
 
     def _start_now(self, cluster: Cluster, policy: str, ask: AskRuns) -> dict[str, str]:
-        """Of the submitted pods, those that start now: where."""
+        """The submitted pods that start now, with their nodes."""
         if not cluster.waiting:
             return {}
         (places,) = ask([Run(self.workload(cluster), policy, 0, 1, {"schedule": True})], first_places)
@@ -177,7 +177,7 @@ class SubmittedPods:
                 yield text, 1.0, nodes
 
     def _requests(self, pod: Pod, changing: Changing) -> Iterator[Try]:
-        """With less of one resource, as much as will do; where that does not help, with less of all."""
+        """A smaller request of one resource, as large as possible; where that does not help, of all resources."""
         if any(amount > 0 and "/" in name and name not in self.cluster.resources for name, amount in pod.asks.items()):
             return
         requests = {name: amount for name, amount in pod.asks.items() if amount > 0 and name in self.cluster.resources}
@@ -210,7 +210,7 @@ class SubmittedPods:
                 yield _less(less[0], pod), float(less[0][name] / requests[name]), less[1]
 
     def _nodes(self, pod: Pod, start: Start) -> Iterator[Try]:
-        """With the fewest nodes more of some kind in the dump; of two kinds that of the smaller nodes."""
+        """The fewest additional nodes of a kind in the dump; of two kinds with as few, the smaller nodes."""
         cluster, labels = self.cluster, pod.rules.labels
         room, traits = cluster.emptied(pod.priority if pod.preempts else -math.inf)
         demand = to_units(cluster.shares([pod]))[0]
@@ -235,7 +235,7 @@ class SubmittedPods:
 
 
 Try = tuple[str, float, tuple[str, ...]]
-"""What is changed, how much of it, and the nodes where all of the pods then start."""
+"""A change in words, its amount, and the nodes on which all of the pods then start."""
 Changing = Callable[..., tuple[str, ...] | None]
 Start = Callable[[Cluster], tuple[str, ...] | None]
 
@@ -260,7 +260,7 @@ def _less(amounts: dict[str, Fraction], pod: Pod) -> str:
 
 
 def _later(before: Cluster, without: Ints, with_: Ints) -> list[Later]:
-    """Of the pods (draws, pods) of the queue, those that start later with the others; most of all first."""
+    """The pods of the queue (draws, pods) that start later beside the submitted ones, the most delayed first."""
     later = []
     for n, pod in enumerate(before.waiting):
         a, b = without[:, n], with_[:, n]

@@ -139,7 +139,7 @@ def set_speeds(c: Cluster, o: Overlaps, book: JobBook, server: int) -> None:
 
 @compiled
 def equal_share(c: Cluster, o: Overlaps, book: JobBook, server: int, r: int) -> float:
-    """What each task gets of an over-allocated resource that demands more than that, in units."""
+    """The amount of an over-allocated resource, in units, that each task that demands more gets."""
     demanded = 0
     row = o.ends[server].head
     while row != NONE:

@@ -56,7 +56,7 @@ class Packings(NamedTuple):
 
 
 def all_packings(sizes: Ints, capacity: Ints) -> Packings:
-    """Of types of `sizes` (T,) units on kinds of servers of `capacity` units."""
+    """All packings of types of `sizes` (T,) units on kinds of servers of `capacity` units."""
     tables = []
     for units in capacity.tolist():
         before = Knapsack(sizes, units).before
@@ -70,7 +70,7 @@ def all_packings(sizes: Ints, capacity: Ints) -> Packings:
 
 
 def no_packings() -> Packings:
-    """In place of `all_packings` where configurations are listed."""
+    """Empty packings, where configurations are listed instead."""
     nothing = np.zeros(0, np.int64)
     return Packings(np.zeros((0, 0), np.int32), nothing, nothing, nothing, nothing)
 

@@ -164,7 +164,7 @@ class MSR(NamedTuple):
         return proven_share(self, setting)
 
     def notice(self, setting: Setting) -> str:
-        """That the types do not come as near to ρ* as `eps` asks for; empty if they do."""
+        """A notice that the types do not come as near to ρ* as `eps` asks for; empty if they do."""
         return too_few_for_eps(self, setting)
 
     def _program(self, setting: Setting) -> RoundedProgram:

@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 
 
 class Pooled(NamedTuple):
-    """What SRPT does with N jobs, in exact integers: times are in slots · speed."""
+    """SRPT with N jobs, in exact integers: times are in slots · speed."""
 
     total: int  # Σ completion times
     behind: NDArray[np.float64]  # (N,) jobs that are there and not completed while each is served, itself included, on average

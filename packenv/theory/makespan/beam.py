@@ -148,7 +148,7 @@ def offer(b: Beam, state: int, many: int, cost: float, key: np.uint64) -> None:
 
 @compiled
 def key_of_start(b: Beam, i: int, server: int, tick: int) -> np.uint64:
-    """What the start of a task adds to the key of a state; equal servers add the same."""
+    """The number that the start of a task adds to the key of a state; equal servers add the same."""
     return another(another(another(np.uint64(i)) ^ np.uint64(tick)) ^ np.uint64(b.kind[server]))
 
 

@@ -15,7 +15,7 @@ from packenv.workloads.workload import Workload
 
 QueueProof: TypeAlias = Counted | Pooled
 NAMES: dict[type[QueueProof], str] = {Counted: "counted", Pooled: "pooled"}
-"""What the relaxations are called, by the kind of proof."""
+"""Names of the relaxations, by the kind of proof."""
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ class PlannedRun(NamedTuple):
 
 
 class RunOutcome(NamedTuple):
-    """What the search needs of a run."""
+    """The verdict and mean queue of a run, which the search needs."""
 
     verdict: Verdict
     mean_queue: float
@@ -174,7 +174,7 @@ class Judgment(Judged):
 
     @property
     def remarks(self) -> list[str]:
-        """Those of `notices` that are on this judgment."""
+        """The lines of `notices` on this judgment."""
         where, remarks = f"{self.policy} on {self.workload}", []
         if self.needed is not None:
             remarks.append(f"{where}: some loads stay undecided, about {self.needed:.2g} slots would decide")

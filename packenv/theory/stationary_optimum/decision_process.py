@@ -36,7 +36,7 @@ Progress = Callable[[int, float, float], None]
 
 
 class Bounds(NamedTuple):
-    """Between what the mean cost lies."""
+    """The interval of the mean cost."""
 
     low: float
     high: float

@@ -22,7 +22,7 @@ Bools = NDArray[np.bool_]
 
 
 class NodeKind(NamedTuple):
-    """What a node offers, and the node of the cluster whose labels, taints and own pods it has."""
+    """The amounts that a node offers, and the node of the cluster whose labels, taints and own pods it has."""
 
     name: str  # a node of this kind, or the capacity as it was given
     capacity: tuple[float, ...]  # (D,) in units of the largest node
@@ -35,16 +35,16 @@ class NodeKind(NamedTuple):
         return np.asarray(size & np.array([node.lasting() == taints for node in cluster.traits], np.bool_), np.bool_)
 
     def pods(self, cluster: Cluster) -> list[int]:
-        """Of the running pods, by number, those that each new node has too: the ones that belong to the template."""
+        """The running pods, by number, that each new node has too: those that belong to the template."""
         node = cluster.nodes.index(self.template)
         return [n for n in np.flatnonzero(cluster.node == node).tolist() if cluster.running[n].stays]
 
     def nodes(self, cluster: Cluster, count: int) -> list[Traits]:
-        """What the rules of pods look at, of so many new nodes."""
+        """The properties, which the rules of pods look at, of `count` new nodes."""
         return [self._traits(cluster).renamed(f"added {n + 1}") for n in range(count)]
 
     def note(self, cluster: Cluster) -> str:
-        """What a new node comes with."""
+        """A line on what a new node comes with."""
         names = [cluster.running[n].name for n in self.pods(cluster)]
         pods = f"{counted(len(names), 'pod')} like its own ({some(names)}) run there" if names else "no pods of their own"
         return f"new nodes are like {self.template}: its labels and taints; {pods}"
@@ -88,7 +88,7 @@ def changed(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
 
 
 def _grown(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
-    """With so many more nodes."""
+    """The cluster with `count` more nodes."""
     traits, staying = kind.nodes(cluster, count), kind.pods(cluster)
     pods = [cluster.running[n]._replace(name=f"{node.name}: {cluster.running[n].name}") for node in traits for n in staying]
     return replace(
@@ -154,7 +154,7 @@ def without_submitted(cluster: Cluster) -> Cluster:
 
 
 def with_changed_pods(cluster: Cluster, change: Callable[[Pod], Pod]) -> Cluster:
-    """With waiting pods that ask for other amounts, or have other rules."""
+    """The cluster with waiting pods that ask for other amounts, or have other rules."""
     pods = [change(pod) for pod in (*cluster.waiting, *cluster.unfit)]
     without_end = {pod.name for pod, row in zip(cluster.unfit, cluster.unfit_demand, strict=True) if np.isinf(row).any()}
     demand = cluster.shares(pods)

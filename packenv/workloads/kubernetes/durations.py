@@ -52,7 +52,7 @@ class Durations:
         return self.number[max(beginnings, key=len)] if beginnings else None
 
     def times(self, waiting: Sequence[Pod], running: Sequence[Pod], age: Floats, slot_seconds: float) -> OwnerTimes:
-        """What is assumed of these pods; `age` (running,) in slots."""
+        """The assumed times in service of these pods; `age` (running,) in slots."""
         pods = [*waiting, *running]
         numbers = [self.owner_of(pod) for pod in pods]
         name = [pod.owner or pod.name if n is None else self.owners[n] for pod, n in zip(pods, numbers, strict=True)]

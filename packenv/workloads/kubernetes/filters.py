@@ -81,7 +81,7 @@ class Port(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What a pod demands of its node beside room. Equal ones are those of pods that are alike."""
+    """The conditions of a pod on its node, beside room. Equal ones are those of pods that are alike."""
 
     selector: tuple[Expression, ...] = ()  # all hold
     terms: tuple[tuple[Expression, ...], ...] | None = None  # all conditions of one term hold; None: there is no such demand
@@ -94,7 +94,7 @@ class Rules(NamedTuple):
         return {clause.key for clause in (*self.selector, *(clause for term in self.terms or () for clause in term))}
 
     def against(self, node: Traits) -> str | None:
-        """What keeps the pod off the node, even an empty one; None if nothing does."""
+        """The reason that keeps the pod off the node, even an empty one; None without any."""
         if not all(clause.holds(node.label(clause.key)) for clause in self.selector):
             return "its nodeSelector"
         if self.terms is not None and not any(
@@ -110,7 +110,7 @@ class Rules(NamedTuple):
 
 
 class Traits(NamedTuple):
-    """What of a node the rules of pods look at."""
+    """The properties of a node that the rules of pods look at."""
 
     name: str
     labels: tuple[tuple[str, str], ...] = ()
@@ -125,7 +125,7 @@ class Traits(NamedTuple):
         return tuple(taint for taint in self.taints if not taint.key.startswith(OF_CONDITIONS))
 
     def renamed(self, name: str) -> Traits:
-        """Those of a new node."""
+        """The properties of a new node."""
         labels = tuple((key, name if key == "kubernetes.io/hostname" else value) for key, value in self.labels)
         return Traits(name, labels, self.lasting(), self.ports)
 

@@ -56,7 +56,7 @@ class Template(NamedTuple):
 
 
 class Submitted(NamedTuple):
-    """What is to be submitted."""
+    """Pods to submit, as templates."""
 
     templates: tuple[Template, ...]
     classes: dict[str, PriorityClass]
@@ -90,7 +90,7 @@ class Submitted(NamedTuple):
 
 
 def read_manifests(paths: Sequence[str | Path]) -> Submitted:
-    """What the manifests of these files name. Raises InputError, naming file, object and field."""
+    """The pods and priority classes in the manifests of these files. Raises InputError, naming file, object and field."""
     templates: list[Template] = []
     classes: dict[str, PriorityClass] = {}
     usual, notes = PriorityClass(0, True), []

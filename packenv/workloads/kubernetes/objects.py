@@ -29,7 +29,7 @@ BOUND_VOLUMES = {
 
 
 class Node(NamedTuple):
-    """What is taken of a node."""
+    """The properties of a node that are read."""
 
     offers: Amounts
     problem: str | None  # why no pod can be started on it, or None
@@ -42,7 +42,7 @@ class Node(NamedTuple):
 
 
 class Pod(NamedTuple):
-    """What is taken of a pod. Times in seconds since 1970, lengths of time in seconds."""
+    """The properties of a pod that are read. Times in seconds since 1970, lengths of time in seconds."""
 
     name: str  # namespace/name
     owner: str  # namespace/name of its controller; empty if it has none
@@ -132,7 +132,7 @@ def _node(item: dict[str, Any], name: str) -> Node:
 
 
 def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod:
-    """What is taken of a pod; `created`: when, if it does not say so. Raises InputError that says where in the pod."""
+    """A pod's properties; `created`: its time of creation if it does not say so. Raises InputError that says where in the pod."""
     metadata, spec, status = item["metadata"], object_of(item, "spec"), object_of(item, "status")
     node = spec.get("nodeName")
     if node is not None and not isinstance(node, str):

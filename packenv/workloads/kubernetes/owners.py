@@ -28,7 +28,7 @@ FEW = 5
 
 @dataclass(frozen=True, eq=False)
 class OwnerTimes:
-    """What each owner's durations are, in slots; and to which group, pods of one owner, each pod of a cluster belongs."""
+    """The durations of each owner, in slots, and the group of each pod of a cluster: pods of one owner."""
 
     values: tuple[Floats, ...]  # of each known owner, ascending
     waiting: Ints  # (n,) group of each waiting pod; -1: it does not end
@@ -44,11 +44,11 @@ class OwnerTimes:
 
     @cached_property
     def chances(self) -> list[Floats]:
-        """Of each group, (owners,) the sums of the chances to have the durations of each known owner."""
+        """For each group, the cumulative chances (owners,) to have the durations of each known owner."""
         return [np.cumsum(self._chance(group, owner)) for group, owner in enumerate(self.owner)]
 
     def owners(self, seed: int) -> list[int]:
-        """Of each group the owner whose durations it has in the run with this seed."""
+        """For each group, the owner whose durations it has in the run with this seed."""
         uniform = [random_of(seed, LAWS, key).random() for key in self.keys]
         return [int(np.searchsorted(sums, u * sums[-1], "right")) for sums, u in zip(self.chances, uniform, strict=True)]
 

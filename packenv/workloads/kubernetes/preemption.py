@@ -52,7 +52,7 @@ def first_cycle(cluster: Cluster, lowest: int | None = None) -> list[Begun]:
 
 
 Victims = tuple[int, int, int, float, int, tuple[int, ...]]
-"""What nodes are compared by, the node, and the pods."""
+"""Four numbers that nodes are compared by, the node, and the pods."""
 
 
 class _Nodes:

@@ -55,7 +55,7 @@ def requests_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> A
 
 
 def held_of(status: dict[str, Any]) -> dict[str, Amounts]:
-    """What each container has been given, by its name: the larger of what is allocated and of what it runs with."""
+    """The amounts that each container has been given, by its name: the larger of what is allocated and of what it runs with."""
     held = {}
     for field in ("containerStatuses", "initContainerStatuses"):
         for container in objects(status, field):

@@ -41,7 +41,7 @@ def no_pods() -> Bools:
 
 
 class Held:
-    """What pods hold of nodes (L, D), in units: `demand` (n, D), and the node of each (n,), -1: none."""
+    """The amounts that pods hold on nodes (L, D), in units: `demand` (n, D), and the node of each (n,), -1: none."""
 
     def __init__(self, demand: Ints, server: Ints, capacity: Ints) -> None:
         self.over = -capacity
@@ -81,7 +81,7 @@ class Started:
     server: Ints  # (m,) -1: its node is taken away
     age: Floats  # (m,) slots in service so far
     services: tuple[Law, ...] | OwnerTimes
-    """Of pods that end, in slots: each seed has one of the laws; none: no pod ends."""
+    """Laws of the service of pods that end, in slots: each seed has one of them; without any no pod ends."""
     again: tuple[int, ...] = ()  # of the running pods, by number: they start again, behind those that wait
     again_demand: Floats = field(default_factory=no_amounts)  # (again and evicted, D) as new pods
     names: tuple[str, ...] = ()  # of the waiting pods, and of those that start again
@@ -174,7 +174,7 @@ class Started:
 
     @cached_property
     def drawn(self) -> dict[tuple[int, int], Ints]:
-        """What `_slots` drew last: one run asks for it several times."""
+        """The last draw of `_slots`: one run asks for it several times."""
         return {}
 
     def _slots(self, seed: int, stream: int, row: Ints, age: Floats, endless: Bools) -> Ints:

@@ -125,7 +125,7 @@ def _check_lines(path: Path, values: Floats, widths: Ints, line: Ints) -> None:
 
 
 def _problem(job: Floats) -> str:
-    """What is wrong with the numbers of a line, for a message."""
+    """The fault in the numbers of a line, for a message."""
     names = [*HEAD, *(f"duration {n + 1}" for n in range(len(job) - len(HEAD)))]
     for name, value in zip(names, job.tolist(), strict=False):
         if not np.isfinite(value):

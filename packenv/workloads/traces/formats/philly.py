@@ -36,7 +36,7 @@ SNIFFED = 2**12  # bytes
 
 
 class Job(NamedTuple):
-    """What is taken of a job. Times in seconds, None if not known."""
+    """The properties of a job that are read. Times in seconds, None if not known."""
 
     row: int
     submitted: int

@@ -163,7 +163,7 @@ def _first_problem(path: Path) -> InputError:
 
 
 def _problem(line: str) -> str | None:
-    """What is wrong with the line of a job, or None."""
+    """The fault in the line of a job, or None."""
     words = line.split()[: len(FIELDS)]
     for name, word in zip(FIELDS, words, strict=False):
         try:
