@@ -234,8 +234,8 @@ def check_initial(initial: InService | Sequence[tuple[ArrayLike, int, int]], cap
     left = capacity.copy()
     np.subtract.at(left, jobs.server, jobs.demand)
     for server in np.flatnonzero((left < 0).any(axis=1)).tolist():
-        here = np.flatnonzero(jobs.server == server)
-        first = here[(np.cumsum(jobs.demand[here], axis=0) > capacity[server]).any(axis=1)][0]
+        rows = np.flatnonzero(jobs.server == server)
+        first = rows[(np.cumsum(jobs.demand[rows], axis=0) > capacity[server]).any(axis=1)][0]
         raise InputError(f"initial job {first}: server {server} has no room for it")
     return jobs
 

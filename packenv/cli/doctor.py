@@ -55,7 +55,7 @@ def examination() -> dict[str, Any]:
         problems.append(f"{cache.folder} cannot be written: every process compiles anew; set PACKENV_CACHE to a folder of yours")
     if seconds > LONG:
         problems.append(f"the compiler takes {seconds:.1f} s for a few lines: the machine is slow or busy")
-    problems += [f"{needed} is needed, not {there or 'there'}" for needed, there in unmet(None)]
+    problems += [f"{needed} is needed, not {version or 'there'}" for needed, version in unmet(None)]
     return {
         "packenv": _version("packenv"),
         "python": platform.python_version(),
@@ -120,9 +120,9 @@ def unmet(extra: str | None) -> list[tuple[str, str | None]]:
         applies = needed.marker is None or needed.marker.evaluate({"extra": extra or ""})
         if not applies or of_extra != (extra is not None):
             continue
-        there = _version(needed.name)
-        if there is None or not needed.specifier.contains(there, prereleases=True):
-            needs.append((f"{needed.name}{needed.specifier}", there))
+        version = _version(needed.name)
+        if version is None or not needed.specifier.contains(version, prereleases=True):
+            needs.append((f"{needed.name}{needed.specifier}", version))
     return needs
 
 

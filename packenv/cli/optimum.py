@@ -210,8 +210,8 @@ def progress_line(seconds: float, makespan: int, bound: int) -> str:
 def optimum_table(workload: Workload, best: Optimum, results: list[Result]) -> Table:
     """Makespans, and how far each is above the bound."""
     table = Table("", [Column(""), *numbers("makespan", "above the bound"), Column("")])
-    how = "proven" if best.proven else f"not proven in {best.seconds:.0f} s"
-    table.add("optimum" if best.proven else "best found", str(best.makespan), f"{best.gap:.1%}", how)
+    status = "proven" if best.proven else f"not proven in {best.seconds:.0f} s"
+    table.add("optimum" if best.proven else "best found", str(best.makespan), f"{best.gap:.1%}", status)
     for result in results:
         span = makespan_of(workload, result)
         table.add(result.policy, *(("–", "–") if span is None else (str(span), f"{span / best.bound - 1:.1%}")), "")

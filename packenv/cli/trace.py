@@ -209,8 +209,8 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     if statistics["about"]:
         console.print(statistics["about"], highlight=False)
     counts = _empty("Distinct demands", "distinct", statistics["distinct"]["rows"])
-    for which, levels in statistics["distinct"].items():
-        counts.add(which, *(f"{count:,}" for count in levels.values()))
+    for group, levels in statistics["distinct"].items():
+        counts.add(group, *(f"{count:,}" for count in levels.values()))
     print_table(counts)
     rates = _empty("Rates and bursts", "", ("submitted", "kept"))
     for label in ("tasks", "jobs", "span_s", "tasks_per_s", "jobs_per_s", "interarrival_cv"):

@@ -159,8 +159,8 @@ def register_in(registration: ModuleType) -> None:
     for kind in FORMER:
         for id in (f"packenv/{kind}-v0", f"packenv/{kind}{NORMALIZED}-v1"):
             if id not in registration.registry:
-                here = f"{__name__}:former"
-                registration.register(id, entry_point=here, vector_entry_point=here, kwargs={"id": id})
+                entry_point = f"{__name__}:former"
+                registration.register(id, entry_point=entry_point, vector_entry_point=entry_point, kwargs={"id": id})
 
 
 class Later:

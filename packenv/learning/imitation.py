@@ -52,7 +52,7 @@ def demonstrations(env: PackVecEnv, policy: str, steps: int, say: Callable[[str]
     agent = PolicyAgent(policy, env)
     observation: Any = env.reset()
     observations: list[Any] = []
-    taken: list[Any] = []
+    chosen_actions: list[Any] = []
     reported = time.monotonic()
     for step in range(steps):
         if time.monotonic() - reported > SECONDS:
@@ -62,12 +62,12 @@ def demonstrations(env: PackVecEnv, policy: str, steps: int, say: Callable[[str]
         actions, _ = agent.predict(observation)
         valid = masks[np.arange(env.num_envs), actions] & (masks.sum(axis=1) > 1)
         observations.append({name: array[valid] for name, array in observation.items()})
-        taken.append(actions[valid])
+        chosen_actions.append(actions[valid])
         random = random_valid(torch.from_numpy(masks)).numpy()
         chosen = np.where(masks[np.arange(env.num_envs), actions], actions, random)
         observation, _, _, _ = env.step(chosen)
     stacked = {name: torch.from_numpy(np.concatenate([batch[name] for batch in observations])) for name in observation}
-    return Demonstrations(stacked, torch.from_numpy(np.concatenate(taken)))
+    return Demonstrations(stacked, torch.from_numpy(np.concatenate(chosen_actions)))
 
 
 SPREAD = 0.1  # of the target's probability is spread evenly over all valid actions

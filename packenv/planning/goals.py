@@ -132,8 +132,8 @@ def known_statistic(text: str, statistic: str, measure: str, statistics: Sequenc
     if statistic in statistics or (not statistics and not statistic):
         return statistic
     quantiles = ", and quantiles such as p80 and p99.5" if measure in QUANTILES else ""
-    there = f"of a {measure} there are {', '.join(statistics)}{quantiles}" if statistics else f"{measure} stands alone"
-    raise InputError(f"{what} {text!r}: {there}" + (f", not {statistic!r}" if statistic else ""))
+    choices = f"of a {measure} there are {', '.join(statistics)}{quantiles}" if statistics else f"{measure} stands alone"
+    raise InputError(f"{what} {text!r}: {choices}" + (f", not {statistic!r}" if statistic else ""))
 
 
 def _in_slots(goal: Goal, unit: str, slot_seconds: float | None) -> float:

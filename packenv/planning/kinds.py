@@ -101,8 +101,8 @@ def with_mix(workload: Workload, counts: tuple[int, ...]) -> Workload:
     if sum(counts) > MOST_SERVERS:
         raise InputError(f"{sum(counts):,} machines are too many; a cluster has at most {MOST_SERVERS:,}")
     capacity: NDArray[np.float64] = np.repeat(workload.servers.capacity, counts, axis=0)
-    kept = {} if workload.jobs is not None else {"rate": workload.rate}
-    return workload.with_(servers=Servers(capacity), **kept)
+    rate = {} if workload.jobs is not None else {"rate": workload.rate}
+    return workload.with_(servers=Servers(capacity), **rate)
 
 
 def money(cost: Fraction) -> str:

@@ -332,8 +332,8 @@ def _with_servers(workload: Any, first: Any, second: Any, changes: dict[str, Any
         raise ArgumentError("`servers` does not go with two sets of servers to compare")
     changes = {key: value for key, value in changes.items() if key != "servers"}
     base = at_a_rate(workload, servers=_servers(second), **changes)
-    kept: dict[str, Any] = {} if base.jobs is not None else {"rate": base.rate}
-    return [find_workload(base, servers=_servers(first), **kept), base]
+    rate: dict[str, Any] = {} if base.jobs is not None else {"rate": base.rate}
+    return [find_workload(base, servers=_servers(first), **rate), base]
 
 
 def _servers(servers: Any) -> Any:

@@ -88,10 +88,10 @@ def _confirmed(plans: Sequence[Plan]) -> str:
     return "All numbers of servers saw the same tasks."
 
 
-def occupied(title: str, there: Workload, policy: str) -> Section:
+def occupied(title: str, workload: Workload, policy: str) -> Section:
     """How full the servers of the answer are: the search keeps no schedule, so that this takes a run of its own."""
-    result = simulate(there, policy, schedule=True, **run_kind(there))
-    return Section(title, [fullness(there, [result])])
+    result = simulate(workload, policy, schedule=True, **run_kind(workload))
+    return Section(title, [fullness(workload, [result])])
 
 
 def _server_figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slot_seconds: float | None) -> Figure:

@@ -158,9 +158,9 @@ def parse_failing(text: str, servers: int) -> tuple[int, ...]:
 def without_servers(workload: Workload, failing: Sequence[int]) -> Workload:
     """The same work on the other servers. Raises InputError if a task fits none of them."""
     capacity = np.delete(workload.servers.capacity, failing, axis=0)
-    kept = {} if workload.jobs is not None else {"rate": workload.rate}
+    rate = {} if workload.jobs is not None else {"rate": workload.rate}
     try:
-        return workload.with_(servers=Servers(capacity), **kept)
+        return workload.with_(servers=Servers(capacity), **rate)
     except InputError as problem:
         raise InputError(f"without these servers, {problem}") from None
 

@@ -162,9 +162,9 @@ def _check_snapshots(make: Callable[[], Any], seed: int, what: str) -> None:
     fresh.reset(seed=seed + 1)
     fresh.set_state(state)
     after = [*_follow(env, info, STEPS, what), env.reset()]
-    for copy, how in ((copied, "a pickled copy"), (fresh, "a fresh environment in the same state")):
+    for copy, origin in ((copied, "a pickled copy"), (fresh, "a fresh environment in the same state")):
         same = data_equivalence(after, [*_follow(copy, info, STEPS, what), copy.reset()], exact=True)
-        _require(same, f"{what}: {how} goes on differently")
+        _require(same, f"{what}: {origin} goes on differently")
     env.set_state(state)
     same = data_equivalence(after, [*_follow(env, info, STEPS, what), env.reset()], exact=True)
     _require(same, f"{what}: set_state does not lead back to the state of get_state")
@@ -200,9 +200,9 @@ def _check_jobs_and_rewards(env: Any, seed: int, what: str) -> None:
         "tasks": len(begun) - begun_before - float(core.batch.turn["rate"][0]) * elapsed,
     }.get(str(core.options.reward))
     if stands_for is not None:
-        got = sum(step[1] for step in steps[1:])
-        close = abs(got - stands_for) <= 1e-6 * max(1.0, abs(stands_for))
-        _require(close, f"{what}: rewards add up to {got:.10g}, and {core.options.reward} is {stands_for:.10g}")
+        rewards = sum(step[1] for step in steps[1:])
+        close = abs(rewards - stands_for) <= 1e-6 * max(1.0, abs(stands_for))
+        _require(close, f"{what}: rewards add up to {rewards:.10g}, and {core.options.reward} is {stands_for:.10g}")
 
 
 def _jobs_of(core: Any, seed: int, rows: int) -> Jobs:

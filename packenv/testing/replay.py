@@ -47,9 +47,9 @@ def problem_of(
 def _above_capacity(demand: Ints, capacity: Ints, start: Ints, server: NDArray[np.integer], end: Ints) -> str | None:
     """The first slot in which a server holds more than it can; what leaves in a slot leaves before anything starts."""
     for place, most in enumerate(capacity):
-        here = np.flatnonzero((start >= 0) & (server == place))
-        times = np.concatenate([end[here], start[here]])
-        changes = np.concatenate([-demand[here], demand[here]])  # departures stand first, and the sort is stable
+        rows = np.flatnonzero((start >= 0) & (server == place))
+        times = np.concatenate([end[rows], start[rows]])
+        changes = np.concatenate([-demand[rows], demand[rows]])  # departures stand first, and the sort is stable
         order = np.argsort(times, kind="stable")
         above = (changes[order].cumsum(axis=0) > most).any(axis=1)
         if above.any():

@@ -259,12 +259,12 @@ class Workload:
         if self.jobs is not None:
             return len(self.jobs) / (int(self.jobs.arrival[-1]) + 1)
         assert self.given is not None
-        how, value = self.given
-        if how == "load":
+        key, value = self.given
+        if key == "load":
             if self.rho is None:
                 raise InputError("load is a share of rho*: packenv.resolved(workload) finds it, and the rate with it")
             return self.rate_for(value * self.rho[0])
-        return value if how == "rate" else self.rate_for(value * self.area_bound)
+        return value if key == "rate" else self.rate_for(value * self.area_bound)
 
     def with_(self, **changes: Any) -> Workload:
         """The same workload with some arguments changed; one of load, intensity and rate replaces the one given before."""
@@ -356,14 +356,14 @@ class Workload:
         """The workload in plain values, ready for JSON. Raises InputError for a Jobs table: tables are kept as traces."""
         if self.jobs is not None:
             raise InputError(f"workload {self.name} is a Jobs table: keep it as a trace, not as JSON")
-        how, value = self.given or ("", None)
+        key, value = self.given or ("", None)
         plain = {
             "name": self.name,
             "sizes": to_plain(self.sizes),
             "service": to_plain(self.service),
             "servers": str(self.servers),
             "arrivals": to_plain(self.arrivals),
-            how: value,
+            key: value,
             "resources": to_plain(self.resources),
             "slot_seconds": self.slot_seconds,
         }

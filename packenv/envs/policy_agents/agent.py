@@ -138,9 +138,9 @@ class PlanOfOwnRun:
         actual, _ = _in_service(core.batch.c, self.row, slot)
         if planned != actual:
             row, server = min(planned.items() ^ actual.items())
-            who = "the policy" if planned.get(row) == server else "the environment"
+            side = "the policy" if planned.get(row) == server else "the environment"
             name = name_of(self.policy)
-            raise InputError(f"policy {name} drives {DRIVEN}: {who} alone started row {row} on server {server}")
+            raise InputError(f"policy {name} drives {DRIVEN}: {side} alone started row {row} on server {server}")
         return _next_call(self.run.cluster, slot)
 
 

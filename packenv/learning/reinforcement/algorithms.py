@@ -55,14 +55,14 @@ def make_model(settings: Settings, env: PackVecEnv, average: AverageReward | Non
         "device": "cpu",
         "policy_kwargs": {"net_arch": form_of(settings, env.core.layout)} | EXTRACTOR,
     }
-    kept = {"env": env, "timescale": settings.timescale, "scale": settings.reward_scale}
+    buffer_options = {"env": env, "timescale": settings.timescale, "scale": settings.reward_scale}
     policy = POLICIES[settings.algorithm]
     if settings.algorithm == "dqn":
         return MaskedDQN(
             policy,
             env,
             replay_buffer_class=ElapsedReplayBuffer,
-            replay_buffer_kwargs=kept,
+            replay_buffer_kwargs=buffer_options,
             buffer_size=min(REPLAY, max(settings.samples, settings.envs)),
             learning_starts=min(20 * settings.envs, settings.samples // 10),
             batch_size=settings.batch,
@@ -82,7 +82,7 @@ def make_model(settings: Settings, env: PackVecEnv, average: AverageReward | Non
         vf_coef=VALUE_WEIGHT,
         max_grad_norm=MAX_GRADIENT,
         rollout_buffer_class=ElapsedRolloutBuffer,
-        rollout_buffer_kwargs=kept | {"average": average},
+        rollout_buffer_kwargs=buffer_options | {"average": average},
         **({} if settings.algorithm == "a2c" else updates),
         **common,
     )

@@ -105,8 +105,8 @@ class Optimal:
         for table, starts in zip(self.decisions, self.occupancies.starts, strict=True):
             allowed = np.zeros(table.shape, bool) | (table == 0)
             for start in starts:
-                some = (*[slice(None)] * start.type, slice(1, None))
-                allowed[some] |= table[some] == start.code(servers)
+                waiting = (*[slice(None)] * start.type, slice(1, None))
+                allowed[waiting] |= table[waiting] == start.code(servers)
             if not allowed.all():
                 raise InputError(f"{self.name}: a decision of the table starts a job that does not wait, or has no room")
 

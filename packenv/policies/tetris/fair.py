@@ -296,8 +296,8 @@ class SlotFair(NamedTuple):
     def _slots_of(self, setting: Setting) -> Ints:
         """(L,) number of slots of each server."""
         capacity = setting.capacity[:, self._sized(setting)]
-        there = capacity.max(axis=0) > 0
-        slots = (capacity * self.slots)[:, there] // capacity.max(axis=0)[there]
+        present = capacity.max(axis=0) > 0
+        slots = (capacity * self.slots)[:, present] // capacity.max(axis=0)[present]
         return np.asarray(slots.min(axis=1, initial=self.slots), np.int64)
 
     def _room_of_slot(self, setting: Setting) -> int:

@@ -53,13 +53,13 @@ def chance(word: NDArray[np.uint64]) -> float:
 @compiled
 def can_move(s: ListSearch, i: int, place: int) -> bool:
     """Whether row i can move to another position without passing a row that it waits for, or one that waits for it."""
-    here = s.position[i]
-    if place < here:
+    position = s.position[i]
+    if place < position:
         for m in range(s.offsets[i], s.offsets[i + 1]):
             if s.position[s.waits_for[m]] >= place:
                 return False
         return True
-    for k in range(here + 1, place + 1):
+    for k in range(position + 1, place + 1):
         j = s.order[CURRENT, k]
         for m in range(s.offsets[j], s.offsets[j + 1]):
             if s.waits_for[m] == i:

@@ -71,15 +71,15 @@ class ScheduleModel:
         slots = tasks.service.tolist()
         whole = [model.new_fixed_size_interval_var(self.begin[i], slots[i], "") for i in range(len(tasks))]
         for server, capacity in enumerate(tasks.capacity.tolist()):
-            here = [i for i in range(len(tasks)) if server in self.placed[i]]
+            rows = [i for i in range(len(tasks)) if server in self.placed[i]]
             parts = [
                 whole[i]
                 if len(self.placed[i]) == 1
                 else model.new_optional_fixed_size_interval_var(self.begin[i], slots[i], self.placed[i][server], "")
-                for i in here
+                for i in rows
             ]
             for r in resources:
-                self._cumulative(parts, [int(tasks.demand[i, r]) for i in here], capacity[r])
+                self._cumulative(parts, [int(tasks.demand[i, r]) for i in rows], capacity[r])
         if len(tasks.capacity) > 1:
             for r in resources:
                 self._cumulative(whole, tasks.demand[:, r].tolist(), int(tasks.capacity[:, r].sum()))

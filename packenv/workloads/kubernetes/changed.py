@@ -132,8 +132,8 @@ def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
 def emptiest_first(cluster: Cluster, kind: NodeKind) -> list[str]:
     """Names of the nodes of a kind: those first whose pods ask for the least of the resource of which they ask for most."""
     used = np.zeros_like(cluster.capacity)
-    here = [n for n in np.flatnonzero(cluster.node >= 0).tolist() if _returns(cluster, n)]
-    np.add.at(used, cluster.node[here], cluster.running_demand[here])
+    returning = [n for n in np.flatnonzero(cluster.node >= 0).tolist() if _returns(cluster, n)]
+    np.add.at(used, cluster.node[returning], cluster.running_demand[returning])
     largest = used.max(axis=1)
     return [cluster.nodes[n] for n in sorted(np.flatnonzero(kind.is_on(cluster)), key=lambda n: (largest[n], n))]
 

@@ -148,8 +148,8 @@ class Cluster:
     @property
     def overfull(self) -> list[str]:
         """Nodes whose pods ask for more than they have now."""
-        left, here = to_units(self.capacity), self.node >= 0
-        np.subtract.at(left, self.node[here], to_units(self.running_demand)[here])
+        left, placed = to_units(self.capacity), self.node >= 0
+        np.subtract.at(left, self.node[placed], to_units(self.running_demand)[placed])
         return [self.nodes[n] for n in np.flatnonzero((left < 0).any(axis=1))]
 
     def unmodelled(self, pods: Iterable[Pod]) -> dict[str, list[str]]:
@@ -369,8 +369,8 @@ def _again_on(pod: Pod, node: str) -> Pod:
     """A preempted pod as it is queued again; one that belongs to its node waits for that one."""
     if not pod.stays:
         return pod
-    there, anything = Expression(NAME, "In", (node,)), Toleration("", "Exists", "", "")
-    return pod._replace(rules=Rules((there,), None, (anything,), pod.rules.ports))
+    on_node, anything = Expression(NAME, "In", (node,)), Toleration("", "Exists", "", "")
+    return pod._replace(rules=Rules((on_node,), None, (anything,), pod.rules.ports))
 
 
 def shares_of(amounts: list[dict[str, Fraction]], resources: tuple[str, ...], largest: list[Fraction]) -> Floats:

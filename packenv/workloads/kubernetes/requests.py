@@ -32,10 +32,10 @@ def requests_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> A
 
     def counted(container: dict[str, Any], where: str) -> Amounts:
         spoken = _spec_requests(container.get("resources"), where)
-        there = held.get(str(container.get("name")))
-        if there is None:
+        granted = held.get(str(container.get("name")))
+        if granted is None:
             return spoken
-        return spoken | there if infeasible else _larger(spoken, there)
+        return spoken | granted if infeasible else _larger(spoken, granted)
 
     running: Amounts = {}
     starting: Amounts = defaultdict(Fraction)

@@ -46,8 +46,8 @@ class Held:
     def __init__(self, demand: Ints, server: Ints, capacity: Ints) -> None:
         self.over = -capacity
         if len(capacity):
-            here = server >= 0
-            np.add.at(self.over, server[here], demand[here])
+            placed = server >= 0
+            np.add.at(self.over, server[placed], demand[placed])
         overfull = np.flatnonzero((self.over > 0).any(axis=1))
         self.demand, self.server = demand, server
         self.full = np.flatnonzero(np.isin(server, overfull))  # pods of overfull nodes

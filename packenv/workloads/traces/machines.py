@@ -82,10 +82,10 @@ def _google(where: Path, names: list[str]) -> tuple[tuple[str, ...], NDArray[np.
     if not columns:
         raise InputError(f"{where}: no machine_events in this folder")
     time, machine, event, capacity = (np.concatenate(column) for column in zip(*columns, strict=True))
-    there = (time == 0) & (event == ADDED) & ~np.isnan(capacity).any(axis=1)
-    if not there.any():
+    initial = (time == 0) & (event == ADDED) & ~np.isnan(capacity).any(axis=1)
+    if not initial.any():
         raise InputError(f"{where}: no machine with a known capacity at time 0")
-    return GOOGLE_RESOURCES, capacity[there][np.argsort(machine[there], kind="stable")]
+    return GOOGLE_RESOURCES, capacity[initial][np.argsort(machine[initial], kind="stable")]
 
 
 def _parts(folder: Path) -> list[Path]:

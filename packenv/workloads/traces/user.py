@@ -192,10 +192,10 @@ def _in_slots(columns: Columns, demands: tuple[str, ...]) -> SlotTrace:
     arrival = _times(columns, "arrival")
     columns.require(np.diff(arrival, prepend=0) >= 0, "arrival", "{} is before the row above")
     amount = _amounts(columns, demands, empty=False)
-    some = np.asarray((amount > 0).any(axis=1), np.bool_)
+    demanding = np.asarray((amount > 0).any(axis=1), np.bool_)
     service = columns.whole("service")
-    milestone = (~some | (service == 0)) & bool({"predecessors", "phase"} & {*columns.names})
-    columns.require(some | milestone, ", ".join(demands), "is 0" if len(demands) == 1 else "are all 0")
+    milestone = (~demanding | (service == 0)) & bool({"predecessors", "phase"} & {*columns.names})
+    columns.require(demanding | milestone, ", ".join(demands), "is 0" if len(demands) == 1 else "are all 0")
     columns.require((service >= 1) | milestone & (service >= 0), "service", "{} is below 1 slot")
     columns.require(service < LATEST, "service", "{} is too large")
     if milestone.all():

@@ -124,9 +124,9 @@ class SeveralResourcesSearch(BestProofs):
     def _bound(self, weights: tuple[int, ...]) -> None:
         """Bound ρ* by the search for the one resource that is this weighted sum, as long as that can improve the bound."""
         law = self.law.scalar(np.array(weights))
-        some = law.low > 0
-        share = float(law.mass[some].sum() / law.mass.sum())
-        positive = SizeLaw(law.low[some], law.high[some], law.mass[some] / share, law.exact)
+        nonzero = law.low > 0
+        share = float(law.mass[nonzero].sum() / law.mass.sum())
+        positive = SizeLaw(law.low[nonzero], law.high[nonzero], law.mass[nonzero] / share, law.exact)
         seconds = (self.deadline - time.monotonic()) / 8
         servers = self.kinds.scalar(np.array(weights))
         search = OneResourceSearch(positive, servers, self.gap / 4, seconds, lambda lower, upper: None)
