@@ -156,7 +156,7 @@ def _connect(address: str | None, processes: int | None) -> None:
 
 
 def _join(address: str, options: dict[str, Any]) -> None:
-    """Join the cluster at ray://HOST:PORT as soon as it answers; wait for it for PATIENCE seconds, which is said."""
+    """Join the cluster at ray://HOST:PORT as soon as it answers; wait PATIENCE seconds for it, after a line that says so."""
     parts = urlsplit(address)
     try:
         host, port = parts.hostname, parts.port

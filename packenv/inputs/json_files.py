@@ -36,7 +36,7 @@ def without_collection() -> Iterator[None]:
 
 
 def read_json(path: str | Path, digits: int = MOST_DIGITS) -> Any:
-    """The value in a JSON file, whose whole numbers have at most so many digits. Raises InputError, naming the file."""
+    """The value in a JSON file, whose whole numbers have at most `digits` digits. Raises InputError, naming the file."""
     with reading(path):
         if (size := Path(path).stat().st_size) > MOST_BYTES:
             raise InputError(f"{path}: {size:,} bytes, more than {MOST_BYTES:,}, are too many for JSON")

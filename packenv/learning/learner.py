@@ -53,7 +53,7 @@ class Learner(ABC):
 
     @abstractmethod
     def learn(self, samples: int, between: Callable[[], None]) -> None:
-        """Make at least so many samples more and learn from them; `between` is called before each iteration."""
+        """Make at least `samples` more samples and learn from them; `between` is called before each iteration."""
 
     @abstractmethod
     def measured(self) -> dict[str, float]:

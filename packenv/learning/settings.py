@@ -181,7 +181,7 @@ class Settings:
         return plain
 
     def seed_after(self, samples: int) -> int:
-        """The seed, below 2^32, of what is random after so many samples: a resumed run gets fresh episodes and draws."""
+        """The seed, below 2^32, of what is random after `samples` samples: a resumed run gets fresh episodes and draws."""
         return mix(mix(self.seed + 1) + samples & (2**64 - 1)) >> 32
 
 

@@ -97,7 +97,7 @@ def one_for_each_task(kinds: Kinds, workload: Workload) -> tuple[int, ...] | Non
 
 
 def with_mix(workload: Workload, counts: tuple[int, ...]) -> Workload:
-    """The same work on so many machines of each kind; the workload's servers are one of each kind."""
+    """The same work on `counts` machines of each kind; the workload's servers are one of each kind."""
     if sum(counts) > MOST_SERVERS:
         raise InputError(f"{sum(counts):,} machines are too many; a cluster has at most {MOST_SERVERS:,}")
     capacity: NDArray[np.float64] = np.repeat(workload.servers.capacity, counts, axis=0)

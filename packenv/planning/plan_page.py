@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MOST_TASKS = 1_000_000  # of a table that is run once more, to show how full the cluster is
 ABOVE = 3.0
-"""Curves leave the picture at so many times the limit."""
+"""Curves leave the picture at this multiple of the limit."""
 
 
 def plan_report(answer: ServerPlans) -> Report:

@@ -40,7 +40,7 @@ def cell(trial: Trial | None, n: int, goal: Goal, slot_seconds: float | None) ->
 
 
 def open_goals(goals: Sequence[Goal], trials: Sequence[tuple[str, Trial]], slot_seconds: float | None) -> str:
-    """`: the mean wait is 9.1 ± 3.4 seconds with 55`, of what noise leaves open in trials of so many servers."""
+    """`: the mean wait is 9.1 ± 3.4 seconds with 55`, for the goals that noise leaves open in these trials."""
     measures = [
         f"the {goal.title} is {cell(trial, n, goal, slot_seconds)}{goal.unit(slot_seconds)} with {servers}"
         for n, goal in enumerate(goals)

@@ -23,7 +23,7 @@ from packenv.workloads.servers import MOST_SERVERS, Servers
 from packenv.workloads.workload import Workload
 
 MOST_TASKS, MOST_TIMES = 20_000_000, 12
-"""An answer that noise leaves open takes about so many tasks more, or so many times the seeds, if these are more."""
+"""An answer that noise leaves open takes about this many more tasks, or this many times the seeds, whichever is more."""
 
 CLOSE = 1e-9  # for floats
 
@@ -49,7 +49,7 @@ class Plan(NamedTuple):
 
 
 def with_servers(workload: Workload, count: int) -> Workload:
-    """The same work on so many servers like the first one."""
+    """The same work on `count` servers like the first one."""
     servers = Servers(np.repeat(workload.servers.capacity[:1], count, axis=0))
     return workload.with_(servers=servers, **({} if workload.jobs is not None else {"rate": workload.rate}))
 
@@ -183,7 +183,7 @@ class Search:
         return any(goal.measure == "utilisation" and met is False for goal, met in zip(self.goals, trial.decided, strict=True))
 
     def trial(self, servers: int, seeds: Sequence[int], ask: AskRuns) -> Trial:
-        """Run all seeds on so many servers."""
+        """Run all seeds on `servers` servers."""
         return self.trial_on(with_servers(self.workload, servers), seeds, ask)
 
     def trial_on(self, workload: Workload, seeds: Sequence[int], ask: AskRuns) -> Trial:
@@ -274,7 +274,7 @@ class Budget:
         self.runs = runs
 
     def spend(self, runs: int) -> bool:
-        """Whether there are so many, which are then taken."""
+        """Take `runs` runs from the budget; return whether there were enough."""
         enough = runs <= self.runs
         self.runs -= runs if enough else 0
         return enough

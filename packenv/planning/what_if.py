@@ -190,7 +190,7 @@ def common_number(plans: Sequence[Plan]) -> int:
 
 
 def trial_at(search: Search, plan: Plan, servers: int, ask: AskRuns) -> Trial:
-    """The plan's own trial with so many servers, or one that is made now, on the seeds of its answer."""
+    """The plan's own trial with `servers` servers, or a new one on the seeds of its answer."""
     if plan.servers == servers:
         return plan.at
     first = search.seeds if plan.fresh else 0

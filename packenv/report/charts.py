@@ -400,7 +400,7 @@ def _mark(axes: Any, x: float, y: float, shape: str, colour: str, filled: bool) 
 
 
 def _write(axes: Any, text: str, where: tuple[float, float], offset: tuple[int, int], most: int = LONGEST, **style: Any) -> None:
-    """A text so many points beside a place, with what it hides shining through."""
+    """A text beside a place, at an offset in points; lines behind it shine through."""
     behind = {"facecolor": PAPER, "alpha": 0.7, "edgecolor": "none", "pad": 0.5}
     axes.annotate(
         _short(text, most), where, offset, textcoords="offset points", annotation_clip=False, bbox=behind, zorder=2.5, **style

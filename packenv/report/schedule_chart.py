@@ -231,7 +231,7 @@ def stacked(start: Ints, end: Ints, demand: Ints, capacity: int) -> list[list[tu
 
 
 def _merged(gaps: list[tuple[int, int]], capacity: int) -> list[tuple[int, int]]:
-    """The same gaps, neighbours as one, but for what lies above the capacity."""
+    """The same gaps, with neighbours merged, except above the capacity."""
     joined = gaps[:1]
     for low, high in gaps[1:]:
         if low == joined[-1][1] != capacity:

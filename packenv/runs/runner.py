@@ -161,7 +161,7 @@ class RunOptions:
             self.executor = self.opened = None
 
     def runner(self, most: int | None = None) -> Runner:
-        """A runner, for at most so many runs at the same time."""
+        """A runner, for at most `most` runs at the same time."""
         if self.executor is None and self.on != PROCESSES:
             self.executor = self.opened = executor(self.on, self.processes)
         return Runner(self.processes, self.executor, most, self.fail_fast)

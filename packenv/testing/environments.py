@@ -82,7 +82,7 @@ def _check_gymnasium(env: Any, what: str) -> None:
 
 
 def _play(env: Any, seed: int | None, most: int, what: str) -> Steps:
-    """An episode of random valid actions, of at most so many steps."""
+    """An episode of random valid actions, of at most `most` steps."""
     first = env.reset(seed=seed)
     return [first, *_follow(env, first[1], most, what)]
 

@@ -98,7 +98,7 @@ def _programs(hashed: _Hashed, types: int, eps: float, most_steps: int, grid: bo
 
 
 def _has_many_sums(law: SizeLaw, kinds: ServerKinds, most_steps: int) -> bool:
-    """Whether the sizes are known one by one, but have so many sums that configurations are better listed."""
+    """Whether the sizes are known one by one, but have too many sums, so that configurations are better listed."""
     try:
         Knapsack(law.low, int(kinds.capacity[0]), min(most_steps, MANY_STEPS)) if law.exact else None
     except OverflowError:

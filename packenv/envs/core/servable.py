@@ -79,7 +79,7 @@ def can_serve(b: Batch, kind: int, j: int, server: int) -> bool:
 
 @apart
 def served_by(b: Batch, server: int, n: int) -> int:
-    """The n-th virtual queue that can be served on the server, of the largest sizes first; NONE if there are not so many."""
+    """The n-th virtual queue that can be served on the server, of the largest sizes first; NONE if there are fewer."""
     kind = kind_of(b.c, server)
     survey(b, kind)
     for j in range(b.c.types.count[b.c.e, kind]):

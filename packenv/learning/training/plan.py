@@ -32,7 +32,7 @@ class RunPlan:
 
 
 class Compared(NamedTuple):
-    """The measure of an agent and of the policy beside it after so many samples, at one load; None for jobs that never end."""
+    """The measure of an agent and of the policy beside it after `samples`, at one load; None for jobs that never end."""
 
     samples: int
     at: str

@@ -64,7 +64,7 @@ class TrainingRun:
         return self.finish()
 
     def between_iterations(self) -> None:
-        """Do what is due after so many samples."""
+        """Evaluate, judge or save, whatever is due."""
         samples = self.learner.samples
         self.progress.reach(samples)
         for act, moment in self.next.items():

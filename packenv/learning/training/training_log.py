@@ -46,7 +46,7 @@ class TrainingProgress:
         return (self.done - self.first) / max(now - (self.began or now) - self.paused, 1e-9)
 
     def pause(self, seconds: float) -> None:
-        """Leave so many seconds out of the speed: they were spent on other things than training."""
+        """Leave `seconds` out of the speed: they were spent on other things than training."""
         self.paused += seconds
 
     def reach(self, done: int) -> None:

@@ -230,7 +230,7 @@ def _proved(vectors: Ints, weight: Any, capacity: Ints, number: Ints, gap: float
 
 
 def upper_proof(vectors: Ints, weight: Any, capacity: Ints, number: Ints, gap: float, seconds: float) -> Any:
-    """The proof of the upper bound on ρ* of these demands (m, D) in service, on so many machines (G,)."""
+    """The proof of the upper bound on ρ* of these demands (m, D) in service, on `number` (G,) machines."""
 
     def quiet(lower: float, upper: float) -> None:
         pass

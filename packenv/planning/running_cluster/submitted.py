@@ -38,7 +38,7 @@ STEPS = {"cpu": Fraction(1, 20), "memory": Fraction(2**26), "ephemeral-storage":
 FINEST = 2**10
 """Amounts that are looked at, at most, for each resource."""
 PARTS = 64
-"""All requests together are lowered to so many parts."""
+"""All requests together are lowered by multiples of one part in this number."""
 
 
 class Later(NamedTuple):

@@ -105,7 +105,7 @@ class WaitBound:
         return slots[:, None] * self.capacity - used / SAFE
 
     def _work_fits(self, slots: Ints) -> Bools:
-        """(m,) whether the pods that end can all have ended after so many slots (m,)."""
+        """(m,) whether the pods that end can all have ended after `slots` (m,)."""
         work = (self.demand * self.whole[:, None])[self.ends].sum(axis=0)
         longest = self.whole[self.ends & ~self.loose].max(initial=0.0)
         return np.asarray((slots >= longest) & (work <= self._free(slots)).all(axis=1), np.bool_)

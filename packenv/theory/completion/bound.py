@@ -128,7 +128,7 @@ def within_jobs(jobs: Jobs, job: Ints) -> Jobs:
 
 
 def _of_resource(jobs: Jobs, job: Ints, release: Ints, tail: Ints, r: int, capacity: int) -> tuple[int, int]:
-    """The bound with q = 0 and the largest one found, for resource r with so many units in the cluster."""
+    """The bound with q = 0 and the largest one found, for resource r, of which the cluster has `capacity` units."""
     count = len(release)
     longest = np.zeros(count, np.int64)
     np.maximum.at(longest, job, tail + jobs.service)

@@ -149,7 +149,7 @@ GAP, SECONDS = 0.005, 1.0  # of the search for prices that bound ρ*
 VISIBLE = 0.01
 SHOWN_AS = "lower bound (durations unknown)"
 SPARE = 5.0
-"""Where the room is so many standard deviations above what is needed, next to nothing waits for it: no proof is sought."""
+"""Where the room is this many standard deviations above the need, next to nothing waits: no proof is sought."""
 
 
 def queue_bound(workload: Workload, progress: Callable[[float], None] | None = None) -> QueueBound:

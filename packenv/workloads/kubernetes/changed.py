@@ -29,7 +29,7 @@ class NodeKind(NamedTuple):
     template: str  # a node
 
     def is_on(self, cluster: Cluster) -> Bools:
-        """(L,) which nodes are of this kind: as large, and with the same taints, but for those of their state."""
+        """(L,) which nodes are of this kind: as large, and with the same taints, except those of their state."""
         size = (to_units(cluster.capacity) == to_units(np.array(self.capacity))).all(axis=1)
         taints = self._traits(cluster).lasting()
         return np.asarray(size & np.array([node.lasting() == taints for node in cluster.traits], np.bool_), np.bool_)

@@ -356,7 +356,7 @@ class Cluster:
 
 
 def with_unfit_counted(left_out: dict[str, int], unfit: int) -> dict[str, int]:
-    """What is left out, by reason, with so many waiting pods that fit on no node."""
+    """The numbers left out, by reason, with `unfit` waiting pods that fit on no node."""
     return {reason: count for reason, count in (left_out | {FITS_NOWHERE: unfit}).items() if count}
 
 

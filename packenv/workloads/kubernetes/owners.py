@@ -23,7 +23,7 @@ LENT = 0.5
 """Durations of all owners together that count with those of each: even one that is well known has a pod that lasts otherwise."""
 
 FEW = 5
-"""An owner with so many pods, or more, takes the durations of one of which as many are known."""
+"""An owner with this many pods or more takes the durations of an owner of which as many are known."""
 
 
 @dataclass(frozen=True, eq=False)

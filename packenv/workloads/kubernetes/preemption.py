@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 LEAST_CANDIDATES = 100
-"""Nodes that the scheduler looks at before it preempts: so many or a tenth, which is more; with it the first in the file."""
+"""Nodes that the scheduler looks at before it preempts: this many or a tenth, whichever is more; here the first in the file."""
 SMALLEST = 2**31
 """Added to each priority before they are summed, so that fewer victims count first."""
 

@@ -42,7 +42,7 @@ def mlp_network(agent: str, weights: Weights, layout: Layout) -> MlpNetwork:
 
 
 def mlp_of(agent: str, weights: Weights, inputs: int, actions: int, tanh: bool = False) -> MlpNetwork:
-    """The network for so many numbers and actions. Raises InputError for weights of another."""
+    """The network for `inputs` numbers and `actions` actions. Raises InputError for weights of another."""
     first_bias, second_bias = (array(agent, weights, f"actor.layers.{n}.bias") for n in range(2))
     width, next_width = first_bias.size, second_bias.size
     return MlpNetwork(

@@ -18,7 +18,7 @@ FORMER_CONTEXT = {"JobFill": 7}
 
 
 def with_later_features(weights: Weights, features: int, context: int, context_then: int | None) -> Weights:
-    """The weights for so many features of actions and of the context.
+    """The weights for `features` of actions and `context` features of the context.
 
     `context_then`: how many features the context had when they were saved; None: as many as now. Weights for more features
     than there are stay as they are.
